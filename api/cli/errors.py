@@ -29,7 +29,7 @@ def print_error(error: TallystickError) -> int:
 
 
 def explain(error: Exception) -> TallystickError | None:
-    """Return an error of Tallystick for any that is no bug: its own, the operating system's, or the parser's."""
+    """Return the error of Tallystick for its own, the operating system's and the parser's errors; None for a bug."""
     if isinstance(error, TallystickError):
         return error
     if isinstance(error, OSError):

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from api.cli.render.table import FittedTable
+from api.cli.table import FittedTable
 from api.progress import ReportProgress
 from api.text_format import to_json
 

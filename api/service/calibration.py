@@ -12,7 +12,6 @@ from msgspec import UNSET, UnsetType, structs
 from api.service.as_of import AsOf
 from api.service.ledger import LedgerService
 from api.service.unknown_names import UnknownNames, find_unknown_names
-from events.envelope import agent_of, source_of
 from projections.calibration.advice import PastDecisions, PlannedDecision, summarize_past_decisions
 from projections.calibration.agent_comparison import AgentComparison
 from projections.calibration.calibration import (
@@ -140,8 +139,7 @@ async def compute_reason_stats(ledger: LedgerService, selection: CalibrationFilt
 
 def _unknown_names(table: CountTable, selection: CalibrationFilter) -> UnknownNames:
     """Return the names of a filter that no decision has. `groups` of a table has those of all decisions."""
-    agent = None if selection.agent is None else agent_of(source_of(selection.agent))
-    asked = {"agent": agent, **{name: getattr(selection, name) for name in ("category", "project", "feature")}}
+    asked = {name: getattr(selection, name) for name in ("agent", "category", "project", "feature")}
     return find_unknown_names(asked, names_by_field(table.groups))
 
 

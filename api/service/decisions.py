@@ -10,7 +10,6 @@ from api.service.as_of import AsOf
 from api.service.id_prefix import resolve_id
 from api.service.ledger import LedgerService
 from api.service.unknown_names import UnknownNames, find_unknown_names
-from events.envelope import agent_of, source_of
 from events.limits import PAGE_EVENTS_MAX, SEARCH_WORDS_MAX
 from events.registry import VOCABULARY
 from ledger import Query
@@ -67,9 +66,8 @@ async def select_decisions(ledger: LedgerService, query: DecisionQuery, as_of: i
 
 def _unknown_names(projection: DecisionIndex, selection: DecisionSelection) -> UnknownNames:
     """Return the names of a filter that no decision has."""
-    agent = None if selection.agent is None else agent_of(source_of(selection.agent))
-    asked = {name: getattr(selection, name) for name in ("category", "project", "feature")}
-    return find_unknown_names({"agent": agent, **asked, "tag": selection.tags}, projection.names())
+    asked = {name: getattr(selection, name) for name in ("agent", "category", "project", "feature")}
+    return find_unknown_names({**asked, "tag": selection.tags}, projection.names())
 
 
 async def find_decision(

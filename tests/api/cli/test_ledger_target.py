@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.api.cli.command import Ended, Value, environment, refused
+from tests.api.cli.command import Ended, Value, environment, refused, tally
 from tests.api.cli.lines import history
 from tests.support import warm_process
 from tests.support.paths import ROOT
@@ -70,4 +70,6 @@ def test_a_server_is_named_before_the_verb_or_after_it(filled: Path) -> None:
 
 def test_a_verb_that_prints_no_json_says_so(filled: Path) -> None:
     for verb in (("serve", "--port", "0"), ("probe", "prompt")):
-        assert "does not print JSON" in refused(filled, "--json", *verb)
+        ended = tally(filled, "--json", *verb)
+        assert (ended.code, ended.out) == (2, b"")
+        assert "does not print JSON" in msgspec.json.decode(ended.err)["detail"]

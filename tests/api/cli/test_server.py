@@ -25,7 +25,7 @@ def test_both_interfaces_give_the_same_answers(tmp_path: Path) -> None:
                 ("calibration", "--group-by", "category", "--min-decisions", "3"),
                 "/calibration?group_by=category&min_decisions=3",
             ),
-            (("calibration", "--agent", "nobody", "--as-of", "20"), "/calibration?agent=nobody&as_of=20"),
+            (("calibration", "--stakes", "high", "--as-of", "20"), "/calibration?stakes=high&as_of=20"),
             (
                 ("decisions", "--outcome", "failure", "--sort", "confidence"),
                 "/decisions?outcome=failure&sort=confidence",

@@ -63,17 +63,15 @@ def wide_ledger(folder: Path) -> Path:
 
 def _lines() -> list[bytes]:
     """What `append` reads: decisions of two agents, and a discovery run with scores."""
-    lines = []
+    lines: list[bytes] = []
     for number, decision in enumerate(DECISIONS):
         source = f"/agents/{AGENTS[number % 2]}"
         recorded = DecisionRecorded(
             decision_id=decision, decision=TEXT, confidence=0.9, category=CATEGORY, stakes="critical",
             project=long_name("project"), feature=long_name("feature"),
         )  # fmt: skip
-        outcome = "success" if number < 5 else "abandoned"
-        drafts = [draft_of(recorded, source=source)]
-        drafts.append(draft_of(DecisionReviewed(decision_id=decision, outcome=outcome), source=source))
-        lines += map(msgspec.json.encode, drafts)
+        reviewed = DecisionReviewed(decision_id=decision, outcome="success" if number < 5 else "abandoned")
+        lines += [msgspec.json.encode(draft_of(payload, source=source)) for payload in (recorded, reviewed)]
     return lines + [msgspec.json.encode(draft_of(payload, source=f"/agents/{AGENTS[0]}")) for payload in _run()]
 
 
