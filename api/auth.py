@@ -36,6 +36,10 @@ class Forbidden(AccessRefused):
     """The token is known but lacks a scope: use one that has it."""
 
 
+class TokensUnreadable(AccessRefused):
+    """The file of the tokens is damaged, so that no caller can be authenticated: its operator must restore it."""
+
+
 class Principal(msgspec.Struct, frozen=True):
     """An authenticated caller: the agent's name, the source of its events, its scopes, and its rate limit."""
 

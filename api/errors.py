@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from api.auth import AccessRefused, Forbidden, Unauthenticated
+from api.auth import AccessRefused, Forbidden, TokensUnreadable, Unauthenticated
 from api.rate_limit import RateLimited
 from events.errors import InvalidEvent, MalformedInput, TallystickError
 from instruments.evals.errors import BadExpression, BadFixtures, FixtureExists, NoScenarios
@@ -140,6 +140,7 @@ ERROR_TABLE: dict[type[TallystickError], ErrorCodes] = {
     BadNote: ErrorCodes("Not a signed note", 422, INVALID_PARAMS, 2),
     Unauthenticated: ErrorCodes("Token required", 401, INTERNAL_ERROR, 2),
     Forbidden: ErrorCodes("Not allowed", 403, INTERNAL_ERROR, 2),
+    TokensUnreadable: ErrorCodes("Tokens cannot be read", 503, INTERNAL_ERROR, 1),
     CrossSite: ErrorCodes("Refused to another site's page", 403, INTERNAL_ERROR, 2),
     ForeignHost: ErrorCodes("Host is not a loopback name", 421, INTERNAL_ERROR, 2),
     RateLimited: ErrorCodes("Too many requests", 429, INTERNAL_ERROR, 1),

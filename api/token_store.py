@@ -2,16 +2,17 @@
 
 The file stores each token's SHA-256. The token itself is shown once, when it is made.
 
-Without this file the ledger belongs to one person: every caller may do everything, and the server listens on loopback
-only. Once the file exists, callers need a token, even after the last token is revoked. If the file is removed, every
-caller may do everything again, except on a server that other machines can reach.
+A ledger that never had a token belongs to one person: every caller may do everything, and the server listens on
+loopback only. Once it had one, callers need a token, also after the last one is revoked, and after the file is removed:
+the lock file beside it remembers that. A damaged file keeps every caller out.
 """
 
 import fcntl
+import os
 import secrets
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from hmac import compare_digest
@@ -20,11 +21,19 @@ from typing import NamedTuple
 
 import msgspec
 
-from api.auth import OWNER, SCOPES, Principal, Scope, Unauthenticated, is_valid_agent
+from api.auth import OWNER, SCOPES, Principal, Scope, TokensUnreadable, Unauthenticated, is_valid_agent
 from api.rate_limit import Rate, TokenBucket
+from events.decode_errors import DECODE_ERRORS
 from events.envelope import source_of
 from ledger.atomic_file import replace_whole
 from ledger.errors import InvalidQuery, LedgerUnusable, NotFound
+from ledger.private_file import FILE_MODE, follow_typed_link, open_private, read_private
+
+FILE_BYTES_MAX = 64 << 20
+"""The file of a ledger's tokens: some hundred thousand tokens."""
+
+REQUIRED = b"required\n"
+"""The content of the lock file once the ledger had a token."""
 
 RECHECK_S = 0.25
 """Seconds between two checks whether the file has changed. A check for every request took 5% of the request's time."""
@@ -52,13 +61,24 @@ class TokenStore:
     """The tokens of one ledger. They are read again when their file changes.
 
     `rate` limits each token; None: no limit. `exposed` means that other machines can reach the server; then every
-    caller is refused if the file does not exist.
+    caller needs a token. `required_by_option` is `serve --require-tokens` or `--no-require-tokens`; None: a ledger that
+    had a token requires one. `warn` is called with each new fault of the file.
     """
 
     def __init__(self, ledger: Path, rate: Rate | None = None, *, exposed: bool = False) -> None:
-        self.path = ledger.with_name(ledger.name + ".tokens")
+        target = follow_typed_link(ledger)
+        self.path = target.with_name(target.name + ".tokens")
         self.rate = rate
         self.exposed = exposed
+        self.required_by_option: bool | None = None
+        self.warn: Callable[[str], None] = lambda reason: None
+        self.fault: str | None = None
+        """Why no caller can be authenticated: the file is damaged, or missing although the ledger had tokens."""
+        self._beside_link = ledger.with_name(ledger.name + ".tokens")
+        self._lock_path = self.path.with_name(self.path.name + ".lock")
+        self._had_tokens = False
+        self.unreadable = False
+        """Whether the file is damaged."""
         self._file_version: tuple[int, int] | None = None  # modification time and inode; None: the file does not exist
         self._checked_s = float("-inf")
         self._tokens: Sequence[Token] = ()
@@ -67,17 +87,24 @@ class TokenStore:
     def list(self) -> Sequence[Token]:
         """Return every token, oldest first. Errors: LedgerUnusable, for a file that cannot be read."""
         try:
-            status = self.path.stat()
+            status = self.path.lstat()
             version = (status.st_mtime_ns, status.st_ino)
             if version != self._file_version:
-                self._replace(msgspec.json.decode(self.path.read_bytes(), type=list[Token]))
+                self._replace(msgspec.json.decode(read_private(self.path, FILE_BYTES_MAX), type=list[Token]))
                 self._file_version = version
         except FileNotFoundError:
             self._replace([])
             self._file_version = None
-        except (OSError, msgspec.DecodeError) as error:
-            raise LedgerUnusable(f"{self.path} cannot be read: {error}.", "Restore it, or remove it.") from error
+            self._refuse_forgotten_file()
+        except (OSError, *DECODE_ERRORS) as error:
+            raise LedgerUnusable(f"{self.path} cannot be read: {error}.", "Restore it from a backup.") from error
         return self._tokens
+
+    def _refuse_forgotten_file(self) -> None:
+        """Refuse tokens beside a symbolic link to the ledger, where they were kept before. Errors: LedgerUnusable."""
+        if self._beside_link != self.path and self._beside_link.exists():
+            detail = f"{self._beside_link} is beside a symbolic link; the tokens of a ledger are beside its file."
+            raise LedgerUnusable(detail, f"Move it to {self.path}.")
 
     def _replace(self, tokens: Sequence[Token]) -> None:
         self._tokens = tokens
@@ -91,21 +118,60 @@ class TokenStore:
             bucket = (previous and previous.principal.bucket) or TokenBucket(token.agent, self.rate)
         return Principal(token.agent, source_of(token.agent), frozenset(token.scopes), bucket)
 
+    def had_tokens(self) -> bool:
+        """Return whether the ledger has or had a token. Errors: LedgerUnusable."""
+        if not self._had_tokens:
+            with suppress(FileNotFoundError, PermissionError):
+                self._had_tokens = read_private(self._lock_path, len(REQUIRED) * 2) != b""
+        return self._had_tokens or self._file_version is not None
+
+    def remember(self) -> None:
+        """Remember that the ledger has tokens: callers then need one also if the file is removed.
+
+        If the file or the folder cannot be used, nothing is remembered.
+        """
+        with suppress(LedgerUnusable, OSError):
+            self.list()
+            if self._file_version is not None:
+                with self._locked():
+                    pass
+
     def required(self) -> bool:
-        """Return whether callers need a token."""
+        """Return whether callers need a token; also if the file is damaged."""
         return self._required(time.monotonic())
 
     def _required(self, now_s: float) -> bool:
         if now_s - self._checked_s > RECHECK_S:
-            self.list()
+            self._recheck()
             self._checked_s = now_s
-        return self._file_version is not None or self.exposed
+        return self._file_version is not None or self.exposed or self.unreadable or self._required_without_file()
+
+    def _required_without_file(self) -> bool:
+        return self._had_tokens if self.required_by_option is None else self.required_by_option
+
+    def _recheck(self) -> None:
+        """Read the file again if it has changed, and set `fault`."""
+        fault = None
+        try:
+            self.list()
+            self._had_tokens = self.had_tokens()
+            self.unreadable = False
+            if self._file_version is None and self._required_without_file():
+                fault = f"{self.path} is missing: every caller is refused until a token is made"
+        except LedgerUnusable as error:
+            self.unreadable = True
+            self._file_version = None
+            fault = error.detail
+        if fault is not None and fault != self.fault:
+            self.warn(fault)
+        self.fault = fault
 
     def identify(self, authorization: str | None) -> Principal:
         """Authenticate the sender of an Authorization header, `Bearer TOKEN` or `Bearer AGENT:TOKEN`.
 
         This takes one request from the token's rate limit. A token that another process makes is accepted within
-        RECHECK_S; one that it revokes is refused within RECHECK_S. Errors: Unauthenticated, RateLimited.
+        RECHECK_S; one that it revokes is refused within RECHECK_S.
+        Errors: Unauthenticated, RateLimited; TokensUnreadable.
         """
         now_s = time.monotonic()
         if not self._required(now_s):
@@ -119,15 +185,20 @@ class TokenStore:
         """Return the agent of the token in a header, for the log. This takes no request from the token's rate limit."""
         try:
             return self._find(authorization).agent if self.required() else None
-        except Unauthenticated:
+        except (Unauthenticated, TokensUnreadable):
             return None
 
     def _find(self, authorization: str | None) -> Principal:
-        """Return the principal of the token in a header. Errors: Unauthenticated.
+        """Return the principal of the token in a header. Errors: Unauthenticated; TokensUnreadable.
 
         The lookup uses the token's SHA-256, so its timing can reveal digests only: an attacker who learns a digest byte
         by byte must still invert SHA-256 of 256 random bits. The final comparison takes constant time.
         """
+        if self.unreadable:
+            detail = f"{self.path.name}, the file of the tokens, cannot be read: every caller is refused."
+            raise TokensUnreadable(
+                detail, "Its operator restores it from a backup; the server's log says what is wrong."
+            )
         if not authorization:
             raise Unauthenticated("Authorization header required", "Send Authorization: Bearer TOKEN.")
         scheme, _, secret = authorization.partition(" ")
@@ -170,13 +241,19 @@ class TokenStore:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        with Path(f"{self.path}.lock").open("w") as lock:
+        """Hold the lock of the file, and remember in it that the ledger has tokens. Errors: LedgerUnusable, OSError."""
+        with os.fdopen(open_private(self._lock_path, os.O_RDWR | os.O_CREAT), "r+b") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+            if self.path.exists() and lock.read(len(REQUIRED)) != REQUIRED:
+                lock.seek(0)
+                lock.write(REQUIRED)
+                lock.flush()
+                os.fsync(lock.fileno())
 
     def _write(self, tokens: Sequence[Token]) -> None:
         """Replace the file; only its owner may read it."""
-        replace_whole(self.path, msgspec.json.format(msgspec.json.encode(tokens)), mode=0o600)
+        replace_whole(self.path, msgspec.json.format(msgspec.json.encode(tokens)), mode=FILE_MODE)
 
 
 def _has_expired(token: Token) -> bool:

@@ -2,17 +2,19 @@
 
 import errno
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 
 from ledger.errors import LedgerFull, LedgerUnavailable
+from ledger.private_file import FILE_MODE, refuse_link
 
 PART = ".part"
 """Suffix of a file's name while it is being written."""
 
 
 def replace_whole(path: Path, data: bytes, *, mode: int | None = None) -> None:
-    """Write a file as `write_whole` does, and sync its folder. Errors: OSError; the previous file is kept."""
+    """Write a file as `write_whole` does, and sync its folder. Errors: as there; the previous file is kept."""
     write_whole(path, data, mode=mode)
     sync_folder(path.parent)
 
@@ -20,23 +22,32 @@ def replace_whole(path: Path, data: bytes, *, mode: int | None = None) -> None:
 def write_whole(path: Path, data: bytes, *, mode: int | None = None) -> None:
     """Replace a file's content and sync it, but not its folder; only one process may write it at a time.
 
-    A killed attempt leaves `PATH.part`, which the next one overwrites. `mode` sets the permissions before
-    anything is written. Errors: OSError; the previous file is kept.
+    A killed attempt leaves `PATH.part`, which the next one removes. `mode` sets the permissions before anything is
+    written; by default a file keeps its own, and a new one is private.
+    Errors: LedgerUnusable, if the path is a symbolic link; OSError; the previous file is kept.
     """
-    _write(path, path.with_name(path.name + PART), data, mode=mode)
+    refuse_link(path)
+    if mode is None:
+        mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else FILE_MODE
+    part = path.with_name(path.name + PART)
+    part.unlink(missing_ok=True)
+    _write(path, part, data, mode=mode)
 
 
 def write_text(path: Path, text: str, *, exclusive: bool = False) -> None:
     """Write a text as UTF-8, as `write_whole` does; several processes may write the same file at the same time.
 
+    It is a file that the user names, so that its permissions follow the umask.
     Errors: OSError; FileExistsError, if `exclusive` and the file exists.
     """
-    _write(path, path.with_name(f"{path.name}.{os.getpid()}{PART}"), text.encode(), exclusive=exclusive)
+    part = path.with_name(f"{path.name}.{os.getpid()}{PART}")
+    part.unlink(missing_ok=True)
+    _write(path, part, text.encode(), exclusive=exclusive)
 
 
 def _write(path: Path, part: Path, data: bytes, *, mode: int | None = None, exclusive: bool = False) -> None:
     try:
-        with part.open("wb") as file:
+        with part.open("xb") as file:  # exclusive: a symbolic link there is not followed
             if mode is not None:
                 os.fchmod(file.fileno(), mode)
             file.write(data)

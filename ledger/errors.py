@@ -37,6 +37,7 @@ TallystickError                 events/errors.py
     ├── CrossSite               api/errors.py: a page of another site sent the request
     ├── ForeignHost             api/errors.py: use a loopback host name
     ├── Unauthenticated         send a valid token
+    ├── TokensUnreadable        the operator restores the file of the tokens
     └── Forbidden               use a token that has the scope
 ```
 

@@ -16,7 +16,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from ledger.atomic_file import PART, sync_folder, write_error, write_whole
-from ledger.errors import Damaged, LedgerFull, LedgerUnavailable
+from ledger.errors import Damaged, LedgerFull, LedgerUnavailable, LedgerUnusable
+from ledger.private_file import make_private_folder, open_private, refuse_link
 
 ZEROS = bytes(1 << 20)
 """The bytes that overwrite a file, 1 MiB at a time."""
@@ -37,6 +38,7 @@ class EvidenceStore:
         """
         new: list[str] = []
         try:
+            self._refuse_links()
             _make_folder(self._pending)
             for digest, data in blobs.items():
                 if not (self._pending / digest).exists():
@@ -53,6 +55,7 @@ class EvidenceStore:
     def publish(self, digest: str) -> None:
         """Move a pending blob to its final path. Errors: LedgerUnavailable; the blob can still be read."""
         pending, stored = self._pending / digest, self._path(digest)
+        self._refuse_links()
         try:
             if pending.exists():
                 _make_folder(stored.parent)
@@ -67,6 +70,7 @@ class EvidenceStore:
         Errors: LedgerFull, LedgerUnavailable; nothing was erased.
         """
         stored = self._path(digest)
+        self._refuse_links()
         try:
             if stored.exists():
                 _make_folder(self._pending)
@@ -114,6 +118,11 @@ class EvidenceStore:
         except FileNotFoundError:
             return []
 
+    def _refuse_links(self) -> None:
+        """Refuse folders that are symbolic links. Errors: LedgerUnusable."""
+        refuse_link(self.folder)
+        refuse_link(self._pending)
+
     def _path(self, digest: str) -> Path:
         return self.folder / digest[:2] / digest
 
@@ -121,6 +130,7 @@ class EvidenceStore:
 def _remove(digest: str, *paths: Path) -> None:
     try:
         for path in paths:
+            refuse_link(path.parent)
             if path.exists():
                 _overwrite(path)
                 path.unlink()
@@ -135,14 +145,14 @@ def _remove(digest: str, *paths: Path) -> None:
 def _read_verified(path: Path, digest: str, size_bytes: int) -> bytes:
     """Return the content of a file, if its digest is right; unpack no more than the recorded size."""
     try:
-        with path.open("rb") as file:
+        with os.fdopen(open_private(path, os.O_RDONLY), "rb") as file:
             packed = file.read(_packed_max(size_bytes) + 1)
         decompressor = zlib.decompressobj()
         data = decompressor.decompress(packed, size_bytes + 1)
         complete = decompressor.eof and not decompressor.unused_data
     except FileNotFoundError:
         raise
-    except (OSError, zlib.error) as error:
+    except (OSError, LedgerUnusable, zlib.error) as error:
         raise _damaged(path, digest, f"{error}") from error
     if not complete or len(data) != size_bytes or sha256(data).hexdigest() != digest:
         raise _damaged(path, digest, "it has other bytes")
@@ -166,7 +176,7 @@ def _write_error(error: OSError, outcome: str) -> LedgerFull | LedgerUnavailable
 
 def _overwrite(path: Path) -> None:
     """Write zeros over a file's blocks; skip it if the disk is full and the file system writes to new blocks."""
-    with suppress(OSError), path.open("r+b") as file:
+    with suppress(OSError), os.fdopen(open_private(path, os.O_RDWR), "r+b") as file:
         remaining = path.stat().st_size
         while remaining > 0:
             remaining -= file.write(ZEROS[:remaining])
@@ -175,8 +185,9 @@ def _overwrite(path: Path) -> None:
 
 
 def _make_folder(folder: Path) -> None:
-    """Make a folder that survives a power failure."""
+    """Make a private folder that survives a power failure. Errors: LedgerUnusable, for a symbolic link; OSError."""
+    refuse_link(folder)
     if not folder.is_dir():
         _make_folder(folder.parent)
-        folder.mkdir(exist_ok=True)
+        make_private_folder(folder)
         sync_folder(folder.parent)

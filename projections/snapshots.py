@@ -13,14 +13,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ledger.errors import LedgerUnusable
+from ledger.private_file import make_private_file
 from ledger.sqlite.connection import SqliteConnection, connect
 from ledger.sqlite.read_only import read_only_uri
+from ledger.sqlite.schema_check import has_schema
 
 SNAPSHOTS_MAX = 6
 """Most snapshots of each projection: a recent one to start from, and older ones for `as_of`."""
 
 _CREATE = """
-CREATE TABLE IF NOT EXISTS snapshots (
+CREATE TABLE snapshots (
   name TEXT NOT NULL, version INTEGER NOT NULL, position INTEGER NOT NULL,
   anchor BLOB NOT NULL, digest BLOB NOT NULL, state BLOB NOT NULL,
   PRIMARY KEY (name, version, position)
@@ -135,18 +137,24 @@ def _save(connection: sqlite3.Connection, snapshots: Iterable[Snapshot]) -> None
 
 async def _connect(path: Path, *, writable: bool) -> SqliteConnection | None:
     """Return a connection to a snapshot file, or None if the file cannot be used."""
-    if path.exists() != path.is_file() or not (writable or path.exists()):
+    if path.is_symlink() or path.exists() != path.is_file() or not (writable or path.exists()):
         return None  # without a connection, because each starts a thread
     try:
+        if writable:
+            make_private_file(path)
         uri = f"{path.absolute().as_uri()}?mode=rwc" if writable else read_only_uri(path)
         connection = await connect(uri, uri=True)
-    except (sqlite3.Error, LedgerUnusable):
+    except (sqlite3.Error, OSError, LedgerUnusable):
         return None
     try:
+        if not await connection.run(has_schema, path, _CREATE):
+            await connection.close()
+            return None
         if writable:
             await connection.execute("PRAGMA journal_mode = WAL")
-            await connection.execute(_CREATE)
-            await connection.commit()
+            if not list(await connection.execute_fetchall("SELECT 1 FROM sqlite_schema LIMIT 1")):
+                await connection.execute(_CREATE)
+                await connection.commit()
         await connection.execute_fetchall(_PROBE)
     except BaseException as error:
         await connection.close()

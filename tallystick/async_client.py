@@ -160,13 +160,12 @@ class AsyncClient(BaseClient):
             try:
                 async with http.stream(**transport.stream_arguments_of(stream.request(), url)) as response:
                     if stream.accepts(response.status_code, response.headers):
-                        async for chunk in response.aiter_bytes():
+                        async for chunk in response.aiter_raw():
                             for event in stream.receive(chunk):
                                 yield event
                         stream.interrupted(Failure(url, ENDED))
                     else:
-                        await response.aread()
-                        stream.interrupted(transport.response_of(response))
+                        stream.interrupted(await transport.read_response_async(response))
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 self._endpoint.failed(url)
                 stream.interrupted(transport.failure_of(error, url))
@@ -203,7 +202,8 @@ class AsyncClient(BaseClient):
 
         http, url = self._open(), await self._url()
         try:
-            return transport.response_of(await http.request(**transport.arguments_of(request, url)))
+            async with http.stream(**transport.arguments_of(request, url)) as response:
+                return await transport.read_response_async(response)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             self._endpoint.failed(url)
             return transport.failure_of(error, url)

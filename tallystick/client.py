@@ -192,12 +192,11 @@ class Client(BaseClient):
             try:
                 with http.stream(**transport.stream_arguments_of(stream.request(), url)) as response:
                     if stream.accepts(response.status_code, response.headers):
-                        for chunk in response.iter_bytes():
+                        for chunk in response.iter_raw():
                             yield from stream.receive(chunk)
                         stream.interrupted(Failure(url, ENDED))
                     else:
-                        response.read()
-                        stream.interrupted(transport.response_of(response))
+                        stream.interrupted(transport.read_response(response))
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 self._endpoint.failed(url)
                 stream.interrupted(transport.failure_of(error, url))
@@ -237,7 +236,8 @@ class Client(BaseClient):
 
         http, url = self._open(), self._endpoint.url()
         try:
-            return transport.response_of(http.request(**transport.arguments_of(request, url)))
+            with http.stream(**transport.arguments_of(request, url)) as response:
+                return transport.read_response(response)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             self._endpoint.failed(url)
             return transport.failure_of(error, url)

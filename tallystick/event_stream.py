@@ -19,6 +19,9 @@ from tallystick.retry import Backoff
 MEDIA_TYPE = "text/event-stream"
 ENDED = "the server ended the stream"
 
+MESSAGE_BYTES_MAX = 1024 * 1024
+"""One message of a stream; an event has at most 65,535 bytes."""
+
 _event = msgspec.json.Decoder(Event).decode
 
 
@@ -30,7 +33,7 @@ class MessageParser:
         self._data: list[bytes] = []
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """Yield the data of every message that these bytes complete."""
+        """Yield the data of every message that these bytes complete. Errors: UnexpectedAnswer, for one without end."""
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         for raw_line in lines:
             line = raw_line.removesuffix(b"\r")
@@ -42,6 +45,10 @@ class MessageParser:
             name, _, value = line.partition(b":")
             if name == b"data":
                 self._data.append(value.removeprefix(b" "))
+        if len(self._rest) + sum(map(len, self._data)) > MESSAGE_BYTES_MAX:
+            raise UnexpectedAnswer(
+                f"The stream contains a message of more than {MESSAGE_BYTES_MAX:,} bytes.", "Check the address."
+            )
 
 
 class EventStream:

@@ -13,6 +13,9 @@ CONNECT_S = 10.0
 SILENCE_S = 60.0
 """Seconds without data after which a stream is opened again; the server sends a comment every 15 s."""
 
+ANSWER_BYTES_MAX = 64 * 1024 * 1024
+"""One answer, which is always uncompressed. A server that sends more is not a Tallystick server."""
+
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -29,7 +32,7 @@ def new_async_client(settings: Settings) -> httpx.AsyncClient:
 
 
 def _options(settings: Settings) -> dict[str, Any]:
-    headers = {"user-agent": "tallystick-python"}
+    headers = {"user-agent": "tallystick-python", "accept-encoding": "identity"}
     if settings.token is not None:
         headers["authorization"] = f"Bearer {settings.token}"
     return {"headers": headers, "timeout": httpx.Timeout(settings.timeout_s, connect=CONNECT_S)}
@@ -56,10 +59,41 @@ def stream_arguments_of(request: Request, url: str) -> dict[str, Any]:
     return {**arguments_of(request, url), "timeout": httpx.Timeout(SILENCE_S, connect=CONNECT_S)}
 
 
-def response_of(response: httpx.Response) -> Response:
-    """Convert an httpx response, whose body was read."""
+def read_response(response: httpx.Response) -> Response:
+    """Read and convert an open httpx response. Errors: httpx.DecodingError, if it is compressed or too long."""
+    _require_plain(response)
+    body = bytearray()
+    for piece in response.iter_raw():
+        body += piece
+        _check_size(len(body))
+    return _response_of(response, bytes(body))
+
+
+async def read_response_async(response: httpx.Response) -> Response:
+    """Read and convert an open httpx response, as `read_response`."""
+    _require_plain(response)
+    body = bytearray()
+    async for piece in response.aiter_raw():
+        body += piece
+        _check_size(len(body))
+    return _response_of(response, bytes(body))
+
+
+def _response_of(response: httpx.Response, body: bytes) -> Response:
+    """Convert an httpx response and its body."""
     headers = {name.lower(): value for name, value in response.headers.items()}
-    return Response(response.status_code, headers, response.content, str(response.url))
+    return Response(response.status_code, headers, body, str(response.url))
+
+
+def _require_plain(response: httpx.Response) -> None:
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding not in {"", "identity"}:
+        raise httpx.DecodingError(f"it answered in the encoding {encoding[:20]!r}, which was not requested")
+
+
+def _check_size(size_bytes: int) -> None:
+    if size_bytes > ANSWER_BYTES_MAX:
+        raise httpx.DecodingError(f"it answered with more than {ANSWER_BYTES_MAX:,} bytes")
 
 
 def failure_of(error: httpx.HTTPError | httpx.InvalidURL, url: str) -> Failure:

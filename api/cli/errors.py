@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from api.cli.ledger_target import wants_json
+from api.escaped_text import escape_controls, escape_json
 from events.errors import TallystickError
 
 UNUSABLE = 2
@@ -20,11 +21,11 @@ def print_error(error: TallystickError) -> int:
     from api.text_format import to_json
 
     if wants_json():
-        print(to_json(make_problem(error)).decode(), file=sys.stderr)
+        print(escape_json(to_json(make_problem(error))).decode(), file=sys.stderr)
         return error_codes(error).exit
-    print(f"error: {_with_option(error)}", file=sys.stderr)
+    print(escape_controls(f"error: {_with_option(error)}"), file=sys.stderr)
     if error.advice:
-        print(error.advice, file=sys.stderr)
+        print(escape_controls(error.advice), file=sys.stderr)
     return error_codes(error).exit
 
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from api.cli.commands import VERBS
+from api.cli.escaped_output import escape_standard_output
 from api.cli.lazy_group import CONTEXT_SETTINGS, lazy_group
 from api.cli.ledger_target import (
     DEFAULT_LEDGER,
@@ -58,6 +59,7 @@ def main() -> None:
     """Run the command. Print every error on standard error: one or two plain lines, or JSON."""
     prepare_standard_streams()
     name_standard_output()
+    escape_standard_output()
     code: int | None = None
     try:
         try:

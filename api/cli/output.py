@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn,
 from rich.text import Text
 
 from api.cli.table import FittedTable
+from api.escaped_text import escape_controls, escape_json
 from api.progress import ReportProgress
 from api.text_format import to_json
 
@@ -44,19 +45,23 @@ def open_console(*, stderr: bool = False) -> Console:
 
 
 def print_json(value: object) -> None:
-    """Print a value as one line of JSON, the same bytes that HTTP sends."""
-    print_line(to_json(value))
+    """Print a value as one line of JSON: what HTTP sends, with control characters escaped."""
+    _write_line(escape_json(to_json(value)))
 
 
 def print_line(line: bytes) -> None:
-    """Print bytes and a line feed, and flush."""
+    """Print stored lines of JSON and a line feed, and flush; on a terminal with control characters escaped."""
+    _write_line(escape_json(line) if sys.stdout.isatty() else line)
+
+
+def _write_line(line: bytes) -> None:
     sys.stdout.buffer.write(line + b"\n")
     sys.stdout.buffer.flush()
 
 
 def print_note(text: str) -> None:
     """Print a remark on standard error, beside the answer on standard output."""
-    print(text, file=sys.stderr)
+    print(escape_controls(text), file=sys.stderr)
 
 
 def make_table(

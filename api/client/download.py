@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from io import BufferedWriter
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
@@ -14,6 +15,7 @@ from api.export.output_path import is_archive, temporary_output
 from api.progress import ReportProgress
 from events.decode_errors import DECODE_ERRORS
 from ledger.errors import InvalidQuery, LedgerUnavailable
+from ledger.private_file import open_new_private
 
 
 async def download_export(
@@ -44,7 +46,7 @@ async def download_export(
 
 async def _receive(response: httpx.Response, part: Path, report: ReportProgress) -> None:
     received_bytes = 0
-    with part.open("xb") as file:
+    with BufferedWriter(open_new_private(part)) as file:
         async for piece in response.aiter_raw():
             file.write(piece)
             received_bytes += len(piece)

@@ -30,7 +30,7 @@ class ServerAnswer(NamedTuple):
     content: bytes
 
     def retry_after_s(self) -> int:
-        """Return the seconds after which the server wants the request repeated: 1 to RETRY_AFTER_S_MAX."""
+        """Return the seconds after which the server asks for a repetition: 1 to RETRY_AFTER_S_MAX."""
         text = self.headers.get("retry-after", "1")
         return max(1, min(int(text[:4]), RETRY_AFTER_S_MAX)) if text.isascii() and text.isdigit() else 1
 

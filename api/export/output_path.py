@@ -16,6 +16,7 @@ from api.export.targets import ExportTarget, FolderTarget, ZipTarget
 from api.progress import ReportProgress
 from ledger.atomic_file import sync_folder
 from ledger.errors import InvalidQuery, LedgerFull
+from ledger.private_file import make_private_folder, open_new_private
 from ledger.threads import run_on_thread
 
 ZIP = ".zip"
@@ -68,13 +69,13 @@ async def write_export(export: Export, output: Path, report: ReportProgress) -> 
     """
     with temporary_output(output) as part:
         if is_archive(output):
-            with part.open("xb", buffering=0) as file:
+            with open_new_private(part) as file:
                 with ZipTarget(file.write, export.created) as archive:
                     await _write(export, archive, report)
                     await run_on_thread(archive.close)
                 await run_on_thread(os.fsync, file.fileno())
         else:
-            part.mkdir()
+            make_private_folder(part)
             with FolderTarget(part) as folder:
                 await _write(export, folder, report)
     assert export.manifest is not None, "a written export has a manifest"

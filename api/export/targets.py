@@ -9,6 +9,7 @@ from typing import IO, Protocol, Self
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 from api.export.manifest import FileSum
+from ledger.private_file import make_private_folder, open_new_private
 
 READABLE = 0o644
 
@@ -43,8 +44,8 @@ class FolderTarget:
 
     def begin(self, name: str) -> None:
         path = self._path / name
-        path.parent.mkdir(exist_ok=True)
-        self._file = path.open("xb", buffering=0)
+        make_private_folder(path.parent)
+        self._file = open_new_private(path)
         self._written = self._advised = 0
 
     def write(self, piece: bytes) -> None:

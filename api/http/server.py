@@ -54,11 +54,15 @@ class TlsFiles(NamedTuple):
 
 
 class ServerSettings(NamedTuple):
-    """The rate limit of each token, the limit of open connections, and TLS; None: no rate limit, no TLS."""
+    """The rate limit of each token, the limit of open connections, TLS, and whether callers need a token.
+
+    None: no rate limit; no TLS; a token is needed if the ledger has or had one.
+    """
 
     rate: Rate | None = None
     connections: int = CONNECTIONS_MAX
     tls: TlsFiles | None = None
+    require_tokens: bool | None = None
 
 
 class Server(uvicorn.Server):
@@ -232,6 +236,9 @@ async def serve(
     service = await LedgerService.open(ledger, writable=True, address=address, progress=progress, views=False)
     service.tokens.rate = settings.rate
     service.tokens.exposed = not is_loopback(host)
+    service.tokens.required_by_option = settings.require_tokens
+    service.tokens.warn = lambda reason: log.error("tokens", reason=reason, ledger=str(ledger))
+    service.tokens.remember()
     await service.proving.start()
     config = server_config(make_app(service), settings.tls)
     if settings.tls is None and service.tokens.exposed:

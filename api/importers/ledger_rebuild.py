@@ -11,7 +11,7 @@ from api.verify import VerifyReport
 from api.verify.export import read_manifest, verify_export
 from api.verify.package import Package, open_package
 from api.verify.verification import parse_key, run_verification
-from events.limits import EVIDENCE_BYTES_MAX
+from events.limits import EVIDENCE_BYTES_MAX, NOTE_BYTES_MAX
 from ledger import EvidenceStore
 from ledger.atomic_file import replace_whole
 from ledger.errors import UnusableExport
@@ -52,7 +52,7 @@ def rebuild_ledger(
                 return LedgerImportResult(str(ledger), False, 0, report)
             pieces = _put_evidence(package, ledger)
             with package.open(CHECKPOINT) as file:
-                replace_whole(path_beside(ledger, IMPORTED), file.read())
+                replace_whole(path_beside(ledger, IMPORTED), file.read(NOTE_BYTES_MAX))
             rebuild.finish(report.root)
     return LedgerImportResult(str(ledger), True, pieces, report)
 

@@ -13,15 +13,17 @@ import os
 import time
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
 from api.progress import OpenProgress, no_progress
+from events.decode_errors import DECODE_ERRORS
 from ledger import Checkpoint, EvidenceStore, LogTree, SqliteReader
 from ledger.atomic_file import PART, replace_whole, sync_folder, write_error
 from ledger.errors import Damaged, LedgerDamaged, LedgerUnusable, Occupied
+from ledger.private_file import FILE_MODE, make_private_folder, read_private
 from ledger.sqlite.backup import (
     SQLITE_SUFFIXES,
     copy_ledger,
@@ -41,7 +43,12 @@ CHECKPOINT = ".checkpoint"
 SIGNED = (CHECKPOINT, ".witnessed")
 COMPANIONS = (".tokens", *SIGNED)
 """Name endings of the small files beside a ledger that a backup contains."""
+COMPANION_BYTES_MAX = 64 << 20
+"""One of these files; the largest is that of the tokens."""
 KEY = ".key"
+LAST_BACKUP = ".last-backup"
+"""The end of the name of the file beside a ledger that remembers its last backup."""
+LAST_BACKUP_BYTES_MAX = 65_536
 PARTS = ("", EVIDENCE, *COMPANIONS, KEY)
 """Name endings of a backup's files."""
 PART_ENDINGS = (*(ending + PART for ending in PARTS[1:]), *PARTS[1:], *SQLITE_SUFFIXES[1:], "")
@@ -61,6 +68,15 @@ class BackupResult(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint: int | None
     files: list[str]
     elapsed_s: float
+
+
+class LastBackup(msgspec.Struct, frozen=True, kw_only=True):
+    """The last backup of a ledger, as a file beside the ledger remembers it."""
+
+    time: datetime
+    file: str
+    events: int
+    root: str
 
 
 class RestoreResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,6 +125,7 @@ def back_up(ledger: Path, target: Path, *, with_key: bool, progress: OpenProgres
         size_bytes = part.stat().st_size
         signed = read_checkpoint(checkpoint_path(part))
         files = move_files(part, target, *reversed(PARTS))
+    _remember_backup(ledger, target, verified)
     return BackupResult(
         file=str(target),
         events=verified.events,
@@ -174,6 +191,28 @@ def restore(
         aside=str(aside) if aside else None,
         elapsed_s=time.monotonic() - began,
     )
+
+
+def read_last_backup(ledger: Path) -> LastBackup | None:
+    """Return the last backup of a ledger; None if none is known. Errors: LedgerUnusable."""
+    path = ledger.with_name(ledger.name + LAST_BACKUP)
+    try:
+        return msgspec.json.decode(read_private(path, LAST_BACKUP_BYTES_MAX), type=LastBackup)
+    except FileNotFoundError:
+        return None
+    except (OSError, *DECODE_ERRORS) as error:
+        raise LedgerUnusable(
+            f"{path} cannot be read: {error}.", "Remove it; the next backup makes it again."
+        ) from error
+
+
+def _remember_backup(ledger: Path, target: Path, verified: FileFindings) -> None:
+    """Write down the last backup, for `doctor`. A folder that cannot be written does not make a backup fail."""
+    last = LastBackup(
+        time=datetime.now(UTC), file=str(target.absolute()), events=verified.events, root=encode_base64(verified.root)
+    )
+    with suppress(OSError, LedgerUnusable):
+        replace_whole(ledger.with_name(ledger.name + LAST_BACKUP), msgspec.json.encode(last), mode=FILE_MODE)
 
 
 @contextmanager
@@ -296,13 +335,13 @@ def _read_companions(ledger: Path, *, with_key: bool) -> dict[str, bytes]:
     contents: dict[str, bytes] = {}
     for ending in (*COMPANIONS, KEY) if with_key else COMPANIONS:
         with suppress(FileNotFoundError):
-            contents[ending] = ledger.with_name(ledger.name + ending).read_bytes()
+            contents[ending] = read_private(ledger.with_name(ledger.name + ending), COMPANION_BYTES_MAX)
     return contents
 
 
 def _write_beside(ledger: Path, companions: Mapping[str, bytes]) -> None:
     for ending, data in companions.items():
-        replace_whole(ledger.with_name(ledger.name + ending), data, mode=None if ending in SIGNED else 0o600)
+        replace_whole(ledger.with_name(ledger.name + ending), data, mode=FILE_MODE)
 
 
 def _companions_to_restore(ledger: Path, companions: Mapping[str, bytes]) -> list[str]:
@@ -327,7 +366,7 @@ def _set_aside(ledger: Path, now: datetime) -> Path | None:
     if not any(os.path.lexists(ledger.with_name(ledger.name + ending)) for ending in endings):
         return None
     aside = ledger.with_name(f"{ledger.name}.replaced-{now:%Y%m%dT%H%M%S%fZ}")
-    aside.mkdir()
+    make_private_folder(aside)
     sync_folder(aside.parent)
     move_files(ledger, aside / ledger.name, *endings)
     return aside

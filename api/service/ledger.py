@@ -29,6 +29,7 @@ from ledger import (
     system_clock,
 )
 from ledger.errors import InvalidQuery, LedgerLocked, LedgerUnavailable, NotFound
+from ledger.private_file import follow_typed_link
 from ledger.sqlite.read_only import can_be_written
 from projections.decisions.full_text_search import FullTextSearch
 from projections.engine import Engine, Progress
@@ -78,6 +79,7 @@ class LedgerService:
         With `views=False` nothing is folded until `fold`: for callers that only read or append events.
         Errors: LedgerLocked, LedgerUnusable.
         """
+        path = follow_typed_link(path)
         log = await SqliteLog.open(path, clock=clock, address=address, progress=progress) if writable else None
         try:
             scanner = await SqliteReader.open(path)

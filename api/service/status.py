@@ -140,7 +140,7 @@ async def read_status(ledger: LedgerService) -> LedgerStatus:
         models_registered=sum(model.known for model in models),
         evaluations=evaluations,
         evidence=evidence,
-        checkpoint=await _checkpoint_status(ledger),
+        checkpoint=await read_checkpoint_status(ledger),
         disk=await to_thread(_disk_status, ledger.path),
         tokens=_token_status(ledger),
         views=views,
@@ -170,7 +170,8 @@ async def _view_status(ledger: LedgerService) -> ViewStatus:
     return ViewStatus(position=position, behind=head - position)
 
 
-async def _checkpoint_status(ledger: LedgerService) -> CheckpointStatus | None:
+async def read_checkpoint_status(ledger: LedgerService) -> CheckpointStatus | None:
+    """Return the newest checkpoint and whether it is valid; None before the first. Errors: BadNote, LedgerUnusable."""
     path = checkpoint_path(ledger.path)
     signed = await to_thread(read_checkpoint, path)
     if signed is None:

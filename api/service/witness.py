@@ -89,7 +89,7 @@ async def _post(client: httpx.AsyncClient, body: bytes) -> tuple[int, bytes]:
     answer = b""
     try:
         async with client.stream("POST", "add-checkpoint", content=body) as response:
-            async for piece in response.aiter_bytes():
+            async for piece in response.aiter_raw():  # a compressed answer was not requested, and is no cosignature
                 answer += piece
                 if len(answer) > NOTE_BYTES_MAX:
                     raise Unwitnessed(
@@ -157,4 +157,4 @@ def _open_client(url: str) -> httpx.AsyncClient:
         ) from None
     if parsed.scheme not in {"http", "https"} or not parsed.host:
         raise InvalidQuery("url", f"{url!r} is not the address of a witness.", "Write https://witness.example.com.")
-    return httpx.AsyncClient(base_url=parsed, timeout=TIMEOUT_S)
+    return httpx.AsyncClient(base_url=parsed, timeout=TIMEOUT_S, headers={"accept-encoding": "identity"})

@@ -1,6 +1,9 @@
 """Open the files of an export by name, in a folder or a ZIP. Each file is read once, and hashed."""
 
+import errno
 import hashlib
+import os
+import stat
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -12,11 +15,15 @@ from typing import IO, Protocol
 from zipfile import BadZipFile, ZipFile
 
 from api.export.manifest import EVIDENCE, FileSum
+from events.limits import EVIDENCE_BYTES_MAX
 from ledger.errors import UnusableExport
 from ledger.verify import Check
 
 BLOCK_BYTES = 1 << 20
 """Bytes read at once."""
+
+EXTRA_BYTES_MAX = 64 << 20
+"""Bytes beyond the stated size after which the rest of a file is not read: its size is then reported as larger."""
 
 THREAD_BYTES_MIN = 1 << 16
 """Pieces of this size or larger are hashed on a thread."""
@@ -66,9 +73,13 @@ class FolderPackage:
 
     def open(self, name: str) -> IO[bytes]:
         try:
-            return (self._path / name).open("rb")
+            descriptor = os.open(self._path / name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except FileNotFoundError:
             raise KeyError(name) from None
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        return os.fdopen(descriptor, "rb")
 
     def open_unchecked(self, name: str) -> Readable:
         return self.open(name)
@@ -136,10 +147,11 @@ class HashedReader:
     time of a verification.
     """
 
-    def __init__(self, file: Readable, name: str, check: Check, thread: Executor) -> None:
+    def __init__(self, file: Readable, name: str, check: Check, thread: Executor, bytes_max: int) -> None:
         self._file = file
         self._name = name
         self._check = check
+        self._bytes_max = bytes_max
         self._digest = hashlib.sha256()
         self._size_bytes = 0
         self._thread = thread
@@ -154,6 +166,9 @@ class HashedReader:
             self._file = BytesIO()
             return b""
         self._size_bytes += len(data)
+        if self._size_bytes > self._bytes_max:
+            self._check.fault(f"{self._name} has more than {self._bytes_max:,} bytes; the rest was not read.")
+            self._file = BytesIO()
         self._hash(data)
         return data
 
@@ -184,7 +199,8 @@ def open_hashed(package: Package, name: str, check: Check, stated: FileSum | Non
         check.fault(f"{name} cannot be opened: {error}.")
         file = BytesIO()
     with closing(file), ThreadPoolExecutor(1) as thread:
-        reader = HashedReader(file, name, check, thread)
+        stated_bytes = EVIDENCE_BYTES_MAX if stated is None else stated.bytes
+        reader = HashedReader(file, name, check, thread, max(0, stated_bytes) + EXTRA_BYTES_MAX)
         yield reader
         actual = reader.sum()
     if stated is not None and actual.bytes != stated.bytes:

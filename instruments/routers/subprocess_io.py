@@ -2,7 +2,7 @@
 
 The program runs in a new session: Ctrl-C in the terminal does not reach it, and its child processes can be ended
 together with it. Its output is complete when it exits: child processes that are still running are not waited for, and
-are killed if they are in its process group.
+are killed (process_tree.py).
 """
 
 import asyncio
@@ -19,6 +19,7 @@ from contextlib import suppress
 from typing import IO, Literal, NamedTuple
 
 from events.limits import ANSWER_BYTES_MAX
+from instruments.routers.process_tree import ProcessIdentity, end_tree, find_descendants, send_signal, start_command
 
 POLL_S = 0.02
 """Interval for checking whether a silent program has exited."""
@@ -115,10 +116,7 @@ class _Child:
     def __init__(self, words: Sequence[str], input_bytes: bytes, environment: Mapping[str, str] | None) -> None:
         self._started_ns = time.monotonic_ns()
         self._output_closed_ns: int | None = None
-        pipe = subprocess.PIPE
-        self.process = subprocess.Popen(  # noqa: S603 - the user names the program to run; no shell
-            words, bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, start_new_session=True
-        )
+        self.process = start_command(words, environment)
         self.out = bytearray()
         self.errors = bytearray()
         self._unwritten = memoryview(input_bytes)
@@ -154,14 +152,20 @@ class _Child:
                 return "timeout"
 
     def end(self) -> None:
-        """End the program and its process group, first by SIGTERM; close the pipes."""
-        if self.process.poll() is None:
+        """End the program and every process that it has started, first by SIGTERM; close the pipes."""
+        started: set[ProcessIdentity] = set()
+        if self.process.poll() is None:  # while it was not waited for, its id is not used again
+            started |= find_descendants(self.process.pid)
             self._signal(signal.SIGTERM)
+            send_signal(started, signal.SIGTERM)
             with suppress(subprocess.TimeoutExpired):
                 self.process.wait(GRACE_S)
+        if self.process.poll() is None:
+            started |= find_descendants(self.process.pid)
         self._signal(signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(GRACE_S)
+        end_tree(self.process.pid, started)
         self._selector.close()
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             assert stream is not None

@@ -20,7 +20,9 @@ from events.registry import VOCABULARY
 from ledger.atomic_file import sync_folder
 from ledger.errors import LedgerFull, LedgerUnavailable
 from ledger.log import Progress
+from ledger.private_file import make_private_file
 from ledger.sqlite.read_only import read_only_uri
+from ledger.sqlite.schema_check import check_ledger
 from ledger.sqlite.wal_check import require_undamaged
 
 STEP_PAGES = 1_000
@@ -44,6 +46,7 @@ def copy_ledger(source: Path, target: Path, *, still: bool = False, progress: Pr
         require_undamaged(source)
     wal = source.with_name(source.name + "-wal")
     immutable = "&immutable=1" if still and not wal.exists() else ""
+    make_private_file(target)
     try:
         with (
             closing(_reader(source, immutable)) as reader,
@@ -67,7 +70,10 @@ def copy_ledger(source: Path, target: Path, *, still: bool = False, progress: Pr
 
 
 def stored_evidence(ledger: Path) -> dict[str, EvidenceStored]:
-    """Return the events of the evidence that was stored and not erased, by digest. Errors: LedgerUnavailable."""
+    """Return the events of the evidence that was stored and not erased, by digest.
+
+    Errors: LedgerUnavailable, LedgerUnusable.
+    """
     stored: dict[str, EvidenceStored] = {}
     for (line,) in _fetch(ledger, EVIDENCE_EVENTS):
         data = VOCABULARY.event(line).data
@@ -79,7 +85,7 @@ def stored_evidence(ledger: Path) -> dict[str, EvidenceStored]:
 
 
 def is_erased(ledger: Path, digest: str) -> bool:
-    """Return whether the log records the erasure of some evidence. Errors: LedgerUnavailable."""
+    """Return whether the log records the erasure of some evidence. Errors: LedgerUnavailable, LedgerUnusable."""
     return bool(_fetch(ledger, ERASURE, (f"evidence/{digest}",)))
 
 
@@ -115,6 +121,7 @@ def _reader(ledger: Path, options: str = "") -> sqlite3.Connection:
 def _fetch(ledger: Path, statement: str, parameters: Sequence[str] = ()) -> list[tuple[bytes]]:
     try:
         with closing(_reader(ledger)) as reader:
+            check_ledger(reader, ledger)
             return reader.execute(statement, parameters).fetchall()
     except sqlite3.Error as error:
         raise LedgerUnavailable(f"{ledger} cannot be read: {error}.", "Check the disk, then retry.") from error

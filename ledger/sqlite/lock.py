@@ -10,6 +10,10 @@ from typing import Self
 import msgspec
 
 from ledger.errors import LedgerLocked, LedgerUnusable
+from ledger.private_file import open_private, read_private
+
+HOLDER_BYTES_MAX = 4_096
+"""One lock file."""
 
 INSTANCE_BYTES = 16
 """Random bytes in the name of a server."""
@@ -35,7 +39,7 @@ class WriterLock:
     def acquire(cls, ledger: Path, address: str | None = None) -> Self:
         """Lock a ledger file. Errors: LedgerLocked, with the holder's pid and address, LedgerUnusable."""
         try:
-            descriptor = os.open(lock_path(ledger), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            descriptor = open_private(lock_path(ledger), os.O_RDWR | os.O_CREAT)
         except OSError as error:
             raise LedgerUnusable(f"{ledger} cannot be locked: {error}.", "Check the folder's permissions.") from error
         try:
@@ -74,8 +78,8 @@ def lock_path(ledger: Path) -> Path:
 def holder_of(ledger: Path) -> LockHolder | None:
     """Return the process that the lock file names; None if it names none."""
     try:
-        return msgspec.json.decode(lock_path(ledger).read_bytes(), type=LockHolder)
-    except (OSError, msgspec.DecodeError):
+        return msgspec.json.decode(read_private(lock_path(ledger), HOLDER_BYTES_MAX), type=LockHolder)
+    except (OSError, LedgerUnusable, msgspec.DecodeError):
         return None
 
 
@@ -88,7 +92,7 @@ def find_writer(ledger: Path) -> LockHolder | None:
     holder = holder_of(ledger)
     if holder is None:
         return None
-    with lock_path(ledger).open("rb") as file:
+    with os.fdopen(open_private(lock_path(ledger), os.O_RDONLY), "rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:

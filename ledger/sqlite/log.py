@@ -28,10 +28,12 @@ from ledger.admission import PreparedEvent, prepare
 from ledger.clock import Clock, system_clock
 from ledger.errors import LedgerBusy, LedgerFull, LedgerUnavailable, LedgerUnusable
 from ledger.log import AppendedEvent, Head, Progress
+from ledger.private_file import follow_typed_link, make_private_file, refuse_link
 from ledger.sqlite.connection import SqliteConnection, connect
 from ledger.sqlite.lock import WriterLock
-from ledger.sqlite.reader import SqliteReader, check_identity, connect_reader
+from ledger.sqlite.reader import SqliteReader, connect_reader
 from ledger.sqlite.schema import CREATE, CREATE_TILES, HEAD, SCHEMA_VERSION, TILE_COUNT, UNTILED_VERSION
+from ledger.sqlite.schema_check import check_ledger, distrust_schema
 from ledger.sqlite.wal_check import require_undamaged
 from ledger.sqlite.wal_flush import MOVE_WAL, WalGauge, flush_wal
 from ledger.sqlite.writer import SqliteWriter, insert_events
@@ -43,6 +45,9 @@ CACHE_KIB = 65_536
 
 CHECKPOINT_PAGES = 16_000
 """Length of the write-ahead log (64 MB) at which it is moved into the file: rarely, because pages change again."""
+
+COMPANION_SUFFIXES = ("-wal", "-shm", "-journal")
+"""Suffixes of the files that SQLite makes beside the ledger, with the permissions of the ledger."""
 
 TILES_STEP = 8 * WIDTH
 """Events per transaction, when tiles are made for a file that has none."""
@@ -109,6 +114,9 @@ class SqliteLog(SqliteReader):
             raise LedgerUnusable(f"There is no folder {path.parent}.", "Make it, or choose another with --ledger.")
         if path.exists() and not (path.is_file() and os.access(path, os.R_OK | os.W_OK)):
             raise LedgerUnusable(f"{path} is not a file that can be written.", "Choose another with --ledger.")
+        path = follow_typed_link(path)
+        for suffix in COMPANION_SUFFIXES:
+            refuse_link(path.with_name(path.name + suffix))
         lock = WriterLock.acquire(path, address)
         opened: list[SqliteConnection] = []
         try:
@@ -275,8 +283,9 @@ def _refuse(answer: asyncio.Future[list[AppendedEvent]], error: TallystickError)
 async def _connect_writer(path: Path) -> SqliteConnection:
     """Open the connection that writes and checkpoints. Errors: LedgerUnusable."""
     try:
+        make_private_file(path)
         connection = await connect(path, isolation_level=None, cached_statements=64)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
         raise LedgerUnusable(f"{path} cannot be opened: {error}.", "Check its permissions.") from error
     try:
         await _prepare_file(connection, path)
@@ -291,7 +300,8 @@ async def _connect_writer(path: Path) -> SqliteConnection:
 
 async def _prepare_file(connection: SqliteConnection, path: Path) -> None:
     ((tables,),) = await connection.execute_fetchall("SELECT count(*) FROM sqlite_master")
-    version = await check_identity(connection, path) if tables else SCHEMA_VERSION
+    await connection.run(distrust_schema)
+    version = await connection.run(check_ledger, path, writing=True) if tables else SCHEMA_VERSION
     ((mode,),) = await connection.execute_fetchall("PRAGMA journal_mode = WAL")
     if mode != "wal":
         raise LedgerUnusable(f"{path} cannot keep a write-ahead log (it stays {mode}).", "Use a local file system.")

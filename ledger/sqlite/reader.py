@@ -12,7 +12,8 @@ from ledger.errors import LedgerUnavailable, LedgerUnusable, NotFound
 from ledger.log import Head, Page, Query
 from ledger.sqlite.connection import SqliteConnection, connect
 from ledger.sqlite.read_only import read_only_uri
-from ledger.sqlite.schema import APPLICATION_ID, HEAD, SCHEMA_VERSION, SQLITE_VERSION_MIN, TILES
+from ledger.sqlite.schema import HEAD, SQLITE_VERSION_MIN, TILES
+from ledger.sqlite.schema_check import check_ledger
 
 POSITION_MAX = 2**63 - 1
 
@@ -165,25 +166,11 @@ async def connect_reader(path: Path) -> SqliteConnection:
     except sqlite3.Error as error:
         raise LedgerUnusable(f"{path} cannot be opened: {error}.", "Check its permissions.") from error
     try:
-        await check_identity(connection, path)
+        await connection.run(check_ledger, path)
     except BaseException:
         await connection.close()
         raise
     return connection
-
-
-async def check_identity(connection: SqliteConnection, path: Path) -> int:
-    """Return the schema version of a ledger file. Errors: LedgerUnusable, if it is not a ledger, or newer than this."""
-    try:
-        ((application,),) = await connection.execute_fetchall("PRAGMA application_id")
-        ((version,),) = await connection.execute_fetchall("PRAGMA user_version")
-    except sqlite3.Error as error:
-        raise LedgerUnusable(f"{path} is not a ledger: {error}.", "Name another file with --ledger.") from error
-    if application != APPLICATION_ID:
-        raise LedgerUnusable(f"{path} is not a ledger.", "Name another file with --ledger.")
-    if version > SCHEMA_VERSION:
-        raise LedgerUnusable(f"{path} was written by a newer Tallystick.", "Upgrade this one.")
-    return int(version)
 
 
 def _from(query: Query, last: int) -> Query:

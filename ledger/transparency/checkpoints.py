@@ -16,9 +16,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Self
 
-from events.limits import NOTE_SIGNATURES_MAX
+from events.limits import NOTE_BYTES_MAX, NOTE_SIGNATURES_MAX
 from ledger.atomic_file import replace_whole, sync_folder, write_error
 from ledger.errors import BadNote, Forked, InvalidQuery, LedgerUnusable
+from ledger.private_file import read_private, refuse_link
 from ledger.transparency.keys import REPLACE_ADVICE, key_path, make_key, path_beside, read_key
 from ledger.transparency.merkle import verify_consistency
 from ledger.transparency.signed_note import Checkpoint, SignedCheckpoint, SignedNote, Signer
@@ -109,7 +110,7 @@ def witnessed_path(ledger: Path) -> Path:
 def read_checkpoint(path: Path) -> SignedCheckpoint | None:
     """Read a stored checkpoint; None if the file does not exist. Errors: BadNote, LedgerUnusable."""
     try:
-        return SignedCheckpoint.parse(path.read_bytes())
+        return SignedCheckpoint.parse(read_private(path, NOTE_BYTES_MAX))
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -154,6 +155,7 @@ def replace_key(ledger: Path, name: str | None = None) -> Signer:
 
 def _rename_old(path: Path) -> None:
     """Rename a checkpoint of an old key: append 8 digits of its digest. Errors: LedgerFull, LedgerUnavailable."""
+    refuse_link(path)
     try:
         digest = sha256(path.read_bytes()).hexdigest()
         path.replace(path.with_name(f"{path.name}.{digest[:8]}"))

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from ledger.atomic_file import replace_whole, write_error
 from ledger.errors import BadNote, LedgerUnusable
+from ledger.private_file import FILE_MODE, read_private
 from ledger.transparency.signed_note import Signer
 
-KEY_MODE = stat.S_IRUSR | stat.S_IWUSR
-"""Only the owner may read the key file."""
+KEY_BYTES_MAX = 4_096
+"""One private key."""
 
 REPLACE_ADVICE = "begin a new identity, which everyone who has the old key will notice: tallystick key make --replace"
 
@@ -33,7 +34,7 @@ def read_key(ledger: Path) -> Signer | None:
     """Read the key of a ledger; None if it has none. Errors: BadNote, LedgerUnusable."""
     path = key_path(ledger)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_private(path, KEY_BYTES_MAX).decode()
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
@@ -59,7 +60,7 @@ def make_key(ledger: Path, name: str | None = None) -> Signer:
     """
     signer = Signer.make(name if name is not None else f"tallystick/{secrets.token_hex(8)}")
     try:
-        replace_whole(key_path(ledger), f"{signer.secret()}\n".encode(), mode=KEY_MODE)
+        replace_whole(key_path(ledger), f"{signer.secret()}\n".encode(), mode=FILE_MODE)
     except OSError as error:
         raise write_error(error, "Writing the key", "no key was made") from error
     return signer

@@ -12,13 +12,16 @@ from itertools import count, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from events.limits import NOTE_BYTES_MAX
 from ledger.errors import BadNote, LedgerUnusable
 from ledger.evidence_store import EvidenceStore
 from ledger.log import Progress
+from ledger.private_file import read_private
 from ledger.sqlite.read_only import read_only_uri
-from ledger.sqlite.schema import APPLICATION_ID, COLUMNS, CREATE, SCHEMA_VERSION
+from ledger.sqlite.schema import COLUMNS, SCHEMA_VERSION
+from ledger.sqlite.schema_check import find_foreign_table, known_objects, read_identity, read_schema
 from ledger.sqlite.wal_check import find_damage
-from ledger.transparency.keys import path_beside
+from ledger.transparency.keys import KEY_BYTES_MAX, path_beside
 from ledger.transparency.merkle import leaf_hashes
 from ledger.transparency.signed_note import Signer, Verifier
 from ledger.transparency.tiles import HEIGHT, TILE_BYTES, WIDTH, Tile
@@ -73,7 +76,8 @@ def verify_file(
     rebuild = TreeRebuild(notes.sizes)
     with closing(_connect(path)) as connection:
         try:
-            _check_schema(findings, connection)
+            if not _check_schema(findings, connection, path):
+                return FileFindings(rebuild.edge.size, rebuild.edge.root(), key)
             _RowScan(findings, connection, path, rebuild).run(progress, evidence=evidence)
             if not quick:
                 _check_structure(findings, connection)
@@ -106,7 +110,7 @@ def _read_notes(findings: Findings, path: Path, earlier: bytes | None) -> Signat
         notes.read(earlier, "the earlier checkpoint")
     for ending in ("imported", "witnessed", "checkpoint"):
         if (note := path_beside(path, ending)).exists():
-            notes.read(note.read_bytes(), note.name, foreign=ending == "imported")
+            notes.read(read_private(note, NOTE_BYTES_MAX), note.name, foreign=ending == "imported")
         elif ending == "checkpoint":
             findings.notes.append(
                 f"There is no {note.name}: no signature confirms the lines. They were compared with the stored tiles, "
@@ -119,7 +123,7 @@ def _read_key(findings: Findings, path: Path) -> Verifier | None:
     """Return the public half of the key beside a ledger; None if it cannot be used."""
     file = path_beside(path, "key")
     try:
-        signer = Signer.parse(file.read_text(encoding="utf-8").strip())
+        signer = Signer.parse(read_private(file, KEY_BYTES_MAX).decode().strip())
     except FileNotFoundError:
         findings.notes.append(f"There is no {file.name}: without --key no signature was verified.")
     except OSError as error:
@@ -143,43 +147,30 @@ def _connect(path: Path) -> sqlite3.Connection:
     except sqlite3.Error as error:
         raise LedgerUnusable(f"{path} cannot be opened: {error}.", "Check its permissions.") from error
     try:
-        ((application,),) = connection.execute("PRAGMA application_id")
-        ((version,),) = connection.execute("PRAGMA user_version")
-    except sqlite3.Error as error:
+        version = read_identity(connection, path).version
+    except LedgerUnusable:
         connection.close()
-        raise LedgerUnusable(f"{path} is not a ledger: {error}.", "Name another file with --ledger.") from error
-    if application == APPLICATION_ID and version == SCHEMA_VERSION:
+        raise
+    if version == SCHEMA_VERSION:
         return connection
     connection.close()
-    if application != APPLICATION_ID:
-        raise LedgerUnusable(f"{path} is not a ledger.", "Name another file with --ledger.")
-    if version > SCHEMA_VERSION:
-        raise LedgerUnusable(f"{path} was written by a newer Tallystick.", "Upgrade this one.")
     raise LedgerUnusable(f"{path} was written by an older Tallystick.", "Open it once for writing: tallystick serve.")
 
 
-def _check_schema(findings: Findings, connection: sqlite3.Connection) -> None:
-    """Check that tables, indexes and triggers are the ones that a new ledger has."""
+def _check_schema(findings: Findings, connection: sqlite3.Connection, path: Path) -> bool:
+    """Check that tables, indexes and triggers are the ones that a new ledger has; return whether rows can be read."""
     check = findings.check("schema", "tables, indexes and triggers")
-    fresh = sqlite3.connect(":memory:")
-    with closing(fresh):
-        fresh.executescript(CREATE)
-        expected = _schema_of(fresh)
-    stored = _schema_of(connection)
-    check.count = len(expected)
-    for name, sql in expected.items():
-        if name not in stored:
-            check.fault(f"{name} is missing: another program altered the file.")
-        elif stored[name] != sql:
-            check.fault(f"{name} differs from that of a new ledger: another program altered the file.")
-    tables = {"events", "tiles"}
-    for name, table in connection.execute("SELECT name, tbl_name FROM sqlite_master WHERE type = 'trigger'"):
-        if table in tables and name not in expected:
-            check.fault(f"the trigger {name} does not belong to a ledger.")
-
-
-def _schema_of(connection: sqlite3.Connection) -> dict[str, str | None]:
-    return dict(connection.execute("SELECT name, sql FROM sqlite_master").fetchall())
+    known, stored = known_objects(), read_schema(connection, path)
+    check.count = len(known)
+    for item in sorted(known - stored):
+        problem = "differs from that of a new ledger" if item.name in {other.name for other in stored} else "is missing"
+        check.fault(f"{item.name} {problem}: another program altered the file.")
+    tables = {item.name for item in known if item.kind == "table"}
+    names = {item.name for item in known}
+    for item in sorted(stored):
+        if item.kind == "trigger" and item.table in tables and item.name not in names:
+            check.fault(f"the trigger {item.name} does not belong to a ledger.")
+    return find_foreign_table(stored, SCHEMA_VERSION) is None
 
 
 def _check_structure(findings: Findings, connection: sqlite3.Connection) -> None:
@@ -223,6 +214,8 @@ class _RowScan:
         after = 0
         while rows := self._connection.execute(PAGE, (after, head, PAGE_EVENTS)).fetchall():
             yield rows
+            if rows[-1][0] <= after:
+                raise sqlite3.DatabaseError("the table of events is not in its order")
             after = rows[-1][0]
 
     def _lines(self, rows: Sequence[Sequence[Any]]) -> list[bytes]:

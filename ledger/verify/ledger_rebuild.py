@@ -13,8 +13,10 @@ from typing import Self
 
 from ledger.atomic_file import PART, sync_folder
 from ledger.errors import LedgerFull, LedgerUnusable
+from ledger.private_file import make_private_file
 from ledger.sqlite.lock import WriterLock
-from ledger.sqlite.schema import APPLICATION_ID, COLUMNS, CREATE, INSERT_TILE
+from ledger.sqlite.schema import APPLICATION_ID, COLUMNS, CREATE, HEAD, INSERT_TILE
+from ledger.sqlite.schema_check import check_ledger, distrust_schema
 from ledger.transparency.merkle import leaf_hashes
 from ledger.transparency.tiles import TreeEdge
 from ledger.verify import Findings, LineHeaders, TimestampParser, verify_file
@@ -49,6 +51,7 @@ class LedgerRebuild:
         try:
             _check_empty(ledger)
             part.unlink(missing_ok=True)
+            make_private_file(part)
             with closing(sqlite3.connect(part, isolation_level=None)) as connection:
                 connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;" + CREATE)
                 yield cls(ledger, part, connection)
@@ -107,10 +110,12 @@ def _check_empty(ledger: Path) -> None:
         return
     try:
         with closing(sqlite3.connect(ledger, isolation_level=None)) as connection:
+            distrust_schema(connection)
             ((application,),) = connection.execute("PRAGMA application_id")
             ((tables,),) = connection.execute("SELECT count(*) FROM sqlite_schema")
-            events = tables and connection.execute("SELECT count(*) FROM (SELECT 1 FROM events LIMIT 1)").fetchone()[0]
-            if events or (tables and application != APPLICATION_ID):
+            if tables and application == APPLICATION_ID:
+                check_ledger(connection, ledger)
+            if tables and (application != APPLICATION_ID or connection.execute(HEAD).fetchone() is not None):
                 raise LedgerUnusable(f"{ledger} holds events already.", "Name another file with --ledger.")
             connection.execute("PRAGMA journal_mode = DELETE")
     except sqlite3.Error as error:

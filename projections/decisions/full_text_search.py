@@ -25,7 +25,9 @@ import numpy.typing as npt
 from events.decision import DecisionAmended, DecisionReviewed
 from events.envelope import EventFacts
 from ledger.errors import LedgerUnavailable
+from ledger.private_file import make_private_file
 from ledger.sqlite.connection import connect
+from ledger.sqlite.schema_check import has_schema
 from projections.arrays import RowNumbers
 from projections.decisions.searchable_text import TextPiece, has_searchable_text, piece_from_event, pieces_from_stream
 from projections.engine import Engine
@@ -245,11 +247,18 @@ class FullTextSearch:
         uri = "" if self._private else f"{self._path.absolute().as_uri()}?mode=rwc"
         if not self._private and self._path.exists() != self._path.is_file():
             raise sqlite3.OperationalError(f"{self._path} is not a file")
+        if not self._private:
+            if self._path.is_symlink():
+                raise _foreign_file(self._path)
+            with suppress(OSError):  # a folder that cannot be written: SQLite says so
+                make_private_file(self._path)
         connection = await connect(uri, uri=not self._private, isolation_level=None, timeout=_BUSY_S)
         try:
             await connection.execute("PRAGMA journal_mode = TRUNCATE")  # no WAL, because two processes may write
             await connection.execute("PRAGMA synchronous = NORMAL")
             await connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+            if not await connection.run(has_schema, self._path, _CREATE):
+                raise _foreign_file(self._path)
             if not await _rows(connection, "SELECT 1 FROM sqlite_schema LIMIT 1"):
                 await connection.executescript(_CREATE)
             await _rows(connection, _PROBE)
@@ -279,6 +288,13 @@ class FullTextSearch:
         if connection is not None:
             with suppress(sqlite3.Error, ValueError):
                 await connection.close()
+
+
+def _foreign_file(path: Path) -> sqlite3.DatabaseError:
+    """Return the error for a file that is not an index, which is then replaced."""
+    error = sqlite3.DatabaseError(f"{path} is not an index that Tallystick made")
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return error
 
 
 def _ranked_statement(side: BridgeSide | None) -> str:

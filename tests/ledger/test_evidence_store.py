@@ -1,5 +1,6 @@
 """The evidence store by itself: what is in its files, what a damaged one gives, and what an erasure leaves behind."""
 
+import errno
 import os
 import random
 import zlib
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ledger import EvidenceStore
+from ledger.atomic_file import write_whole
 from ledger.errors import Damaged, LedgerFull, LedgerUnavailable
 
 MB = 1 << 20
@@ -160,25 +162,37 @@ def test_a_missing_file_says_so(tmp_path: Path) -> None:
         EvidenceStore(tmp_path / "ledger.db").read(digest_of(b"gone"), 4)
 
 
-def test_a_full_disk_keeps_nothing_and_says_so(tmp_path: Path) -> None:
-    """The third of four meets a device that is always full."""
+def fill_disk_at(monkeypatch: pytest.MonkeyPatch, digest: str) -> None:
+    """Let the disk be full when the file of a digest is written."""
+
+    def write(path: Path, data: bytes) -> None:
+        if path.name == digest:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write_whole(path, data)
+
+    monkeypatch.setattr("ledger.evidence_store.write_whole", write)
+
+
+def test_a_full_disk_keeps_nothing_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk is full at the third of four."""
     store = EvidenceStore(tmp_path / "ledger.db")
     (before,) = keep(store, b"before")
     blobs = {digest_of(data): data for data in (b"one", b"two", b"three", b"four")}
-    (store.folder / "pending" / f"{digest_of(b'three')}.part").symlink_to("/dev/full")
+    fill_disk_at(monkeypatch, digest_of(b"three"))
     with pytest.raises(LedgerFull, match="The disk is full; nothing was kept"):
         store.write_pending(blobs)
+    monkeypatch.undo()
     assert [path.name for path in files(store)] == [before]
     assert store.pending() == []
     assert sorted(store.write_pending(blobs)) == sorted(blobs), "the store works again when there is space"
 
 
-def test_what_was_pending_before_outlives_a_failure(tmp_path: Path) -> None:
+def test_what_was_pending_before_outlives_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its event may be on its way into the log."""
     store = EvidenceStore(tmp_path / "ledger.db")
     first, second = digest_of(b"first"), digest_of(b"second")
     store.write_pending({first: b"first"})
-    (store.folder / "pending" / f"{second}.part").symlink_to("/dev/full")
+    fill_disk_at(monkeypatch, second)
     with pytest.raises(LedgerFull):
         store.write_pending({first: b"first", second: b"second"})
     assert store.pending() == [first]

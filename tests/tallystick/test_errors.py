@@ -41,9 +41,9 @@ EXPECTED: dict[type[TallystickError], set[str]] = {
     NotAllowed: {"unauthenticated", "forbidden", "cross-site", "foreign-host"},
     TooLarge: {"body-too-large", "head-too-large", "address-too-long"},
     Busy: {"ledger-busy", "ledger-unavailable", "ledger-locked", "rate-limited", "too-many-connections", "too-slow",
-           "stalled-reader"},
+           "stalled-reader", "tokens-unreadable"},
     ServerFault: {"ledger-full", "ledger-damaged", "damaged", "internal-fault", "forked", "unwitnessed",
-                  "ledger-unusable"},
+                  "ledger-unusable", "unexpected-answer"},
     Refused: {"no-route", "wrong-method", "unsupported-media"},
 }  # fmt: skip
 

@@ -63,9 +63,12 @@ def get(
     from api.cli.output import print_json, print_note
     from api.text_format import pluralize
     from ledger.errors import InvalidQuery
+    from ledger.private_file import make_private_file
 
     content = _use_store(target, lambda store: store.evidence(digest), writable=False)
     if output is not None:
+        if not output.exists():
+            make_private_file(output)
         output.write_bytes(content.data)
         print_note(f"{pluralize(len(content.data), 'byte')} in {output}.")
     if target.json:

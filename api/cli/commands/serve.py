@@ -31,6 +31,15 @@ def serve(
     rate: Annotated[float, typer.Option(help="Requests per second of one token; 0 for no limit.", min=0)] = 1_000,
     burst: Annotated[float, typer.Option(help="Requests that a token may send at once after a pause.", min=1)] = 10_000,
     connections: Annotated[int, typer.Option(help="Connections open at once.", min=1, max=100_000)] = CONNECTIONS,
+    require_tokens: Annotated[
+        bool | None,
+        typer.Option(
+            "--require-tokens/--no-require-tokens",
+            help="Refuse callers without a token, also if the file of the tokens is missing.  "
+            "\\[default: once the ledger had a token]",
+            show_default=False,
+        ),
+    ] = None,
     tls_cert: Annotated[Path | None, typer.Option(help="Serve https with this certificate and its chain, PEM.")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="The key of the certificate, PEM, unencrypted.")] = None,
 ) -> None:
@@ -56,7 +65,7 @@ def serve(
             print_note(f"Tallystick serves {target.ledger} at {address}. Ctrl-C stops it.")
 
     with show_progress("opening", "events") as report:
-        settings = server.ServerSettings(Rate(rate, burst) if rate else None, connections, tls)
+        settings = server.ServerSettings(Rate(rate, burst) if rate else None, connections, tls, require_tokens)
         uvloop.run(server.serve(target.ledger, listener, log_level.lower(), settings, report, announce))
 
 

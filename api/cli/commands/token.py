@@ -61,9 +61,13 @@ def list_tokens(target: LedgerTarget) -> None:
     from api.text_format import format_time
     from api.token_store import TokenStore
 
-    tokens = TokenStore(target.ledger).list()
+    store = TokenStore(target.ledger)
+    tokens = store.list()
     if target.json:
         print_json([_public_fields(token) for token in tokens])
+        return
+    if not tokens and store.had_tokens():
+        print_note("No tokens, but the ledger had some: a server refuses every caller until a token is made.")
         return
     if not tokens:
         print_note("No tokens: every local user may do everything, and the server listens on loopback only.")
@@ -96,7 +100,7 @@ def revoke(
         return
     typer.echo(f"Token {revoked.id} of {revoked.agent} is revoked.")
     if not tokens.list():
-        typer.echo(f"It was the last one: now nobody has access. Make another, or remove {tokens.path}.")
+        typer.echo("It was the last one: now nobody has access. Make another: tallystick token add AGENT.")
 
 
 def _public_fields(token: "Token") -> dict[str, object]:

@@ -61,6 +61,8 @@ async def get_readyz(request: Request) -> Response:
         reason = str(ledger.log.broken)
     elif request.app.state.stopping.is_set():
         reason = "stopping"
+    elif ledger.tokens.required() and ledger.tokens.unreadable:
+        reason = "the file of the tokens cannot be read: every caller is refused"
     refusal = ledger.proving.refusal
     unsigned = str(refusal) if refusal is not None else None
     body = Readiness("ready" if reason is None else "not ready", head, ledger.engine.position, reason, unsigned)

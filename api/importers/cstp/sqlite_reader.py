@@ -13,6 +13,7 @@ from urllib.parse import quote
 import msgspec
 
 from api.importers.cstp.report import CstpImportResult
+from ledger.sqlite.schema_check import distrust_schema
 
 MAGIC = b"SQLite format 3\0"
 BUSY_S = 2.0
@@ -53,6 +54,7 @@ def _open_store(path: Path) -> Iterator[sqlite3.Connection]:
     connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
     connection.isolation_level = None
     try:
+        distrust_schema(connection)
         connection.execute("BEGIN")
         yield connection
     finally:

@@ -2,9 +2,11 @@
 
 Each line holds one vector: the key (SHA-256 of endpoint, model and text), the numbers as little-endian 32-bit floats in
 Base64, and a checksum of both. Torn or damaged lines are skipped. Several processes may add to one file, since each
-appends whole lines. If the file cannot be read or written, vectors stay in memory only.
+appends whole lines. If the file cannot be read or written, or is a symbolic link, vectors stay in memory only.
 """
 
+import os
+import stat
 import sys
 import zlib
 from array import array
@@ -15,6 +17,12 @@ from pathlib import Path
 
 FILE_BYTES_MAX = 64 * 1024 * 1024
 """A file that would become larger is emptied first."""
+
+FILE_MODE = stat.S_IRUSR | stat.S_IWUSR
+"""Only its owner may read a new file: vectors reveal the texts."""
+
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 Vector = array  # of 4-byte floats, normalized to length 1
 
@@ -41,10 +49,10 @@ class EmbeddingCache:
             self._store(key, vector)
             lines += _encode(key, vector)
         if self._path is not None:
-            with suppress(OSError):
-                is_full = self._path.exists() and self._path.stat().st_size + len(lines) > FILE_BYTES_MAX
-                with self._path.open("wb" if is_full else "ab", buffering=0) as file:
-                    file.write(b"\n" + lines)
+            with suppress(OSError), os.fdopen(os.open(self._path, _APPEND, FILE_MODE), "ab", buffering=0) as file:
+                if os.fstat(file.fileno()).st_size + len(lines) > FILE_BYTES_MAX:
+                    file.truncate(0)
+                file.write(b"\n" + lines)
 
     def _store(self, key: str, vector: "Vector[float]") -> None:
         if self._vectors and len(next(iter(self._vectors.values()))) != len(vector):
@@ -56,9 +64,11 @@ def _lines(path: Path | None) -> list[bytes]:
     if path is None:
         return []
     try:
-        if path.stat().st_size > FILE_BYTES_MAX:
-            return []
-        return path.read_bytes().splitlines()
+        with os.fdopen(os.open(path, _READ), "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode) or status.st_size > FILE_BYTES_MAX:
+                return []
+            return file.read(FILE_BYTES_MAX).splitlines()
     except OSError:
         return []
 

@@ -126,13 +126,13 @@ def test_a_backup_is_the_ledger_with_what_stands_beside_it_but_for_the_key(ledge
     assert stat.S_IMODE((tmp_path / "b.db.tokens").stat().st_mode) == 0o600
 
 
-def test_what_is_no_secret_is_readable_as_the_umask_has_it(ledger: Path, tmp_path: Path) -> None:
-    for mask, mode in ((0o077, 0o600), (0o022, 0o644)):
+def test_a_backup_is_its_owners_alone_whatever_the_umask(ledger: Path, tmp_path: Path) -> None:
+    for mask in (0o077, 0o022, 0o000):
         target = tmp_path / f"{mask}.db"
         words = command(ledger, "backup", target)
         subprocess.run(words, cwd=ROOT, env=environment(), umask=mask, check=True, capture_output=True)
         for path in (target, target.with_name(f"{target.name}.checkpoint")):
-            assert stat.S_IMODE(path.stat().st_mode) == mode, path
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
 
 
 def test_a_key_is_copied_where_it_is_asked_for_and_only_its_owner_reads_it(ledger: Path, tmp_path: Path) -> None:

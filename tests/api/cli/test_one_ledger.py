@@ -77,6 +77,7 @@ FILE: dict[Words, tuple[Value, ...]] = {
     ("witness",): ("--key", "w+1+A"),
     ("serve",): (),
     ("replay",): (),
+    ("doctor",): (),
 }
 """Verbs that work on a ledger file alone."""
 

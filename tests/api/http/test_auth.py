@@ -158,7 +158,7 @@ def test_a_revoked_token_is_worthless(guarded: Guarded) -> None:
     problem_of(guarded.client.get("/decisions", headers=headers), 401, "unauthenticated")
 
 
-def test_the_last_token_revoked_lets_nobody_in_until_the_file_is_removed(tmp_path: Path) -> None:
+def test_the_last_token_revoked_lets_nobody_in(tmp_path: Path) -> None:
     tokens = TokenStore(tmp_path / "ledger.db")
     kept, secret = tokens.add("only", ("read",), system_clock())
     with served(tmp_path / "ledger.db") as server, httpx.Client(base_url=server.url, timeout=None) as client:
@@ -168,7 +168,3 @@ def test_the_last_token_revoked_lets_nobody_in_until_the_file_is_removed(tmp_pat
         while client.get("/decisions", headers=headers).status_code == 200:
             pass  # the file is looked at a few times a second
         assert client.get("/decisions").status_code == 401
-        tokens.path.unlink()
-        while client.get("/decisions").status_code == 401:
-            pass
-        assert client.get("/decisions").status_code == 200

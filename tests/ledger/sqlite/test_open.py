@@ -74,7 +74,7 @@ def test_a_writer_refuses_a_ledger_without_its_table(tmp_path: Path) -> None:
         connection.executescript(
             f"CREATE TABLE other (x); PRAGMA application_id = {APPLICATION_ID}; PRAGMA journal_mode = WAL;"
         )
-    refusal(path, SqliteLog, "no such table: events")
+    refusal(path, SqliteLog, "the table events is missing")
 
 
 def test_a_writer_refuses_a_missing_folder_and_makes_nothing(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """The length of a write-ahead log, as its headers tell it, against what SQLite says when it moves it."""
 
 import asyncio
+import errno
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -57,10 +59,12 @@ def test_a_log_is_moved_into_the_file_when_it_is_long(tmp_path: Path, monkeypatc
     assert asyncio.run(size()) < 60 * 4_200
 
 
-def test_a_lock_file_that_cannot_be_written_is_no_ledger_to_use(tmp_path: Path) -> None:
-    full = Path("/dev/full")
-    if not full.exists():
-        pytest.skip("there is no /dev/full")
-    (tmp_path / "ledger.db.lock").symlink_to(full)
+def test_a_lock_file_that_cannot_be_written_is_no_ledger_to_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(descriptor: int, data: bytes, offset: int) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "pwrite", fail)
     with pytest.raises(LedgerUnusable, match=r"ledger\.db\.lock cannot be written"):
         asyncio.run(SqliteLog.open(tmp_path / "ledger.db"))

@@ -1,0 +1,32 @@
+"""doctor: check an installation, and say what to do."""
+
+import typer
+
+from api.cli.ledger_target import LedgerTarget, verb
+
+
+@verb()
+def doctor(target: LedgerTarget) -> None:
+    """Check the installation of a ledger, and say what to do.
+
+    It checks permissions, disk space, SQLite, clock, lock, key, tokens, backups, checkpoints, snapshots and evidence.
+    Nothing is written, and a server may run meanwhile. The events themselves are checked by `tallystick verify`.
+    Exit code 1: something is wrong.
+
+    Example: tallystick --ledger team.db doctor
+    """
+    import asyncio
+
+    from api.cli.output import print_json
+    from api.service.doctor.examination import examine
+    from api.text_format import one_line
+
+    report = asyncio.run(examine(target.ledger))
+    if target.json:
+        print_json(report)
+    else:
+        for finding in report.findings:
+            advice = f" {one_line(finding.advice)}" if finding.advice else ""
+            typer.echo(f"{finding.state:<8} {finding.check}: {one_line(finding.detail)}{advice}")
+    if not report.right:
+        raise typer.Exit(1)

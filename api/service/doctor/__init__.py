@@ -1,0 +1,1 @@
+"""Check an installation of a ledger: its files, its disk, its clock, its key, its backups."""
