@@ -98,6 +98,10 @@ class ForeignHost(AccessRefused):
     """The Host is not a loopback name, and the ledger has no tokens; nothing was done."""
 
 
+class FileUnusable(TallystickError):
+    """A file, or a standard stream, cannot be read or written; the operating system says why."""
+
+
 class ErrorCodes(NamedTuple):
     """The title of an error class, its HTTP status, JSON-RPC code, and exit code (1 refused or failed, 2 bad input)."""
 
@@ -126,7 +130,7 @@ ERROR_TABLE: dict[type[TallystickError], ErrorCodes] = {
     BadExpression: ErrorCodes("Invalid selection", 400, INVALID_PARAMS, 2),
     BadFixtures: ErrorCodes("Scenarios that cannot be scored", 422, INVALID_PARAMS, 2),
     NoScenarios: ErrorCodes("No scenarios", 422, INVALID_PARAMS, 2),
-    NotFound: ErrorCodes("Not found", 404, INVALID_PARAMS, 2),
+    NotFound: ErrorCodes("Not found", 404, INVALID_PARAMS, 1),
     Gone: ErrorCodes("Erased", 410, INVALID_PARAMS, 1),
     LedgerDamaged: ErrorCodes("Ledger damaged", 500, INTERNAL_ERROR, 1),
     Occupied: ErrorCodes("Name in use", 409, INVALID_PARAMS, 2),
@@ -152,6 +156,7 @@ ERROR_TABLE: dict[type[TallystickError], ErrorCodes] = {
     NoRoute: ErrorCodes("No such path", 404, INVALID_PARAMS, 2),
     FixtureExists: ErrorCodes("Fixture exists", 409, INVALID_PARAMS, 2),
     WrongMethod: ErrorCodes("Method not allowed", 405, INVALID_PARAMS, 2),
+    FileUnusable: ErrorCodes("File cannot be used", 500, INTERNAL_ERROR, 2),
     InternalFault: ErrorCodes("Internal fault", 500, INTERNAL_ERROR, 1),
 }
 

@@ -152,6 +152,16 @@ def probability_parameter(name: str, description: str) -> Parameter[float]:
     )
 
 
+def number_parameter(name: str, description: str, low: float, high: float) -> Parameter[float]:
+    """Declare a number from `low` to `high`, 0 or greater."""
+    return Parameter(
+        name=name,
+        description=description,
+        schema={"type": "number", "minimum": low, "maximum": high},
+        parse=lambda text: parse_number(name, text, low, high),
+    )
+
+
 def flag_parameter(name: str, description: str) -> Parameter[bool]:
     """Declare a flag: `true` or `false`; `false` by default."""
     return Parameter(
@@ -229,6 +239,13 @@ def parse_probability(name: str, text: str) -> float:
     """Parse a number from 0 to 1. Errors: InvalidQuery."""
     if _decimal.fullmatch(text) is None or float(text) > 1:
         raise InvalidQuery(name, f"{text!r} is not a number from 0 to 1.", "Write 0.9 for 90%.")
+    return float(text)
+
+
+def parse_number(name: str, text: str, low: float, high: float) -> float:
+    """Parse a number from `low` to `high`, 0 or greater. Errors: InvalidQuery."""
+    if _decimal.fullmatch(text) is None or not low <= float(text) <= high:
+        raise InvalidQuery(name, f"{text!r} is not a number from {low:g} to {high:g}.", "Correct it.")
     return float(text)
 
 

@@ -20,7 +20,7 @@ from events.decision import (
 from events.decode_errors import DECODE_ERRORS, explain_decode_error
 from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted
 from events.envelope import Draft, Event, EventFacts
-from events.errors import InvalidEvent
+from events.errors import InvalidEvent, MalformedInput
 from events.evaluation import EvalFinished, EvalScenarioCaptured, EvalScenarioRevised, EvalScored, EvalStarted
 from events.evidence import EvidenceErased, EvidenceStored
 from events.limits import STREAM_ID_CHARS_MAX
@@ -133,6 +133,12 @@ class EventType:
         return (subject, f"{stream}/{getattr(data, field)}")
 
 
+class _TypeOnly(msgspec.Struct):
+    """The one attribute of a draft that says what its others must be."""
+
+    type: str
+
+
 class Vocabulary:
     """A set of event types, with decoders for the drafts of clients and for stored lines.
 
@@ -159,7 +165,7 @@ class Vocabulary:
         try:
             draft: Draft = self._draft.decode(body)
         except DECODE_ERRORS as error:
-            raise explain_decode_error(error, self.type_names) from None
+            raise explain_decode_error(error, self.type_names, shape=self._shape(body)) from None
         return draft
 
     def drafts(self, body: bytes) -> list[Draft]:
@@ -167,7 +173,7 @@ class Vocabulary:
         try:
             drafts: list[Draft] = self._drafts.decode(body)
         except DECODE_ERRORS as error:
-            raise explain_decode_error(error, self.type_names) from None
+            raise self._explain_array(error, body) from None
         return drafts
 
     def draft_lines(self, body: bytes) -> list[Draft]:
@@ -186,7 +192,30 @@ class Vocabulary:
             try:
                 self._draft.decode(line)
             except DECODE_ERRORS as error:
-                raise explain_decode_error(error, self.type_names, index) from None
+                raise explain_decode_error(error, self.type_names, index, shape=self._shape(line)) from None
+
+    def _explain_array(self, error: Exception, body: bytes) -> InvalidEvent:
+        """Return the error of an array. The error of an event alone lists the allowed values of its type."""
+        explained = explain_decode_error(error, self.type_names)
+        if explained.index is None or isinstance(explained, MalformedInput):
+            return explained
+        try:
+            event = msgspec.json.decode(body, type=list[msgspec.Raw])[explained.index]
+        except DECODE_ERRORS:
+            return explained
+        try:
+            self._draft.decode(event)
+        except DECODE_ERRORS as alone:
+            return explain_decode_error(alone, self.type_names, explained.index, shape=self._shape(event))
+        return explained
+
+    def _shape(self, body: bytes | msgspec.Raw) -> type[Draft] | None:
+        """Return the struct of a draft that cannot be decoded, by its type; None if that cannot be read."""
+        try:
+            event_type = self.event_types.get(msgspec.json.decode(body, type=_TypeOnly).type)
+        except DECODE_ERRORS:
+            return None
+        return None if event_type is None else event_type.draft
 
     def stored(self, line: bytes) -> Event:
         """Decode one stored line in the version in which it was written."""

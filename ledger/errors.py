@@ -27,6 +27,7 @@ TallystickError                 events/errors.py
 ├── LedgerDamaged               the ledger or backup was altered: use another backup
 ├── Occupied                    the file exists: choose another name      (nothing overwritten)
 ├── RunEnded                    api/errors.py: the run has ended: start another
+├── FileUnusable                api/errors.py: correct the path, its permissions, or the disk
 ├── AttemptTaken                api/errors.py: fetch the prompt, answer that attempt
 ├── FixtureExists               instruments/evals/suite/writer.py: choose another folder, or replace it explicitly
 ├── RateLimited                 api/rate_limit.py: retry after `retry_after_s`  (nothing done)
@@ -183,11 +184,19 @@ class LedgerUnavailable(TallystickError):
 
 
 class LedgerLocked(TallystickError):
-    """Another process holds the ledger's lock; `pid` and `address` identify it."""
+    """Another process holds the ledger's lock; `pid` and `address` identify it.
 
-    def __init__(self, path: str, pid: int | None, address: str | None) -> None:
+    `unusable` says why the server at the address cannot be used from here.
+    """
+
+    def __init__(self, path: str, pid: int | None, address: str | None, *, unusable: str | None = None) -> None:
         holder = f"process {pid}" if pid is not None else "another process"
-        if address:
+        if address and unusable:
+            super().__init__(
+                f"{path} is being written by {holder}, serving at {address}: {unusable}",
+                "Name an address that reaches it from here with --url, or stop that process first. Nothing was sent.",
+            )
+        elif address:
             super().__init__(
                 f"{path} is being written by {holder}, serving at {address}.",
                 f"Use --url {address}, or stop that process first.",

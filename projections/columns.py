@@ -12,6 +12,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from events.envelope import agent_of
+
 GroupKey = tuple[str, str | None, str | None, str | None, str | None]
 """The fields by which decisions are grouped: source, category, stakes, project, feature."""
 
@@ -30,6 +32,17 @@ def microseconds_column(times: list[str]) -> bytes:
     """
     text = np.frombuffer("".join(times).encode(), dtype="S27").astype("S26")
     return text.astype("datetime64[us]").astype(np.int64).tobytes()
+
+
+def names_by_field(groups: Iterable[GroupKey]) -> dict[str, set[str]]:
+    """Return the names that some groups have, by field."""
+    names: dict[str, set[str]] = {"agent": set(), "category": set(), "project": set(), "feature": set()}
+    for source, category, _, project, feature in groups:
+        names["agent"].add(agent_of(source))
+        for field, name in (("category", category), ("project", project), ("feature", feature)):
+            if name is not None:
+                names[field].add(name)
+    return names
 
 
 def pack(parts: dict[str, Any]) -> bytes:

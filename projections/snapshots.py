@@ -12,8 +12,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+from ledger.errors import LedgerUnusable
 from ledger.private_file import make_private_file
 from ledger.sqlite.connection import SqliteConnection, connect
+from ledger.sqlite.read_only import read_only_uri
 from ledger.sqlite.schema_check import has_schema
 
 SNAPSHOTS_MAX = 6
@@ -140,8 +142,9 @@ async def _connect(path: Path, *, writable: bool) -> SqliteConnection | None:
     try:
         if writable:
             make_private_file(path)
-        connection = await connect(f"{path.absolute().as_uri()}?mode={'rwc' if writable else 'ro'}", uri=True)
-    except (sqlite3.Error, OSError):
+        uri = f"{path.absolute().as_uri()}?mode=rwc" if writable else read_only_uri(path)
+        connection = await connect(uri, uri=True)
+    except (sqlite3.Error, OSError, LedgerUnusable):
         return None
     try:
         if not await connection.run(has_schema, path, _CREATE):

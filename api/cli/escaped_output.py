@@ -28,6 +28,7 @@ def escape_standard_output() -> None:
     stdout = sys.stdout
     if isinstance(stdout, io.TextIOWrapper):
         stdout.flush()
-        sys.stdout = EscapedOutput(
-            stdout.buffer, encoding=stdout.encoding, errors=stdout.errors, line_buffering=stdout.line_buffering
-        )
+        encoding, errors, line_buffering = stdout.encoding, stdout.errors, stdout.line_buffering
+        # an abandoned stream closes its buffer; Python keeps only the one that the process began with
+        buffer = stdout.buffer if stdout is sys.__stdout__ else stdout.detach()
+        sys.stdout = EscapedOutput(buffer, encoding=encoding, errors=errors, line_buffering=line_buffering)

@@ -1,7 +1,9 @@
 """The options that every verb accepts, before the verb and after it: --ledger, --url, --token and --json."""
 
 import inspect
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -17,7 +19,10 @@ LedgerOption = Annotated[
 UrlOption = Annotated[
     str | None,
     typer.Option(
-        help="Ask the server at this address.", envvar="TALLYSTICK_URL", show_envvar=True, rich_help_panel=PANEL
+        help="Ask the server at this address, not the file.",
+        envvar="TALLYSTICK_URL",
+        show_envvar=True,
+        rich_help_panel=PANEL,
     ),
 ]
 TokenOption = Annotated[
@@ -43,11 +48,14 @@ class LedgerTarget(NamedTuple):
     """Whether to print JSON."""
     url_typed: bool
     """Whether --url was typed, and not only set as an environment variable."""
+    ledger_typed: bool
+    """Whether --ledger was typed: it then wins over TALLYSTICK_URL."""
 
 
 def store_options(context: typer.Context, ledger: Path, url: str | None, token: str | None, as_json: bool) -> None:
     """Store the options before the verb in the context, whether typed or set as environment variables."""
-    context.obj = LedgerTarget(ledger, url, token, as_json, url_typed=_is_typed(context, "url"))
+    url_typed, ledger_typed = _is_typed(context, "url"), _is_typed(context, "ledger")
+    context.obj = LedgerTarget(ledger, url, token, as_json, url_typed=url_typed, ledger_typed=ledger_typed)
 
 
 def update_stored_options(
@@ -64,10 +72,15 @@ def update_stored_options(
 _, *_common = inspect.signature(update_stored_options).parameters.values()
 
 
-def verb(*, server: bool = False, json: bool = True) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def verb(
+    *, server: bool = False, reads: bool = False, ledger: bool = True, json: bool = True
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a function a verb: add the common options that it does not declare, and pass its target first.
 
-    A verb without `server` refuses --url, and a verb without `json` refuses --json.
+    A verb without `server` works on the ledger file, and refuses --url and TALLYSTICK_URL. A verb with `server` asks
+    the server that they name; if none is named, it writes through the server that holds the ledger file. A verb with
+    `reads` writes nothing, so it reads the file beside that server. A verb without `ledger` needs neither a file nor a
+    server. A verb without `json` refuses --json.
     """
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
@@ -85,11 +98,16 @@ def verb(*, server: bool = False, json: bool = True) -> Callable[[Callable[..., 
         @wraps(function)
         def run(invocation: typer.Context, **options: object) -> None:
             target = with_typed(invocation, {name: options.pop(name) for name in added})
-            if target.url_typed and not server:
-                _refuse_url(invocation.command_path)
             if target.json and not json:
                 _refuse_json(invocation.command_path)
-            function(target, **options)
+            if not ledger:
+                _refuse_typed_url(invocation.command_path, target)
+            elif not server:
+                _require_file(invocation.command_path, target)
+            else:
+                target = _choose_server(target, reads=reads)
+            with _advice_without_url(server=server):
+                function(target, **options)
 
         parameters = [inspect.Parameter("invocation", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
         parameters += [
@@ -102,12 +120,32 @@ def verb(*, server: bool = False, json: bool = True) -> Callable[[Callable[..., 
     return decorate
 
 
+@contextmanager
+def _advice_without_url(*, server: bool) -> Iterator[None]:
+    """In the errors of a verb that refuses --url, do not advise to use it."""
+    try:
+        yield
+    except Exception as error:
+        from ledger.errors import LedgerLocked
+
+        if not server and isinstance(error, LedgerLocked):
+            error.advice = "This command needs the file itself: stop that process first."
+        raise
+
+
 def with_typed(context: typer.Context, options: Mapping[str, Any]) -> LedgerTarget:
     """Return the stored target, changed by the options that were typed for this part of the command."""
     target = context.obj
     assert isinstance(target, LedgerTarget), "`begin` stores the options before the verb first"
     typed = {name.removeprefix("as_"): value for name, value in options.items() if _is_typed(context, name)}
-    return target._replace(**typed, url_typed=target.url_typed or "url" in typed)
+    url_typed, ledger_typed = target.url_typed or "url" in typed, target.ledger_typed or "ledger" in typed
+    return target._replace(**typed, url_typed=url_typed, ledger_typed=ledger_typed)
+
+
+def wants_json() -> bool:
+    """Return whether --json was typed, also if the options of the verb cannot be parsed."""
+    words = sys.argv[1:]
+    return "--json" in (words[: words.index("--")] if "--" in words else words)
 
 
 def _is_typed(context: typer.Context, name: str) -> bool:
@@ -115,11 +153,43 @@ def _is_typed(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _refuse_url(command: str) -> None:
+def _refuse_typed_url(command: str, target: LedgerTarget) -> None:
     from ledger.errors import InvalidQuery
 
-    advice = "Name the file with --ledger, or ask the server over HTTP: its /openapi.json lists the routes."
-    raise InvalidQuery("url", f"{command} reads the ledger file and cannot ask a server.", advice)
+    if target.url_typed:
+        raise InvalidQuery("url", f"{command} needs no ledger and no server.", "Leave it out.")
+
+
+def _require_file(command: str, target: LedgerTarget) -> None:
+    """Refuse a verb that works on a file if a server is named. A typed --ledger wins over TALLYSTICK_URL."""
+    from ledger.errors import InvalidQuery
+
+    if target.url_typed:
+        advice = "Name the file with --ledger, or ask the server over HTTP: its /openapi.json lists the routes."
+        raise InvalidQuery("url", f"{command} works on the ledger file and cannot ask a server.", advice)
+    if target.url is not None and not target.ledger_typed:
+        detail = f"it names the server {target.url}, and {command} works on a ledger file."
+        raise InvalidQuery("TALLYSTICK_URL", detail, "Name the file with --ledger, or unset TALLYSTICK_URL.")
+
+
+def _choose_server(target: LedgerTarget, *, reads: bool) -> LedgerTarget:
+    """Return the target of a verb that can ask a server: `url` is then the address of its server, or None for the file.
+
+    Errors: LedgerLocked, if a server holds the file but cannot be used.
+    """
+    if target.ledger_typed and not target.url_typed:
+        target = target._replace(url=None)
+    if target.url is not None or reads or not target.ledger.exists():
+        return target
+    from api.client.lock_holder import find_server
+
+    address = find_server(target.ledger)
+    if address is None:
+        return target
+    from api.cli.output import print_note
+
+    print_note(f"using the server at {address} that holds {target.ledger}")
+    return target._replace(url=address)
 
 
 def _refuse_json(command: str) -> None:

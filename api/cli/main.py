@@ -3,7 +3,6 @@
 Exit codes: 0 success; 1 the answer is no, or the command cannot be done now; 2 wrong usage or input; 130 interrupted.
 """
 
-import os
 import sys
 from typing import Annotated
 
@@ -19,8 +18,10 @@ from api.cli.ledger_target import (
     TokenOption,
     UrlOption,
     store_options,
+    wants_json,
 )
-from api.escaped_text import escape_controls
+from api.cli.standard_output import drop_standard_output, name_standard_output
+from api.cli.standard_streams import prepare_standard_streams
 
 app = typer.Typer(
     name="tallystick",
@@ -55,23 +56,29 @@ def _options(
 
 
 def main() -> None:
-    """Run the command. Print every error as one or two plain lines on standard error."""
+    """Run the command. Print every error on standard error: one or two plain lines, or JSON."""
+    prepare_standard_streams()
+    name_standard_output()
     escape_standard_output()
+    code: int | None = None
     try:
-        app(prog_name="tallystick")
+        try:
+            code = app(prog_name="tallystick", standalone_mode=not wants_json())
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
-    except OSError as error:
-        print(escape_controls(f"error: {error.filename or 'input'}: {error.strerror or error}"), file=sys.stderr)
-        sys.exit(2)
+        drop_standard_output()
+        code = 1
     except Exception as error:
-        from api.cli.errors import print_error
-        from events.errors import TallystickError
+        from api.cli.errors import explain, print_error
 
-        if not isinstance(error, TallystickError):
+        explained = explain(error)
+        if explained is None:
             raise
-        sys.exit(print_error(error))
+        drop_standard_output()
+        code = print_error(explained)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,21 @@
 """Open the ledger of a verb, with a progress bar while projections are folded."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from api.cli.ledger_target import LedgerTarget
 from api.cli.output import show_progress
+from api.cli.unknown_names import check_names
 from api.client import open_store as client
 from api.service.ledger import LedgerService, open_for_reading
 from api.service.store import EventStore
+
+if TYPE_CHECKING:
+    from api.client.remote_events import RemoteEvents
+    from api.client.remote_views import RemoteViews
 
 _Answer = TypeVar("_Answer")
 
@@ -26,15 +31,39 @@ def open_store(target: LedgerTarget, *, writable: bool = True) -> AbstractAsyncC
 
 
 def answer_as_of(
-    ledger: Path, as_of: str | None, answer: Callable[[LedgerService, int | None], Awaitable[_Answer]]
+    target: LedgerTarget,
+    as_of: str | None,
+    local: Callable[[LedgerService, int | None], Awaitable[_Answer]],
+    remote: "Callable[[RemoteViews], Awaitable[_Answer]]",
 ) -> _Answer:
-    """Open a ledger file read-only and return the answer of a function as of a position or time; None is now.
+    """Return a view as of a position or time; None is now: from the server of a target, or else from its ledger file.
 
-    Errors: LedgerUnusable, InvalidQuery, and those of the function.
+    `local` computes the view from an open ledger file, `remote` gets it from a server.
+    Errors: LedgerUnusable, InvalidQuery, NotFound for a filter with an unknown name, and those of the functions.
     """
 
     async def run() -> _Answer:
-        async with open_reader(ledger) as service:
-            return await answer(service, await service.resolve(as_of))
+        if target.url is not None:
+            from api.client.remote_views import RemoteViews
 
-    return asyncio.run(run())
+            async with client.open_remote_store(target.url, target.token) as store:
+                return await remote(RemoteViews(store, as_of))
+        async with open_reader(target.ledger) as service:
+            return await local(service, await service.resolve(as_of))
+
+    found = asyncio.run(run())
+    check_names(found)
+    return found
+
+
+@asynccontextmanager
+async def open_events(target: LedgerTarget) -> "AsyncIterator[LedgerService | RemoteEvents]":
+    """Open the events of the server of a target, or those of its ledger file. Errors: LedgerUnusable, InvalidQuery."""
+    if target.url is not None:
+        from api.client.remote_events import open_remote_events
+
+        async with open_remote_events(target.url, target.token) as remote:
+            yield remote
+        return
+    async with open_reader(target.ledger, views=False) as service:
+        yield service

@@ -3,15 +3,16 @@
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
-from rich.table import Column, Table
+from rich.table import Column
 from rich.text import Text
 
+from api.cli.table import FittedTable
 from api.escaped_text import escape_controls, escape_json
 from api.progress import ReportProgress
 from api.text_format import to_json
@@ -70,16 +71,26 @@ def print_note(text: str) -> None:
     print(escape_controls(text), file=sys.stderr)
 
 
-def make_table(*columns: str, right: Sequence[str] = (), wrap: Sequence[str] = ()) -> Table:
-    """Return an empty table. Columns in `right` are right-aligned; those in `wrap` shrink first."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for column in columns:
-        table.add_column(column, justify="right" if column in right else "left", no_wrap=column not in wrap)
+def make_table(
+    *columns: str, right: Collection[str] = (), wrap: Collection[str] = (), drop: Sequence[str] = ()
+) -> FittedTable:
+    """Return an empty table.
+
+    Columns in `right` are right-aligned, those in `wrap` shrink, and those in `drop` are left out in this order if the
+    terminal is too narrow.
+    """
+    return FittedTable(columns, right=right, wrap=wrap, drop=drop)
+
+
+def make_facts() -> FittedTable:
+    """Return an empty table of labels and texts, without a header. A long text continues on the next line."""
+    table = make_table("label", "text", wrap=("text",))
+    table.show_header = False
     return table
 
 
 def truncate(text: str) -> Text:
-    """Return a text that ends with an ellipsis if it is wider than its column."""
+    """Return a free text that ends with an ellipsis if it is wider than its column; anything else continues below."""
     return Text(text, no_wrap=True, overflow="ellipsis")
 
 

@@ -27,7 +27,7 @@ def convert_options(
     except UnicodeEncodeError:
         raise InvalidEvent("A text is not valid Unicode.", "Type it in UTF-8. Nothing was written.") from None
     except DECODE_ERRORS as error:
-        raise _name_option(explain_decode_error(error, ()), options or {}) from None
+        raise _name_option(explain_decode_error(error, (), shape=kind), options or {}) from None
     return payload
 
 

@@ -1,6 +1,6 @@
 """The event store of a remote server: calls its HTTP routes as the methods of `EventStore`."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
@@ -9,7 +9,7 @@ import msgspec
 
 from api.auth import Unauthenticated
 from api.client.server_answer import IDENTITY, ServerAnswer, fetch, not_tallystick
-from api.errors import ERROR_TABLE, Problem, problem_name
+from api.errors import ERROR_TABLE, Problem, UnexpectedAnswer, problem_name
 from api.rate_limit import RateLimited
 from api.service.decision_writer import RecordedDecision, RecordedRetraction, RecordedReview
 from api.service.evidence import Blob, ErasureReceipt, EvidenceContent, StoredEvidence, digest_of
@@ -146,9 +146,24 @@ class RemoteStore:
         parameters = {} if reason is None else {"reason": reason}
         return _decode(await self._request("DELETE", path, RECORD_BYTES_MAX, params=parameters), ErasureReceipt)
 
-    async def view(self, path: str, kind: type[_Answer]) -> _Answer:
+    async def view(self, path: str, kind: type[_Answer], parameters: Mapping[str, str] | None = None) -> _Answer:
         """Return the view at a path. Errors: those that the server answers; UnexpectedAnswer."""
-        return _decode(await self._request("GET", path, VIEW_BYTES_MAX), kind)
+        return self.decode(path, await self.get(path, parameters), kind)
+
+    async def get(self, path: str, parameters: Mapping[str, str] | None = None) -> bytes:
+        """Return the body of the view at a path. Errors: as `view`."""
+        return (await self._request("GET", path, VIEW_BYTES_MAX, params=dict(parameters or {}))).content
+
+    def decode(self, path: str, body: bytes | msgspec.Raw, kind: type[_Answer]) -> _Answer:
+        """Decode the body of the view at a path, or a part of it. Errors: UnexpectedAnswer."""
+        try:
+            return msgspec.json.decode(body, type=kind)
+        except DECODE_ERRORS:
+            raise self.unexpected(path) from None
+
+    def unexpected(self, path: str) -> UnexpectedAnswer:
+        """Return the error for a view that a Tallystick server does not give."""
+        return not_tallystick(f"{self._url}{path}", 200)
 
     async def checkpoint(self) -> SignedCheckpoint:
         """Return the newest checkpoint; its signature is not verified. Errors: as `view`."""

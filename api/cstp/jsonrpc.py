@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from api.errors import INTERNAL_ERROR, INVALID_PARAMS, error_codes
+from events.decode_errors import json_type
 from events.errors import InvalidEvent, TallystickError
 from ledger.errors import InvalidQuery, LedgerBusy
 
@@ -147,7 +148,7 @@ def internal_error(error: Exception) -> RpcError:
 
 
 def _type_name(value: object) -> str:
-    return type(value).__name__
+    return json_type(value)
 
 
 def _find_unrepresentable(body: bytes) -> Request | None:

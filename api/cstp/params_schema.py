@@ -18,6 +18,7 @@ from api.cstp.jsonrpc import RpcError
 from api.errors import INVALID_PARAMS
 from api.parameters import parse_time_range
 from api.type_description import describe_type, strip_annotations
+from events.decode_errors import in_json_words, json_type
 from ledger.errors import InvalidQuery
 from projections.time_range import TimeRange
 
@@ -129,7 +130,7 @@ class ParamsSchema(Generic[S]):
     def convert_object(self, value: object, errors: list[ParameterError], path: str) -> S | None:
         """Return the struct of a nested object; None if the object is wrong, which is added to `errors`."""
         if not isinstance(value, dict):
-            errors.append(ParameterError(path, f"must be an object, got {type(value).__name__}"))
+            errors.append(ParameterError(path, f"must be an object, got {json_type(value)}"))
             return None
         errors_before = len(errors)
         values = self.convert(value, errors, f"{path}.")
@@ -167,14 +168,14 @@ class _Field:
             try:
                 return msgspec.convert(value, self.kind)
             except msgspec.ValidationError as error:
-                got = _got.search(str(error))
+                got = _got.search(in_json_words(str(error)))
                 errors.append(ParameterError(path, f"must be {self._allowed}{f', got {got[1]}' if got else ''}"))
                 return None
         if not self._is_list:
             return self._schema.convert_object(value, errors, path)
         objects = "objects" if self._length_max is None else f"at most {self._length_max} objects"
         if not isinstance(value, list):
-            errors.append(ParameterError(path, f"must be a list of {objects}, got {type(value).__name__}"))
+            errors.append(ParameterError(path, f"must be a list of {objects}, got {json_type(value)}"))
             return None
         if self._length_max is not None and len(value) > self._length_max:
             errors.append(ParameterError(path, f"must be a list of {objects}, got {len(value)}"))
@@ -205,7 +206,7 @@ def merge_filters(params: Mapping[str, Any]) -> dict[str, Any]:
     """Merge `filters` with the parameters beside it; `filters` takes precedence. Errors: RpcError."""
     filters = params.get("filters", {})
     if not isinstance(filters, dict):
-        raise wrong_params_error([ParameterError("filters", f"must be an object, got {type(filters).__name__}")])
+        raise wrong_params_error([ParameterError("filters", f"must be an object, got {json_type(filters)}")])
     inside = {name: value for name, value in filters.items() if value is not None}
     beside = {name: value for name, value in params.items() if name != "filters" and name not in inside}
     return {**inside, **beside}

@@ -12,6 +12,7 @@ from api.cstp.record_decision import DECISION, record_decision
 from api.cstp.unsupported import BreakerAction, parse_action
 from api.service.calibration import CalibrationQuery, compute_calibration
 from api.service.ledger import LedgerService
+from events.decode_errors import json_type
 from projections.calibration.calibration import CalibrationFilter
 
 QUERY_LIMIT, QUERY_LIMIT_MAX = 5, 50
@@ -70,7 +71,7 @@ def _options_of(params: dict[str, Any]) -> _Options:
     """Return the options, from `options` or beside it; `options` takes precedence. Errors: RpcError."""
     options, errors = params.get("options"), list[ParameterError]()
     if options is not None and not isinstance(options, dict):
-        raise wrong_params_error([ParameterError("options", f"must be an object, got {type(options).__name__}")])
+        raise wrong_params_error([ParameterError("options", f"must be an object, got {json_type(options)}")])
     inside = _options.convert(options or {}, errors, "options.")
     set_inside = {name for name, value in (options or {}).items() if value is not None}
     beside = _options.convert({name: value for name, value in params.items() if name not in set_inside}, errors)

@@ -16,6 +16,7 @@ from api.cstp.record_decision import BRIDGE, REASON
 from api.service.decision_writer import append_payload, is_unknown_decision
 from api.service.ledger import LedgerService
 from events.decision import DecisionAmended
+from events.decode_errors import json_type
 from events.envelope import EventId
 from events.errors import InvalidEvent
 from ledger.errors import LifecycleViolation
@@ -47,7 +48,7 @@ async def update_decision(ledger: LedgerService, caller: Principal, params: dict
     if isinstance(updates, dict):
         values = _amendment.convert(updates, errors, "updates.")
     elif updates is not None:
-        errors.append(ParameterError("updates", f"must be an object, got {type(updates).__name__}"))
+        errors.append(ParameterError("updates", f"must be an object, got {json_type(updates)}"))
     if errors:
         raise wrong_params_error(errors)
     if not values:

@@ -8,9 +8,10 @@ import msgspec
 from api.export.manifest import FORMATS, Filters, Format
 from api.parameters import SINCE, UNTIL, choice_parameter, flag_parameter
 from api.service.query_params import AGENT, SUBJECT, TYPE, Parameters, parse_event_query
+from api.service.unknown_names import check_event_names
 from events.envelope import agent_of, timestamp
 from ledger import LogReader, Query, moment_of
-from ledger.errors import InvalidQuery, NotFound
+from ledger.errors import InvalidQuery
 
 FORMAT = choice_parameter("format", "The format of the events.", FORMATS, default="ndjson")
 GZIP = flag_parameter("gzip", "Compress the events. Parquet is compressed already.")
@@ -46,14 +47,7 @@ class ExportSelection(msgspec.Struct, frozen=True, kw_only=True):
 
     async def check(self, reader: LogReader) -> None:
         """Check that the streams and the agent are in the log, because a name may be misspelt. Errors: NotFound."""
-        for subject in self.query.subjects:
-            if not (await reader.read(Query(subjects=(subject,), limit=1))).positions:
-                raise NotFound(f"{subject} is not in the log.", "Streams are named KIND/ID, as in decision/3f2a9c1e.")
-        source = self.query.source
-        if source is not None and not (await reader.read(Query(source=source, limit=1))).positions:
-            raise NotFound(
-                f"{agent_of(source)} has recorded nothing here.", "tallystick token list shows the agents' names."
-            )
+        await check_event_names(reader, self.query)
 
 
 def parse_selection(parameters: Mapping[str, str]) -> ExportSelection:

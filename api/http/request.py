@@ -84,7 +84,7 @@ async def read_json(request: Request, shape: type[_Shape]) -> _Shape:
     try:
         decoded: _Shape = _decoder(shape).decode(body or b"{}")
     except DECODE_ERRORS as error:
-        raise explain_decode_error(error, (), fields=shape.__struct_fields__) from None
+        raise explain_decode_error(error, (), fields=shape.__struct_fields__, shape=shape) from None
     return decoded
 
 

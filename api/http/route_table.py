@@ -56,6 +56,7 @@ OPERATIONS: Sequence[Operation] = (
     evaluations.get_scoreboard,
     evaluations.get_evaluations,
     evaluations.get_comparison,
+    evaluations.get_gate,
     evaluations.get_evaluation,
     evidence.put_evidence,
     evidence.list_evidence,

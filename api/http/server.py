@@ -34,6 +34,7 @@ LEDGER_FILES_MAX = 128
 """Files that the ledger and its readers may have open, besides the connections."""
 
 LISTEN_BACKLOG = 2_048
+PORT_MAX = 65_535
 """Connections that the kernel keeps until the server accepts them."""
 
 CHECK_TICKS = 10
@@ -140,13 +141,15 @@ def listen(host: str, port: int, ledger: Path) -> socket.socket:
 
 def listen_on_any_address(host: str, port: int) -> socket.socket:
     """Listen on any address. Errors: InvalidQuery, if it is in use."""
+    if not 0 <= port <= PORT_MAX:
+        raise InvalidQuery("port", f"{port} is not a port.", f"Choose one of 0..{PORT_MAX}; 0 is any free one.")
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listener = socket.socket(family, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
         listener.listen(LISTEN_BACKLOG)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         raise InvalidQuery("port", f"cannot listen on {host}:{port}: {error}.", "Choose another --port.") from None
     listener.setblocking(False)
     return listener

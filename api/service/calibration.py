@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType, structs
 
 from api.service.as_of import AsOf
 from api.service.ledger import LedgerService
+from api.service.unknown_names import UnknownNames, find_unknown_names
 from projections.calibration.advice import PastDecisions, PlannedDecision, summarize_past_decisions
 from projections.calibration.agent_comparison import AgentComparison
 from projections.calibration.calibration import (
@@ -36,6 +37,7 @@ from projections.calibration.window_comparison import (
     compare_windows,
     examined_range,
 )
+from projections.columns import names_by_field
 
 Detail = Literal["figures", "curves"]
 DETAILS: tuple[Detail, ...] = get_args(Detail)
@@ -63,12 +65,14 @@ class CalibrationAnswer(CalibrationView, frozen=True, kw_only=True):
     trend: Trend | UnsetType = UNSET
     drift: Drift | UnsetType = UNSET
     comparison: AgentComparison | UnsetType = UNSET
+    unknown_names: UnknownNames = UNSET
 
 
 class Advice(PastDecisions, frozen=True, kw_only=True):
     """Outcomes of past decisions that are like a planned one, as of a position."""
 
     as_of: AsOf
+    unknown_names: UnknownNames = UNSET
 
 
 class CalibrationByCategory(NamedTuple):
@@ -104,7 +108,9 @@ async def compute_calibration_by_category(
         else await to_thread(build_history, examined, query.include, query.trend_days)
     )
     fields = {**structs.asdict(view), **structs.asdict(history)}
-    return CalibrationByCategory(CalibrationAnswer(**fields, as_of=await ledger.dated(position)), categories)
+    unknown = UNSET if view.coverage.total else _unknown_names(table, query.filter)
+    answer = CalibrationAnswer(**fields, as_of=await ledger.dated(position), unknown_names=unknown)
+    return CalibrationByCategory(answer, categories)
 
 
 async def detect_recent_drift(
@@ -119,14 +125,22 @@ async def detect_recent_drift(
 async def advise(ledger: LedgerService, plan: PlannedDecision, as_of: int | None = None) -> Advice:
     """Compute how decisions like a planned one turned out. Errors: InvalidQuery."""
     projection, position = await ledger.engine.at(Calibration, as_of)
-    outcomes = summarize_past_decisions(projection.table(CalibrationFilter(agent=plan.agent)), plan)
-    return Advice(**structs.asdict(outcomes), as_of=await ledger.dated(position))
+    table = projection.table(CalibrationFilter(agent=plan.agent))
+    outcomes = summarize_past_decisions(table, plan)
+    unknown = UNSET if len(table.group) else _unknown_names(table, CalibrationFilter(agent=plan.agent))
+    return Advice(**structs.asdict(outcomes), as_of=await ledger.dated(position), unknown_names=unknown)
 
 
 async def compute_reason_stats(ledger: LedgerService, selection: CalibrationFilter, min_reviewed: int) -> ReasonsView:
     """Compute how decisions turned out by kind of reason."""
     projection, _ = await ledger.engine.at(ReasonIndex)
     return projection.view(selection, min_reviewed)
+
+
+def _unknown_names(table: CountTable, selection: CalibrationFilter) -> UnknownNames:
+    """Return the names of a filter that no decision has. `groups` of a table has those of all decisions."""
+    asked = {name: getattr(selection, name) for name in ("agent", "category", "project", "feature")}
+    return find_unknown_names(asked, names_by_field(table.groups))
 
 
 async def _calibrate(table: CountTable, query: CalibrationQuery, scores: Sequence[CategoryScores]) -> CalibrationView:

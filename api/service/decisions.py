@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from api.service.as_of import AsOf
 from api.service.id_prefix import resolve_id
 from api.service.ledger import LedgerService
+from api.service.unknown_names import UnknownNames, find_unknown_names
 from events.limits import PAGE_EVENTS_MAX, SEARCH_WORDS_MAX
 from events.registry import VOCABULARY
 from ledger import Query
@@ -25,6 +26,7 @@ class DecisionPage(msgspec.Struct, frozen=True, kw_only=True):
     total: int
     next: int | None
     as_of: AsOf
+    unknown_names: UnknownNames = UNSET
 
 
 class DecisionQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +55,19 @@ async def select_decisions(ledger: LedgerService, query: DecisionQuery, as_of: i
     decisions = await decision_states(ledger, subjects, position, history=query.history)
     after = query.offset + len(decisions)
     total, dated = len(rows), await ledger.dated(position)
-    return DecisionPage(decisions=decisions, total=total, next=after if after < total else None, as_of=dated)
+    return DecisionPage(
+        decisions=decisions,
+        total=total,
+        next=after if after < total else None,
+        as_of=dated,
+        unknown_names=UNSET if total else _unknown_names(projection, query.selection),
+    )
+
+
+def _unknown_names(projection: DecisionIndex, selection: DecisionSelection) -> UnknownNames:
+    """Return the names of a filter that no decision has."""
+    asked = {name: getattr(selection, name) for name in ("agent", "category", "project", "feature")}
+    return find_unknown_names({**asked, "tag": selection.tags}, projection.names())
 
 
 async def find_decision(

@@ -24,5 +24,10 @@ def resolve_id(index: IdIndex, given: str, noun: str, *, prefix: bool) -> str:
     matches = index.ids_starting_with(given) if prefix and given else []
     if len(matches) == 1:
         return matches[0]
-    advice = f"{given} begins more than one id." if matches else f"Check the id, or list the {noun}s to find it."
-    raise NotFound(f"{noun.capitalize()} not found: {given}", advice)
+    raise id_not_found(given, noun, ambiguous=bool(matches))
+
+
+def id_not_found(given: str, noun: str, *, ambiguous: bool = False) -> NotFound:
+    """Return the error for an id that does not exist, or that begins more than one id."""
+    advice = f"{given} begins more than one id." if ambiguous else f"Check the id, or list the {noun}s to find it."
+    return NotFound(f"{noun.capitalize()} not found: {given}", advice)

@@ -1,6 +1,5 @@
 """The ledger service: one open ledger, for every use case and every interface."""
 
-import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -32,6 +31,7 @@ from ledger import (
 )
 from ledger.errors import ForeignStream, InvalidQuery, LedgerLocked, LedgerUnavailable, NotFound
 from ledger.private_file import follow_typed_link
+from ledger.sqlite.read_only import can_be_written
 from projections.decisions.full_text_search import FullTextSearch
 from projections.engine import Engine, Progress
 from projections.registry import PROJECTIONS
@@ -142,6 +142,10 @@ class LedgerService:
         except ForeignStream as error:
             _explain(error)
             raise
+
+    async def head_position(self) -> int:
+        """Return the position of the newest event; 0 if there is none."""
+        return (await self.reader.head()).position
 
     async def read(self, query: Query) -> Page:
         """Read a page of events. Errors: InvalidQuery, for a cursor beyond the head."""
@@ -266,9 +270,8 @@ async def open_for_reading(
 @asynccontextmanager
 async def open_for_signing(path: Path) -> AsyncIterator[LedgerService]:
     """Open a ledger file to sign its head; if another process writes it, for reading. Errors: LedgerUnusable."""
-    writable = path.is_file() and os.access(path, os.W_OK)
     try:
-        ledger = await LedgerService.open(path, writable=writable, views=False)
+        ledger = await LedgerService.open(path, writable=can_be_written(path), views=False)
     except LedgerLocked:
         ledger = await LedgerService.open(path, writable=False, views=False)
     try:

@@ -3,12 +3,15 @@
 from asyncio import to_thread
 
 import msgspec
+from msgspec import UNSET
 
 from api.service.as_of import AsOf
 from api.service.ledger import LedgerService
-from projections.discovery.attempt_index import AttemptIndex
+from api.service.unknown_names import UnknownNames, find_unknown_names
+from projections.discovery.attempt_index import AttemptColumns, AttemptIndex
 from projections.discovery.model_inventory import InventoryModel, InventoryView, build_inventory
-from projections.discovery.probe_score_index import ProbeScoreIndex
+from projections.discovery.model_names import ModelNames
+from projections.discovery.probe_score_index import ProbeScoreColumns, ProbeScoreIndex
 from projections.discovery.probe_score_tables import ProbeScoreQuery, ProbeScores, build_score_tables
 
 
@@ -16,6 +19,7 @@ class InventoryAnswer(InventoryView, frozen=True, kw_only=True):
     """The inventory of models, as of a position."""
 
     as_of: AsOf
+    unknown_names: UnknownNames = UNSET
 
 
 class ProbesAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +27,7 @@ class ProbesAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     probes: list[ProbeScores]
     as_of: AsOf
+    unknown_names: UnknownNames = UNSET
 
 
 class ModelList(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,14 +40,29 @@ class ModelList(msgspec.Struct, frozen=True, kw_only=True):
 async def list_inventory(ledger: LedgerService, model: str | None = None, as_of: int | None = None) -> InventoryAnswer:
     """List the models that answered, as claimed and as reported; with `model`, only the one that has that name."""
     projection, position = await ledger.engine.at(AttemptIndex, as_of)
-    inventory = await to_thread(build_inventory, projection.attempts(), model)
+    attempts = projection.attempts()
+    inventory = await to_thread(build_inventory, attempts, model)
     fields = {name: getattr(inventory, name) for name in inventory.__struct_fields__}
-    return InventoryAnswer(**fields, as_of=await ledger.dated(position))
+    is_empty = not (inventory.models or inventory.wrappers or inventory.unresolved)
+    known = await to_thread(_model_names, attempts) if is_empty and model is not None else set()
+    unknown = find_unknown_names({"model": model}, {"model": known}) if is_empty else UNSET
+    return InventoryAnswer(**fields, as_of=await ledger.dated(position), unknown_names=unknown)
+
+
+def _model_names(attempts: AttemptColumns) -> set[str]:
+    """Return the names of every model: keys and aliases of registered ones, requested and claimed names."""
+    inventory = build_inventory(attempts)
+    names = {name for model in inventory.models for name in (model.key, *model.aliases, *model.claims)}
+    return names | {row.key for row in (*inventory.wrappers, *inventory.unresolved)}
 
 
 async def list_registered_models(ledger: LedgerService, as_of: int | None = None) -> ModelList:
     """List the registered models by key, also those that never answered."""
-    inventory = await list_inventory(ledger, as_of=as_of)
+    return registered_models(await list_inventory(ledger, as_of=as_of))
+
+
+def registered_models(inventory: InventoryAnswer) -> ModelList:
+    """Return the registered models of an inventory."""
     models = sorted((model for model in inventory.models if model.known), key=lambda model: model.key)
     return ModelList(models=models, as_of=inventory.as_of)
 
@@ -62,5 +82,21 @@ async def compare_probe_scores(ledger: LedgerService, query: ProbeScoreQuery, as
         ledger.engine.live[AttemptIndex.name] if as_of is None else (await ledger.engine.at(AttemptIndex, as_of))[0]
     )
     assert isinstance(sightings, AttemptIndex)
-    tables = await to_thread(build_score_tables, scores, sightings.names.copy(), query)
-    return ProbesAnswer(probes=tables, as_of=await ledger.dated(position))
+    names = sightings.names.copy()
+    tables = await to_thread(build_score_tables, scores, names, query)
+    is_empty = not any(table.models for table in tables)
+    unknown = _unknown_score_names(scores, names, query) if is_empty else UNSET
+    return ProbesAnswer(probes=tables, as_of=await ledger.dated(position), unknown_names=unknown)
+
+
+def _unknown_score_names(scores: ProbeScoreColumns, names: ModelNames, query: ProbeScoreQuery) -> UnknownNames:
+    """Return the names of a filter that no score has. A model has all names that mean it."""
+    known: dict[str, set[str]] = {"probe": set(), "scorer": set(), "model": set(names.models)}
+    for probe, probe_version, scorer, scorer_version, model, _ in scores.facts_table:
+        known["probe"] |= {probe, f"{probe}@{probe_version}"}
+        known["scorer"] |= {scorer, f"{scorer}@{scorer_version}"}
+        if model is not None:
+            known["model"].add(model)
+    if query.model is not None and names.resolve(query.model) in map(names.resolve, known["model"]):
+        known["model"].add(query.model)
+    return find_unknown_names({"probe": query.probe, "scorer": query.scorer, "model": query.model}, known)

@@ -20,6 +20,12 @@ class ProjectionInfo(msgspec.Struct, frozen=True, kw_only=True):
     position: int
 
 
+class ProjectionList(msgspec.Struct, frozen=True):
+    """Every projection."""
+
+    projections: list[ProjectionInfo]
+
+
 class ProjectionState(ProjectionInfo, frozen=True, kw_only=True):
     """A projection as of a position: the digest of its state, and its summary."""
 

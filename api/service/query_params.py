@@ -17,6 +17,7 @@ from api.parameters import (
     Parameter,
     choice_list_parameter,
     choice_parameter,
+    flag_parameter,
     integer_parameter,
     parse_time_range,
     probability_parameter,
@@ -66,6 +67,7 @@ AS_OF = text_parameter(
     "Answer as of a position, a time, or the end of a day.",
     {"anyOf": [CURSOR_SCHEMA, TIME_SCHEMA, DATE_SCHEMA]},
 )
+PREFIX = flag_parameter("prefix", "Whether an id may be given by an unambiguous beginning of it.")
 
 AGENT = text_parameter("agent", "One agent, by its name.")
 CATEGORY = text_parameter("category", "Decisions of one category.")

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
+from events.decode_errors import in_json_words
 from events.evaluation import Component, Failure
 from events.limits import ANSWER_BYTES_MAX
 from instruments.evals.analysis import Analysis, parse_analysis
@@ -169,6 +170,6 @@ def parse_answer(value: dict[str, Any]) -> AgentAnswer:
     try:
         return AgentAnswer(analysis=parse_analysis(value), value=value)
     except msgspec.ValidationError as error:
-        problem, _, path = str(error).partition(" - at `$")
+        problem, _, path = in_json_words(str(error)).partition(" - at `$")
         field = path.removesuffix("`").lstrip(".") or "what it wrote"
         raise ValueError(f"{field}: {problem[0].lower()}{problem[1:]}.") from None

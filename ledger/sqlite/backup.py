@@ -21,6 +21,7 @@ from ledger.atomic_file import sync_folder
 from ledger.errors import LedgerFull, LedgerUnavailable
 from ledger.log import Progress
 from ledger.private_file import make_private_file
+from ledger.sqlite.read_only import read_only_uri
 from ledger.sqlite.schema_check import check_ledger
 from ledger.sqlite.wal_check import require_undamaged
 
@@ -113,7 +114,8 @@ def move_files(source: Path, target: Path, *suffixes: str) -> list[Path]:
 
 
 def _reader(ledger: Path, options: str = "") -> sqlite3.Connection:
-    return sqlite3.connect(f"{ledger.absolute().as_uri()}?mode=ro{options}", uri=True, isolation_level=None)
+    uri = read_only_uri(ledger)
+    return sqlite3.connect(uri if uri.endswith(options) else uri + options, uri=True, isolation_level=None)
 
 
 def _fetch(ledger: Path, statement: str, parameters: Sequence[str] = ()) -> list[tuple[bytes]]:

@@ -4,6 +4,7 @@ import fcntl
 import os
 from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import Self
 
 import msgspec
@@ -14,19 +15,25 @@ from ledger.private_file import open_private, read_private
 HOLDER_BYTES_MAX = 4_096
 """One lock file."""
 
+INSTANCE_BYTES = 16
+"""Random bytes in the name of a server."""
+
 
 class LockHolder(msgspec.Struct):
     """The process that holds the lock, as the lock file names it to a refused process."""
 
     pid: int
     address: str | None = None
+    instance: str | None = None
+    """A random name of the server, which its page `/` repeats. It shows that the address leads to this server."""
 
 
 class WriterLock:
     """The exclusive right to write one ledger file, held until `release`."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, instance: str | None) -> None:
         self._descriptor: int | None = descriptor
+        self.instance = instance
 
     @classmethod
     def acquire(cls, ledger: Path, address: str | None = None) -> Self:
@@ -43,13 +50,14 @@ class WriterLock:
             raise LedgerLocked(
                 str(ledger), holder.pid if holder else None, holder.address if holder else None
             ) from None
+        instance = token_hex(INSTANCE_BYTES) if address is not None else None
         try:
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, msgspec.json.encode(LockHolder(os.getpid(), address)), 0)
+            os.pwrite(descriptor, msgspec.json.encode(LockHolder(os.getpid(), address, instance)), 0)
         except OSError as error:
             os.close(descriptor)
             raise LedgerUnusable(f"{lock_path(ledger)} cannot be written: {error}.", "Check the disk.") from error
-        return cls(descriptor)
+        return cls(descriptor, instance)
 
     def release(self) -> None:
         """Release the lock. The file remains: without it, two processes could lock two files of the same name."""

@@ -168,6 +168,11 @@ class SqliteLog(SqliteReader):
         return self._waiting_events
 
     @property
+    def instance(self) -> str | None:
+        """Return the random name of this server, which the lock file has too; None without a server."""
+        return self._lock.instance
+
+    @property
     def broken(self) -> LedgerUnavailable | None:
         """Return why the writer refuses all appends; None while it accepts them."""
         return self._broken

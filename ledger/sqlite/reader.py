@@ -11,6 +11,7 @@ from msgspec import structs
 from ledger.errors import LedgerUnavailable, LedgerUnusable, NotFound
 from ledger.log import Head, Page, Query
 from ledger.sqlite.connection import SqliteConnection, connect
+from ledger.sqlite.read_only import read_only_uri
 from ledger.sqlite.schema import HEAD, SQLITE_VERSION_MIN, TILES
 from ledger.sqlite.schema_check import check_ledger
 
@@ -161,7 +162,7 @@ async def connect_reader(path: Path) -> SqliteConnection:
     if not path.is_file():
         raise LedgerUnusable(f"There is no ledger at {path}.", "Name one with --ledger, or begin it: tallystick serve.")
     try:
-        connection = await connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+        connection = await connect(read_only_uri(path), uri=True, isolation_level=None)
     except sqlite3.Error as error:
         raise LedgerUnusable(f"{path} cannot be opened: {error}.", "Check its permissions.") from error
     try:

@@ -17,6 +17,7 @@ from ledger.errors import BadNote, LedgerUnusable
 from ledger.evidence_store import EvidenceStore
 from ledger.log import Progress
 from ledger.private_file import read_private
+from ledger.sqlite.read_only import read_only_uri
 from ledger.sqlite.schema import COLUMNS, SCHEMA_VERSION
 from ledger.sqlite.schema_check import find_foreign_table, known_objects, read_identity, read_schema
 from ledger.sqlite.wal_check import find_damage
@@ -142,7 +143,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise LedgerUnusable(f"There is no ledger at {path}.", "Name one with --ledger.")
     try:
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+        connection = sqlite3.connect(read_only_uri(path), uri=True, isolation_level=None)
     except sqlite3.Error as error:
         raise LedgerUnusable(f"{path} cannot be opened: {error}.", "Check its permissions.") from error
     try:

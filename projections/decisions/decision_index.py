@@ -25,6 +25,7 @@ from projections.columns import (
     GroupKey,
     as_array,
     microseconds_column,
+    names_by_field,
     names_starting_with,
     pack,
     pack_names,
@@ -206,6 +207,10 @@ class DecisionIndex(Projection):
         """Return up to `limit` decision ids that start with a prefix, the oldest first."""
         subjects = names_starting_with(self.index, f"decision/{prefix}", limit)
         return [subject.removeprefix("decision/") for subject in subjects]
+
+    def names(self) -> dict[str, set[str]]:
+        """Return the agents, categories, projects, features and tags of all decisions."""
+        return {**names_by_field(self._groups), "tag": {tag for tags in self._tagsets for tag in tags}}
 
     def find(self, selection: DecisionSelection) -> RowNumbers:
         """Return the row numbers of the decisions that pass a filter, the oldest first."""

@@ -199,6 +199,14 @@ class RunIndex(Projection):
         """Return up to `limit` run ids that start with a prefix, the oldest first."""
         return names_starting_with(self._index, prefix, limit)
 
+    def names(self) -> dict[str, set[str]]:
+        """Return the agents, routers and probes of all runs."""
+        return {
+            "agent": {agent_of(facts.source) for facts in self._facts_numbers},
+            "router": {facts.router for facts in self._facts_numbers if facts.router is not None},
+            "probe": {facts.probe_id for facts in self._facts_numbers if facts.probe_id is not None},
+        }
+
     def find(self, selection: RunSelection) -> RowNumbers:
         """Return the row numbers of the runs that pass a filter, the latest start first."""
         fits = np.array([_matches(selection, facts) for facts in self._facts_numbers], dtype=bool)

@@ -22,6 +22,7 @@ from events.limits import ITEMS_MAX
 from events.model import ModelIdentity
 from events.payload import Count, Digest, Label, Meta, StreamName, TimeText
 from events.probe import Counts, ProbeScored, Whole
+from projections.discovery.run_index import RunEntry
 
 REPORTED_SCORER_ID = "reported"
 """The scorer of scores from an imported report, which names none."""
@@ -140,10 +141,11 @@ class RunSignal(_Wire, frozen=True, kw_only=True):
 
 
 class RunDetail(RunReport, frozen=True, kw_only=True):
-    """A run report, with all attempts and signals if they were requested."""
+    """A run report, with all attempts and signals, and the summary of the run, if they were requested."""
 
     attempts: tuple[RunAttempt, ...] | UnsetType = UNSET
     signals: tuple[RunSignal, ...] | UnsetType = UNSET
+    summary: RunEntry | UnsetType = UNSET
 
 
 class DiscoveryRun(msgspec.Struct, frozen=True, kw_only=True):

@@ -222,6 +222,12 @@ class EvaluationIndex(Projection):
         attributions = {attribution for attribution, number in self._attributions.items() if number in numbers}
         return run_agent(self._started[row], attributions)[0]
 
+    def names(self) -> dict[str, set[str]]:
+        """Return the suites and agents of all evaluations."""
+        suites = {started.suite for started in self._started} | {by.suite for by in self._attributions}
+        agents = {started.agent for started in self._started} | {by.agent for by in self._attributions}
+        return {"suite": suites, "agent": {agent for agent in agents if agent is not None}}
+
     def find(self, selection: EvaluationSelection) -> list[int]:
         """Return the row numbers of the evaluations that pass a filter, the latest start first."""
         of_agent = {number for by, number in self._attributions.items() if by.agent == selection.agent}

@@ -43,7 +43,7 @@ def check(body: bytes, field: str | None, detail: str, advice: str) -> None:
         (recorded(b',"confidance":0.5'), "data.confidance", "not a field", "tallystick schema"),
         (recorded(b"", b',"datum":1'), "datum", "not a field", "tallystick schema"),
         (recorded(b',"reasons":[{"type":"analysis"}]'), "data.reasons[0].text", "required and missing", "Add it"),
-        (recorded(b',"reasons":[{"type":"hunch","text":"t"}]'), "data.reasons[0].type", "'hunch'", "Correct"),
+        (recorded(b',"reasons":[{"type":"hunch","text":"t"}]'), "data.reasons[0].type", "'hunch'", "authority, "),
     ],
     ids=lambda value: value.decode()[:60] if isinstance(value, bytes) else "",
 )
@@ -56,8 +56,8 @@ def test_a_wrong_name_is_reported_with_the_right_one(body: bytes, field: str, de
     [
         (b"1.5", "<= 1.0"),
         (b"-0.1", ">= 0.0"),
-        (b'"0.8"', "got `str`"),
-        (b"true", "got `bool`"),
+        (b'"0.8"', "got `string`"),
+        (b"true", "got `boolean`"),
         (b"[0.8]", "got `array`"),
         (b"1e999", "out of range"),
     ],
@@ -90,12 +90,12 @@ def test_what_the_ledger_sets_is_left_out(name: str) -> None:
     [
         (b',"time":"2026-11-21T08:30:00"', "time", "timezone"),
         (b',"time":"yesterday"', "time", "RFC3339"),
-        (b',"time":0', "time", "`datetime"),
+        (b',"time":0', "time", "`string"),
         (b',"specversion":"0.3"', "specversion", "'0.3'"),
         (b',"datacontenttype":"text/plain"', "datacontenttype", "'text/plain'"),
         (b',"id":""', "id", "length >= 1"),
         (b',"id":"' + b"i" * 129 + b'"', "id", "length <= 128"),
-        (b',"id":7', "id", "got `int`"),
+        (b',"id":7', "id", "got `number`"),
         (b',"correlationid":"' + b"c" * 257 + b'"', "correlationid", "length <= 256"),
         (b',"expectedversion":-1', "expectedversion", ">= 0"),
         (b',"expectedversion":9007199254740992', "expectedversion", "9007199254740991"),
@@ -103,7 +103,8 @@ def test_what_the_ledger_sets_is_left_out(name: str) -> None:
     ids=lambda value: value.decode()[:40] if isinstance(value, bytes) else "",
 )
 def test_a_wrong_attribute_is_named(beside: bytes, field: str, detail: str) -> None:
-    check(recorded(b"", beside), field, detail, "Correct the value.")
+    advice = "Use one of: " if field in {"specversion", "datacontenttype"} else "Correct the value."
+    check(recorded(b"", beside), field, detail, advice)
 
 
 @pytest.mark.parametrize(
@@ -201,3 +202,49 @@ def test_a_stream_id_has_its_shape(name: str) -> None:
     with pytest.raises(InvalidEvent, match=r"is not 1\.\.64 of letters") as caught:
         kind.stream_id(payload)
     assert caught.value.field == "data.decision_id"
+
+
+@pytest.mark.trial("A13")
+@pytest.mark.parametrize(
+    ("type_", "field", "allowed"),
+    [
+        ("decision.reviewed.v1", "outcome", "success"),
+        ("discovery.attempted.v1", "outcome", "unparsable"),
+        ("discovery.finished.v1", "ending", "max_time"),
+        ("decision.recorded.v1", "stakes", "critical"),
+    ],
+)
+def test_a_wrong_word_is_reported_with_the_words_that_its_type_allows(type_: str, field: str, allowed: str) -> None:
+    body = f'{{"type":"{type_}","data":{{"{field}":"nonsense"}}}}'.encode()
+    for decode, sent, index in (
+        (VOCABULARY.draft, body, None),
+        (VOCABULARY.drafts, b"[" + GOOD + b"," + body + b"]", 1),
+        (VOCABULARY.draft_lines, GOOD + b"\n" + body, 1),
+    ):
+        error = refusal(decode, sent)
+        assert (error.field, error.index) == (f"data.{field}", index)
+        assert error.detail == f"data.{field}: 'nonsense' is not an allowed value."
+        assert allowed in error.advice.removeprefix("Use one of: ").removesuffix(". Nothing was written.").split(", ")
+
+
+@pytest.mark.trial("A13")
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (b'"0.8"', "expected `number | null`, got `string`"),
+        (b"[]", "expected `number | null`, got `array`"),
+        (b"{}", "expected `number | null`, got `object`"),
+        (b"true", "expected `number | null`, got `boolean`"),
+    ],
+)
+def test_types_have_the_names_of_json(value: bytes, words: str) -> None:
+    check(recorded(b',"confidence":' + value), "data.confidence", words, "Correct the value.")
+    check(recorded(b',"pr":1.5'), "data.pr", "expected `integer | null`, got `number`", "Correct the value.")
+
+
+@pytest.mark.trial("A12")
+def test_an_agent_is_in_the_source() -> None:
+    for body in (recorded(b"", b',"agent":"scout"'), recorded(b',"agent":"scout"')):
+        error = refusal(VOCABULARY.draft, body)
+        assert "source" in error.detail
+        assert '"source": "/agents/NAME"' in error.advice

@@ -28,7 +28,7 @@ DETAILS = ("figures", "curves")
 INCLUSIONS = ("trend", "drift", "comparison")
 
 
-@verb()
+@verb(server=True, reads=True)
 def calibration(
     target: LedgerTarget,
     *,
@@ -82,7 +82,12 @@ def calibration(
         include=include, trend_days=trend_days,
     )  # fmt: skip
     query = parse_calibration_query(parameters, system_clock())
-    answer = answer_as_of(target.ledger, as_of, lambda service, position: compute_calibration(service, query, position))
+    answer = answer_as_of(
+        target,
+        as_of,
+        lambda service, position: compute_calibration(service, query, position),
+        lambda server: server.calibration(parameters),
+    )
     if plot is not None:
         _draw(plot, answer, parameters)
     if target.json:
@@ -125,7 +130,7 @@ def _subject(parameters: dict[str, str]) -> str:
     return ", ".join([parameters.get("agent", "All agents"), *filters])
 
 
-@verb()
+@verb(server=True, reads=True)
 def advice(
     target: LedgerTarget,
     *,
@@ -148,7 +153,12 @@ def advice(
 
     parameters = given(agent=agent, category=category, stakes=stakes, confidence=confidence)
     planned = parse_planned_decision(parameters, agent)
-    answer = answer_as_of(target.ledger, as_of, lambda service, position: advise(service, planned, position))
+    answer = answer_as_of(
+        target,
+        as_of,
+        lambda service, position: advise(service, planned, position),
+        lambda server: server.advice(parameters),
+    )
     if target.json:
         print_json(answer)
     else:

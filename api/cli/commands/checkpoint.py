@@ -15,7 +15,7 @@ Key = Annotated[
 ]
 
 
-@verb(server=True)
+@verb(server=True, reads=True)
 def checkpoint(target: LedgerTarget) -> None:
     """Print the newest checkpoint.
 
@@ -38,7 +38,7 @@ def checkpoint(target: LedgerTarget) -> None:
     sys.stdout.buffer.flush()
 
 
-@verb(server=True)
+@verb(server=True, reads=True)
 def receipt(
     target: LedgerTarget,
     position: Annotated[int | None, typer.Argument(help="The position of the event.", min=1)] = None,
@@ -68,7 +68,7 @@ def receipt(
     import asyncio
     import sys
 
-    from api.cli.output import print_note
+    from api.cli.output import print_json, print_note
     from ledger.errors import InvalidQuery
 
     if (position is None) == (check is None):
@@ -80,7 +80,9 @@ def receipt(
     if output is not None:
         output.write_bytes(encoded)
         print_note(f"The receipt of position {position} is in {output}.")
-    else:
+    if target.json:
+        print_json(_receipt_fields(encoded))
+    elif output is None:
         sys.stdout.buffer.write(encoded)
         sys.stdout.buffer.flush()
 
@@ -133,6 +135,15 @@ def _result(receipt: "Receipt", event: bytes, faults: list[str], witnesses: "lis
     cosigned = {witness.name: witness.cosigned_at(receipt.signed.note) for witness in witnesses}
     checked = {"position": receipt.position, **_fields(receipt.signed), "cosigned": cosigned, "faults": faults}
     return checked | {"event": event.decode(errors="replace")}
+
+
+def _receipt_fields(encoded: bytes) -> dict[str, object]:
+    """Return a receipt for JSON: its position, event and checkpoint, and the whole as text for --check."""
+    from ledger import Receipt
+
+    receipt = Receipt.parse(encoded)
+    event = None if receipt.line is None else receipt.line.decode()
+    return {"position": receipt.position, **_fields(receipt.signed), "event": event, "receipt": encoded.decode()}
 
 
 def _fields(signed: "SignedCheckpoint") -> dict[str, object]:

@@ -27,7 +27,7 @@ STATUSES = ("pending", "reviewed", "retracted")
 SORTS = ("created_at", "confidence", "category", "stakes", "status")
 
 
-@verb()
+@verb(server=True, reads=True)
 def decisions(
     target: LedgerTarget,
     *,
@@ -68,14 +68,19 @@ def decisions(
         limit=limit, offset=offset,
     )  # fmt: skip
     query = parse_decision_query(parameters, system_clock())
-    page = answer_as_of(target.ledger, as_of, lambda service, position: select_decisions(service, query, position))
+    page = answer_as_of(
+        target,
+        as_of,
+        lambda service, position: select_decisions(service, query, position),
+        lambda server: server.decisions(parameters),
+    )
     if target.json:
         print_json(page)
     else:
         print_decisions(page)
 
 
-@verb()
+@verb(server=True, reads=True)
 def decision(
     target: LedgerTarget,
     decision_id: Annotated[str, typer.Argument(metavar="ID", help="The id, or an unambiguous beginning of it.")],
@@ -91,7 +96,10 @@ def decision(
     from api.service.decisions import find_decision
 
     state = answer_as_of(
-        target.ledger, as_of, lambda service, position: find_decision(service, decision_id, position, prefix=True)
+        target,
+        as_of,
+        lambda service, position: find_decision(service, decision_id, position, prefix=True),
+        lambda server: server.decision(decision_id),
     )
     if target.json:
         print_json(state)

@@ -23,7 +23,7 @@ Errors = Annotated[int, typer.Option(min=0, help="Allow this many errors of the 
 Score = Annotated[float | None, typer.Option(min=0, max=100, help="The lowest allowed mean, 0 to 100.", metavar="X")]
 
 
-@verb()
+@verb(server=True, reads=True)
 @exit_2_on_error()
 def gate(
     target: LedgerTarget,
@@ -58,7 +58,12 @@ def gate(
     files = ReportFiles.checked(target.ledger, junit=junit, html=html, markdown=markdown)
     limits = GateLimits(regressions=max_regressions, errors=max_errors, score=min_score)
     query = GateQuery(baseline=baseline, candidate=run, suite=suite, limits=limits)
-    report = answer_as_of(target.ledger, as_of, lambda service, position: judge_run(service, query, position))
+    report = answer_as_of(
+        target,
+        as_of,
+        lambda service, position: judge_run(service, query, position),
+        lambda server: server.gate_report(query),
+    )
     files.write(report)
     if baseline == "latest":
         print_note(_baseline_note(report))

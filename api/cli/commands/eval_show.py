@@ -17,7 +17,7 @@ Agent = Annotated[str | None, typer.Option(help="Only this agent.", metavar="NAM
 RUN_HELP = "The id, or an unambiguous beginning of it."
 
 
-@verb()
+@verb(server=True, reads=True)
 def show(
     target: LedgerTarget,
     run_id: Annotated[str, typer.Argument(metavar="RUN", help=RUN_HELP)],
@@ -47,7 +47,10 @@ def show(
 
     files = ReportFiles.checked(target.ledger, junit=junit, html=html, markdown=markdown)
     report = answer_as_of(
-        target.ledger, as_of, lambda service, position: build_evaluation_report(service, run_id, position)
+        target,
+        as_of,
+        lambda service, position: build_evaluation_report(service, run_id, position),
+        lambda server: server.evaluation_report(run_id),
     )
     result = find_scenario_result(report.evaluation, scenario) if scenario is not None else None
     files.write(report)
@@ -60,7 +63,7 @@ def show(
         print_scenario(result, analyses=analyses)
 
 
-@verb()
+@verb(server=True, reads=True)
 def compare(
     target: LedgerTarget,
     baseline: Annotated[
@@ -86,7 +89,10 @@ def compare(
 
     files = ReportFiles.checked(target.ledger, html=html, markdown=markdown)
     report = answer_as_of(
-        target.ledger, as_of, lambda service, position: build_comparison_report(service, baseline, candidate, position)
+        target,
+        as_of,
+        lambda service, position: build_comparison_report(service, baseline, candidate, position),
+        lambda server: server.comparison_report(baseline, candidate),
     )
     files.write(report)
     if target.json:
@@ -95,7 +101,7 @@ def compare(
         print_comparison(report)
 
 
-@verb()
+@verb(server=True, reads=True)
 def list_evaluations(
     target: LedgerTarget,
     *,
@@ -124,7 +130,10 @@ def list_evaluations(
     parameters = given(suite=suite, agent=agent, since=since, until=until, window=window, limit=limit, offset=offset)
     query = parse_evaluation_query(parameters, system_clock())
     page = answer_as_of(
-        target.ledger, as_of, lambda service, position: queries.list_evaluations(service, query, position)
+        target,
+        as_of,
+        lambda service, position: queries.list_evaluations(service, query, position),
+        lambda server: server.evaluations(parameters),
     )
     if target.json:
         print_json(page)
@@ -132,7 +141,7 @@ def list_evaluations(
         print_evaluation_list(page)
 
 
-@verb()
+@verb(server=True, reads=True)
 def scoreboard(
     target: LedgerTarget,
     *,
@@ -156,8 +165,14 @@ def scoreboard(
     from api.service.evaluation.queries import show_scoreboard
     from api.service.query_params import parse_scoreboard_query
 
-    query = parse_scoreboard_query(given(suite=suite, agent=agent, versions=versions))
-    answer = answer_as_of(target.ledger, as_of, lambda service, position: show_scoreboard(service, query, position))
+    parameters = given(suite=suite, agent=agent, versions=versions)
+    query = parse_scoreboard_query(parameters)
+    answer = answer_as_of(
+        target,
+        as_of,
+        lambda service, position: show_scoreboard(service, query, position),
+        lambda server: server.scoreboard(parameters),
+    )
     if target.json:
         print_json(answer)
     else:

@@ -46,7 +46,7 @@ def put(
     typer.echo(stored.digest)
 
 
-@verb(server=True)
+@verb(server=True, reads=True)
 def get(
     target: LedgerTarget,
     digest: Digest,
@@ -114,7 +114,7 @@ def erase(
     )
 
 
-@verb()
+@verb(server=True, reads=True)
 def list_evidence(target: LedgerTarget, as_of: AsOf = None) -> None:
     """List stored and erased evidence.
 
@@ -128,7 +128,10 @@ def list_evidence(target: LedgerTarget, as_of: AsOf = None) -> None:
     from api.parameters import POSITION_MAX
 
     page = answer_as_of(
-        target.ledger, as_of, lambda service, position: service.evidence.catalogue(OWNER, 0, POSITION_MAX, position)
+        target,
+        as_of,
+        lambda service, position: service.evidence.catalogue(OWNER, 0, POSITION_MAX, position),
+        lambda server: server.evidence(),
     )
     if target.json:
         print_json(page)
@@ -189,8 +192,8 @@ def _print_evidence(page: "EvidencePage") -> None:
     if not page.evidence:
         print_note("No evidence is stored.")
         return
-    columns = ("digest", "bytes", "media type", "stored (UTC)", "erased (UTC)", "")
-    table = make_table(*columns, right=("bytes",), wrap=("",))
+    columns = ("digest", "bytes", "media type", "stored (UTC)", "erased", "")
+    table = make_table(*columns, right=("bytes",), wrap=("",), drop=("", "media type", "stored (UTC)", "bytes"))
     for piece in page.evidence:
         erased = piece.erased
         table.add_row(
@@ -198,7 +201,7 @@ def _print_evidence(page: "EvidencePage") -> None:
             format_count(piece.size_bytes),
             piece.media_type or "-",
             format_time(datetime.fromisoformat(piece.time)),
-            format_time(datetime.fromisoformat(erased.time) if erased else None),
+            f"{datetime.fromisoformat(erased.time):%Y-%m-%d}" if erased else "-",
             truncate(one_line(erased.reason if erased else piece.note)),
         )
     open_console().print(table)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FORMATS = ("ndjson", "csv", "parquet")
 
 
-@verb(server=True)
+@verb(server=True, reads=True)
 def export(
     target: LedgerTarget,
     *,
@@ -78,9 +78,10 @@ async def _open_for_export(ledger: Path) -> "AsyncIterator[LedgerService]":
     from api.cli.output import print_note
     from api.service.ledger import LedgerService
     from ledger.errors import LedgerLocked
+    from ledger.sqlite.read_only import can_be_written
 
     try:
-        service = await LedgerService.open(ledger, writable=ledger.exists(), views=False)
+        service = await LedgerService.open(ledger, writable=can_be_written(ledger), views=False)
     except LedgerLocked:
         service = await LedgerService.open(ledger, writable=False, views=False)
         print_note(

@@ -8,7 +8,7 @@ from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import AsOf
 
 
-@verb()
+@verb(server=True, reads=True)
 def inventory(
     target: LedgerTarget,
     *,
@@ -27,7 +27,12 @@ def inventory(
     from api.cli.render.models import print_inventory
     from api.service.model_queries import list_inventory
 
-    answer = answer_as_of(target.ledger, as_of, lambda service, position: list_inventory(service, model, position))
+    answer = answer_as_of(
+        target,
+        as_of,
+        lambda service, position: list_inventory(service, model, position),
+        lambda server: server.inventory(model),
+    )
     if target.json:
         print_json(answer)
     else:

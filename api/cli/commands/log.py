@@ -8,13 +8,12 @@ from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import ORDERS, choice, given
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import Sequence
 
-    from api.service.ledger import LedgerService
     from ledger import Page, Query
 
 
-@verb()
+@verb(server=True, reads=True)
 def log(
     target: LedgerTarget,
     *,
@@ -22,7 +21,11 @@ def log(
     before: Annotated[str | None, typer.Option(help="Only events before this position.", metavar="POSITION")] = None,
     limit: Annotated[
         str | None,
-        typer.Option(help="At most this many; without it 100 on a terminal, all otherwise.", metavar="NUMBER"),
+        typer.Option(
+            help="At most this many; without it 100 on a terminal, all otherwise. With --follow: first the newest of "
+            "this number, then new ones.",
+            metavar="NUMBER",
+        ),
     ] = None,
     order: Annotated[str | None, choice("Sort by position in this order.", ORDERS)] = None,
     type_: Annotated[str | None, typer.Option("--type", help="Only these types, separated by commas.")] = None,
@@ -32,7 +35,13 @@ def log(
     until: Annotated[
         str | None, typer.Option(help="Only events that happened then or earlier.", metavar="TIME")
     ] = None,
-    follow: Annotated[bool, typer.Option(help="Print new events as they are appended, until Ctrl-C.")] = False,
+    follow: Annotated[
+        bool,
+        typer.Option(
+            help="Print the events, then new ones as they are appended, until Ctrl-C. Give --limit to begin near the "
+            "end, as `tail -n NUMBER -f` does."
+        ),
+    ] = False,
 ) -> None:
     """Print events.
 
@@ -56,7 +65,7 @@ def log(
         return
     check_followable(query)
     try:
-        asyncio.run(_follow(target, query, raw=raw))
+        asyncio.run(_follow(target, query, raw=raw, newest_only=limit is not None))
     except KeyboardInterrupt:
         raise typer.Exit from None
 
@@ -65,16 +74,22 @@ async def _print(target: LedgerTarget, query: "Query", *, raw: bool, all_pages: 
     """Print one page, or with `all_pages` every page; with `raw` as stored lines, otherwise as a table."""
     from msgspec import structs
 
-    from api.cli.open_ledger import open_reader
+    from api.cli.open_ledger import open_events
     from api.cli.output import open_console, print_line, print_note
     from events.limits import PAGE_EVENTS_MAX
 
-    async with open_reader(target.ledger, views=False) as service:
+    async with open_events(target) as service:
         if all_pages:
+            is_empty = True
             async for page in service.scan(structs.replace(query, limit=PAGE_EVENTS_MAX)):
+                is_empty = False
                 print_line(page.ndjson)
+            if is_empty:
+                await _check_names(target, query)
             return
         page = await service.read(query)
+        if not page.positions:
+            await _check_names(target, query)
         if raw and page.positions:
             print_line(page.ndjson)
         elif not raw:
@@ -84,38 +99,57 @@ async def _print(target: LedgerTarget, query: "Query", *, raw: bool, all_pages: 
             print_note(f"Next page: {option} {page.positions[-1]}")
 
 
-async def _follow(target: LedgerTarget, query: "Query", *, raw: bool) -> None:
-    from api.cli.open_ledger import open_reader
-    from api.cli.output import print_line
+async def _check_names(target: LedgerTarget, query: "Query") -> None:
+    """Check that the agent and the streams that an empty answer is about are in the log. Errors: NotFound."""
+    from api.cli.open_ledger import open_events
+    from api.service.ledger import LedgerService
+    from api.service.unknown_names import check_event_names, find_agents
 
-    async with open_reader(target.ledger, views=False) as service:
-        async for page in _pages(service, query):
-            if raw:
-                print_line(page.ndjson)
-                continue
-            for row in _rows(page):
-                typer.echo("  ".join(row))
+    if query.source is not None or query.subjects:
+        async with open_events(target) as service:
+            agents = await (find_agents(service) if isinstance(service, LedgerService) else service.agents())
+            await check_event_names(service, query, agents)
 
 
-def _pages(service: "LedgerService", query: "Query") -> "AsyncIterator[Page]":
+async def _follow(target: LedgerTarget, query: "Query", *, raw: bool, newest_only: bool) -> None:
     from msgspec import structs
 
+    from api.cli.open_ledger import open_events
     from events.limits import PAGE_EVENTS_MAX
 
-    return service.follow(structs.replace(query, limit=PAGE_EVENTS_MAX))
+    async with open_events(target) as service:
+        if newest_only:
+            head = await service.head_position()
+            page = await service.read(structs.replace(query, before=head + 1, order="desc"))
+            _print_page(page.lines[::-1], raw=raw)
+            query = structs.replace(query, after=max(query.after, head))
+        async for page in service.follow(structs.replace(query, limit=PAGE_EVENTS_MAX)):
+            _print_page(page.lines, raw=raw)
+
+
+def _print_page(lines: "Sequence[bytes]", *, raw: bool) -> None:
+    """Print stored lines as they are, or as rows whose columns are not aligned."""
+    from api.cli.output import print_line
+
+    if raw:
+        for line in lines:
+            print_line(line)
+        return
+    for row in _rows(lines):
+        typer.echo("  ".join(row))
 
 
 def _table(page: "Page") -> object:
     from api.cli.output import make_table, truncate
 
     columns = ("position", "time (UTC)", "type", "subject", "agent", "")
-    table = make_table(*columns, right=("position",), wrap=("agent", ""))
-    for *row, agent, summary in _rows(page):
-        table.add_row(*row, truncate(agent), truncate(summary))
+    table = make_table(*columns, right=("position",), wrap=("agent", ""), drop=("time (UTC)", "agent", "", "type"))
+    for *row, agent, summary in _rows(page.lines):
+        table.add_row(*row, agent, truncate(summary))
     return table
 
 
-def _rows(page: "Page") -> list[tuple[str, ...]]:
+def _rows(lines: "Sequence[bytes]") -> list[tuple[str, ...]]:
     from api.text_format import format_time, one_line
     from events import VOCABULARY
 
@@ -128,7 +162,7 @@ def _rows(page: "Page") -> list[tuple[str, ...]]:
             one_line(event.agent),
             one_line(_summary(event.data)),
         )
-        for event in map(VOCABULARY.event, page.lines)
+        for event in map(VOCABULARY.event, lines)
     ]
 
 

@@ -77,7 +77,7 @@ async def _alias(target: LedgerTarget, key: str, name: str, agent: str | None) -
         return await alias(store, key, name, agent=agent)
 
 
-@verb()
+@verb(server=True, reads=True)
 def list_models(target: LedgerTarget, as_of: AsOf = None) -> None:
     """List the registered models.
 
@@ -90,7 +90,7 @@ def list_models(target: LedgerTarget, as_of: AsOf = None) -> None:
     from api.cli.render.models import print_models
     from api.service.model_queries import list_registered_models
 
-    models = answer_as_of(target.ledger, as_of, list_registered_models)
+    models = answer_as_of(target, as_of, list_registered_models, lambda server: server.registered_models())
     if target.json:
         print_json(models)
     else:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import AsOf
+from api.cli.options import AsOf, given
 
 if TYPE_CHECKING:
     from api.service.rescore import RescoreQuery, RescoreResult, ScoreSummary
@@ -16,7 +16,7 @@ ProbeId = Annotated[
 ]
 
 
-@verb()
+@verb(server=True, reads=True)
 def scores(
     target: LedgerTarget,
     *,
@@ -39,7 +39,10 @@ def scores(
 
     query = ProbeScoreQuery(probe=probe, scorer=scorer, model=model)
     answer = answer_as_of(
-        target.ledger, as_of, lambda service, position: compare_probe_scores(service, query, position)
+        target,
+        as_of,
+        lambda service, position: compare_probe_scores(service, query, position),
+        lambda server: server.probe_scores(given(probe=probe, scorer=scorer, model=model)),
     )
     if target.json:
         print_json(answer)
@@ -47,7 +50,7 @@ def scores(
         print_scores(answer)
 
 
-@verb(json=False)
+@verb(ledger=False, json=False)
 def prompt(
     target: LedgerTarget,
     probe: ProbeId = None,
@@ -72,7 +75,7 @@ def prompt(
     print_line(build_discovery_prompt(probe, exclude_file).rstrip("\n").encode())
 
 
-@verb()
+@verb(server=True, reads=True)
 def analyze(
     target: LedgerTarget,
     response_file: Annotated[str, typer.Option(help="One answer; - is standard input.", metavar="FILE|-")],
@@ -90,13 +93,30 @@ def analyze(
     from api.cli.output import print_json
     from api.service.discovery.prompt_and_analysis import analyze_response, read_input
 
-    analysis = asyncio.run(analyze_response(read_input(response_file, "response_file"), probe, target.ledger))
+    answer = read_input(response_file, "response_file")
+    analysis = asyncio.run(analyze_response(answer, probe, lambda name: _is_registered(target, name)))
     print_json(analysis)
     if analysis.verdict != "identified":
         raise typer.Exit(1)
 
 
-@verb()
+async def _is_registered(target: LedgerTarget, model_name: str) -> bool:
+    """Return whether a model is registered at the server, or else in the ledger file, if that exists."""
+    from api.cli.open_ledger import open_reader
+    from api.client.open_store import open_remote_store
+    from api.client.remote_views import RemoteViews
+    from api.service.model_queries import is_registered
+
+    if target.url is not None:
+        async with open_remote_store(target.url, target.token) as remote:
+            return await RemoteViews(remote).is_registered(model_name)
+    if not target.ledger.is_file():
+        return False
+    async with open_reader(target.ledger) as service:
+        return await is_registered(service, model_name)
+
+
+@verb(ledger=False)
 def list_probes(target: LedgerTarget) -> None:
     """List the probes with their scorers.
 
@@ -171,7 +191,8 @@ def _print_rescored(result: "RescoreResult") -> None:
     if not result.models:
         return
     columns = [column for name in result.scorers for column in (name, "values", "invalid")]
-    table = make_table("model", "outputs", *columns, right=("outputs", *columns), wrap=("model",))
+    drop = ("invalid", "values", "outputs")
+    table = make_table("model", "outputs", *columns, right=("outputs", *columns), wrap=("model",), drop=drop)
     for row in result.models:
         table.add_row(one_line(row.model), format_count(row.outputs), *_cells(row.scorers, result.scorers))
     table.add_row("all", format_count(result.outputs), *_cells(result.total, result.scorers))

@@ -8,10 +8,10 @@ from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import AsOf
 
 if TYPE_CHECKING:
-    from api.service.projections import ProjectionInfo
+    from api.service.projections import ProjectionInfo, ProjectionState
 
 
-@verb()
+@verb(server=True, reads=True)
 def projections(
     target: LedgerTarget,
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One projection; without it, all.")] = None,
@@ -23,35 +23,42 @@ def projections(
 
     Example: tallystick projections calibration --as-of 2026-11-01
     """
-    import asyncio
-
     import msgspec
 
     from api.cli.output import make_table, open_console, print_json, print_line
     from api.text_format import format_count, to_json
 
-    answer = asyncio.run(_projections(target, name, as_of))
+    answer = _list(target, as_of) if name is None else _show(target, name, as_of)
     if target.json:
         print_json(answer if name is not None else {"projections": answer})
     elif not isinstance(answer, list):
         print_line(msgspec.json.format(to_json(answer)))
     else:
-        table = make_table("projection", "version", "position", "reads", right=("position",))
+        table = make_table("projection", "version", "position", "reads", right=("position",), wrap=("reads",))
         for info in answer:
             table.add_row(info.name, str(info.version), format_count(info.position), ", ".join(info.types))
         open_console().print(table)
 
 
-async def _projections(
-    target: LedgerTarget, name: str | None, as_of: str | None
-) -> "ProjectionInfo | list[ProjectionInfo]":
-    from api.cli.open_ledger import open_reader
-    from api.service.projections import list_projections, show_projection
+def _list(target: LedgerTarget, as_of: str | None) -> "list[ProjectionInfo]":
+    from api.cli.open_ledger import answer_as_of
+    from api.service.projections import list_projections
     from ledger.errors import InvalidQuery
 
-    if name is None and as_of is not None:
+    if as_of is not None:
         raise InvalidQuery("as_of", "needs the name of a projection.", "Write: tallystick projections NAME --as-of ...")
-    async with open_reader(target.ledger) as service:
-        if name is None:
-            return await list_projections(service)
-        return await show_projection(service, name, await service.resolve(as_of))
+    return answer_as_of(
+        target, None, lambda service, _position: list_projections(service), lambda server: server.projections()
+    )
+
+
+def _show(target: LedgerTarget, name: str, as_of: str | None) -> "ProjectionState":
+    from api.cli.open_ledger import answer_as_of
+    from api.service.projections import show_projection
+
+    return answer_as_of(
+        target,
+        as_of,
+        lambda service, position: show_projection(service, name, position),
+        lambda server: server.projection(name),
+    )

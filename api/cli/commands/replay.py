@@ -34,7 +34,7 @@ def replay(
         print_json({"projections": results, "checked": check, "same": not differing if check else None})
     else:
         columns = ("projection", "version", "position", "digest", *(["check"] if check else []))
-        table = make_table(*columns, right=("position",))
+        table = make_table(*columns, right=("position",), wrap=("digest",))
         for result in results:
             verdict = ["the same" if result.same else "DIFFERS"] if check else []
             table.add_row(result.name, str(result.version), format_count(result.position), result.digest, *verdict)

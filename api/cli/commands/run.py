@@ -52,7 +52,7 @@ async def _save(target: LedgerTarget, path: str, agent: str | None) -> "SaveResu
         return await save_run(report, store)
 
 
-@verb()
+@verb(server=True, reads=True)
 def show(
     target: LedgerTarget,
     run_id: Annotated[str, typer.Argument(metavar="RUN", help="The id, or an unambiguous beginning of it.")],
@@ -71,9 +71,10 @@ def show(
     from api.importers.runs import show_run
 
     view = answer_as_of(
-        target.ledger,
+        target,
         as_of,
         lambda service, position: show_run(service, run_id, position, attempts=attempts, prefix=True),
+        lambda server: server.run(run_id, attempts=attempts),
     )
     if target.json:
         print_json(view.detail)
@@ -81,7 +82,7 @@ def show(
         print_run(view)
 
 
-@verb()
+@verb(server=True, reads=True)
 def list_runs(
     target: LedgerTarget,
     *,
@@ -112,7 +113,12 @@ def list_runs(
         agent=agent, router=router, probe=probe, since=since, until=until, window=window, limit=limit, offset=offset
     )
     query = parse_run_query(parameters, system_clock())
-    page = answer_as_of(target.ledger, as_of, lambda service, position: runs.list_runs(service, query, position))
+    page = answer_as_of(
+        target,
+        as_of,
+        lambda service, position: runs.list_runs(service, query, position),
+        lambda server: server.runs(parameters),
+    )
     if target.json:
         print_json(page)
     else:

@@ -7,7 +7,7 @@ import typer
 from api.cli.ledger_target import LedgerTarget, verb
 
 
-@verb()
+@verb(ledger=False)
 def schema(
     target: LedgerTarget,
     type_: Annotated[str | None, typer.Argument(metavar="[TYPE]", help="One event type; without it, all.")] = None,

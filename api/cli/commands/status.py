@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from api.service.status import LedgerStatus
 
 
-@verb(server=True)
+@verb(server=True, reads=True)
 def status(target: LedgerTarget) -> None:
     """Show what a ledger contains, which process writes it, and its state.
 
@@ -35,10 +35,11 @@ def status(target: LedgerTarget) -> None:
 async def _read(target: LedgerTarget) -> "LedgerStatus":
     from api.cli.open_ledger import open_reader
     from api.client.open_store import open_remote_store
-    from api.service.status import LedgerStatus, read_status
+    from api.client.remote_views import RemoteViews
+    from api.service.status import read_status
 
     if target.url is not None:
         async with open_remote_store(target.url, target.token) as remote:
-            return await remote.view("/status", LedgerStatus)
+            return await RemoteViews(remote).status()
     async with open_reader(target.ledger, views=False) as service:
         return await read_status(service)

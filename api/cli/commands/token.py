@@ -78,7 +78,10 @@ def list_tokens(target: LedgerTarget) -> None:
     if not tokens:
         print_note("No tokens: every local user may do everything, and the server listens on loopback only.")
         return
-    table = make_table("id", "agent", "scopes", "review", "created (UTC)", "expires (UTC)", wrap=("scopes",))
+    table = make_table(
+        "id", "agent", "scopes", "review", "created (UTC)", "expires (UTC)",
+        wrap=("agent", "scopes"), drop=("created (UTC)", "review"),
+    )  # fmt: skip
     for token in tokens:
         expires = format_time(token.expires) if token.expires else "never"
         scopes = ", ".join(token.scopes)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from api.verify import VerifyReport
 
 
-@verb(server=True)
+@verb(server=True, reads=True)
 def verify(
     target: LedgerTarget,
     path: Annotated[Path | None, typer.Argument(metavar="[EXPORT]", help="An export: its folder or its ZIP.")] = None,
@@ -28,7 +28,7 @@ def verify(
 ) -> None:
     """Verify an export, a ledger file or a server.
 
-    Everything is computed again from the events' lines. Without an export and --url, the ledger file is verified.
+    Everything is computed again from the events' lines. Without an export and a server, the ledger file is verified.
     Prints the checks and the first wrong position. Exit code 0: nothing is wrong; 1: something is wrong; 2: it
     could not be verified.
 
@@ -36,7 +36,7 @@ def verify(
     """
     from api.cli.output import print_json
 
-    if url is None and target.url_typed:
+    if url is None and (target.url_typed or (path is None and ledger is None)):
         url = target.url
     report = _verify(target, path, ledger, url, key, since, quick=quick)
     if target.json:
@@ -78,7 +78,7 @@ def print_report(report: "VerifyReport") -> None:
     from api.cli.output import make_table, open_console
     from api.text_format import format_count, pluralize
 
-    table = make_table("check", "how many", "of what", "verdict", right=("how many",))
+    table = make_table("check", "how many", "of what", "verdict", right=("how many",), drop=("of what",))
     for check in report.checks:
         if check.count or check.wrong:
             verdict = "right" if check.right else f"WRONG: {pluralize(check.wrong, 'fault')}"

@@ -130,7 +130,8 @@ def _print_groups(console: Console, groups: list[CalibrationGroup], group_by: st
         *(["shrunk"] if has_shrunk_gaps else []),
         "Brier",
     )
-    table = make_table(group_by, *numbers, "", right=numbers)
+    drop = ("total", "Brier", "shrunk", "stated", "its interval", "success", "reviewed")
+    table = make_table(group_by, *numbers, "", right=numbers, wrap=(group_by,), drop=drop)
     for group in groups:
         table.add_row(
             one_line(group.group) if group.group is not None else "(not stated)",
@@ -159,7 +160,8 @@ def _print_buckets(console: Console, buckets: list[Bucket]) -> None:
     if not buckets:
         return
     numbers = ("reviewed", "success", "its interval", "expected", "stated", "gap")
-    table = make_table("confidence", *numbers, "", right=numbers)
+    drop = ("expected", "stated", "its interval", "success")
+    table = make_table("confidence", *numbers, "", right=numbers, drop=drop)
     for bucket in buckets:
         table.add_row(
             bucket.bucket,

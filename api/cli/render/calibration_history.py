@@ -23,7 +23,7 @@ def print_history(console: Console, answer: CalibrationAnswer) -> None:
 
 def _print_trend(console: Console, trend: Trend) -> None:
     numbers = ("reviewed", "success", "stated", "gap", "its interval", "Brier")
-    table = make_table("from", "before", *numbers, right=numbers)
+    table = make_table("from", "before", *numbers, right=numbers, drop=("Brier", "stated", "success"))
     for window in trend.windows:
         table.add_row(
             f"{window.since:%Y-%m-%d}",

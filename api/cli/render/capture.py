@@ -7,7 +7,7 @@ import msgspec
 import typer
 from rich.console import Console
 
-from api.cli.output import make_table, open_console, print_json, print_note, truncate
+from api.cli.output import make_table, open_console, print_json, print_note
 from api.service.evaluation.capture import CaptureFolder, CaptureResult
 from api.text_format import one_line, pluralize
 from instruments.evals.capture.alertmanager import FiringAlert
@@ -49,12 +49,14 @@ def print_captured(result: CaptureResult, folder: CaptureFolder) -> None:
 
 def _print_table(console: Console, alerts: Sequence[FiringAlert]) -> None:
     columns = ("", "alert", "namespace", "severity", "firing since", "fingerprint")
-    table = make_table(*columns, right=("",), wrap=("alert", "namespace"))
+    table = make_table(
+        *columns, right=("",), wrap=("alert", "namespace"), drop=("namespace", "firing since", "severity")
+    )
     for index, alert in enumerate(alerts):
         table.add_row(
             str(index),
-            truncate(one_line(alert.name)),
-            truncate(one_line(alert.labels.get("namespace"))),
+            one_line(alert.name),
+            one_line(alert.labels.get("namespace")),
             one_line(alert.labels.get("severity")),
             one_line(alert.starts_at),
             one_line(alert.fingerprint),

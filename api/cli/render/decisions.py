@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from api.cli.output import format_figure, make_table, open_console, print_note, truncate
+from api.cli.output import format_figure, make_facts, make_table, open_console, print_note, truncate
 from api.service.decisions import DecisionPage
 from api.text_format import (
     format_count,
@@ -12,30 +12,32 @@ from api.text_format import (
 )
 from projections.decisions.decision_state import DecisionState, Retraction, Review
 
-WIDE = 110
-"""Columns of a terminal that is wide enough for the reviewers of a list."""
-
 
 def print_decisions(page: DecisionPage) -> None:
-    """Print one line for each decision, on a wide terminal with the reviewer."""
-    console = open_console()
-    by = ("reviewed by",) if console.width >= WIDE else ()
-    columns = ("id", "time (UTC)", "agent", "category", "stakes", "confidence", "outcome", *by, "decision")
-    table = make_table(*columns, right=("confidence",), wrap=("agent", "category", *by, "decision"))
+    """Print one line for each decision."""
+    columns = (
+        "id", "time (UTC)", "agent", "category", "stakes", "confidence", "outcome", "reviewed by", "decision",
+    )  # fmt: skip
+    table = make_table(
+        *columns,
+        right=("confidence",),
+        wrap=("agent", "category", "reviewed by", "decision"),
+        drop=("reviewed by", "stakes", "category", "time (UTC)", "agent", "confidence", "decision"),
+    )
     for state in page.decisions:
         reviewer = state.review.reviewed_by if state.review is not None else "-"
         table.add_row(
             state.decision_id,
             format_time(state.recorded_at),
-            truncate(one_line(state.agent)),
-            truncate(one_line(state.decision.category)),
+            one_line(state.agent),
+            one_line(state.decision.category),
             state.decision.stakes or "-",
             format_figure(state.decision.confidence),
             state.review.outcome if state.review is not None else "-",
-            *([truncate(one_line(reviewer))] if by else []),
+            one_line(reviewer),
             truncate(one_line(state.decision.decision)),
         )
-    console.print(table)
+    open_console().print(table)
     more = f" Next page: --offset {page.next}" if page.next is not None else ""
     print_note(f"{format_count(len(page.decisions))} of {pluralize(page.total, 'decision')}.{more}")
 
@@ -45,8 +47,7 @@ def print_decision(state: DecisionState) -> None:
     console = open_console()
     decision = state.decision
     console.print(f"{state.decision_id}  {one_line(decision.decision)}", style="bold")
-    fields = make_table("", "", wrap=("",))
-    fields.show_header = False
+    fields = make_facts()
     fields.add_row("agent", one_line(state.agent))
     fields.add_row("recorded", f"{format_time(state.recorded_at)} UTC")
     fields.add_row("confidence", format_figure(decision.confidence))
@@ -62,7 +63,7 @@ def print_decision(state: DecisionState) -> None:
     for thought in state.thoughts:
         fields.add_row("thought", one_line(thought))
     console.print(fields)
-    history = make_table("position", "time (UTC)", "type", "agent", right=("position",))
+    history = make_table("position", "time (UTC)", "type", "agent", right=("position",), wrap=("agent",))
     for entry in state.history:
         history.add_row(str(entry.position), format_time(entry.time), entry.type, one_line(entry.agent))
     console.print()

@@ -52,11 +52,11 @@ def print_evaluation(evaluation: Evaluation) -> None:
             "threshold",
             "verdict",
             right=(*columns, "total", "threshold"),
-            wrap=("scenario",),
+            drop=(*columns[::-1], "threshold", "total"),
         )
         for result in ordered:
             table.add_row(
-                Text(result.scenario_id, overflow="fold"),
+                result.scenario_id,
                 *_figures(result),
                 Text(_verdict(result), STYLES[result.verdict]),
             )

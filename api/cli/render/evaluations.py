@@ -7,10 +7,10 @@ from rich.console import Console
 from rich.text import Text
 
 from api.cli.output import (
+    make_facts,
     make_table,
     open_console,
     print_note,
-    truncate,
 )
 from api.reports import EvaluationReport, verdict_sentence
 from api.reports.escape import one_line, visible
@@ -47,32 +47,27 @@ STYLES = {"stable": "green", "flaky": "yellow", "failing": "red", "error": "mage
 JUDGED = {"passed": "bold green", "worse": "bold red", "unusable": "bold magenta"}
 
 
-WIDE = 100
-"""Columns of a terminal that is wide enough for all columns of a list."""
-
-PARTS_WIDE = 70
-"""Columns needed for verdict, points and components, in addition to the id of a scenario."""
-
-
 def print_evaluation_list(page: EvaluationPage) -> None:
     """Print one line for each evaluation."""
     console = open_console()
-    wide = console.width >= WIDE
-    numbers = ("mean", "pass rate", *(["scenarios"] if wide else []), "errors")
-    by = ["recorded by"] if wide and any(summary.recorded_by for summary in page.evaluations) else []
-    table = make_table("run", "begun (UTC)", "suite", "agent", "version", *by, *numbers, "", right=numbers,
-                  wrap=("suite", "agent", "version", *by))  # fmt: skip
+    numbers = ("mean", "pass rate", "scenarios", "errors")
+    by = ("recorded by",) if any(summary.recorded_by for summary in page.evaluations) else ()
+    table = make_table(
+        "run", "begun (UTC)", "suite", "agent", "version", *by, *numbers, "", right=numbers,
+        wrap=("suite", "agent", "version", *by),
+        drop=("scenarios", "begun (UTC)", "version", "errors", "suite", "pass rate", *by, "agent", "mean"),
+    )  # fmt: skip
     for summary in page.evaluations:
         table.add_row(
             summary.run_id,
-            format_time(summary.started_at) if wide else f"{summary.started_at:%Y-%m-%d}",
-            truncate(one_line(summary.suite)),
-            truncate(one_line(agent_name(summary))),
-            truncate(one_line(summary.agent_version or "-")),
-            *([truncate(one_line(", ".join(summary.recorded_by) or "-"))] if by else []),
+            format_time(summary.started_at),
+            one_line(summary.suite),
+            one_line(agent_name(summary)),
+            one_line(summary.agent_version or "-"),
+            *([one_line(", ".join(summary.recorded_by) or "-")] if by else []),
             points(summary.mean),
             rate(summary.pass_rate),
-            *([format_count(summary.scenarios)] if wide else []),
+            format_count(summary.scenarios),
             format_count(summary.errors),
             "" if summary.ended else "not ended",
         )
@@ -110,8 +105,7 @@ def _print_facts(console: Console, run: Evaluation) -> None:
         "chosen": run.selection,
         **(run.meta or {}),
     }
-    table = make_table("", "", wrap=("",))
-    table.show_header = False
+    table = make_facts()
     for name, value in facts.items():
         if value is not None:
             table.add_row(one_line(name), one_line(value))
@@ -119,18 +113,18 @@ def _print_facts(console: Console, run: Evaluation) -> None:
 
 
 def _print_scenarios(console: Console, results: Sequence[ScenarioResult]) -> None:
-    """Print one line for each scenario, with its components if the terminal is wide enough."""
-    free_columns = console.width - max(len(result.scenario_id) for result in results)
-    parts = COMPONENTS if free_columns >= PARTS_WIDE else {}
-    numbers = ("points", "passed", *parts.values())
-    table = make_table("scenario", "verdict", *numbers, right=numbers, wrap=("scenario",))
+    """Print one line for each scenario."""
+    parts = tuple(COMPONENTS.values())
+    numbers = ("points", "passed", *parts)
+    drop = (*parts[::-1], "passed", "points")
+    table = make_table("scenario", "verdict", *numbers, right=numbers, drop=drop)
     for result in results:
         table.add_row(
-            truncate(result.scenario_id),
+            result.scenario_id,
             Text(result.verdict, STYLES[result.verdict]),
             points(result.mean),
             f"{result.passed} of {result.attempts}",
-            *(points(mean_component(result, name)) for name in parts),
+            *(points(mean_component(result, name)) for name in COMPONENTS),
         )
     console.print(table)
 

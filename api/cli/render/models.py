@@ -70,7 +70,8 @@ def print_inventory(answer: InventoryAnswer) -> None:
 def _print_models(console: Console, models: Sequence[InventoryModel]) -> None:
     table = make_table(
         "model", "known", "sightings", "runs", "claimed as", "provider", "routers", "first seen (UTC)",
-        "last seen (UTC)", right=("sightings", "runs"), wrap=("claimed as", "provider", "routers"),
+        "last seen (UTC)", right=("sightings", "runs"), wrap=("model", "claimed as", "provider", "routers"),
+        drop=("first seen (UTC)", "routers", "provider", "claimed as", "last seen (UTC)", "runs"),
     )  # fmt: skip
     for model in models:
         table.add_row(
@@ -78,9 +79,9 @@ def _print_models(console: Console, models: Sequence[InventoryModel]) -> None:
             "yes" if model.known else "no",
             format_count(model.sightings),
             format_count(model.runs),
-            truncate(_listed(model.claims)),
-            truncate(_listed([model.provider] if model.provider else model.providers)),
-            truncate(_listed(sightings.router or "(unnamed)" for sightings in model.by_router)),
+            _listed(model.claims),
+            _listed([model.provider] if model.provider else model.providers),
+            _listed(sightings.router or "(unnamed)" for sightings in model.by_router),
             format_time(model.first_seen),
             format_time(model.last_seen),
         )
@@ -147,13 +148,14 @@ def print_models(registered: ModelList) -> None:
     table = make_table(
         "key", "name", "provider", "other names", "sightings", "last seen (UTC)", "note",
         right=("sightings",), wrap=("name", "provider", "other names", "note"),
+        drop=("note", "other names", "provider", "last seen (UTC)", "name"),
     )  # fmt: skip
     for model in registered.models:
         table.add_row(
             model.key,
-            truncate(one_line(model.name)),
-            truncate(one_line(model.provider)),
-            truncate(_listed(model.aliases)),
+            one_line(model.name),
+            one_line(model.provider),
+            _listed(model.aliases),
             format_count(model.sightings) if model.sightings else "never",
             format_time(model.last_seen),
             truncate(one_line(model.note)),
@@ -181,7 +183,12 @@ def _print_table(console: Console, scores: ProbeScores) -> None:
     text = scores.discrimination.says
     console.print(f"{text[0].upper()}{text[1:]}.")
     numbers = ("scores", "valid", "mean", "its interval", "min", "max", "percentile", "first", "last")
-    table = make_table("model", *numbers, "counts and dimensions", right=numbers, wrap=("counts and dimensions",))
+    drop = (
+        "counts and dimensions", "first", "last", "min", "max", "percentile", "valid", "scores", "its interval",
+    )  # fmt: skip
+    table = make_table(
+        "model", *numbers, "counts and dimensions", right=numbers, wrap=("model", "counts and dimensions"), drop=drop
+    )
     for row in scores.models:
         table.add_row(
             _model_name(row),
@@ -194,7 +201,7 @@ def _print_table(console: Console, scores: ProbeScores) -> None:
             "-" if row.percentile is None else f"{row.percentile:.0f}",
             format_figure(row.first.total if row.first is not None else None),
             format_figure(row.last.total if row.last is not None and row.totals > 1 else None),
-            truncate(_means(row)),
+            _means(row),
         )
     console.print()
     console.print(table)

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 
 from rich.console import Console
+from rich.text import Text
 
 from api.cli.output import (
     format_figure,
     format_speed,
+    make_facts,
     make_table,
     open_console,
     print_note,
@@ -31,17 +33,18 @@ def print_runs(page: RunPage) -> None:
     table = make_table(
         "run", "begun (UTC)", "agent", "router", "probe", "models", "attempts", "ending",
         right=("models", "attempts"), wrap=("agent", "router", "ending"),
+        drop=("router", "probe", "begun (UTC)", "agent", "attempts", "models"),
     )  # fmt: skip
     for run in page.runs:
         table.add_row(
             run.run_id,
             format_time(run.start_time),
-            truncate(one_line(run.agent)),
-            truncate(one_line(run.router)),
+            one_line(run.agent),
+            one_line(run.router),
             one_line(run.probe_id),
             format_count(run.models),
             format_count(run.attempts),
-            truncate(_ending(run)),
+            _ending(run),
         )
     open_console().print(table)
     more = f" Next page: --offset {page.next}" if page.next is not None else ""
@@ -52,8 +55,7 @@ def print_run(view: RunView) -> None:
     """Print one run: its properties, its models with their scores, and its attempts if it has them."""
     console, run, detail = open_console(), view.entry, view.detail
     console.print(run.run_id, style="bold")
-    facts = make_table("", "", wrap=("",))
-    facts.show_header = False
+    facts = make_facts()
     facts.add_row("agent", one_line(run.agent))
     for name in ("router", "requested_model", "probe_id", "probe_version"):
         if (value := getattr(run, name)) is not None:
@@ -71,13 +73,16 @@ def print_run(view: RunView) -> None:
 
 def _print_results(console: Console, detail: RunDetail) -> None:
     numbers = ("iteration", "score", "elapsed")
-    table = make_table("iteration", "claimed model", "provider", "score", "elapsed", right=numbers, wrap=("provider",))
+    table = make_table(
+        "iteration", "claimed model", "provider", "score", "elapsed", right=numbers, wrap=("claimed model", "provider"),
+        drop=("elapsed", "provider"),
+    )  # fmt: skip
     for result in detail.results or ():
         score = (result.probe.score or {}).get("total_score")
         table.add_row(
             str(result.iteration),
             one_line(result.model.model_name),
-            truncate(one_line(result.model.provider)),
+            one_line(result.model.provider),
             format_figure(score),
             _elapsed(result.probe.elapsed_ns),
         )
@@ -88,8 +93,11 @@ def _print_results(console: Console, detail: RunDetail) -> None:
 
 def _print_attempts(console: Console, detail: RunDetail) -> None:
     if detail.attempts:
-        table = make_table("attempt", "outcome", "claimed model", "endpoint says", "elapsed", "scores", "",
-                      right=("attempt", "elapsed"), wrap=("scores", ""))  # fmt: skip
+        table = make_table(
+            "attempt", "outcome", "claimed model", "endpoint says", "elapsed", "scores", "",
+            right=("attempt", "elapsed"), wrap=("claimed model", "endpoint says", "scores", ""),
+            drop=("elapsed", "", "endpoint says"),
+        )  # fmt: skip
         for attempt in detail.attempts:
             scores = ", ".join(f"{score.scorer_id} {format_figure(score.total_score)}" for score in attempt.scores)
             table.add_row(
@@ -98,8 +106,8 @@ def _print_attempts(console: Console, detail: RunDetail) -> None:
                 one_line(attempt.claimed.model_name if attempt.claimed is not None else None),
                 one_line(attempt.reported_model),
                 _elapsed(attempt.elapsed_ns),
-                truncate(one_line(scores)),
-                truncate(one_line(_note(attempt))),
+                one_line(scores),
+                _note(attempt),
             )
         console.print()
         console.print(table)
@@ -136,12 +144,13 @@ def print_unsupported_scores(scores: Sequence[UnsupportedScore]) -> None:
     )
     numbers = ("attempt", "stated", "by its counts", "scored again")
     table = make_table("run", "attempt", "claimed model", "stated", "by its counts", "scored again", "scorer", "",
-                  right=numbers, wrap=("claimed model", ""))  # fmt: skip
+                       right=numbers, wrap=("run", "claimed model", ""),
+                       drop=("scorer", "claimed model", "by its counts"))  # fmt: skip
     for score in scores[:UNSUPPORTED_MAX]:
         table.add_row(
             score.run_id,
             str(score.attempt),
-            truncate(one_line(score.model_name)),
+            one_line(score.model_name),
             format_figure(score.stated),
             format_figure(score.by_counts),
             format_figure(score.by_scorer),
@@ -158,13 +167,13 @@ def fault_text(fault: FileFault) -> str:
     return f"error: {one_line(fault.file)}: {one_line(fault.detail)}\n{one_line(fault.advice)}".rstrip()
 
 
-def _note(attempt: RunAttempt) -> str | None:
+def _note(attempt: RunAttempt) -> str | Text:
     """Return a remark on an attempt: that it was erased, the digest of its evidence, or its error."""
     if attempt.erased:
         return "erased"
     if attempt.response is None and attempt.output is None and attempt.response_digest is not None:
         return f"evidence {attempt.response_digest[:12]}"
-    return attempt.detail or ""
+    return truncate(one_line(attempt.detail or ""))
 
 
 def _ending(run: RunEntry) -> str:

@@ -2,7 +2,7 @@
 
 from rich.console import Console
 
-from api.cli.output import make_table, open_console, truncate
+from api.cli.output import make_table, open_console
 from api.cli.render.calibration import format_as_of
 from api.reports.escape import one_line
 from api.reports.format import (
@@ -17,12 +17,6 @@ from api.reports.report import BASELINES
 from api.service.evaluation.queries import ScoreboardAnswer
 from api.text_format import format_count
 from projections.evaluation.view_types import ScoreboardRow, SuiteScoreboard
-
-WIDE = 110
-"""Columns of a terminal that is wide enough for all columns of the table."""
-
-VERDICTS = ("stable", "flaky", "failing", "runs")
-"""Columns that a narrow table leaves out, with the interval of the difference."""
 
 NAMED_MAX = 10
 """Regressed scenarios of a version that are named. Of the others, only the number is printed."""
@@ -48,22 +42,22 @@ def _print_suite(console: Console, suite: SuiteScoreboard) -> None:
     console.print(
         f"{one_line(suite.suite)}: {count_noun(suite.scenarios, 'scenario')}{scored_by}", style="bold", soft_wrap=True
     )
-    wide = console.width >= WIDE
-    since = "since the one before" if wide else "change"
-    numbers = ("mean", "its interval", "pass rate", "errors", *(VERDICTS if wide else ()), since)
-    table = make_table("agent", "version", *numbers, right=numbers, wrap=("agent", "version"))
+    change = "since the one before"
+    numbers = ("mean", "its interval", "pass rate", "errors", "stable", "flaky", "failing", "runs", change)
+    table = make_table(
+        "agent", "version", *numbers, right=numbers, wrap=("agent", "version"),
+        drop=("runs", "failing", "flaky", "stable", "errors", "pass rate", "its interval"),
+    )  # fmt: skip
     for row in suite.rows:
-        interval = bracketed(point_interval(row.difference_interval, "+")) if wide else ""
-        counts = (row.stable, row.flaky, row.failing + row.broken, row.runs)
+        counts = (row.errors, row.stable, row.flaky, row.failing + row.broken, row.runs)
         table.add_row(
-            truncate(_agent(row)),
-            truncate(one_line(row.agent_version or DASH)),
+            _agent(row),
+            one_line(row.agent_version or DASH),
             points(row.mean),
             point_interval(row.mean_interval) or DASH,
             rate(row.pass_rate),
-            format_count(row.errors),
-            *(map(format_count, counts) if wide else ()),
-            f"{points(row.difference, '+')}{interval}",
+            *map(format_count, counts),
+            f"{points(row.difference, '+')}{bracketed(point_interval(row.difference_interval, '+'))}",
         )
     console.print(table)
     if suite.left_out:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import UNSET
 
-from api.cli.output import make_table, open_console, truncate
+from api.cli.output import make_facts, make_table, open_console
 from api.service.status import CheckpointStatus, LedgerStatus
 from api.text_format import (
     format_count,
@@ -23,15 +23,14 @@ def print_status(status: LedgerStatus, name: str) -> None:
     """Print one line for each fact, and a table of agents."""
     console = open_console()
     console.print(name, style="bold", soft_wrap=True)
-    facts = make_table("", "", wrap=("",))
-    facts.show_header = False
+    facts = make_facts()
     for label, text in _facts(status):
         facts.add_row(label, text)
     console.print(facts)
     if status.agents:
         agents = make_table("agent", "decisions", "reviewed", right=("decisions", "reviewed"), wrap=("agent",))
         for agent in status.agents[:AGENTS_MAX]:
-            agents.add_row(truncate(one_line(agent.agent)), format_count(agent.decisions), format_count(agent.reviewed))
+            agents.add_row(one_line(agent.agent), format_count(agent.decisions), format_count(agent.reviewed))
         console.print()
         console.print(agents)
     if len(status.agents) > AGENTS_MAX:

@@ -16,7 +16,7 @@ from api.service.decision_writer import (
     review_decision,
 )
 from api.service.decisions import DecisionPage, find_decision, select_decisions
-from api.service.query_params import AS_OF, DECISIONS_PARAMETERS, parse_decision_query
+from api.service.query_params import AS_OF, DECISIONS_PARAMETERS, PREFIX, parse_decision_query
 from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import EventId
 from events.payload import Label
@@ -44,13 +44,14 @@ async def get_decisions(call: Call) -> Response:
     method="GET",
     path="/decisions/{decision_id}",
     path_parameters=(DECISION_ID,),
-    query=(AS_OF,),
+    query=(PREFIX, AS_OF),
     answers={200: json_answer("The decision.", DecisionState)},
     errors=(404,),
 )
 async def get_decision(call: Call) -> Response:
     """Return one decision with its history."""
-    return json_response(await find_decision(call.ledger, call.path(DECISION_ID), await call.as_of()))
+    decision_id, prefix = call.path(DECISION_ID), PREFIX.read(call.parameters)
+    return json_response(await find_decision(call.ledger, decision_id, await call.as_of(), prefix=prefix))
 
 
 class DecisionBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

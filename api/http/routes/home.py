@@ -31,12 +31,17 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
 
 
 class HomeIndex(msgspec.Struct, frozen=True):
-    """The server's name and version, whether it needs a token, and the paths of its resources by operation name."""
+    """The server's name and version, whether it needs a token, and the paths of its resources by operation name.
+
+    `instance` is a random name of the running server, which the ledger's lock file has too. It tells a command on the
+    same machine that this server holds the file.
+    """
 
     name: str
     version: str
     token_required: bool
     links: dict[str, str]
+    instance: str | None
 
 
 class Section(NamedTuple):
@@ -64,11 +69,13 @@ async def get_home(request: Request) -> Response:
     The answer is JSON if the Accept header names application/json and not text/html. It contains no data of the ledger.
     """
     operations: Sequence[Operation] = request.app.state.operations
-    token_required = ledger_of(request).tokens.required()
+    ledger = ledger_of(request)
+    token_required = ledger.tokens.required()
     accept = request.headers.get("accept", "")
     if JSON in accept and "text/html" not in accept:
         links = {each.name: each.path for each in operations if _is_linked(each)}
-        index = HomeIndex("tallystick", version("tallystick"), token_required, links)
+        instance = ledger.log.instance if ledger.log is not None else None
+        index = HomeIndex("tallystick", version("tallystick"), token_required, links, instance)
         return json_response(index, headers={"vary": "accept"})
     page = await to_thread(_render, operations, str(request.base_url), token_required=token_required)
     headers = {"content-security-policy": _policy(), "vary": "accept"}

@@ -1,22 +1,15 @@
 """Routes of projections: their list, and the state of one."""
 
-import msgspec
 from starlette.responses import Response
 
 from api.http.operation import Link, Operation, json_answer
 from api.http.request import Call, json_response
 from api.parameters import text_parameter
-from api.service.projections import ProjectionInfo, ProjectionState, list_projections, show_projection
+from api.service.projections import ProjectionList, ProjectionState, list_projections, show_projection
 from api.service.query_params import AS_OF
 from projections.registry import PROJECTIONS
 
 NAME = text_parameter("name", "The projection's name.", {"enum": [kind.name for kind in PROJECTIONS]})
-
-
-class ProjectionList(msgspec.Struct, frozen=True):
-    """Every projection."""
-
-    projections: list[ProjectionInfo]
 
 
 @Operation(

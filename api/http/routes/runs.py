@@ -1,5 +1,6 @@
 """Routes of the reports of discovery runs."""
 
+from msgspec.structs import replace
 from starlette.responses import Response
 
 from api.http.operation import Link, Operation, json_answer
@@ -7,12 +8,14 @@ from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response
 from api.parameters import choice_list_parameter
 from api.service.discovery.queries import RunPage, list_runs, show_run
-from api.service.query_params import AS_OF, RUNS_PARAMETERS, parse_run_query
+from api.service.query_params import AS_OF, PREFIX, RUNS_PARAMETERS, parse_run_query
 from projections.discovery.run_report import RunDetail
 
 RUN_ID = stream_id_parameter("run_id", "The run's id.")
 INCLUDE = choice_list_parameter(
-    "include", "Further parts of the report. `attempts`: all attempts and signals.", ("attempts",)
+    "include",
+    "Further parts of the report. `attempts`: all attempts and signals. `summary`: the run as the list of runs has it.",
+    ("attempts", "summary"),
 )
 
 
@@ -33,12 +36,13 @@ async def get_runs(call: Call) -> Response:
     method="GET",
     path="/runs/{run_id}",
     path_parameters=(RUN_ID,),
-    query=(INCLUDE, AS_OF),
+    query=(INCLUDE, PREFIX, AS_OF),
     answers={200: json_answer("The report.", RunDetail)},
     errors=(404,),
 )
 async def get_run(call: Call) -> Response:
     """Return the report of one discovery run, in the format of run reports."""
-    attempts = "attempts" in INCLUDE.read(call.parameters)
-    report = await show_run(call.ledger, call.path(RUN_ID), await call.as_of(), attempts=attempts)
-    return json_response(report.detail)
+    included, prefix = INCLUDE.read(call.parameters), PREFIX.read(call.parameters)
+    run_id, as_of = call.path(RUN_ID), await call.as_of()
+    view = await show_run(call.ledger, run_id, as_of, attempts="attempts" in included, prefix=prefix)
+    return json_response(replace(view.detail, summary=view.entry) if "summary" in included else view.detail)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from events.decode_errors import DECODE_ERRORS
+from events.decode_errors import DECODE_ERRORS, in_json_words
 from events.errors import InvalidEvent, MalformedInput
 from events.limits import BODY_BYTES_MAX, STREAM_ID_CHARS_MAX
 from events.payload import COUNT_MAX
@@ -47,7 +47,7 @@ def decode_report(body: bytes) -> RunReport:
     try:
         report = _decode(body)
     except msgspec.ValidationError as error:
-        raise _decode_error(str(error)) from None
+        raise _decode_error(in_json_words(str(error))) from None
     except DECODE_ERRORS as error:
         raise MalformedInput(
             f"It is not well-formed JSON: {error}.", "Send UTF-8 JSON; NaN and Infinity are not JSON numbers."

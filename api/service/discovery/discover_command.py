@@ -100,7 +100,7 @@ class DiscoverCommand:
         try:
             config = msgspec.convert(settings, RunConfig)
         except msgspec.ValidationError as error:
-            raise explain_decode_error(error, ()) from None
+            raise explain_decode_error(error, (), shape=RunConfig) from None
         run_id = _started.stream_id(DiscoveryStarted(run_id=config.run_id))
         existing = run_id is not None and await store.streams([f"discovery/{run_id}"], [_started.name])
         started = StartResult(run_id or "", duplicate=True) if existing else await start(store, config)

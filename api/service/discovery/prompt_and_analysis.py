@@ -1,5 +1,6 @@
 """Single steps of discovery, for scripts: build a prompt, or analyse one answer. Nothing is written."""
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import msgspec
@@ -7,7 +8,7 @@ import msgspec
 from api.service.discovery.run_types import PROBE
 from events import ModelIdentity
 from events.limits import BODY_BYTES_MAX, LABEL_CHARS_MAX
-from instruments.discovery import ResponseAnalysis, analyze, build_prompt
+from instruments.discovery import analyze, build_prompt
 from instruments.discovery.answer_analysis import Verdict
 from instruments.probes import (
     FORMER_PROBE_IDS,
@@ -53,20 +54,23 @@ def build_discovery_prompt(probe_id: str | None, exclude_file: str | None) -> st
     )
 
 
-async def analyze_response(answer: bytes, probe_id: str | None, ledger: Path) -> AnalyzedResponse:
-    """Analyse an answer; look up in the ledger, if the file exists, whether its model is registered.
+async def analyze_response(
+    answer: bytes, probe_id: str | None, is_registered: Callable[[str], Awaitable[bool]]
+) -> AnalyzedResponse:
+    """Analyse an answer; `is_registered` says whether a claimed name belongs to a registered model.
 
     Bytes that are not UTF-8 are replaced, not refused.
-    Errors: InvalidQuery, LedgerUnusable.
+    Errors: InvalidQuery, and those of `is_registered`.
     """
     probe = get_probe(probe_id)
     analysis = analyze(answer.decode(errors="replace"), probe)
+    identity = analysis.identity
     return AnalyzedResponse(
-        identity=analysis.identity,
+        identity=identity,
         key=analysis.key,
         code=analysis.code,
         score=None if analysis.score is None else _score_fields(analysis.score, probe),
-        known=await _is_registered(analysis, ledger),
+        known=identity is not None and await is_registered(identity.model_name),
         wrapper=analysis.wrapper,
         verdict=analysis.verdict,
         reason=analysis.reason,
@@ -87,17 +91,6 @@ def read_input(file: str, field: str) -> bytes:
             field, f"it has more than {BODY_BYTES_MAX:,} bytes.", "Give one answer, or one list of names."
         )
     return data
-
-
-async def _is_registered(analysis: ResponseAnalysis, ledger: Path) -> bool:
-    """Return whether the model of an analysis is registered in the ledger."""
-    from api.service.ledger import open_for_reading  # noqa: PLC0415
-    from api.service.model_queries import is_registered  # noqa: PLC0415 - views load slowly, and only answers with an identity need them
-
-    if analysis.identity is None or not ledger.is_file():
-        return False
-    async with open_for_reading(ledger) as service:
-        return await is_registered(service, analysis.identity.model_name)
 
 
 def _score_fields(score: ProbeScore, probe: Probe) -> dict[str, object]:

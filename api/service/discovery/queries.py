@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 import msgspec
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from api.service.as_of import AsOf
 from api.service.evidence import read_blobs
 from api.service.id_prefix import resolve_id
 from api.service.ledger import LedgerService
+from api.service.unknown_names import UnknownNames, find_unknown_names
 from events.envelope import EventFacts
 from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
 from events.registry import VOCABULARY
@@ -37,6 +38,7 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     total: int
     next: int | None
     as_of: AsOf
+    unknown_names: UnknownNames = UNSET
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,8 +54,15 @@ async def list_runs(ledger: LedgerService, query: RunQuery, as_of: int | None = 
     rows = projection.find(query.selection)
     runs = projection.entries(rows[query.offset : query.offset + query.limit])
     after = query.offset + len(runs)
-    total = len(rows)
-    return RunPage(runs=runs, total=total, next=after if after < total else None, as_of=await ledger.dated(position))
+    total, selection = len(rows), query.selection
+    asked = {"agent": selection.agent, "router": selection.router, "probe": selection.probe}
+    return RunPage(
+        runs=runs,
+        total=total,
+        next=after if after < total else None,
+        as_of=await ledger.dated(position),
+        unknown_names=UNSET if total else find_unknown_names(asked, projection.names()),
+    )
 
 
 async def show_run(

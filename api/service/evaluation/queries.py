@@ -6,11 +6,13 @@ from functools import partial
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from api.service.as_of import AsOf
 from api.service.evidence import read_blobs
 from api.service.id_prefix import resolve_id
 from api.service.ledger import LedgerService
+from api.service.unknown_names import UnknownNames, find_unknown_names
 from events.limits import PAGE_EVENTS_DEFAULT
 from ledger.errors import NotFound
 from projections.evaluation.aggregation import ScenarioLabels
@@ -40,6 +42,7 @@ class EvaluationPage(msgspec.Struct, frozen=True, kw_only=True):
     total: int
     next: int | None
     as_of: AsOf
+    unknown_names: UnknownNames = UNSET
 
 
 class EvaluationAnswer(Evaluation, frozen=True, kw_only=True):
@@ -58,6 +61,7 @@ class ScoreboardAnswer(Scoreboard, frozen=True, kw_only=True):
     """The scoreboard, with its position and time."""
 
     as_of: AsOf
+    unknown_names: UnknownNames = UNSET
 
 
 async def list_evaluations(ledger: LedgerService, query: EvaluationQuery, as_of: int | None = None) -> EvaluationPage:
@@ -67,7 +71,13 @@ async def list_evaluations(ledger: LedgerService, query: EvaluationQuery, as_of:
     summaries = await to_thread(summarize_runs, projection.scores(), rows[query.offset : query.offset + query.limit])
     after = query.offset + len(summaries)
     total, dated = len(rows), await ledger.dated(position)
-    return EvaluationPage(evaluations=summaries, total=total, next=after if after < total else None, as_of=dated)
+    return EvaluationPage(
+        evaluations=summaries,
+        total=total,
+        next=after if after < total else None,
+        as_of=dated,
+        unknown_names=UNSET if total else _unknown_names(projection, query.selection),
+    )
 
 
 async def show_evaluation(
@@ -128,8 +138,16 @@ async def find_latest(
 async def show_scoreboard(ledger: LedgerService, query: ScoreboardQuery, as_of: int | None = None) -> ScoreboardAnswer:
     """Return by suite the scores of each version of each agent. Errors: InvalidQuery."""
     projection, position = await ledger.engine.at(EvaluationIndex, as_of)
-    scoreboard = await to_thread(build_scoreboard, projection.scores(), query)
-    return ScoreboardAnswer(suites=scoreboard.suites, as_of=await ledger.dated(position))
+    scores = projection.scores()
+    # Baselines are always shown: a board without a row of an agent may be a board of an unknown one.
+    unknown = _unknown_names(projection, query)
+    scoreboard = await to_thread(build_scoreboard, scores, query)
+    return ScoreboardAnswer(suites=scoreboard.suites, as_of=await ledger.dated(position), unknown_names=unknown)
+
+
+def _unknown_names(projection: EvaluationIndex, asked: EvaluationSelection | ScoreboardQuery) -> UnknownNames:
+    """Return the names of a filter that no evaluation has."""
+    return find_unknown_names({"suite": asked.suite, "agent": asked.agent}, projection.names())
 
 
 async def _build_evaluation(

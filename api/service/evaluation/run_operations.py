@@ -215,7 +215,7 @@ def _validate(payload: _Payload) -> _Payload:
     try:
         return msgspec.json.decode(msgspec.json.encode(payload), type=type(payload))
     except (msgspec.ValidationError, UnicodeEncodeError) as error:
-        raise explain_decode_error(error, VOCABULARY.type_names) from None
+        raise explain_decode_error(error, VOCABULARY.type_names, shape=type(payload)) from None
 
 
 def _event_id(run_id: str, key: AttemptKey) -> str:

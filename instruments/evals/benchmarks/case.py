@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from events.decode_errors import in_json_words
 from events.limits import STREAM_ID_CHARS_MAX
 from instruments.evals.errors import FixtureFault
 from instruments.stored_text import sha256_hex
@@ -50,7 +51,7 @@ def convert_value(value: object, kind: type[_Kind]) -> _Kind:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        match = _conversion_error.match(str(error))
+        match = _conversion_error.match(in_json_words(str(error)))
         assert match is not None
         problem, key = match["problem"], (match["path"] or "").rstrip(".")
     if field := _missing_field.search(problem):

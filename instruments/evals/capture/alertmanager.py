@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, unquote
 import httpx
 import msgspec
 
-from events.decode_errors import DECODE_ERRORS
+from events.decode_errors import DECODE_ERRORS, in_json_words
 from events.limits import BODY_BYTES_MAX
 from instruments.routers.redaction import Redactor
 from instruments.routers.router import shorten
@@ -154,7 +154,7 @@ class Alertmanager:
         try:
             return _decode(body)
         except msgspec.ValidationError as error:
-            problem, _, path = str(error).partition(" - at `$")
+            problem, _, path = in_json_words(str(error)).partition(" - at `$")
             detail = f"{path.rstrip('`') or 'the whole'}: {problem[0].lower()}{problem[1:]}"
             raise self._bad(
                 f"answered with no list of alerts ({detail}).", "Is it an Alertmanager, with its v2 API?"

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from events.decode_errors import in_json_words
 from events.evaluation import WEIGHT_MAX
 from events.limits import LABEL_CHARS_MAX
 from instruments.evals.analysis import Analysis
@@ -88,7 +89,7 @@ def check_analysis(value: object, report: ReportFault) -> dict[str, Any] | None:
     try:
         msgspec.convert(value, Analysis)
     except msgspec.ValidationError as error:
-        problem, _, path = str(error).partition(" - at `$")
+        problem, _, path = in_json_words(str(error)).partition(" - at `$")
         report(f"analysis{path.rstrip('`')}", f"has a wrong type: {problem[0].lower()}{problem[1:]}", "Correct it.")
     return value
 

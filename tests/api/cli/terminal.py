@@ -1,17 +1,24 @@
 """The command where standard output is a terminal."""
 
+import fcntl
 import os
 import pty
+import struct
 import subprocess
+import termios
 
 from tests.api.cli.command import environment
 from tests.support.paths import ROOT
 
 
-def on_a_terminal(*words: str, **variables: str) -> str:
-    """What a command prints where standard output is a terminal."""
+def on_a_terminal(*words: str, columns: int | None = None, **variables: str) -> str:
+    """What a command prints where standard output is a terminal; with `columns`, one that has so many."""
     ours, theirs = pty.openpty()
-    with subprocess.Popen(words, cwd=ROOT, env=environment(**variables), stdout=theirs, stderr=theirs):
+    settings = environment(**variables)
+    if columns is not None:
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        del settings["COLUMNS"]
+    with subprocess.Popen(words, cwd=ROOT, env=settings, stdin=theirs, stdout=theirs, stderr=theirs):
         os.close(theirs)
         said = b""
         try:

@@ -46,7 +46,7 @@ def test_a_bad_line_is_named_with_what_was_written_before(tmp_path: Path) -> Non
     ledger, file = tmp_path / "t.db", tmp_path / "events.ndjson"
     file.write_bytes(history(5) + b"\n" + decided("late", confidence=1.5) + decided("never"))
     said = refused(ledger, "append", file, "--batch", 4)
-    assert f"error: {file}, line 12: data.confidence: expected `float` <= 1.0." in said
+    assert f"error: {file}, line 12: data.confidence: expected `number` <= 1.0." in said
     assert "8 events were appended before; nothing of its batch (lines 9 to 13) was written." in said
     assert "Running it again is safe for events with ids" in said
     assert done(ledger, "log").out.count(b"\n") == 8

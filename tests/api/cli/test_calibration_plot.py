@@ -79,7 +79,7 @@ def test_a_name_is_text_and_nothing_more(ledger: Path, tmp_path: Path) -> None:
 
 def test_what_cannot_be_drawn_is_refused_and_nothing_is_written(ledger: Path, tmp_path: Path) -> None:
     path = tmp_path / "curve.svg"
-    message = refused(ledger, "calibration", "--agent", "cy", "--plot", path)
+    message = refused(ledger, "calibration", "--since", "2099-01-01", "--plot", path)
     assert "0 reviewed decisions with a stated confidence are too few for a curve." in message
     assert "needs the curve" in refused(ledger, "calibration", "--detail", "figures", "--plot", path)
     assert "is the ledger" in refused(ledger, "calibration", "--plot", ledger)

@@ -21,6 +21,7 @@ from tests.api.cli.capturing import (
 )
 from tests.api.cli.command import Value, command, done, environment, refused, tally
 from tests.api.service.ledgers import digest_of
+from tests.support.held_lock import holding
 from tests.support.paths import ROOT
 from tests.support.server import serving
 
@@ -263,7 +264,7 @@ def test_a_ledger_that_cannot_be_written_is_reported_and_the_files_stand(
     ledger: Path, tmp_path: Path, investigation: Path
 ) -> None:
     words: tuple[Value, ...] = ("eval", "capture", "--output", tmp_path / "a", *NAMED, "--investigation", investigation)
-    with serving(ledger):
+    with holding(ledger):
         reported = refused(ledger, *words)
     assert "is being written by process" in reported
     assert f"The files are in {tmp_path / 'a'}; `tallystick eval run` records them once they are edited." in reported

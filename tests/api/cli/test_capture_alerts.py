@@ -178,7 +178,7 @@ def test_a_server_that_misbehaves_is_reported(ledger: Path, reply: Reply, said: 
     with misbehaving(reply) as server:
         address = f"http://ada:{SECRET}@{server.address}/am?key={SECRET}"
         words = capture(ledger, address, "--alert-index", 0, *NAMED, "--timeout", 0.3 if reply.how == "stall" else 60)
-        ended = refused(ledger, *words)
+        ended = refused(ledger, *words, code=1 if said.startswith("No alert") else 2)
         path, headers = server.asked[0]
     assert said in ended.replace(f"{server.address}/am", "ADDRESS")
     assert SECRET not in ended

@@ -150,7 +150,8 @@ def test_a_signal_ends_the_program_that_was_asked(ledger: Path, tmp_path: Path) 
 
 
 def test_only_a_run_that_is_there_and_goes_on_can_be_resumed(ledger: Path) -> None:
-    assert "Run not found: no-such" in refused(ledger, "discover", "--router", "command:cat", "--resume", "no-such")
+    words = ("discover", "--router", "command:cat", "--resume", "no-such")
+    assert "Run not found: no-such" in refused(ledger, *words, code=1)
     assert against(pool(), ledger, "--run", "over", "--max-iterations", 1).code == 0
     before = events(ledger)
     said_so = against(pool(), ledger, "--resume", "over")

@@ -110,7 +110,7 @@ def test_every_faulty_line_is_named_and_nothing_is_written(tmp_path: Path) -> No
     for expected in (
         "4 faults",
         f"{file}, line 2: root_cause has no word: '?'. Name the cause in words",
-        f"{file}, line 3: query is not what it should be: expected `str`, got `int`. Correct the value.",
+        f"{file}, line 3: query is not what it should be: expected `string`, got `number`. Correct the value.",
         f"{file}, line 4: id 'SHOP startup 7' makes the folder SHOP-startup-7, as 'shop/startup/7' of {file}, line 1 ",
         f"{file}, line 5 is not JSON",
         "Nothing was written.",

@@ -74,13 +74,14 @@ def test_bytes_that_are_no_text_are_reported_in_base64(tmp_path: Path) -> None:
 
 def test_what_is_wrong_is_reported_in_plain_lines(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.db"
-    assert "no ledger" in refused(ledger, "evidence", "get", DIGEST)
+    assert "no ledger" in refused(ledger, "evidence", "get", DIGEST, code=1)
     assert "response.txt" in refused(ledger, "evidence", "put", tmp_path / "response.txt")
     assert "--media-type" in refused(ledger, "evidence", "put", "-", "--media-type", "text", given=DATA)
     assert "over 16,777,216 bytes" in refused(ledger, "evidence", "put", "-", given=bytes(EVIDENCE_BYTES_MAX + 1))
     assert "64 lower-case hex digits" in refused(ledger, "evidence", "get", "abc")
-    assert "There is no evidence" in refused(ledger, "evidence", "get", DIGEST)
-    assert "There is no evidence" in refused(ledger, "evidence", "erase", DIGEST, "--reason", "x", "--yes")
+    assert "There is no evidence" in refused(ledger, "evidence", "get", DIGEST, code=1)
+    erased = ("evidence", "erase", DIGEST, "--reason", "x", "--yes")
+    assert "There is no evidence" in refused(ledger, *erased, code=1)
     assert tally(ledger, "evidence", "erase", DIGEST, "--yes").code == 2, "a reason is wanted"
     assert done(ledger, "evidence", "list").err == "No evidence is stored.\n"
 

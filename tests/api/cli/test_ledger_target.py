@@ -1,11 +1,11 @@
-"""The options of every verb, before the verb and after it; and verbs that cannot use one of them."""
+"""The options of every verb, before the verb and after it; and verbs that print no JSON."""
 
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from tests.api.cli.command import Ended, Value, environment, refused
+from tests.api.cli.command import Ended, Value, environment, tally
 from tests.api.cli.lines import history
 from tests.support import warm_process
 from tests.support.paths import ROOT
@@ -68,24 +68,8 @@ def test_a_server_is_named_before_the_verb_or_after_it(filled: Path) -> None:
         assert run("--url", url, "verify").text.count("Nothing is wrong: 6 events") == 1
 
 
-@pytest.mark.parametrize(
-    "verb",
-    [("calibration",), ("decisions",), ("decision", "d1"), ("log",), ("eval", "list"), ("inventory",), ("replay",),
-     ("backup", "b.db"), ("serve",), ("token", "list"), ("schema",)],
-    ids=" ".join,
-)  # fmt: skip
-def test_a_verb_that_cannot_ask_a_server_says_so(filled: Path, verb: tuple[str, ...]) -> None:
-    """It never answers from the file what a server was asked. The variable is for the verbs that can."""
-    for words in (("--url", "http://127.0.0.1:1", *verb), (*verb, "--url", "http://127.0.0.1:1")):
-        said = refused(filled, *words)
-        assert f"--url: tallystick {' '.join(verb[:2]) if verb[0] in {'eval', 'token'} else verb[0]} reads" in said
-        assert "--ledger" in said
-
-
-def test_the_variable_is_for_verbs_that_can_ask_a_server(filled: Path) -> None:
-    assert run("--ledger", filled, "decisions", "--json", TALLYSTICK_URL="http://127.0.0.1:1").code == 0
-
-
 def test_a_verb_that_prints_no_json_says_so(filled: Path) -> None:
     for verb in (("serve", "--port", "0"), ("probe", "prompt")):
-        assert "does not print JSON" in refused(filled, "--json", *verb)
+        ended = tally(filled, "--json", *verb)
+        assert (ended.code, ended.out) == (2, b"")
+        assert "does not print JSON" in msgspec.json.decode(ended.err)["detail"]

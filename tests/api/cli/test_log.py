@@ -31,7 +31,7 @@ def test_filters(ledger: Path) -> None:
     lines = done(ledger, "log", "--type", "decision.reviewed.v1", "--subject", "decision/d1,decision/d2").out
     assert [b'"subject":"decision/d1"' in line for line in lines.splitlines()] == [True, False]
     assert done(ledger, "log", "--source", "ann", "--limit", 1).out.count(b"\n") == 1
-    assert done(ledger, "log", "--source", "bob").out == b""
+    assert "There is no agent 'bob'" in refused(ledger, "log", "--source", "bob", code=1)
     assert done(ledger, "log", "--until", "2020-01-01").out == b""
     assert done(ledger, "log", "--since", "2020-01-01", "--limit", 1).out.count(b"\n") == 1
 

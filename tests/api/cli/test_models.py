@@ -103,7 +103,7 @@ def test_scores(sighted: Path) -> None:
     assert row["mean"] == pytest.approx(0.2)
     past = msgspec.json.decode(done(sighted, "probe", "scores", "--as-of", 7, "--json").out)
     assert (past["probes"][0]["scores"], past["probes"][0]["discrimination"]["variance_share"]) == (2, None)
-    assert "No scores found." in done(sighted, "probe", "scores", "--scorer", "other").text
+    assert "There is no scorer 'other'." in refused(sighted, "probe", "scores", "--scorer", "other", code=1)
 
 
 def test_models_are_registered_named_and_listed(written: tuple[Path, tuple[str, ...]]) -> None:

@@ -50,7 +50,7 @@ def test_schema(tmp_path: Path) -> None:
     one = msgspec.json.decode(done(tmp_path / "t.db", "schema", "decision.thought.v1", "--json").out)
     assert one["oneOf"] == [{"$ref": "#/$defs/DecisionThoughtDraft"}]
     assert "DecisionRecorded" not in one["$defs"]
-    said = refused(tmp_path / "t.db", "schema", "decision.thougt.v1")
+    said = refused(tmp_path / "t.db", "schema", "decision.thougt.v1", code=1)
     assert "Did you mean decision.thought.v1?" in said
 
 
@@ -98,7 +98,7 @@ def test_a_token_lives_and_dies(tmp_path: Path) -> None:
     assert [token["agent"] for token in listed] == ["ann", "bob"]
     assert "read, import" in done(ledger, "token", "list").text
     assert f"Token {second['id']} of bob" in done(ledger, "token", "revoke", second["id"]).text
-    assert "does not exist" in refused(ledger, "token", "revoke", second["id"])
+    assert "does not exist" in refused(ledger, "token", "revoke", second["id"], code=1)
     assert "is not an agent name" in refused(ledger, "token", "add", "a b")
     assert "is not one of the choices.\nChoose one of append, read, review, import, admin." in refused(
         ledger, "token", "add", "ann", "--scope", "fly"

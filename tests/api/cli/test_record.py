@@ -115,9 +115,10 @@ def test_a_beginning_must_be_unambiguous(ledger: Path, where: tuple[str, ...]) -
         done(ledger, "record", name, "--id", name, *where)
     assert done(ledger, "review", "abc", "--outcome", "success", *where).text == "abc\n"
     assert done(ledger, "review", "abc1", "--outcome", "success", *where).text == "abc1\n"
-    several = refused(ledger, "review", "ab", "--outcome", "success", *where)
+    several = refused(ledger, "review", "ab", "--outcome", "success", *where, code=1)
     assert several == "error: Decision not found: ab\nab begins more than one id.\n"
-    assert "Decision not found: nope" in refused(ledger, "review", "nope", "--outcome", "success", *where)
+    unknown = refused(ledger, "review", "nope", "--outcome", "success", *where, code=1)
+    assert "Decision not found: nope" in unknown
     assert len(events(ledger)) == 5
 
 
@@ -204,21 +205,21 @@ def test_a_token_that_may_only_append_reviews_by_the_whole_id(ledger: Path) -> N
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("record", ""), "decision: expected `str` of length >= 1."),
+        (("record", ""), "decision: expected `string` of length >= 1."),
         (("record", "x", "--reason", "because"), "--reason: 'because' does not begin with the type of the reason."),
         (("record", "x", "--reason", "gut:feeling"), "Write TYPE:TEXT, with one of authority, analogy, analysis, "),
-        (("record", "x", "--reason", "analysis:"), "--reason: expected `str` of length >= 1."),
-        (("record", "x", "--tag", ""), "--tag: expected `str` of length >= 1."),
+        (("record", "x", "--reason", "analysis:"), "--reason: expected `string` of length >= 1."),
+        (("record", "x", "--tag", ""), "--tag: expected `string` of length >= 1."),
         (("record", "x", "--stakes", "huge"), "--stakes: 'huge' is not one of the choices."),
         (("record", "x", "--review-by", "soon"), "--review-by: 'soon' is neither a date"),
         (("record", "x", "--agent", "a b"), "--agent: 'a b' cannot be the name of an agent."),
         (("record", "x", "--id", "a b"), "decision_id 'a b' is not 1..64 of letters"),
-        (("record", "x", "--event-id", ""), "--event-id: expected `str` of length >= 1."),
-        (("record", "x", "--question", "q" * 300), "--question: expected `str` of length <= 256."),
-        (("record", "x", "--project", "p" * 300), "--project: expected `str` of length <= 256."),
+        (("record", "x", "--event-id", ""), "--event-id: expected `string` of length >= 1."),
+        (("record", "x", "--question", "q" * 300), "--question: expected `string` of length <= 256."),
+        (("record", "x", "--project", "p" * 300), "--project: expected `string` of length <= 256."),
         (("review", "x", "--outcome", "won"), "--outcome: 'won' is not one of the choices.\nChoose one of success, "),
         (("review", "x", "--outcome", "success", "--by", "a b"), "--by: 'a b' cannot be the name of an agent."),
-        (("review", "", "--outcome", "success"), "DECISION: expected `str` of length >= 1."),
+        (("review", "", "--outcome", "success"), "DECISION: expected `string` of length >= 1."),
     ],
 )
 def test_wrong_values_are_named_and_nothing_is_written(ledger: Path, words: tuple[str, ...], reason: str) -> None:

@@ -184,7 +184,7 @@ def test_what_there_is_none_of_is_said_with_what_there_is(
 ) -> None:
     ledger = tmp_path / "t.db"
     done(ledger, "append", "-", given=lines_of(*run_of("first", ANSWERS[:1])))
-    assert said in refused(ledger, "probe", "rescore", *arguments)
+    assert said in refused(ledger, "probe", "rescore", *arguments, code=1 if "--run" in arguments else 2)
     assert len(scores_in(ledger)) == 1
 
 

@@ -202,7 +202,7 @@ def test_runs_are_listed_shown_and_dated(tmp_path: Path) -> None:
     assert listed() == ["newer", "older"]
     assert listed("--agent", "bo", "--probe", "other", "--until", "2026-01-31") == ["older"]
     assert listed("--since", "2026-02-01", "--limit", "1", "--as-of", str(position)) == ["newer"]
-    assert listed("--router", "x", "--offset", "0", "--window", "all") == []
+    assert listed("--agent", "bo", "--probe", "refactor-v1", "--offset", "0", "--window", "all") == []
     said = done(ledger, "run", "list")
     assert [word for word in said.text.splitlines()[1].split() if word] == [
         "newer", "2026-02-21", "14:35:23", "ada", "-", "refactor-v1", "2", "2", "report_requested",

@@ -49,7 +49,7 @@ def test_advice_before_deciding(ledger: Path) -> None:
     assert said.startswith("Decisions of ann stated 0.75 on average and came to 0.65 (")
     answer = msgspec.json.decode(done(ledger, "advice", "--agent", "ann", "--confidence", "0.9", "--json").out)
     assert answer["confidence"] == [0.85, 0.95]
-    assert "No decision of nobody" in done(ledger, "advice", "--agent", "nobody", "--as-of", 20).text
+    assert "There is no agent 'nobody'" in refused(ledger, "advice", "--agent", "nobody", "--as-of", 20, code=1)
 
 
 def test_decisions_are_listed_and_shown(ledger: Path) -> None:
@@ -105,7 +105,7 @@ def test_refusals(ledger: Path, arguments: tuple[str, ...], why: str) -> None:
     if not why:
         done(ledger, *arguments)
         return
-    assert why in refused(ledger, *arguments)
+    assert why in refused(ledger, *arguments, code=1 if "nope" in arguments else 2)
 
 
 def test_replay_prints_digests(ledger: Path) -> None:

@@ -5,6 +5,7 @@ import pytest
 from api.auth import OWNER
 from api.cstp.jsonrpc import RpcCall, RpcError, rpc_error_of
 from api.cstp.method_table import METHODS, call_method
+from events.decode_errors import json_type
 from ledger.errors import LedgerBusy
 from tests.api.cstp.client import Caller
 from tests.support.event_loop import run
@@ -56,7 +57,7 @@ def test_params_are_named(cstp: Caller, params: object) -> None:
     reply = cstp.ask("getStats", params)
     assert reply["error"]["code"] == -32602
     assert reply["error"]["message"] == "Params must be an object (named parameters only)"
-    assert reply["error"]["data"] == {"got": type(params).__name__}
+    assert reply["error"]["data"] == {"got": json_type(params)}
 
 
 def test_params_may_be_missing(cstp: Caller) -> None:

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from api.cstp.method_table import METHODS
+from events.decode_errors import json_type
 from tests.api.cstp.client import Caller
 from tests.api.cstp.wrong_params import (
     FILTERED,
@@ -151,7 +152,7 @@ def test_bounds_that_cross_are_refused_by_the_names_they_were_given(cstp: Caller
 @pytest.mark.parametrize("filters", ["5", 5, [], ["a"], True])
 def test_row_19_filters_that_are_no_object_are_no_fault(cstp: Caller, method: str, filters: object) -> None:
     said = cstp.error(method, {"filters": filters})
-    assert said == (-32602, f"Validation failed: filters: must be an object, got {type(filters).__name__}")
+    assert said == (-32602, f"Validation failed: filters: must be an object, got {json_type(filters)}")
 
 
 @pytest.mark.parametrize("stray", STRAYS, ids=lambda stray: stray[:12].decode())

@@ -202,3 +202,49 @@ def test_refusals(client: httpx.Client, path: str, status: int, field: str | Non
     answered = client.get(path)
     assert (answered.status_code, answered.json().get("field")) == (status, field)
     assert answered.json()["advice"]
+
+
+def test_the_gate_judges_a_run_by_limits(client: httpx.Client) -> None:
+    suite = fresh("suite")
+    before, after = evaluate(client, suite, "1", 90, 80), evaluate(client, suite, "2", 90, 10)
+    judged = get(client, f"/evaluations/{after}/gate", baseline=before)
+    assert judged["judgement"]["verdict"] == "worse"
+    assert judged["judgement"]["exit"] == 1
+    assert judged["judgement"]["limits"] == {"regressions": 0, "errors": 0, "score": None}
+    compared = get(client, "/evaluations/compare", baseline=before, candidate=after)
+    assert {name: value for name, value in judged.items() if name != "judgement"} == compared
+    allowed = get(client, f"/evaluations/{after}/gate", baseline=before[:9], max_regressions=1, min_score=50)
+    assert (allowed["judgement"]["verdict"], allowed["judgement"]["limits"]["score"]) == ("passed", 50)
+    assert get(client, f"/evaluations/{after}/gate", baseline=before, max_regressions=1, min_score="50.5")["judgement"][
+        "reasons"
+    ]
+    newest = get(client, "/evaluations/latest/gate", baseline="latest", suite=suite)
+    assert (newest["baseline"]["run_id"], newest["candidate"]["run_id"]) == (before, after)
+    assert newest["judgement"] == judged["judgement"]
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "field"),
+    [
+        ("", 400, "baseline"),
+        ("?baseline=none", 404, None),
+        ("?baseline=none&max_regressions=-1", 400, "max_regressions"),
+        ("?baseline=none&max_errors=x", 400, "max_errors"),
+        ("?baseline=none&min_score=101", 400, "min_score"),
+        ("?baseline=none&min_score=-1", 400, "min_score"),
+        ("?baseline=none&candidate=x", 400, "candidate"),
+    ],
+)
+def test_a_gate_that_cannot_judge(client: httpx.Client, query: str, status: int, field: str | None) -> None:
+    run = evaluate(client, fresh("suite"), "1", 90)
+    response = client.get(f"/evaluations/{run}/gate{query}")
+    assert (response.status_code, response.json().get("field")) == (status, field)
+
+
+def test_a_run_is_found_by_the_beginning_of_its_id_on_request(client: httpx.Client) -> None:
+    run = evaluate(client, fresh("suite"), "1", 90)
+    assert client.get(f"/evaluations/{run[:-1]}").status_code == 404
+    assert get(client, f"/evaluations/{run[:-1]}", prefix="true") == get(client, f"/evaluations/{run}")
+    compared = get(client, "/evaluations/compare", baseline=run[:-1], candidate=run[:-1], prefix="true")
+    assert compared == get(client, "/evaluations/compare", baseline=run, candidate=run)
+    assert client.get(f"/evaluations/{run}?prefix=yes").json()["field"] == "prefix"

@@ -91,3 +91,15 @@ def test_scores_come_from_wherever_they_stand(client: httpx.Client) -> None:
     shown = get(client, f"/runs/{name}", include="attempts")
     assert shown["results"][0]["probe"]["score"] == {"renames": 2, "total_score": 0.5}
     assert [score["scorer_id"] for score in shown["attempts"][0]["scores"]] == ["s", "t0", "t300"]
+
+
+def test_a_run_is_shown_with_its_summary_and_by_the_beginning_of_its_id(client: httpx.Client) -> None:
+    probe = f"probe-{uuid4().hex[:12]}"
+    name, events = run(probe, "accepted")
+    post(client, events)
+    shown = get(client, f"/runs/{name}")
+    assert "summary" not in shown
+    (listed,) = get(client, "/runs", probe=probe)["runs"]
+    assert get(client, f"/runs/{name}", include="summary") == {**shown, "summary": listed}
+    assert client.get(f"/runs/{name[:-1]}").status_code == 404
+    assert get(client, f"/runs/{name[:-1]}", prefix="true") == shown

@@ -198,7 +198,7 @@ def _changed(root: Path) -> list[Scenario]:
     ("made", "kind", "said"),
     [
         (_too_large, BodyTooLarge, "Scenario large: investigation.json has 16,777,217 bytes, and what is kept as"),
-        (_long_name, InvalidEvent, "Scenario large: name: expected `str` of length <= 256."),
+        (_long_name, InvalidEvent, "Scenario large: name: expected `string` of length <= 256."),
         (_long_description, InvalidEvent, "Scenario large: its texts take 65,"),
         (_changed, InvalidQuery, "scenario: large: investigation.json was changed after it was read."),
     ],

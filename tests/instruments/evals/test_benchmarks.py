@@ -115,7 +115,10 @@ def test_the_taxonomy_names_the_family_where_there_is_no_category() -> None:
         (b"[NaN]", "labels.jsonl, line 1 is not JSON: NaN, which is not a number"),
         (b"{} {}", "labels.jsonl, line 1 is not JSON: trailing characters"),
         (b"[1]", "labels.jsonl, line 1 is not what it should be: expected `object`, got `array`"),
-        (b'\n\n{"id": 3}', "labels.jsonl, line 3: id is not what it should be: expected `str`, got `int`. Correct"),
+        (
+            b'\n\n{"id": 3}',
+            "labels.jsonl, line 3: id is not what it should be: expected `string`, got `number`. Correct",
+        ),
         (
             lines({key: LABEL[key] for key in LABEL if key != "root_cause"}),
             "line 1: root_cause is required and missing",

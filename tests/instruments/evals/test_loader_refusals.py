@@ -224,7 +224,7 @@ INVESTIGATIONS: list[tuple[object, str | None, str]] = [
     (
         {"analysis": {"hypotheses": [{"why": "text"}]}},
         "analysis.hypotheses[0].why",
-        "expected `array | null`, got `str`",
+        "expected `array | null`, got `string`",
     ),
 ]
 

@@ -1,0 +1,12 @@
+"""Refuse an answer about an unknown name: it may be misspelt, and an empty table would hide that."""
+
+from api.service.unknown_names import UnknownName, suggest
+from ledger.errors import NotFound
+
+
+def check_names(answer: object) -> None:
+    """Check that the filter of an answer has no unknown names. Errors: NotFound, for the first one."""
+    unknown: list[UnknownName] = getattr(answer, "unknown_names", None) or []
+    for name in unknown:
+        advice = suggest(name.nearest, "Nothing in the ledger has it. Check the spelling.")
+        raise NotFound(f"There is no {name.parameter} {name.value!r}.", advice)

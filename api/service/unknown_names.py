@@ -1,0 +1,85 @@
+"""Names in a filter that nothing in the ledger has, which may be misspelt, each with the most similar name."""
+
+from collections.abc import Collection, Iterable, Mapping
+from difflib import get_close_matches
+from typing import Protocol
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from api.service.ledger import LedgerService
+from events.envelope import agent_of
+from ledger import Page, Query
+from ledger.errors import NotFound
+from projections.decisions.decision_index import DecisionIndex
+from projections.discovery.run_index import RunIndex
+
+SIMILARITY_MIN = 0.6
+"""Names that are less similar (difflib's ratio) are not proposed."""
+
+
+class UnknownName(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A value of a filter that nothing in the ledger has, and the most similar value that something has."""
+
+    parameter: str
+    value: str
+    nearest: str | None = None
+
+
+UnknownNames = list[UnknownName] | UnsetType
+"""The unknown names in the filter of an empty answer; absent from every other answer."""
+
+
+def find_unknown_names(
+    filters: Mapping[str, str | Iterable[str] | None], known: Mapping[str, Collection[str]]
+) -> UnknownNames:
+    """Return the values of filters that are not known, by parameter; UNSET if all are known."""
+    given = (
+        (parameter, value)
+        for parameter, values in filters.items()
+        for value in ((values,) if isinstance(values, str) else values or ())
+    )
+    unknown = [
+        UnknownName(parameter=parameter, value=value, nearest=find_nearest(value, known[parameter]))
+        for parameter, value in given
+        if value not in known[parameter]
+    ]
+    return unknown or UNSET
+
+
+def find_nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most similar to a name, whatever its case; None if none is similar."""
+    by_folded = {other.casefold(): other for other in known}
+    near = get_close_matches(name.casefold(), by_folded, n=1, cutoff=SIMILARITY_MIN)
+    return by_folded[near[0]] if near else None
+
+
+def suggest(nearest: str | None, otherwise: str) -> str:
+    """Return the advice for an unknown name: the most similar one, or where to find the names."""
+    return f"Did you mean {nearest!r}?" if nearest is not None else otherwise
+
+
+class EventReader(Protocol):
+    """What reads pages of events: a ledger file or a server."""
+
+    async def read(self, query: Query, /) -> Page:
+        """Return one page of events."""
+        ...
+
+
+async def check_event_names(reader: EventReader, query: Query, known_agents: Collection[str] = ()) -> None:
+    """Check that the streams and the agent of a filter are in the log. Errors: NotFound."""
+    for subject in query.subjects:
+        if not (await reader.read(Query(subjects=(subject,), limit=1))).positions:
+            raise NotFound(f"{subject} is not in the log.", "Streams are named KIND/ID, as in decision/3f2a9c1e.")
+    if query.source is not None and not (await reader.read(Query(source=query.source, limit=1))).positions:
+        agent = agent_of(query.source)
+        advice = suggest(find_nearest(agent, known_agents), "tallystick status lists agents.")
+        raise NotFound(f"There is no agent {agent!r}: it has recorded nothing here.", advice)
+
+
+async def find_agents(ledger: LedgerService) -> set[str]:
+    """Return the agents that have recorded decisions or discovery runs."""
+    decisions, _ = await ledger.engine.at(DecisionIndex)
+    runs, _ = await ledger.engine.at(RunIndex)
+    return decisions.names()["agent"] | runs.names()["agent"]

@@ -1,0 +1,172 @@
+"""Every verb on a terminal of 80 columns: no verdict, number or id is cut. A new verb needs a case here."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import pytest
+
+from api.cli.commands import VERBS
+from tests.api.cli.alerting import Reply, labelled, misbehaving
+from tests.api.cli.command import command, done
+from tests.api.cli.evaluating import agent, suite
+from tests.api.cli.terminal import on_a_terminal
+from tests.api.cli.wide_ledger import (
+    AGENTS,
+    CATEGORY,
+    DECISIONS,
+    EVALUATION,
+    MODEL,
+    PROVIDER,
+    RUN,
+    SCENARIOS,
+    TEXT,
+    long_name,
+    wide_ledger,
+)
+from tests.instruments.routers.simulated import completed, in_turn, said, simulated
+from tests.support.run_reports import report, written
+
+COLUMNS = 80
+WRAPPED_MIN = 16
+"""The narrowest that a column becomes before another one is left out."""
+
+NO_TABLE = (
+    "record", "review", "append", "import decisions", "import cstp", "import ledger", "evidence put", "evidence get",
+    "evidence erase", "advice", "eval gate", "eval import", "model register", "model alias", "probe prompt",
+    "probe analyze", "checkpoint", "receipt", "witness", "export", "key show", "key make", "serve", "token add",
+    "token revoke", "backup", "restore", "schema",
+)  # fmt: skip
+"""The verbs that print no table: lines, which a terminal wraps, or JSON."""
+
+
+class Case(NamedTuple):
+    """A command; what it must show on one line; and the names that it must show, if need be on several lines."""
+
+    words: Sequence[str]
+    whole: Sequence[str]
+    names: Sequence[str] = ()
+
+
+CASES = {
+    "status": Case((), ("12", "6"), AGENTS),
+    "calibration": Case(
+        ("--group-by", "agent", "--detail", "curves", "--include", "trend,drift,comparison"),
+        ("overconfident", "-0.483", "0.9-1.0"), AGENTS,
+    ),
+    "decisions": Case((), (*DECISIONS, "abandoned", "success")),
+    "decision": Case((DECISIONS[0],), ("decision.reviewed.v1", "0.900", "success"), (AGENTS[0], CATEGORY)),
+    "log": Case(("--limit", "4"), ("1", "4"), (f"decision/{DECISIONS[0]}",)),
+    "eval show": Case((EVALUATION,), (*SCENARIOS, "stable", "failing"), (AGENTS[0],)),
+    "eval list": Case((), (EVALUATION,)),
+    "eval compare": Case((EVALUATION, EVALUATION), (), (EVALUATION,)),
+    "scoreboard": Case((), ("50.0",), (AGENTS[0], long_name("version"))),
+    "run show": Case((RUN, "--attempts"), ("accepted", "unparsable", "0.123", "123,456,789 ms"), (MODEL,)),
+    "run list": Case((), (RUN, "max_iterations")),
+    "inventory": Case((), ("yes", "1"), (MODEL,)),
+    "model list": Case((), (long_name("key"), "never")),
+    "probe scores": Case((), ("0.123",), (MODEL,)),
+    "probe list": Case((), ("refactor-go",)),
+    "probe rescore": Case(("--scorer", "refactor-go@1"), ("refactor-go@1", "all")),
+    "verify": Case((), ("right", "Nothing is wrong")),
+    "token list": Case((), ("read", "append"), (AGENTS[0],)),
+    "projections": Case((), ("decisions", "calibration"), ()),
+}  # fmt: skip
+
+
+OTHERS = ("eval run", "eval capture", "discover", "run save", "import runs", "evidence list", "replay")
+"""The verbs that have a test of their own here."""
+
+
+def paths() -> Iterator[str]:
+    """The words of every verb."""
+    for verb in VERBS:
+        yield from (f"{verb.name} {inner.name}" for inner in verb.verbs) if verb.verbs else (verb.name,)
+
+
+@pytest.fixture(scope="module")
+def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return wide_ledger(tmp_path_factory.mktemp("wide"))
+
+
+def shown(ledger: Path, *words: str) -> str:
+    """What a verb prints on a terminal of 80 columns."""
+    return on_a_terminal(*command(ledger, *words), columns=COLUMNS, TERM="xterm", NO_COLOR="1").replace("\r\n", "\n")
+
+
+def test_every_verb_has_a_case() -> None:
+    assert sorted((*CASES, *NO_TABLE, *OTHERS)) == sorted(paths())
+
+
+@pytest.mark.trial("A11")
+@pytest.mark.parametrize("verb", CASES)
+def test_a_narrow_terminal_cuts_no_verdict_number_or_id(ledger: Path, verb: str) -> None:
+    case = CASES[verb]
+    check(shown(ledger, *verb.split(), *case.words), case.whole, case.names)
+
+
+@pytest.mark.trial("A11")
+def test_digests_are_whole(ledger: Path) -> None:
+    listed = msgspec.json.decode(done(ledger, "evidence", "list", "--json").out)["evidence"]
+    check(shown(ledger, "evidence", "list"), [*(piece["digest"] for piece in listed), "erased"])
+    folded = msgspec.json.decode(done(ledger, "replay", "--json").out)["projections"]
+    check(shown(ledger, "replay", "--check"), ["the same"], [projection["digest"] for projection in folded])
+
+
+@pytest.mark.trial("A11")
+@pytest.mark.parametrize("verb", [("import", "runs"), ("run", "save", "--report-file")], ids=" ".join)
+def test_unsupported_scores(tmp_path: Path, verb: tuple[str, ...]) -> None:
+    one = report(RUN, MODEL)
+    one["results"][0]["probe"]["score"]["total_score"] = 0.123
+    text = shown(tmp_path / "runs.db", *verb, str(written(tmp_path, one)[0]))
+    check(text, ["0.123"], [RUN])
+    assert "scored again" in text
+
+
+@pytest.mark.trial("A11")
+def test_an_evaluation_under_way(tmp_path: Path) -> None:
+    fixtures = suite(tmp_path / "suite", SCENARIOS)
+    command = agent(tmp_path / "agent", "answer(given['evidence']['log'] if case.startswith('0') else 'nothing')")
+    words = ("eval", "run", str(fixtures), "--agent", command, "--agent-name", AGENTS[0], "--no-baselines")
+    check(shown(tmp_path / "evals.db", *words), [*SCENARIOS, "passed", "failed"])
+
+
+@pytest.mark.trial("A11")
+def test_models_that_a_router_uses(tmp_path: Path) -> None:
+    with simulated(in_turn(completed(said(MODEL, provider=PROVIDER)))) as router:
+        words = ("discover", "--router", f"openai:{router.url}", "--max-iterations", "1")
+        check(shown(tmp_path / "models.db", *words), [], [MODEL, PROVIDER])
+
+
+@pytest.mark.trial("A11")
+def test_firing_alerts(tmp_path: Path) -> None:
+    alert = labelled(long_name("alert"), namespace=long_name("namespace"))
+    alert |= {"fingerprint": "c04b4d550f89c90e", "status": {"state": "active"}}
+    with misbehaving(Reply(msgspec.json.encode([alert]), headers={"content-type": "application/json"})) as running:
+        words = ("eval", "capture", "--alertmanager", f"http://{running.address}", "--list")
+        check(shown(tmp_path / "none.db", *words), ["critical", "c04b4d550f89c90e"], [long_name("alert")])
+
+
+def check(text: str, whole: Sequence[str], names: Sequence[str] = ()) -> None:
+    """Check that a screen shows some texts on one line, some names on several, and cuts only free text."""
+    assert "Traceback" not in text
+    assert "error:" not in text
+    for word in whole:
+        assert word in text, (word, text)
+    for name in names:
+        assert is_shown(name, text), (name, text)
+    for cut in re.findall(r"(\S[^\n]*?)…", text):
+        assert is_beginning_of_text(cut), (cut, text)
+
+
+def is_shown(name: str, text: str) -> bool:
+    """Whether a name is on one line, or continued below."""
+    widths = range(WRAPPED_MIN, len(name) + 1)
+    return any(all(name[at : at + width] in text for at in range(0, len(name), width)) for width in widths)
+
+
+def is_beginning_of_text(line: str) -> bool:
+    """Whether a line ends with words from the beginning of the free text."""
+    return any(line.endswith(TEXT[:length]) for length in range(4, len(TEXT)))
