@@ -16,7 +16,7 @@ from api.service.retry import retry, while_busy
 from api.service.store import AppendResult
 from events.decision import DecisionRecorded, DecisionReviewed
 from events.decode_errors import DECODE_ERRORS
-from events.envelope import Draft
+from events.envelope import Draft, encode_draft
 from events.errors import TallystickError
 from events.limits import PAGE_EVENTS_MAX
 from ledger.errors import InvalidQuery, LedgerBusy, LedgerUnavailable
@@ -49,7 +49,7 @@ class RemoteStore:
         self._url = url
 
     async def append(self, drafts: list[Draft]) -> AppendResult:
-        body = b"\n".join(map(_encode, drafts))
+        body = b"\n".join(map(encode_draft, drafts))
         return _decode(
             await self._request("POST", "/events", content=body, headers={"content-type": LINES}), AppendResult
         )

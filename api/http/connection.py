@@ -25,6 +25,7 @@ from api.errors import (
     TooSlow,
     problem_name,
 )
+from api.http.header_checks import find_header_fault
 from api.http.metrics import Metrics
 from api.http.problems import problem_response
 from api.http.security_headers import SecurityHeaders
@@ -195,7 +196,7 @@ class HttpConnection(HttpToolsProtocol):
             return MalformedInput(
                 f"Over {PIPELINED_MAX} requests were sent before the first was answered.", "Wait for answers."
             )
-        return None
+        return find_header_fault(self.headers, self.parser.get_http_version())
 
     def on_body(self, body: bytes) -> None:
         self._unparsed = 0

@@ -1,6 +1,7 @@
 """Build the schemas of the OpenAPI document from the structs of the operations and from the vocabulary."""
 
 from collections.abc import Collection
+from typing import Any
 
 import msgspec
 
@@ -21,9 +22,9 @@ def make_schemas(structs: Collection[type[msgspec.Struct]]) -> JsonSchema:
     del schemas["Payload"]
     schemas[HistoryEntry.__name__]["properties"]["data"] = reference("Payload")
     kinds = VOCABULARY.event_types.values()
+    made = {name: _for_generators(schema) for name, schema in {**schemas, **vocabulary["$defs"]}.items()}
     return {
-        **schemas,
-        **vocabulary["$defs"],
+        **made,
         "Draft": {
             "description": vocabulary["description"],
             **_one_of({kind.name: kind.draft.__name__ for kind in kinds}),
@@ -48,6 +49,24 @@ def make_schemas(structs: Collection[type[msgspec.Struct]]) -> JsonSchema:
             "required": ["events", "next", "head"],
             "additionalProperties": False,
         },
+    }
+
+
+def _for_generators(node: Any) -> Any:  # noqa: ANN401 # any part of a JSON Schema
+    """Return a schema that generators of clients understand, and that describes the same values.
+
+    They cannot read `items: false` after `prefixItems`, which `maxItems` states, too. From an empty default they
+    conclude that the field is always present.
+    """
+    if isinstance(node, list):
+        return [_for_generators(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    return {
+        key: _for_generators(value)
+        for key, value in node.items()
+        if not (key == "items" and value is False and "maxItems" in node)
+        and not (key == "default" and value in (None, (), [], {}, ""))
     }
 
 

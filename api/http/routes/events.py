@@ -37,6 +37,7 @@ from api.service.store import AppendResult, append_result
 from events.decode_errors import DECODE_ERRORS
 from events.envelope import Draft
 from events.errors import InvalidEvent, MalformedInput
+from events.extensions import is_json_media_type
 from events.limits import (
     AGENT_NAME_CHARS_MAX,
     BATCH_EVENTS_MAX,
@@ -62,7 +63,7 @@ SUBJECT = text_parameter(
 
 _encode = msgspec.json.Encoder().encode
 _JSON, _EVENT, _BATCH, _LINES = (media.encode() for media in EVENT_MEDIA_TYPES)
-_integer_attributes = frozenset({"expectedversion"})
+_integer_attributes = frozenset({"expectedversion", "position", "streamversion"})
 _integer = re.compile("[0-9]{1,16}", re.ASCII)
 
 
@@ -112,7 +113,7 @@ class PostEvents:
     """Append one event or a batch, all or nothing.
 
     The body is one event, a batch, or lines. In CloudEvents binary mode it is only the payload, and ce- headers contain
-    the attributes. The answer contains the position of each event.
+    the attributes; other ce- headers are extension attributes. The answer contains the position of each event.
     """
 
     # This is the busiest route, so it is an ASGI application. For a function, Starlette scans all headers to find one,
@@ -163,14 +164,18 @@ post_events = Operation(
 def _decode_body(headers: Headers, body: bytes) -> tuple[list[Draft], bool]:
     """Return the drafts in a body, and whether it is a single event. Errors: InvalidEvent, UnsupportedMedia."""
     media = headers.get(b"content-type", _JSON).partition(b";")[0].strip().lower()
+    if media == _EVENT:
+        return [VOCABULARY.draft(body)], True
+    if media == _BATCH:
+        return VOCABULARY.drafts(body), False
     if b"ce-type" in headers or b"ce-specversion" in headers:
         return [_decode_binary_mode(headers, body, media)], True
-    if media == _EVENT or (media == _JSON and body.lstrip()[:1] != b"["):
-        return [VOCABULARY.draft(body)], True
     if media == _LINES:
         return VOCABULARY.draft_lines(body), False
-    if media in (_BATCH, _JSON):
-        return VOCABULARY.drafts(body), False
+    if media == _JSON:
+        if body.lstrip()[:1] == b"[":
+            return VOCABULARY.drafts(body), False
+        return [VOCABULARY.draft(body)], True
     raise UnsupportedMedia(
         f"content-type {media.decode('latin-1')!r} is not supported; nothing was written.",
         f"Send one of: {', '.join(EVENT_MEDIA_TYPES)}.",
@@ -179,7 +184,7 @@ def _decode_body(headers: Headers, body: bytes) -> tuple[list[Draft], bool]:
 
 def _decode_binary_mode(headers: Headers, body: bytes, media: bytes) -> Draft:
     """Decode CloudEvents binary mode: attributes in ce- headers, the payload in the body."""
-    if media != _JSON:
+    if not is_json_media_type(media.decode("latin-1")):
         raise UnsupportedMedia(
             f"content-type {media.decode('latin-1')!r} is not supported for a payload.", f"Send {JSON}."
         )
@@ -189,7 +194,7 @@ def _decode_binary_mode(headers: Headers, body: bytes, media: bytes) -> Draft:
             attribute = name.removeprefix(b"ce-").decode("latin-1")
             text = unquote(value.decode("latin-1"))
             attributes[attribute] = int(text) if attribute in _integer_attributes and _integer.fullmatch(text) else text
-    if "data" in attributes:
+    if not attributes.keys().isdisjoint(("data", "data_base64")):
         raise InvalidEvent("ce-data is not an attribute.", "Send the payload as the body.", field="data")
     try:
         attributes["data"] = msgspec.json.decode(body, type=msgspec.Raw)
