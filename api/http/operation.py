@@ -75,7 +75,6 @@ class Operation:
     scopes: tuple[Scope, ...] = ("read",)
     path_parameters: tuple[Parameter[Any], ...] = ()
     query: tuple[Parameter[Any], ...] = ()
-    headers: tuple[Parameter[Any], ...] = ()
     body: Mapping[str, Shape] = field(default_factory=dict)
     body_required: bool = False
     errors: tuple[int, ...] = ()

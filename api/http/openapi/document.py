@@ -88,7 +88,6 @@ def _operation(operation: Operation) -> JsonSchema:
         for location, parameters in (
             ("path", operation.path_parameters),
             ("query", operation.query),
-            ("header", operation.headers),
         )
         for parameter in parameters
     ]

@@ -3,7 +3,6 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
-from typing import Any
 from urllib.parse import unquote
 
 import msgspec
@@ -23,9 +22,6 @@ from api.http.path_parameters import POSITION
 from api.http.request import Call, Headers, headers_of, read_body
 from api.parameters import (
     JsonSchema,
-    Parameter,
-    choice_parameter,
-    integer_parameter,
     parse_integer,
     text_parameter,
 )
@@ -37,12 +33,9 @@ from events.envelope import Draft
 from events.errors import InvalidEvent, MalformedInput
 from events.extensions import is_json_media_type
 from events.limits import (
-    AGENT_NAME_CHARS_MAX,
     BATCH_EVENTS_MAX,
-    EVENT_ID_CHARS_MAX,
     PAGE_EVENTS_DEFAULT,
     PAGE_EVENTS_MAX,
-    TRACE_CHARS_MAX,
 )
 from events.registry import VOCABULARY
 from ledger import AppendedEvent, Page, Query
@@ -50,20 +43,11 @@ from ledger import AppendedEvent, Page, Query
 HEARTBEAT_S = 15.0
 """Seconds between two comments of an idle feed."""
 
-EXPECTED_VERSION_MAX = 2**53 - 1
-SOURCE_CHARS_MAX = len("/agents/") + AGENT_NAME_CHARS_MAX
-
 SUBJECT = text_parameter(
     "subject",
     "The stream's name, KIND/ID. Its slash needs no escape.",
     {"type": "string", "pattern": r"^[a-z]+/[A-Za-z0-9._-]+$", "examples": ["decision/3f2a9c1e"]},
 )
-
-TIME_PATTERN = (
-    "^[12][0-9]{3}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))"
-    r"T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$"
-)
-"""RFC 3339, without leap days. Some generators of clients cannot write a header that is declared as a date-time."""
 
 _encode = msgspec.json.Encoder().encode
 _JSON, _EVENT, _BATCH, _LINES = (media.encode() for media in EVENT_MEDIA_TYPES)
@@ -78,38 +62,14 @@ class _EventType(msgspec.Struct):
 _type_of = msgspec.json.Decoder(_EventType).decode
 
 
-def _declare_attributes() -> tuple[Parameter[Any], ...]:
-    """Declare the headers of CloudEvents binary mode, one for each attribute."""
-    mode = "Binary mode, where the body is only the payload: {}. Percent-encoded."
-    trace: JsonSchema = {"type": "string", "minLength": 1, "maxLength": TRACE_CHARS_MAX}
-    texts: tuple[tuple[str, str, JsonSchema], ...] = (
-        ("ce-id", "unique within the source", {"type": "string", "minLength": 1, "maxLength": EVENT_ID_CHARS_MAX}),
-        ("ce-source", "/agents/NAME, as in the token", {"type": "string", "maxLength": SOURCE_CHARS_MAX}),
-        ("ce-subject", "the stream, as the payload names it", TEXT),
-        ("ce-time", "when it happened, as RFC 3339 writes it", {"type": "string", "pattern": TIME_PATTERN}),
-        ("ce-traceparent", "passed through", trace),
-        ("ce-correlationid", "passed through", trace),
-        ("ce-causationid", "passed through", trace),
-    )
-    return (
-        choice_parameter("ce-specversion", mode.format("the version of CloudEvents"), ("1.0",)),
-        choice_parameter(
-            "ce-type", mode.format("the type; this header or ce-specversion selects the mode"), VOCABULARY.type_names
-        ),
-        *(text_parameter(name, mode.format(meaning), schema) for name, meaning, schema in texts),
-        integer_parameter("ce-expectedversion", mode.format("the stream's version"), 0, EXPECTED_VERSION_MAX),
-    )
+def _body_shape() -> JsonSchema:
+    """Return the schema of the body of POST /events.
 
-
-def _body_shapes() -> dict[str, JsonSchema]:
-    """Return the schemas of the bodies of POST /events.
-
-    The other media types are only in the description: of a union of several bodies, one of which is an array,
-    openapi-python-client makes code that fails.
+    The other media types and binary mode are only in the description. OpenAPI cannot state which headers make a body a
+    payload; and of several bodies, one of which is an array, openapi-python-client makes code that fails.
     """
     draft = reference("Draft")
-    batch: JsonSchema = {"type": "array", "items": draft, "minItems": 1, "maxItems": BATCH_EVENTS_MAX}
-    return {JSON: {"anyOf": [draft, batch, reference("Payload")]}}
+    return {"anyOf": [draft, {"type": "array", "items": draft, "minItems": 1, "maxItems": BATCH_EVENTS_MAX}]}
 
 
 class PostEvents:
@@ -117,8 +77,8 @@ class PostEvents:
 
     The body is one event or an array of events. The content-type may be application/cloudevents+json for one event,
     application/cloudevents-batch+json for an array, and application/x-ndjson for one event on each line. In CloudEvents
-    binary mode the body is only the payload, and ce- headers contain the attributes; other ce- headers are extension
-    attributes. The answer contains the position of each event.
+    binary mode, which a ce-type or ce-specversion header selects, the body is only the payload, and ce- headers contain
+    the attributes, percent-encoded. The answer contains the position of each event.
     """
 
     # This is the busiest route, so it is an ASGI application. For a function, Starlette scans all headers to find one,
@@ -147,8 +107,7 @@ post_events = Operation(
     method="POST",
     path="/events",
     scopes=("append",),
-    headers=_declare_attributes(),
-    body=_body_shapes(),
+    body={JSON: _body_shape()},
     body_required=True,
     answers={
         200: json_answer(
