@@ -17,6 +17,7 @@ from events.envelope import Draft
 from events.errors import InvalidEvent
 from events.extensions import AddedAttributes, check_added_attributes, separate_attributes
 from events.limits import BATCH_EVENTS_MAX
+from events.whole_numbers import may_lack_whole_numbers, write_whole_numbers
 
 ATTRIBUTES = frozenset({"type", *Draft.__struct_fields__})
 """The attributes that the strict decoder knows."""
@@ -95,17 +96,29 @@ class DraftDecoder:
             attributes = {}
         try:
             plain, others, changed = separate_attributes(attributes, ATTRIBUTES)
-            if not changed:
-                raise explain_decode_error(error, self._type_names, index)
-            try:
-                draft: Draft = self._draft.decode(_encode(plain))
-            except DECODE_ERRORS as plain_error:
-                raise explain_decode_error(plain_error, self._type_names, index) from None
+            draft = self._decode_plain(_encode(plain)) if changed else self._decode_numbers(event, error)
             self._check_names(draft, others.keys() - LEDGER_FIELDS)
             return self._extend(draft, check_added_attributes(others)) if others else draft
+        except DECODE_ERRORS as again:
+            raise explain_decode_error(again, self._type_names, index) from None
         except InvalidEvent as refusal:
             refusal.index = index if refusal.index is None else refusal.index
             raise
+
+    def _decode_plain(self, event: bytes) -> Draft:
+        """Decode an event that has only the attributes of `Draft`. Errors: DECODE_ERRORS."""
+        try:
+            draft: Draft = self._draft.decode(event)
+        except msgspec.ValidationError as error:
+            return self._decode_numbers(event, error)
+        return draft
+
+    def _decode_numbers(self, event: bytes | msgspec.Raw, error: Exception) -> Draft:
+        """Decode an event again that `error` may refuse because of an integer like `7.0`. Errors: DECODE_ERRORS."""
+        if not may_lack_whole_numbers(error):
+            raise error
+        draft: Draft = self._draft.decode(write_whole_numbers(event))
+        return draft
 
     def _check_names(self, draft: Draft, names: set[str]) -> None:
         """Refuse names that are no extensions but mistakes: of an attribute, or of a payload's field."""

@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Literal
 import msgspec
 
 from events.extensions import AddedAttributes, ExtensionValue
-from events.limits import EVENT_ID_CHARS_MAX, TRACE_CHARS_MAX
+from events.limits import AGENT_NAME_CHARS_MAX, EVENT_ID_CHARS_MAX, TRACE_CHARS_MAX
 from events.payload import Count, Payload
 
 Trace = Annotated[str, msgspec.Meta(min_length=1, max_length=TRACE_CHARS_MAX)]
@@ -21,6 +21,14 @@ EventId = Annotated[
         min_length=1,
         max_length=EVENT_ID_CHARS_MAX,
         description="Unique within its source: 1..128 printable characters.",
+    ),
+]
+
+Source = Annotated[
+    str,
+    msgspec.Meta(
+        description="The agent, as /agents/NAME.",
+        extra_json_schema={"pattern": rf"^/agents/[A-Za-z0-9][A-Za-z0-9._:@/+-]{{0,{AGENT_NAME_CHARS_MAX - 1}}}$"},
     ),
 ]
 
@@ -37,7 +45,7 @@ class Draft(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defau
     added: ClassVar[AddedAttributes | None] = None
     specversion: Literal["1.0"] | None = None
     id: EventId | None = None
-    source: str | None = None
+    source: Source | None = None
     subject: str | None = None
     time: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
     datacontenttype: Literal["application/json"] | None = None

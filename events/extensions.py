@@ -124,6 +124,8 @@ def _checked(name: str, value: object) -> ExtensionValue:
             f"Use 1..{EXTENSION_NAME_CHARS_MAX} lower-case letters and digits, or leave it out. {_NOT_WRITTEN}",
             field=name,
         )
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     if not isinstance(value, bool | int | str):
         problem = "is neither text nor a whole number nor true or false"
     elif isinstance(value, int) and not INTEGER_MIN <= value <= INTEGER_MAX:

@@ -19,6 +19,7 @@ from api.service.ledger import LedgerService
 from api.text_format import to_json
 from events.decode_errors import DECODE_ERRORS, explain_decode_error
 from events.limits import BODY_BYTES_MAX
+from events.whole_numbers import may_lack_whole_numbers, write_whole_numbers
 
 Headers = dict[bytes, bytes]
 
@@ -81,8 +82,14 @@ async def read_json(request: Request, shape: type[_Shape]) -> _Shape:
     if media != JSON:
         raise UnsupportedMedia(f"content-type {media!r} is not supported; nothing was written.", f"Send {JSON}.")
     body = await read_body(headers_of(request.scope), request.receive)
+    decoder = _decoder(shape)
     try:
-        decoded: _Shape = _decoder(shape).decode(body or b"{}")
+        try:
+            decoded = decoder.decode(body or b"{}")
+        except msgspec.ValidationError as error:
+            if not may_lack_whole_numbers(error):
+                raise
+            decoded = decoder.decode(write_whole_numbers(body))
     except DECODE_ERRORS as error:
         raise explain_decode_error(error, (), fields=shape.__struct_fields__) from None
     return decoded

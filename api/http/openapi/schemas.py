@@ -7,6 +7,7 @@ import msgspec
 
 from api.http.operation import reference
 from api.parameters import CURSOR_SCHEMA, POSITION_SCHEMA, JsonSchema
+from api.service.evidence import EVIDENCE
 from events.limits import PAGE_EVENTS_MAX
 from events.registry import VOCABULARY
 from events.schema import json_schema
@@ -22,12 +23,14 @@ def make_schemas(structs: Collection[type[msgspec.Struct]]) -> JsonSchema:
     del schemas["Payload"]
     schemas[HistoryEntry.__name__]["properties"]["data"] = reference("Payload")
     kinds = VOCABULARY.event_types.values()
+    for struct in structs:
+        schemas[struct.__name__] |= getattr(struct, "json_schema_rules", {})
     made = {name: _for_generators(schema) for name, schema in {**schemas, **vocabulary["$defs"]}.items()}
     return {
         **made,
         "Draft": {
             "description": vocabulary["description"],
-            **_one_of({kind.name: kind.draft.__name__ for kind in kinds}),
+            **_one_of({kind.name: kind.draft.__name__ for kind in kinds if kind.payload not in EVIDENCE}),
         },
         "Event": {
             "description": "An event as it is stored, byte for byte.",
