@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 SEED = 20261121
 EXAMPLES_MAX = 15
 """Random cases for an operation, besides those that cover its schema systematically."""
-WALKS_MAX = 50
+WALKS_MAX = 150
 """Random walks along the links of the description."""
 STEPS_MAX = 6
 """Requests of a walk."""
