@@ -82,9 +82,14 @@ class EventType:
 
     def _extended_draft(self) -> type[Draft]:
         """Make the struct of a draft that has added attributes. No decoder makes it: a client cannot post `added`."""
-        fields = [("added", AddedAttributes)]
-        name = f"{self.payload.__name__}ExtendedDraft"
-        return msgspec.defstruct(name, fields, bases=(self.draft,), tag=self.name, kw_only=True, module=__name__)
+        return msgspec.defstruct(  # type: ignore[return-value]
+            f"{self.payload.__name__}ExtendedDraft",
+            [("added", AddedAttributes)],
+            bases=(self.draft,),
+            tag=self.name,
+            kw_only=True,
+            module=__name__,
+        )
 
     def stream_id(self, data: Payload) -> str | None:
         """Return the checked stream id of a payload; None where the ledger must make one.

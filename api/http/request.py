@@ -82,17 +82,21 @@ async def read_json(request: Request, shape: type[_Shape]) -> _Shape:
     if media != JSON:
         raise UnsupportedMedia(f"content-type {media!r} is not supported; nothing was written.", f"Send {JSON}.")
     body = await read_body(headers_of(request.scope), request.receive)
-    decoder = _decoder(shape)
+    decoder: msgspec.json.Decoder[_Shape] = _decoder(shape)
     try:
-        try:
-            decoded = decoder.decode(body or b"{}")
-        except msgspec.ValidationError as error:
-            if not may_lack_whole_numbers(error):
-                raise
-            decoded = decoder.decode(write_whole_numbers(body))
+        return _decode(body or b"{}", decoder)
     except DECODE_ERRORS as error:
         raise explain_decode_error(error, (), fields=shape.__struct_fields__) from None
-    return decoded
+
+
+def _decode(body: bytes, decoder: msgspec.json.Decoder[_Shape]) -> _Shape:
+    """Decode a body, perhaps with whole numbers that are written as `7.0`. Errors: DECODE_ERRORS."""
+    try:
+        return decoder.decode(body)
+    except msgspec.ValidationError as error:
+        if not may_lack_whole_numbers(error):
+            raise
+        return decoder.decode(write_whole_numbers(body))
 
 
 @cache

@@ -1,5 +1,6 @@
 """Environments with the SDKs and generators of others, from lock files. Without a network, their tests are skipped."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -14,16 +15,23 @@ from tests.support.server import Served, served
 PACKAGES = Path(__file__).parent / "npm"
 
 
-def install(command: list[str], folder: Path) -> None:
+def path_with(folder: Path) -> str:
+    """The variable PATH, with a folder in front."""
+    return f"{folder}{os.pathsep}{os.environ['PATH']}"
+
+
+def install(command: list[str], folder: Path, path: str | None = None) -> None:
     """Run an installation. Skip the test if it fails: there may be no network."""
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    environment = os.environ if path is None else {**os.environ, "PATH": path}
+    program = [shutil.which(command[0], path=path) or command[0], *command[1:]]
+    done = subprocess.run(program, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.skip(f"{command[0]} cannot install: {done.stderr[-1000:]}")
 
 
 @pytest.fixture(scope="session")
 def python_environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the commands of requirements-clients.txt."""
+    """The folder of the commands of requirements-clients.txt: Python, openapi-python-client, ruff, node, npm, npx."""
     folder = tmp_path_factory.mktemp("python")
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     pip = [str(folder / "bin/python"), "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
@@ -32,13 +40,11 @@ def python_environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def npm_environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def npm_environment(python_environment: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the packages of package-lock.json."""
-    if shutil.which("npm") is None:
-        pytest.skip("npm is not installed")
     folder = tmp_path_factory.mktemp("npm") / "packages"
     shutil.copytree(PACKAGES, folder)
-    install(["npm", "ci", "--no-audit", "--no-fund"], folder)
+    install(["npm", "ci", "--no-audit", "--no-fund"], folder, path_with(python_environment))
     return folder
 
 

@@ -60,7 +60,7 @@ def test_the_python_sdk(python_environment: Path, server: Served) -> None:
     check(cases, ("Python 1.x", "Python 2.x"))
 
 
-def test_the_javascript_sdk(npm_environment: Path, server: Served) -> None:
-    cases = run(["node", npm_environment / "cloudevents_cases.cjs"], server)
+def test_the_javascript_sdk(python_environment: Path, npm_environment: Path, server: Served) -> None:
+    cases = run([python_environment / "node", npm_environment / "cloudevents_cases.cjs"], server)
     assert len(cases) == 16
     check(cases, ("JavaScript",))

@@ -25,12 +25,16 @@ def make_schemas(structs: Collection[type[msgspec.Struct]]) -> JsonSchema:
     kinds = VOCABULARY.event_types.values()
     for struct in structs:
         schemas[struct.__name__] |= getattr(struct, "json_schema_rules", {})
+    posted = [kind for kind in kinds if kind.payload not in EVIDENCE]  # evidence has routes of its own
+    for kind in kinds:
+        if kind not in posted:
+            del vocabulary["$defs"][kind.draft.__name__]
     made = {name: _for_generators(schema) for name, schema in {**schemas, **vocabulary["$defs"]}.items()}
     return {
         **made,
         "Draft": {
             "description": vocabulary["description"],
-            **_one_of({kind.name: kind.draft.__name__ for kind in kinds if kind.payload not in EVIDENCE}),
+            **_one_of({kind.name: kind.draft.__name__ for kind in posted}),
         },
         "Event": {
             "description": "An event as it is stored, byte for byte.",

@@ -1,6 +1,7 @@
 """A check that Schemathesis loads: no request that the description allows is refused for its shape."""
 
 import re
+from typing import Any
 
 import schemathesis
 from schemathesis.core.failures import Failure
@@ -27,9 +28,9 @@ class WronglyRefused(Failure):
     """A request that the description allows was refused."""
 
 
-@schemathesis.check  # type: ignore[untyped-decorator]
+@schemathesis.check
 def described_requests_are_accepted(
-    _context: schemathesis.CheckContext, response: schemathesis.Response, case: schemathesis.Case
+    _context: schemathesis.CheckContext, response: schemathesis.Response, case: schemathesis.Case[Any]
 ) -> bool | None:
     if case.meta is None or not case.meta.generation.mode.is_positive:
         return None

@@ -32,8 +32,9 @@ def refused(client: httpx.Client, event: Json, status: int = 422, headers: dict[
 @pytest.mark.parametrize("headers", [JSON, EVENT, BATCH, LINES], ids=lambda headers: headers["content-type"])
 def test_extensions_are_stored_by_name_before_the_data(client: httpx.Client, headers: dict[str, str]) -> None:
     event = {"dataschema": "https://example.com/schema", **ADDED, **recorded(), "traceparent": "00-1"}
-    events = [recorded(), event, recorded()] if headers in (BATCH, LINES) else event
-    body = ndjson(events) if headers is LINES else msgspec.json.encode(events)
+    events = [recorded(), event, recorded()]
+    bodies = {LINES["content-type"]: ndjson(events), BATCH["content-type"]: msgspec.json.encode(events)}
+    body = bodies.get(headers["content-type"], msgspec.json.encode(event))
     response = client.post("/events", content=body, headers=headers)
     assert response.status_code == 201, response.text
     line = stored(client, response.json().get("position", response.json().get("first", 0) + 1))
