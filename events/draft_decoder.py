@@ -121,7 +121,7 @@ class DraftDecoder:
         return draft
 
     def _check_names(self, draft: Draft, names: set[str]) -> None:
-        """Refuse names that are no extensions but mistakes: of an attribute, or of a payload's field."""
+        """Refuse names that are probably mistakes: of an attribute, or of a field of the payload."""
         for name in sorted(names):
             if name in draft.data.__struct_fields__:
                 raise InvalidEvent(

@@ -73,7 +73,7 @@ class Request(NamedTuple):
 
     @property
     def is_notification(self) -> bool:
-        """Whether the request has no id: its caller wants no answer."""
+        """Whether the request has no id: its caller gets no answer."""
         return "id" not in self.members
 
 

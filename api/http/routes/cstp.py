@@ -102,7 +102,7 @@ async def post_cstp(request: Request) -> Response:
 
 
 async def _reply(ledger: LedgerService, caller: Principal, body: bytes) -> bytes | None:
-    """Answer a request or a batch; None: it wants no answer. Errors: AccessRefused."""
+    """Answer a request or a batch; None: nothing in it is answered. Errors: AccessRefused."""
     try:
         request = parse_body(body)
     except RpcError as error:

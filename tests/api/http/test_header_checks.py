@@ -1,12 +1,14 @@
 """Headers that HTTP allows once: two of them, or none where one is required, are refused before routing."""
 
 import socket
+import time
 from pathlib import Path
 
 import pytest
 
 from api.auth import DEFAULT_SCOPES
 from api.token_store import TokenStore
+from events.limits import HEAD_BYTES_MAX
 from ledger import system_clock
 from tests.support.server import Served, served
 
@@ -54,3 +56,13 @@ def test_the_scheme_is_written_in_any_case(tmp_path: Path, scheme: str) -> None:
         header = f"authorization: {scheme}{secret}".encode()
         assert status(server, b"GET /events", b"host: localhost", header) == 200
         assert status(server, b"POST /events", b"host: localhost", header) == 201
+
+
+def test_a_head_is_measured_as_a_whole(server: Served) -> None:
+    """A head over the limit is refused if nearly all of it came in its first chunk, too."""
+    host, port = server.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as connection, connection.makefile("rb") as file:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-long: " + b"x" * (HEAD_BYTES_MAX - 1_000))
+        time.sleep(0.2)
+        connection.sendall(b"x" * 2_000 + b"\r\n\r\n")
+        assert b" 431 " in file.readline()
