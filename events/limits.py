@@ -78,6 +78,15 @@ AGENT_NAME_CHARS_MAX = 64
 TRACE_CHARS_MAX = 256
 """Characters of traceparent, correlationid and causationid."""
 
+EXTENSIONS_MAX = 32
+"""Extension attributes of one event."""
+
+EXTENSION_NAME_CHARS_MAX = 64
+"""Characters of the name of an extension attribute. CloudEvents recommends at most 20."""
+
+EXTENSION_BYTES_MAX = 4_096
+"""Names and values of the extension attributes of one event, in UTF-8."""
+
 LABEL_CHARS_MAX = 256
 """Characters of a label that figures are grouped by: category, project, feature, a tag."""
 
@@ -103,7 +112,7 @@ RECEIPT_BYTES_MAX = NOTE_BYTES_MAX + 2 * LINE_BYTES_MAX
 """One receipt: a checkpoint, the line in base64, and 63 hashes."""
 
 PAYLOAD_BYTES_MAX = LINE_BYTES_MAX - 1_024
-"""One payload; it fits into a line with any envelope."""
+"""One payload; it fits into a line with any envelope that has no extension attributes."""
 
 BATCH_BYTES_MAX = BODY_BYTES_MAX // 2
 """One batch that a client sends, so that it fits into one request."""

@@ -17,12 +17,13 @@ from events.decision import (
     DecisionReviewed,
     DecisionThought,
 )
-from events.decode_errors import DECODE_ERRORS, explain_decode_error
 from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted
+from events.draft_decoder import DraftDecoder
 from events.envelope import Draft, Event, EventFacts
-from events.errors import InvalidEvent, MalformedInput
+from events.errors import InvalidEvent
 from events.evaluation import EvalFinished, EvalScenarioCaptured, EvalScenarioRevised, EvalScored, EvalStarted
 from events.evidence import EvidenceErased, EvidenceStored
+from events.extensions import AddedAttributes
 from events.limits import STREAM_ID_CHARS_MAX
 from events.model import ModelAliased, ModelRegistered
 from events.payload import Payload
@@ -96,6 +97,7 @@ class EventType:
         self.begins = life.begins
         self.ends = life.ends
         self.draft = self._envelope(Draft)
+        self.extended_draft = self._extended_draft()
         self.event = self._envelope(Event)
         self.fact = self._envelope(EventFacts)
 
@@ -110,6 +112,17 @@ class EventType:
         )
         envelope.name = self.name  # type: ignore[attr-defined]
         return envelope  # type: ignore[return-value]
+
+    def _extended_draft(self) -> type[Draft]:
+        """Make the struct of a draft that has added attributes. No decoder makes it: a client cannot post `added`."""
+        return msgspec.defstruct(  # type: ignore[return-value]
+            f"{self.payload.__name__}ExtendedDraft",
+            [("added", AddedAttributes)],
+            bases=(self.draft,),
+            tag=self.name,
+            kw_only=True,
+            module=__name__,
+        )
 
     def stream_id(self, data: Payload) -> str | None:
         """Return the checked stream id of a payload; None where the ledger must make one.
@@ -133,12 +146,6 @@ class EventType:
         return (subject, f"{stream}/{getattr(data, field)}")
 
 
-class _TypeOnly(msgspec.Struct):
-    """The one attribute of a draft that says what its others must be."""
-
-    type: str
-
-
 class Vocabulary:
     """A set of event types, with decoders for the drafts of clients and for stored lines.
 
@@ -152,70 +159,26 @@ class Vocabulary:
         self.first_author_types = tuple(kind.name for kind in self.event_types.values() if kind.by is Author.FIRST)
         self._upcasters = dict(upcasters or {})
         self._by_payload = {event_type.payload: event_type for event_type in self.event_types.values()}
-        drafts: Any = reduce(or_, (event_type.draft for event_type in self.event_types.values()))
         events: Any = reduce(or_, (event_type.event for event_type in self.event_types.values()))
         facts: Any = reduce(or_, (event_type.fact for event_type in self.event_types.values()))
         self._fact = msgspec.json.Decoder(facts)
-        self._draft = msgspec.json.Decoder(drafts)
-        self._drafts = msgspec.json.Decoder(list[drafts])
+        self._drafts = DraftDecoder(
+            {name: event_type.draft for name, event_type in self.event_types.items()},
+            {name: event_type.extended_draft for name, event_type in self.event_types.items()},
+        )
         self._event = msgspec.json.Decoder(events)
 
     def draft(self, body: bytes) -> Draft:
         """Decode one event as a client posts it. Errors: MalformedInput, InvalidEvent with its field."""
-        try:
-            draft: Draft = self._draft.decode(body)
-        except DECODE_ERRORS as error:
-            raise explain_decode_error(error, self.type_names, shape=self._shape(body)) from None
-        return draft
+        return self._drafts.draft(body)
 
     def drafts(self, body: bytes) -> list[Draft]:
         """Decode a JSON array of events. Errors: as `draft`, with the index of the event."""
-        try:
-            drafts: list[Draft] = self._drafts.decode(body)
-        except DECODE_ERRORS as error:
-            raise self._explain_array(error, body) from None
-        return drafts
+        return self._drafts.drafts(body)
 
     def draft_lines(self, body: bytes) -> list[Draft]:
         """Decode NDJSON, one event a line. Errors: as `draft`, with the 0-based index of the event."""
-        try:
-            drafts: list[Draft] = self._draft.decode_lines(body)
-        except DECODE_ERRORS as error:
-            self._refuse_line(body)
-            raise explain_decode_error(error, self.type_names) from None
-        return drafts
-
-    def _refuse_line(self, body: bytes) -> None:
-        """Decode line by line and raise the error of the first wrong line."""
-        lines = [line for line in body.split(b"\n") if line.strip()]
-        for index, line in enumerate(lines):
-            try:
-                self._draft.decode(line)
-            except DECODE_ERRORS as error:
-                raise explain_decode_error(error, self.type_names, index, shape=self._shape(line)) from None
-
-    def _explain_array(self, error: Exception, body: bytes) -> InvalidEvent:
-        """Return the error of an array. The error of an event alone lists the allowed values of its type."""
-        explained = explain_decode_error(error, self.type_names)
-        if explained.index is None or isinstance(explained, MalformedInput):
-            return explained
-        try:
-            event = msgspec.json.decode(body, type=list[msgspec.Raw])[explained.index]
-        except DECODE_ERRORS:
-            return explained
-        try:
-            self._draft.decode(event)
-        except DECODE_ERRORS as alone:
-            return explain_decode_error(alone, self.type_names, explained.index, shape=self._shape(event))
-        return explained
-
-    def _shape(self, body: bytes | msgspec.Raw) -> type[Draft] | None:
-        """Return the struct of a draft that cannot be decoded, by its type; None if that cannot be read."""
-        try:
-            event_type = self.event_types.get(msgspec.json.decode(body, type=_TypeOnly).type)
-        except DECODE_ERRORS:
-            return None
-        return None if event_type is None else event_type.draft
+        return self._drafts.draft_lines(body)
 
     def stored(self, line: bytes) -> Event:
         """Decode one stored line in the version in which it was written."""

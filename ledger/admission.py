@@ -16,10 +16,11 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from events.envelope import Draft, Line, encode_line, timestamp
+from events.envelope import Draft, Line, encode_extended_line, encode_line, timestamp
 from events.errors import InvalidEvent
 from events.limits import LINE_BYTES_MAX
 from events.payload import Payload
+from events.recorded_attributes import compare_recorded, refuse_recorded
 from events.registry import Author, EventType, Vocabulary
 from ledger.clock import microseconds, moment_of
 from ledger.errors import ForeignStream, IdentityConflict, LifecycleViolation, LineTooLong, StreamConflict
@@ -165,6 +166,8 @@ class GroupAdmission:
         assert source is not None
         if draft.id is not None and (taken := self._taken.get((source, draft.id))) is not None:
             return self._retry(entry, taken, index)
+        if draft.added is not None:
+            refuse_recorded(draft.added, index)
         head = self._streams.get(subject)
         version = head.version if head is not None else 0
         if draft.expectedversion is not None and draft.expectedversion != version:
@@ -213,23 +216,22 @@ class GroupAdmission:
 
     def _line(self, entry: PreparedEvent, event_id: str, position: int, version: int) -> bytes:
         draft = entry.draft
-        return encode_line(
-            Line(
-                specversion="1.0",
-                id=event_id,
-                source=draft.source or "",
-                type=entry.event_type.name,
-                subject=entry.subject,
-                time=timestamp(draft.time) if draft.time is not None else self._recorded,
-                recordedtime=self._recorded,
-                position=position,
-                streamversion=version,
-                traceparent=draft.traceparent,
-                correlationid=draft.correlationid,
-                causationid=draft.causationid,
-                data=entry.data,
-            )
+        line = Line(
+            specversion="1.0",
+            id=event_id,
+            source=draft.source or "",
+            type=entry.event_type.name,
+            subject=entry.subject,
+            time=timestamp(draft.time) if draft.time is not None else self._recorded,
+            recordedtime=self._recorded,
+            position=position,
+            streamversion=version,
+            traceparent=draft.traceparent,
+            correlationid=draft.correlationid,
+            causationid=draft.causationid,
+            data=entry.data,
         )
+        return encode_line(line) if draft.added is None else encode_extended_line(line, draft.added.extensions)
 
     def _retry(self, entry: PreparedEvent, taken: ExistingEvent, index: int) -> AppendedEvent:
         """Return the position of the first append, if the content is the same. Errors: IdentityConflict."""
@@ -241,6 +243,8 @@ class GroupAdmission:
         if stored.name != event_type.name or stored.data != data:
             first = taken.appended
             raise IdentityConflict(first.subject, stored.source, stored.id, first.position, index)
+        if draft.added is not None:
+            compare_recorded(draft.added, stored, index)
         return structs.replace(taken.appended, duplicate=True)
 
     def _check_life(self, event_type: EventType, subject: str, head: StreamHead | None, index: int) -> None:

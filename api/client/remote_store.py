@@ -17,7 +17,7 @@ from api.service.retry import retry, while_busy
 from api.service.store import AppendResult
 from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.decode_errors import DECODE_ERRORS
-from events.envelope import Draft
+from events.envelope import Draft, encode_draft
 from events.errors import TallystickError
 from events.limits import (
     BATCH_EVENTS_MAX,
@@ -74,7 +74,7 @@ class RemoteStore:
         self._url = url
 
     async def append(self, drafts: list[Draft]) -> AppendResult:
-        body = b"\n".join(map(_encode, drafts))
+        body = b"\n".join(map(encode_draft, drafts))
         answer = await self._request(
             "POST", "/events", APPENDED_BYTES_MAX, content=body, headers={"content-type": LINES}
         )

@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0: parse a call, and encode its answer or its error. A batch of calls is refused."""
+"""JSON-RPC 2.0: parse a call or a batch of calls, and encode answers and errors."""
 
 import json
 import math
@@ -21,7 +21,10 @@ METHOD_NOT_FOUND = -32601
 VERSION = "2.0"
 
 Id = str | int | float | None
-"""The id by which a caller distinguishes its calls. None: a notification, which also gets an answer."""
+"""The id by which a caller distinguishes its calls. The answer to a call that cannot be read has the id None."""
+
+BATCH_CALLS_MAX = 100
+"""Calls in one batch."""
 
 BODY_BYTES_MAX = 1024 * 1024
 """A longer body is not parsed a second time: valid parameters are shorter."""
@@ -69,21 +72,52 @@ class Request(NamedTuple):
     members: dict[str, Any]
     unrepresentable: list[UnrepresentableValue]
 
+    @property
+    def is_notification(self) -> bool:
+        """Whether the request has no id: its caller gets no answer."""
+        return "id" not in self.members
 
-def parse_request(body: bytes) -> Request:
-    """Parse a request body. Errors: RpcError."""
+
+Batch = list[Request | RpcError]
+"""The requests of a batch. In the place of one that is not a request is the error that answers it."""
+
+
+def parse_body(body: bytes) -> Request | Batch:
+    """Parse the body of a post: a request, or a batch. Errors: RpcError, if it is neither."""
     try:
-        request = Request(msgspec.json.decode(body), [])
+        value = msgspec.json.decode(body)
+        repaired = False
     except ValueError:
-        repaired = _find_unrepresentable(body)
-        if repaired is None:
-            raise _invalid() from None
-        request = repaired
+        value = _parse_leniently(body)
+        repaired = True
     except RecursionError:
         raise _invalid() from None
-    if not isinstance(request.members, dict):
-        raise RpcError(INVALID_REQUEST, "Request must be an object", {"got": _type_name(request.members)})
-    return request
+    if not isinstance(value, list):
+        return _request_of(value, repaired=repaired)
+    if not value:
+        raise RpcError(INVALID_REQUEST, "A batch must have at least one request")
+    if len(value) > BATCH_CALLS_MAX:
+        data = {"got": len(value), "maximum": BATCH_CALLS_MAX}
+        raise RpcError(INVALID_REQUEST, f"A batch has at most {BATCH_CALLS_MAX} requests", data)
+    return [_request_or_error(member, repaired=repaired) for member in value]
+
+
+def _request_or_error(value: object, *, repaired: bool) -> Request | RpcError:
+    try:
+        return _request_of(value, repaired=repaired)
+    except RpcError as error:
+        return error
+
+
+def _request_of(value: object, *, repaired: bool) -> Request:
+    """Return a request. Errors: RpcError, if the value is not an object, or unrepresentable outside its params."""
+    if not isinstance(value, dict):
+        raise RpcError(INVALID_REQUEST, "Request must be an object", {"got": _type_name(value)})
+    if not repaired:
+        return Request(value, [])
+    if any(_walk({**value, "params": None})):
+        raise _invalid()
+    return Request(value, list(islice(_walk(value.get("params")), UNREPRESENTABLE_MAX)))
 
 
 def _invalid() -> RpcError:
@@ -151,18 +185,18 @@ def _type_name(value: object) -> str:
     return json_type(value)
 
 
-def _find_unrepresentable(body: bytes) -> Request | None:
-    """Return a request and its unrepresentable params; None if it is not valid JSON, or other members have some."""
+def _parse_leniently(body: bytes) -> object:
+    """Parse JSON that may have values that we cannot represent. Errors: RpcError, if it is not JSON, or has none."""
     if len(body) > BODY_BYTES_MAX:
-        return None
+        raise _invalid()
     try:
-        members = json.loads(body.decode(), parse_int=_parse_integer)
-        if not isinstance(members, dict) or any(_walk({**members, "params": None})):
-            return None
-        values = list(islice(_walk(members.get("params")), UNREPRESENTABLE_MAX))
+        value = json.loads(body.decode(), parse_int=_parse_integer)
+        unrepresentable = any(_walk(value))
     except (ValueError, RecursionError):
-        return None
-    return Request(members, values) if values else None
+        raise _invalid() from None
+    if not unrepresentable:
+        raise _invalid()
+    return value
 
 
 def _walk(value: object, path: str = "") -> Iterator[UnrepresentableValue]:

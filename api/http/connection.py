@@ -25,6 +25,7 @@ from api.errors import (
     TooSlow,
     problem_name,
 )
+from api.http.header_checks import find_header_fault
 from api.http.metrics import Metrics
 from api.http.problems import problem_response
 from api.http.security_headers import SecurityHeaders
@@ -129,6 +130,7 @@ class HttpConnection(HttpToolsProtocol):
         self._phase = _Phase.NEW
         self._phase_s = self.loop.time()  # when the phase began
         self._chunk = 0  # bytes of the last chunk received
+        self._first_chunk = 0  # bytes of the chunk in which the head began
         self._unparsed = 0  # bytes received since the last part of a body, or since the end of a request
         self._body = 0  # bytes received of this request's body
         self._unsent: int | None = None  # bytes of the answer that were not yet sent at _unsent_s
@@ -160,6 +162,7 @@ class HttpConnection(HttpToolsProtocol):
         self._phase = _Phase.HEAD
         self._phase_s = self.loop.time()
         self._unparsed = 0
+        self._first_chunk = self._chunk
 
     def on_headers_complete(self) -> None:
         self._fault = self._find_fault_of_head()
@@ -187,7 +190,7 @@ class HttpConnection(HttpToolsProtocol):
             )
         if len(self.headers) > HEADERS_MAX:
             return _head_too_large()
-        if self._unparsed + self._chunk > HEAD_BYTES_MAX:
+        if self._first_chunk + self._unparsed + self._chunk > HEAD_BYTES_MAX:
             size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
             if size > HEAD_BYTES_MAX:
                 return _head_too_large()
@@ -195,7 +198,7 @@ class HttpConnection(HttpToolsProtocol):
             return MalformedInput(
                 f"Over {PIPELINED_MAX} requests were sent before the first was answered.", "Wait for answers."
             )
-        return None
+        return find_header_fault(self.headers, self.parser.get_http_version())
 
     def on_body(self, body: bytes) -> None:
         self._unparsed = 0

@@ -23,8 +23,18 @@ from api.parameters import JsonSchema, Parameter
 
 Method = Literal["GET", "PUT", "POST", "DELETE"]
 
-Shape = type[msgspec.Struct] | tuple[type[msgspec.Struct], ...] | JsonSchema
-"""The type of a body: a struct, a choice of structs, or a JSON Schema."""
+
+@dataclass(frozen=True)
+class ArrayOf:
+    """The type of a body that is an array of 1 to `maximum` structs."""
+
+    struct: type[msgspec.Struct]
+    maximum: int
+
+
+Struct = type[msgspec.Struct] | ArrayOf
+Shape = Struct | tuple[Struct, ...] | JsonSchema
+"""The type of a body: a struct, an array of structs, a choice of these, or a JSON Schema."""
 
 Handler = Callable[[Call], Awaitable[Response]]
 
@@ -65,7 +75,6 @@ class Operation:
     scopes: tuple[Scope, ...] = ("read",)
     path_parameters: tuple[Parameter[Any], ...] = ()
     query: tuple[Parameter[Any], ...] = ()
-    headers: tuple[Parameter[Any], ...] = ()
     body: Mapping[str, Shape] = field(default_factory=dict)
     body_required: bool = False
     errors: tuple[int, ...] = ()

@@ -19,6 +19,7 @@ from api.service.ledger import LedgerService
 from api.text_format import to_json
 from events.decode_errors import DECODE_ERRORS, explain_decode_error
 from events.limits import BODY_BYTES_MAX
+from events.whole_numbers import may_lack_whole_numbers, write_whole_numbers
 
 Headers = dict[bytes, bytes]
 
@@ -81,11 +82,21 @@ async def read_json(request: Request, shape: type[_Shape]) -> _Shape:
     if media != JSON:
         raise UnsupportedMedia(f"content-type {media!r} is not supported; nothing was written.", f"Send {JSON}.")
     body = await read_body(headers_of(request.scope), request.receive)
+    decoder: msgspec.json.Decoder[_Shape] = _decoder(shape)
     try:
-        decoded: _Shape = _decoder(shape).decode(body or b"{}")
+        return _decode(body or b"{}", decoder)
     except DECODE_ERRORS as error:
         raise explain_decode_error(error, (), fields=shape.__struct_fields__, shape=shape) from None
-    return decoded
+
+
+def _decode(body: bytes, decoder: msgspec.json.Decoder[_Shape]) -> _Shape:
+    """Decode a body, perhaps with whole numbers that are written as `7.0`. Errors: DECODE_ERRORS."""
+    try:
+        return decoder.decode(body)
+    except msgspec.ValidationError as error:
+        if not may_lack_whole_numbers(error):
+            raise
+        return decoder.decode(write_whole_numbers(body))
 
 
 @cache

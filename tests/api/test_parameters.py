@@ -27,7 +27,7 @@ NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 PARAMETERS = {
     (each.name, parameter.name): parameter
     for each in OPERATIONS
-    for parameter in (*each.path_parameters, *each.query, *each.headers)
+    for parameter in (*each.path_parameters, *each.query)
     if (each.name, parameter.name) != ("get_projection", "name")  # a name that does not exist is a 404
 }
 

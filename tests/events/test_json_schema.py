@@ -35,7 +35,7 @@ def test_a_draft_tells_its_life_its_stream_and_its_fields(type_: str) -> None:
     assert Life(draft["x-life"]) is kind.life
     assert draft["x-stream"] == f"{kind.stream}/ID"
     assert draft["required"] == ["type", "data"]
-    assert draft["additionalProperties"] is False
+    assert draft["propertyNames"] == {"pattern": "^[a-z0-9]{1,64}$"}
     payload = SCHEMA["$defs"][kind.payload.__name__]
     assert list(payload["properties"]) == list(kind.payload.__struct_fields__)
     assert payload["additionalProperties"] is False

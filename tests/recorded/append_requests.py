@@ -119,7 +119,7 @@ def _refusals() -> list[Request]:
         {**recorded, "time": "yesterday"}, {**recorded, "time": "2026-11-20T09:30:00"}, {**recorded, "source": "ada"},
         {**recorded, "source": "/agents/no good"}, {**recorded, "subject": "decision/other"},
         {**recorded, "specversion": "0.3"}, {**recorded, "position": 7}, {**recorded, "recordedtime": "now"},
-        {**recorded, "expectedversion": -1}, {**recorded, "extension": "x"},
+        {**recorded, "expectedversion": -1}, {**recorded, "Extension": "x"},
         {**recorded, "datacontenttype": "text/xml"},
         {**recorded, "traceparent": "x" * 300},
         [decision("fine"), {**recorded, "time": "never"}], [decision("fine") for _ in range(2_001)],

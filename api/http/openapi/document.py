@@ -9,7 +9,7 @@ import msgspec
 from api.errors import Problem
 from api.http.media_types import PROBLEM
 from api.http.openapi.schemas import make_schemas
-from api.http.operation import TEXT, Answer, Operation, Shape, reference
+from api.http.operation import TEXT, Answer, ArrayOf, Operation, Shape, reference
 from api.parameters import JsonSchema, Parameter
 
 DESCRIPTION = """\
@@ -56,7 +56,13 @@ def make_document(operations: Sequence[Operation]) -> JsonSchema:
     structs = dict.fromkeys(struct for operation in operations for struct in _structs(operation))
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Tallystick", "version": version("tallystick"), "description": DESCRIPTION},
+        "info": {
+            "title": "Tallystick",
+            "version": version("tallystick"),
+            "description": DESCRIPTION,
+            "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/", "description": "The server that answers this document."}],
         "paths": paths,
         "components": {
             "schemas": make_schemas([Problem, *structs]),
@@ -82,7 +88,6 @@ def _operation(operation: Operation) -> JsonSchema:
         for location, parameters in (
             ("path", operation.path_parameters),
             ("query", operation.query),
-            ("header", operation.headers),
         )
         for parameter in parameters
     ]
@@ -159,7 +164,9 @@ def _schema(shape: Shape) -> JsonSchema:
     if isinstance(shape, dict):
         return shape
     if isinstance(shape, tuple):
-        return {"anyOf": [reference(struct.__name__) for struct in shape]}
+        return {"anyOf": [_schema(choice) for choice in shape]}
+    if isinstance(shape, ArrayOf):
+        return {"type": "array", "items": _schema(shape.struct), "minItems": 1, "maxItems": shape.maximum}
     return reference(shape.__name__)
 
 
@@ -168,4 +175,5 @@ def _structs(operation: Operation) -> Iterator[type[msgspec.Struct]]:
     for content in (operation.body, *(answer.content for answer in operation.answers.values())):
         for shape in content.values():
             if not isinstance(shape, dict):
-                yield from shape if isinstance(shape, tuple) else (shape,)
+                for choice in shape if isinstance(shape, tuple) else (shape,):
+                    yield choice.struct if isinstance(choice, ArrayOf) else choice

@@ -1,11 +1,13 @@
 """Build the schemas of the OpenAPI document from the structs of the operations and from the vocabulary."""
 
 from collections.abc import Collection
+from typing import Any
 
 import msgspec
 
 from api.http.operation import reference
 from api.parameters import CURSOR_SCHEMA, POSITION_SCHEMA, JsonSchema
+from api.service.evidence import EVIDENCE
 from events.limits import PAGE_EVENTS_MAX
 from events.registry import VOCABULARY
 from events.schema import json_schema
@@ -21,12 +23,18 @@ def make_schemas(structs: Collection[type[msgspec.Struct]]) -> JsonSchema:
     del schemas["Payload"]
     schemas[HistoryEntry.__name__]["properties"]["data"] = reference("Payload")
     kinds = VOCABULARY.event_types.values()
+    for struct in structs:
+        schemas[struct.__name__] |= getattr(struct, "json_schema_rules", {})
+    posted = [kind for kind in kinds if kind.payload not in EVIDENCE]  # evidence has routes of its own
+    for kind in kinds:
+        if kind not in posted:
+            del vocabulary["$defs"][kind.draft.__name__]
+    made = {name: _for_generators(schema) for name, schema in {**schemas, **vocabulary["$defs"]}.items()}
     return {
-        **schemas,
-        **vocabulary["$defs"],
+        **made,
         "Draft": {
             "description": vocabulary["description"],
-            **_one_of({kind.name: kind.draft.__name__ for kind in kinds}),
+            **_one_of({kind.name: kind.draft.__name__ for kind in posted}),
         },
         "Event": {
             "description": "An event as it is stored, byte for byte.",
@@ -48,6 +56,24 @@ def make_schemas(structs: Collection[type[msgspec.Struct]]) -> JsonSchema:
             "required": ["events", "next", "head"],
             "additionalProperties": False,
         },
+    }
+
+
+def _for_generators(node: Any) -> Any:  # noqa: ANN401 # any part of a JSON Schema
+    """Return a schema that generators of clients understand, and that describes the same values.
+
+    They cannot read `items: false` after `prefixItems`, which `maxItems` states, too. From an empty default they
+    conclude that the field is always present.
+    """
+    if isinstance(node, list):
+        return [_for_generators(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    return {
+        key: _for_generators(value)
+        for key, value in node.items()
+        if not (key == "items" and value is False and "maxItems" in node)
+        and not (key == "default" and value in (None, (), [], {}, ""))
     }
 
 

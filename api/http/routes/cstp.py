@@ -3,6 +3,7 @@
 An error of the protocol is an answer with status 200.
 """
 
+import time
 from importlib.metadata import version
 from typing import Literal
 
@@ -11,12 +12,25 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.auth import AccessRefused, Principal, Unauthenticated
-from api.cstp.jsonrpc import Id, RpcError, call_of, error_reply, id_of, parse_request, result_reply
+from api.cstp.jsonrpc import (
+    BATCH_CALLS_MAX,
+    Batch,
+    Id,
+    RpcError,
+    call_of,
+    error_reply,
+    id_of,
+    parse_body,
+    result_reply,
+    rpc_error_of,
+)
+from api.cstp.jsonrpc import Request as RpcFrame
 from api.cstp.method_table import METHODS, call_method
-from api.errors import error_codes, problem_name
+from api.errors import INVALID_PARAMS, error_codes, problem_name
 from api.http.media_types import JSON, PROBLEM
-from api.http.operation import TEXT, Answer, Operation, json_answer, reference
+from api.http.operation import TEXT, Answer, ArrayOf, Operation, json_answer, reference
 from api.http.request import headers_of, json_response, ledger_of, read_body
+from api.rate_limit import RateLimited
 from api.service.ledger import LedgerService
 
 PROTOCOL_VERSION = "1.0"
@@ -26,7 +40,7 @@ _STATUS = json_answer("The status.", {"type": "object"})
 
 
 class RpcRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A call of CSTP: JSON-RPC 2.0 with named parameters. If the call has no id, the answer has the id null."""
+    """A call of CSTP: JSON-RPC 2.0 with named parameters. A call without an id is a notification: it has no answer."""
 
     jsonrpc: Literal["2.0"]
     method: str
@@ -55,10 +69,14 @@ class RpcAnswer(msgspec.Struct, frozen=True, kw_only=True):
     method="POST",
     path="/cstp",
     scopes=(),
-    body={JSON: RpcRequest},
+    body={JSON: (RpcRequest, ArrayOf(RpcRequest, BATCH_CALLS_MAX))},
     body_required=True,
     answers={
-        200: json_answer("The result, or an error.", RpcAnswer),
+        200: json_answer(
+            "The result, or an error; for a batch, a list of them.",
+            (RpcAnswer, ArrayOf(RpcAnswer, BATCH_CALLS_MAX)),
+        ),
+        204: Answer("Only notifications were sent; there is no answer."),
         401: Answer("A token is required.", {JSON: _REFUSED}),
         403: Answer(
             "The token does not allow this; or the ledger has no tokens, and the page of another site sent this.",
@@ -67,10 +85,10 @@ class RpcAnswer(msgspec.Struct, frozen=True, kw_only=True):
     },
 ).raw
 async def post_cstp(request: Request) -> Response:
-    """Answer a call of CSTP, over JSON-RPC 2.0.
+    """Answer a call of CSTP, or a batch of calls, over JSON-RPC 2.0.
 
     A token that is missing, unknown or without the scope is an HTTP error with `detail`. Every other error of a call is
-    a JSON-RPC error with status 200.
+    a JSON-RPC error with status 200. In a batch, a missing scope is a JSON-RPC error of its call, too.
     """
     ledger = ledger_of(request)
     try:
@@ -80,17 +98,50 @@ async def post_cstp(request: Request) -> Response:
         request.scope["refusal"] = problem_name(type(error).__name__)
         headers = {"www-authenticate": "Bearer"} if isinstance(error, Unauthenticated) else {}
         return json_response({"detail": error.detail}, error_codes(error).status, headers)
-    return Response(reply, media_type=JSON)
+    return Response(status_code=204) if reply is None else Response(reply, media_type=JSON)
 
 
-async def _reply(ledger: LedgerService, caller: Principal, body: bytes) -> bytes:
+async def _reply(ledger: LedgerService, caller: Principal, body: bytes) -> bytes | None:
+    """Answer a request or a batch; None: nothing in it is answered. Errors: AccessRefused."""
+    try:
+        request = parse_body(body)
+    except RpcError as error:
+        return error_reply(None, error)
+    if isinstance(request, list):
+        return await _reply_to_batch(ledger, caller, request)
+    return await _reply_to_request(ledger, caller, request)
+
+
+async def _reply_to_batch(ledger: LedgerService, caller: Principal, batch: Batch) -> bytes | None:
+    """Answer the requests of a batch, one after another. Each further request counts for the token's rate limit."""
+    replies: list[bytes | None] = []
+    for index, request in enumerate(batch):
+        if isinstance(request, RpcError):
+            replies.append(error_reply(None, request))
+            continue
+        try:
+            if index and caller.bucket is not None:
+                caller.bucket.take(time.monotonic())
+            replies.append(await _reply_to_request(ledger, caller, request))
+        except (AccessRefused, RateLimited) as error:
+            replies.append(None if request.is_notification else error_reply(id_of(request), rpc_error_of(error)))
+    answers = [reply for reply in replies if reply is not None]
+    return b"[%b]" % b",".join(answers) if answers else None
+
+
+async def _reply_to_request(ledger: LedgerService, caller: Principal, request: RpcFrame) -> bytes | None:
+    """Answer a request; None: it is a notification. Errors: AccessRefused."""
     call_id: Id = None
     try:
-        frame = parse_request(body)
-        call_id = id_of(frame)
-        return result_reply(call_id, await call_method(ledger, caller, call_of(frame)))
+        call_id = id_of(request)
+        call = call_of(request)
     except RpcError as error:
-        return error_reply(call_id, error)
+        return None if request.is_notification and error.code == INVALID_PARAMS else error_reply(call_id, error)
+    try:
+        reply = result_reply(call_id, await call_method(ledger, caller, call))
+    except RpcError as error:
+        reply = error_reply(call_id, error)
+    return None if request.is_notification else reply
 
 
 @Operation(method="GET", path="/health", public=True, answers={200: _STATUS, 503: _STATUS}).raw

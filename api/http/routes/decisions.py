@@ -18,7 +18,7 @@ from api.service.decision_writer import (
 from api.service.decisions import DecisionPage, find_decision, select_decisions
 from api.service.query_params import AS_OF, DECISIONS_PARAMETERS, PREFIX, parse_decision_query
 from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
-from events.envelope import EventId
+from events.envelope import EventId, Source
 from events.payload import Label
 from projections.decisions.decision_state import DecisionState
 
@@ -61,7 +61,7 @@ class DecisionBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """The payload of `decision.recorded.v1`."""
     id: EventId | None = None
     """The id of the event. The same decision with the same id is a retry."""
-    source: str | None = None
+    source: Source | None = None
     """The agent, as /agents/NAME; by default the agent of the token."""
     question: Label | None = None
     """The question that the decision answers."""
@@ -74,7 +74,7 @@ class ReviewBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """The payload of `decision.reviewed.v1`."""
     id: EventId | None = None
     """The id of the event. The same review with the same id is a retry."""
-    source: str | None = None
+    source: Source | None = None
     """The agent, as /agents/NAME; by default the agent of the token."""
     prefix: bool = False
     """Whether data.decision_id may be an unambiguous prefix of the id; this needs the scope `read`."""

@@ -1,6 +1,6 @@
 """Routes of live discovery, for agents that call the models themselves: start, get a prompt, respond, finish."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import msgspec
 from starlette.responses import Response
@@ -9,7 +9,15 @@ from api.http.media_types import JSON
 from api.http.operation import Link, Operation, json_answer
 from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response, read_json
-from api.parameters import CURSOR_SCHEMA, DATE_SCHEMA, TIME_SCHEMA, parse_instant, parse_integer, text_parameter
+from api.parameters import (
+    CURSOR_SCHEMA,
+    DATE_SCHEMA,
+    TIME_SCHEMA,
+    JsonSchema,
+    parse_instant,
+    parse_integer,
+    text_parameter,
+)
 from api.service.discovery import run_operations
 from api.service.discovery.queries import show_run
 from api.service.discovery.run_types import (
@@ -53,6 +61,16 @@ class ResponseBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     elapsed_ms: Annotated[float, msgspec.Meta(ge=0, le=ELAPSED_MS_MAX)] | None = None
     reported_model: Label | None = None
     tokens_used: Count | None = None
+
+    json_schema_rules: ClassVar[JsonSchema] = {
+        "if": {"properties": {"response": {"type": "string"}}, "required": ["response"]},
+        "then": {"properties": {"failure": {"type": "null"}}},
+        "else": {"properties": {"failure": {"type": "string"}}, "required": ["failure"]},
+        "not": {
+            "properties": {"elapsed_ns": {"type": "integer"}, "elapsed_ms": {"type": "number"}},
+            "required": ["elapsed_ns", "elapsed_ms"],
+        },
+    }
 
 
 class FinishBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -110,6 +128,7 @@ async def get_prompt(call: Call) -> Response:
     scopes=("append",),
     path_parameters=(RUN,),
     body={JSON: ResponseBody},
+    body_required=True,
     answers={200: json_answer("The result. If `attempt` was answered before, the same result again.", ResponseResult)},
     errors=(404, *_WRITE_ERRORS),
 )
@@ -126,6 +145,7 @@ async def post_response(call: Call) -> Response:
     scopes=("append",),
     path_parameters=(RUN,),
     body={JSON: SignalDraft},
+    body_required=True,
     answers={201: json_answer("The recorded signal.", SignalEntry)},
     errors=(404, *_WRITE_ERRORS),
 )

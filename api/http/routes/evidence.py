@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from api.http.media_types import OCTETS
-from api.http.operation import Answer, Link, Operation, json_answer
+from api.http.operation import BYTES, Answer, Link, Operation, json_answer
 from api.http.path_parameters import DIGEST_SCHEMA
 from api.http.request import Call, headers_of, json_response, read_body
 from api.parameters import text_parameter
@@ -60,7 +60,7 @@ async def put_evidence(call: Call) -> Response:
     path="/evidence/{digest}",
     path_parameters=(DIGEST,),
     answers={
-        200: Answer("The bytes.", {"*/*": {}}),
+        200: Answer("The bytes.", {OCTETS: BYTES, "*/*": BYTES}),
         304: Answer("If-None-Match names these bytes."),
     },
     errors=(404, 410),

@@ -7,7 +7,7 @@ from starlette.responses import Response, StreamingResponse
 
 from api.export import ExportSelection, ZipTarget, open_export, parse_selection
 from api.export.selection import EXPORT_PARAMETERS
-from api.http.media_types import ZIP
+from api.http.media_types import OCTETS, ZIP
 from api.http.operation import BYTES, Answer, Operation
 from api.http.request import Call
 from api.service.ledger import LedgerService
@@ -20,7 +20,7 @@ from api.service.ledger import LedgerService
     answers={
         200: Answer(
             "The export, streamed. It is complete if it ends with the ZIP's directory.",
-            {ZIP: BYTES},
+            {ZIP: BYTES, OCTETS: BYTES},
             {"content-disposition": "A name for the file.", "cache-control": "No cache may keep it."},
         )
     },
@@ -29,7 +29,7 @@ from api.service.ledger import LedgerService
 async def get_export(call: Call) -> Response:
     """Export all events, or those that the filters select, with their proofs.
 
-    The README.md in the ZIP explains how to verify it.
+    The README.md in the ZIP explains how to verify it. `Accept: application/octet-stream` names that content type.
     """
     chunks = _zip_chunks(call.ledger, parse_selection(call.parameters))
     first = await anext(chunks)
@@ -37,7 +37,8 @@ async def get_export(call: Call) -> Response:
         "content-disposition": 'attachment; filename="tallystick-export.zip"',
         "cache-control": "private, no-store",
     }
-    return StreamingResponse(_prepend(first, chunks), headers=headers, media_type=ZIP)
+    media_type = OCTETS if call.request.headers.get("accept") == OCTETS else ZIP
+    return StreamingResponse(_prepend(first, chunks), headers=headers, media_type=media_type)
 
 
 async def _zip_chunks(ledger: LedgerService, selection: ExportSelection) -> AsyncGenerator[bytes, None]:

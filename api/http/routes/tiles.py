@@ -53,7 +53,8 @@ TILE = Parameter(
     "prefix x; .p/W selects the first W hashes. Its slashes need no escape.",
     schema={
         "type": "string",
-        "pattern": r"^(x[0-9]{3}/){0,6}[0-9]{3}(\.p/([1-9][0-9]?|1[0-9]{2}|2[0-4][0-9]|25[0-5]))?$",
+        "pattern": "^(x([1-9][0-9]{2}|0[1-9][0-9]|00[1-9])/(x[0-9]{3}/){0,5})?"
+        r"[0-9]{3}(\.p/([1-9][0-9]?|1[0-9]{2}|2[0-4][0-9]|25[0-5]))?$",
         "examples": ["000", "x001/x234/067", "x001/x234/067.p/5"],
     },
     parse=_parse_tile,

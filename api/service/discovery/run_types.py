@@ -8,6 +8,7 @@ from events.discovery import AttemptOutcome
 from events.payload import Label, Meta, StreamId, TimeText
 from instruments.discovery import ResponseAnalysis
 from instruments.discovery.session import MAX_ATTEMPTS, MAX_ITERATIONS
+from instruments.probes import PROBES
 
 PROBE = "refactor-go"
 """The default probe of a run."""
@@ -15,6 +16,7 @@ PROBE = "refactor-go"
 RUN_LIMIT_MAX = 1_000
 """The highest accepted value of `max_attempts` and of `max_iterations`."""
 
+ProbeId = Annotated[Label, msgspec.Meta(extra_json_schema={"enum": list(dict.fromkeys(probe.id for probe in PROBES))})]
 Limit = Annotated[int, msgspec.Meta(ge=1, le=RUN_LIMIT_MAX)]
 
 
@@ -25,7 +27,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """
 
     run_id: StreamId | None = None
-    probe_id: Label = PROBE
+    probe_id: ProbeId = PROBE
     max_iterations: Limit = MAX_ITERATIONS
     max_attempts: Limit = MAX_ATTEMPTS
     terminate_on_repeat: bool = True

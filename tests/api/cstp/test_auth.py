@@ -53,7 +53,7 @@ def test_a_token_alone_and_behind_its_agent_are_accepted(guarded: Guarded) -> No
         (None, "Authorization header required"),
         ("", "Authorization header required"),
         ("Basic abc", "Invalid authorization scheme, expected Bearer"),
-        ("bearer abc", "Invalid authorization scheme, expected Bearer"),
+        ("Bearerx abc", "Invalid authorization scheme, expected Bearer"),
         ("Bearer", "Invalid authorization scheme, expected Bearer"),
         ("Bearer nope", "Invalid or expired token"),
         ("Bearer both:nope", "Invalid or expired token"),

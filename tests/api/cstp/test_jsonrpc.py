@@ -26,8 +26,8 @@ def test_what_is_not_json_is_a_parse_error(cstp: Caller, body: bytes) -> None:
     assert cstp.post(body) == {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Invalid JSON"}}
 
 
-@pytest.mark.parametrize("body", [b"[]", b'[{"jsonrpc":"2.0","id":1,"method":"cstp.getStats"}]', b"1", b'"a"', b"null"])
-def test_a_batch_and_all_that_is_no_object_is_refused(cstp: Caller, body: bytes) -> None:
+@pytest.mark.parametrize("body", [b"1", b'"a"', b"null"])
+def test_all_that_is_no_object_is_refused(cstp: Caller, body: bytes) -> None:
     reply = cstp.post(body)
     assert reply["id"] is None
     assert (reply["error"]["code"], reply["error"]["message"]) == (-32600, "Request must be an object")
@@ -87,10 +87,68 @@ def test_an_id_is_text_number_or_null(cstp: Caller, call_id: bytes) -> None:
     assert (reply["id"], reply["error"]["code"]) == (None, -32600)
 
 
-def test_a_notification_is_answered_with_id_null(cstp: Caller) -> None:
-    reply = cstp.post(b'{"jsonrpc":"2.0","method":"cstp.getStats"}')
-    assert reply["id"] is None
-    assert "result" in reply
+@pytest.mark.trial("B3")
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"jsonrpc":"2.0","method":"cstp.getStats"}',
+        b'{"jsonrpc":"2.0","method":"cstp.nosuch"}',
+        b'{"jsonrpc":"2.0","method":"cstp.getStats","params":[1]}',
+        b'[{"jsonrpc":"2.0","method":"cstp.getStats"},{"jsonrpc":"2.0","method":"cstp.getStats"}]',
+    ],
+)
+def test_a_notification_is_not_answered(cstp: Caller, body: bytes) -> None:
+    response = cstp.http.post("/cstp", content=body)
+    assert (response.status_code, response.content) == (204, b"")
+
+
+@pytest.mark.trial("B3")
+def test_a_notification_is_carried_out(cstp: Caller) -> None:
+    before = cstp.ask("getStats", {})["result"]["total"]
+    call = {"jsonrpc": "2.0", "method": "cstp.recordDecision", "params": {"decision": "notified", "confidence": 0.7}}
+    assert cstp.http.post("/cstp", json=call).status_code == 204
+    assert cstp.ask("getStats", {})["result"]["total"] == before + 1
+
+
+@pytest.mark.trial("B3")
+@pytest.mark.parametrize("body", [b'{"jsonrpc":"2.0"}', b'{"method":"cstp.getStats"}', b'{"jsonrpc":"2.0","method":1}'])
+def test_what_is_not_a_request_is_answered_without_an_id_too(cstp: Caller, body: bytes) -> None:
+    reply = cstp.post(body)
+    assert (reply["id"], reply["error"]["code"]) == (None, -32600)
+
+
+@pytest.mark.trial("B3")
+def test_a_batch_is_answered_call_by_call(cstp: Caller) -> None:
+    """The example of the specification, section 7."""
+    stats = {"jsonrpc": "2.0", "method": "cstp.getStats"}
+    batch = [
+        {**stats, "id": "1"},
+        stats,
+        1,
+        {"foo": "boo"},
+        {**stats, "id": 2, "method": "cstp.nosuch"},
+        {**stats, "id": None},
+    ]
+    response = cstp.http.post("/cstp", json=batch)
+    assert response.status_code == 200
+    replies = response.json()
+    assert [reply["id"] for reply in replies] == ["1", None, None, 2, None]
+    assert [reply.get("error", {}).get("code") for reply in replies] == [None, -32600, -32600, -32601, None]
+
+
+@pytest.mark.trial("B3")
+def test_an_unrepresentable_value_fails_only_its_call(cstp: Caller) -> None:
+    wrong = b'{"jsonrpc":"2.0","id":1,"method":"cstp.recordDecision","params":{"decision":"x","confidence":1e999}}'
+    replies = cstp.http.post("/cstp", content=b'[%b,{"jsonrpc":"2.0","id":2,"method":"cstp.getStats"}]' % wrong).json()
+    assert [reply.get("error", {}).get("code") for reply in replies] == [-32602, None]
+
+
+@pytest.mark.trial("B3")
+@pytest.mark.parametrize(("calls", "message"), [(0, "at least one"), (101, "at most 100")])
+def test_a_batch_has_a_limit(cstp: Caller, calls: int, message: str) -> None:
+    reply = cstp.http.post("/cstp", json=[{"jsonrpc": "2.0", "id": 1, "method": "cstp.getStats"}] * calls).json()
+    assert (reply["id"], reply["error"]["code"]) == (None, -32600)
+    assert message in reply["error"]["message"]
 
 
 def test_get_is_not_a_method_of_the_interface(cstp: Caller) -> None:

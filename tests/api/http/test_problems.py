@@ -113,7 +113,7 @@ def test_an_unknown_type_gets_the_nearest_as_advice(client: httpx.Client) -> Non
         ({"data": None}, "data"),
         ({"specversion": "0.3"}, "specversion"),
         ({"datacontenttype": "text/plain"}, "datacontenttype"),
-        ({"dataschema": "urn:x"}, "dataschema"),
+        ({"dataschema": "not-absolute"}, "dataschema"),
         ({"position": 1}, "position"),
         ({"recordedtime": "2026-01-01T00:00:00Z"}, "recordedtime"),
         ({"streamversion": 1}, "streamversion"),
@@ -246,7 +246,6 @@ def test_a_body_over_the_limit_in_chunks(client: httpx.Client) -> None:
         {"content-type": "text/plain"},
         {"content-type": "application/xml"},
         {"content-type": "text/plain", "ce-type": "decision.recorded.v1"},
-        {"content-type": "application/cloudevents+json", "ce-specversion": "1.0"},
     ],
 )
 def test_a_wrong_content_type(client: httpx.Client, headers: dict[str, str]) -> None:
@@ -260,7 +259,7 @@ def test_a_wrong_content_type(client: httpx.Client, headers: dict[str, str]) -> 
     [
         ({"ce-specversion": "1.0"}, "type"),
         ({"ce-type": "decision.recorded.v1", "ce-specversion": "0.3"}, "specversion"),
-        ({"ce-type": "decision.recorded.v1", "ce-flavour": "sweet"}, "flavour"),
+        ({"ce-type": "decision.recorded.v1", "ce-fla-vour": "sweet"}, "fla-vour"),
         ({"ce-type": "decision.recorded.v1", "ce-data": "{}"}, "data"),
         ({"ce-type": "decision.recorded.v1", "ce-position": "1"}, "position"),
         ({"ce-type": "decision.recorded.v1", "ce-expectedversion": "one"}, "expectedversion"),
