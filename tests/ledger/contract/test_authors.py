@@ -175,3 +175,29 @@ def test_a_long_stream_finds_its_first_review(ledgers: Ledgers) -> None:
                 await log.append([post(payload_of("review", 1), agent="cyd")], AGENT)
 
     run(scenario())
+
+
+@pytest.mark.trial("C1")
+def test_of_two_first_reviews_at_once_one_stays(ledgers: Ledgers) -> None:
+    async def scenario() -> None:
+        async with ledgers.open() as log:
+            for number in range(3):
+                await log.append([post(payload_of("record", number), agent="ada")])
+                reviews = [Append(agent, "agent", [("review", number)]) for agent in ("bo", "cyd", "bo", "ada")]
+                kinds = [type(answer) for answer in await outcomes(log, reviews)]
+                assert kinds == [list, ForeignStream, list, ForeignStream]
+
+    run(scenario())
+
+
+@pytest.mark.trial("C1")
+def test_a_decision_of_the_same_moment_has_its_owner(ledgers: Ledgers) -> None:
+    async def scenario() -> None:
+        async with ledgers.open() as log:
+            for number in range(3):
+                at_once = [Append(agent, "agent", [(verb, number)]) for agent, verb in
+                           (("ada", "record"), ("bo", "amend"), ("ada", "amend"), ("bo", "retract"))]  # fmt: skip
+                kinds = [type(answer) for answer in await outcomes(log, at_once)]
+                assert kinds == [list, ForeignStream, list, ForeignStream]
+
+    run(scenario())
