@@ -133,6 +133,7 @@ class DecisionImport:
         self, store: EventStore, comparison: "_Comparison", stop: Callable[[], bool], report: ReportProgress
     ) -> None:
         filled = await has_decisions(store)
+        comparison.collects_keys = filled and not self._options.match
         if filled and self._options.match:
             comparison.matches = await match_rows(store, self._good_rows())
         rows = self._good_rows()
@@ -141,7 +142,7 @@ class DecisionImport:
             comparison.add(chunk, await store.streams(subjects) if subjects else b"")
             report(len(comparison.kinds), self._result.decisions)
         self._check_unchanged()
-        if filled and comparison.new_keys and not self._options.match:
+        if comparison.new_keys:
             self._refuse_earlier(await earlier_imports(store, comparison.new_keys))
 
     def _refuse_earlier(self, found: list[tuple[int, str]]) -> None:
@@ -198,6 +199,7 @@ class _Comparison:
         self.matches = Matches({}, {})
         self.kinds = bytearray()
         self.new_keys: dict[int, int] = {}
+        self.collects_keys = False
         self.rows_to_write = self.rows_written = 0
         self.stopped = False
         self._changed: dict[int, list[Draft]] = {}
@@ -226,7 +228,7 @@ class _Comparison:
             if index in self.matches.ambiguous:
                 self._refuse([_ambiguous(row, self.matches.ambiguous[index])])
             elif decision_id not in known:
-                if row.row.id is None:
+                if row.row.id is None and self.collects_keys:
                     self.new_keys.setdefault(row.key, row.line)
                 self._plan(NEW, row, new_decision(row))
             elif known[decision_id].retracted:

@@ -159,7 +159,9 @@ def _parse_decision(text: str) -> str:
 def _parse_confidence(text: str) -> float:
     if NUMBER.fullmatch(text) is None or not 0 <= float(text) <= 1:
         percent = text.endswith("%") and NUMBER.fullmatch(text.removesuffix("%").rstrip()) is not None
-        raise InvalidValue(f"a number from 0 to 1{' (--percent reads 85% as 0.85)' if percent else ''}")
+        comma = NUMBER.fullmatch(text.replace(",", ".")) is not None and "," in text
+        hint = " (--percent reads 85% as 0.85)" if percent else " with a decimal point" if comma else ""
+        raise InvalidValue(f"a number from 0 to 1{hint}")
     return float(text) + 0.0
 
 

@@ -81,6 +81,8 @@ def regular_file(path: str) -> Iterator[Path]:
     if path != "-":
         yield Path(path)
         return
+    if sys.stdin is None:
+        raise InvalidQuery("FILE", "standard input is closed.", "Name a file, or open it.")
     with TemporaryDirectory(prefix="tallystick-") as folder:
         copy = Path(folder) / "input"
         with copy.open("wb") as file:

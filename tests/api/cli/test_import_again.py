@@ -1,9 +1,11 @@
 """import decisions again: outcomes become reviews, questions follow, and everything else that changed is a conflict."""
 
+import time
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import httpx
 import msgspec
 import pytest
 
@@ -11,6 +13,7 @@ from events.registry import VOCABULARY
 from tests.api.cli.command import Value, done, refused, tally
 from tests.support.server import serving
 
+POLL_S = 0.02
 HEADER = "agent,decision,confidence,outcome,time,category\n"
 
 
@@ -201,8 +204,16 @@ def test_over_http_rows_are_compared_in_the_same_way(tmp_path: Path) -> None:
         assert (answer["appended"], answer["new_reviews"], answer["first"], answer["last"]) == (250, 250, 1, 500)
         assert import_file(ledger, file, "--url", url)["appended"] == 0
         assert import_file(ledger, file, "--dry-run")["unchanged"] == 250
+        token = done(ledger, "token", "add", "a", "--scope", "append").text.strip()
+        while httpx.get(f"{url}/events").status_code != 401:
+            time.sleep(POLL_S)
+        said = refused(ledger, "import", "decisions", file, "--url", url, "--token", token)
+        assert "read" in said
+        token = done(ledger, "token", "add", "a").text.strip()
+        assert import_file(ledger, file, "--url", url, "--token", token)["unchanged"] == 250
         file.write_text(f"{HEADER}a,decision 7,0.8,,2026-01-05,c\n")
-        assert "line 2: confidence" in refused(ledger, "import", "decisions", file, "--url", url, code=1)
+        said = refused(ledger, "import", "decisions", file, "--url", url, "--token", token, code=1)
+        assert "line 2: confidence" in said
 
 
 @pytest.mark.trial("A1")

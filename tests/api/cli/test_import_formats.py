@@ -126,6 +126,10 @@ def test_percentages_need_an_option(tmp_path: Path) -> None:
     file.write_text("agent,decision,confidence\na,one,85%\na,two,33.3 %\na,three,7\na,four,100\na,five,\n")
     said = refused(ledger, "import", "decisions", file)
     assert "line 2: confidence is '85%'; allowed: a number from 0 to 1 (--percent reads 85% as 0.85), or empty" in said
+    semicolons = tmp_path / "semicolons.csv"
+    semicolons.write_text("agent;decision;confidence\na;one;0,85\n")
+    said = refused(ledger, "import", "decisions", semicolons)
+    assert "line 2: confidence is '0,85'; allowed: a number from 0 to 1 with a decimal point, or empty" in said
     import_file(ledger, file, "--percent")
     assert [row[2] for row in stored(ledger)] == ["0.85", "0.333", "0.07", "1.0", ""]
     file.write_text("agent,decision,confidence\na,one,101%\n")
