@@ -198,7 +198,7 @@ class HttpConnection(HttpToolsProtocol):
             return MalformedInput(
                 f"Over {PIPELINED_MAX} requests were sent before the first was answered.", "Wait for answers."
             )
-        return find_header_fault(self.headers, self.parser.get_http_version())
+        return find_header_fault(self.headers, self.parser.get_http_version)
 
     def on_body(self, body: bytes) -> None:
         self._unparsed = 0

@@ -20,14 +20,14 @@ pytestmark = pytest.mark.slow
 SEED = 20261121
 EXAMPLES_MAX = 15
 """Random cases for an operation, besides those that cover its schema systematically."""
-WALKS_MAX = 150
+WALKS_MAX = 50
 """Random walks along the links of the description."""
 STEPS_MAX = 6
 """Requests of a walk."""
 WRITERS = frozenset({"post_events", "put_evidence", "post_discovery"})
-"""What a walk begins with. Beside operations that list something, Schemathesis would begin with none of these."""
-FOLLOWED_MIN = 5
-"""How many links lead somewhere at least; a random event is seldom right."""
+"""What a walk begins with, one at a time. Beside operations that list something, Schemathesis would begin with none of these."""
+FOLLOWED_MIN = 2
+"""How many links of a writer lead somewhere at least; a random event is seldom right."""
 
 CONFIG = f"""
 [phases.fuzzing.generation]
@@ -96,9 +96,10 @@ def test_nothing_is_refused_or_answered_outside_the_description(tmp_path: Path) 
 def test_what_was_written_is_found_along_the_links(tmp_path: Path) -> None:
     links = sum(len(each.links) * sum(200 <= status < 300 for status in each.answers) for each in OPERATIONS)
     with served(tmp_path / "ledger.db") as server:
-        followed, known = walk(server, tmp_path, WRITERS)
-        assert known == links
-        assert followed >= FOLLOWED_MIN
+        for writer in sorted(WRITERS):
+            followed, known = walk(server, tmp_path, {writer})
+            assert known == links
+            assert followed >= FOLLOWED_MIN, writer
         followed, known = walk(server, tmp_path, {each.name for each in OPERATIONS if each.links} - WRITERS)
         assert known == links
         assert followed > 0
