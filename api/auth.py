@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import msgspec
 
-from api.rate_limit import TokenBucket
+from api.rate_limit import TokenBucket, TokenUse
 from events.envelope import ANONYMOUS, source_of
 from events.errors import TallystickError
 from events.limits import AGENT_NAME_CHARS_MAX
@@ -44,13 +44,18 @@ class TokensUnreadable(AccessRefused):
 
 
 class Principal(msgspec.Struct, frozen=True):
-    """An authenticated caller: agent, source of its events, scopes, rate limit, and which decisions it may review."""
+    """An authenticated caller: agent, source of its events, scopes, rate limit, and which decisions it may review.
+
+    `token_id` and `use` are those of the token; a caller without a token has neither.
+    """
 
     agent: str
     source: str
     scopes: frozenset[str]
     bucket: TokenBucket | None = None
     review: ReviewPolicy = "any"
+    token_id: str | None = None
+    use: TokenUse | None = None
 
     @property
     def permissions(self) -> Permissions:
@@ -67,6 +72,11 @@ class Principal(msgspec.Struct, frozen=True):
         """Charge the events of a batch to the rate limit of the token."""
         if self.bucket is not None:
             self.bucket.spend(events)
+
+    def spend_body(self, size: int) -> None:
+        """Charge the bytes of a large body to the rate limit of the token."""
+        if self.bucket is not None:
+            self.bucket.spend_body(size)
 
     def require(self, scope: Scope) -> None:
         """Check that the caller has a scope. Errors: Forbidden, naming the missing scope."""

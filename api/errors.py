@@ -5,7 +5,7 @@ from typing import NamedTuple
 import msgspec
 
 from api.auth import AccessRefused, Forbidden, TokensUnreadable, Unauthenticated
-from api.rate_limit import RateLimited
+from api.rate_limit import QueryTimeout, RateLimited, ServerLimitReached, TokenLimitReached, TooManyRefusals
 from events.errors import InvalidEvent, MalformedInput, TallystickError
 from instruments.evals.errors import BadExpression, BadFixtures, FixtureExists, NoScenarios
 from ledger.errors import (
@@ -55,7 +55,11 @@ class StalledReader(TallystickError):
 
 
 class TooManyConnections(TallystickError):
-    """The limit of open connections is reached; nothing was read."""
+    """A limit of open connections is reached; nothing was done."""
+
+
+class ServerStops(TallystickError):
+    """The server stops, and the request has not arrived completely; nothing was done."""
 
 
 class UnsupportedMedia(TallystickError):
@@ -146,12 +150,17 @@ ERROR_TABLE: dict[type[TallystickError], ErrorCodes] = {
     CrossSite: ErrorCodes("Refused to another site's page", 403, INTERNAL_ERROR, 2),
     ForeignHost: ErrorCodes("Host is not a loopback name", 421, INTERNAL_ERROR, 2),
     RateLimited: ErrorCodes("Too many requests", 429, INTERNAL_ERROR, 1),
+    TokenLimitReached: ErrorCodes("Limit of the token reached", 429, INTERNAL_ERROR, 1),
+    TooManyRefusals: ErrorCodes("Too many refused requests", 429, INTERNAL_ERROR, 1),
+    ServerLimitReached: ErrorCodes("Limit of the server reached", 503, INTERNAL_ERROR, 1),
+    QueryTimeout: ErrorCodes("Query took too long", 503, INTERNAL_ERROR, 1),
     BodyTooLarge: ErrorCodes("Body too large", 413, INVALID_PARAMS, 2),
     HeadTooLarge: ErrorCodes("Head too large", 431, INVALID_PARAMS, 2),
     AddressTooLong: ErrorCodes("Address too long", 414, INVALID_PARAMS, 2),
     TooSlow: ErrorCodes("Too slow", 408, INTERNAL_ERROR, 1),
     StalledReader: ErrorCodes("Answer not read", 408, INTERNAL_ERROR, 1),
     TooManyConnections: ErrorCodes("Too many connections", 503, INTERNAL_ERROR, 1),
+    ServerStops: ErrorCodes("Server stops", 503, INTERNAL_ERROR, 1),
     UnsupportedMedia: ErrorCodes("Unsupported media type", 415, INVALID_PARAMS, 2),
     NoRoute: ErrorCodes("No such path", 404, INVALID_PARAMS, 2),
     FixtureExists: ErrorCodes("Fixture exists", 409, INVALID_PARAMS, 2),

@@ -1,4 +1,4 @@
-"""Limit the request rate of each token, so that one busy agent does not slow down the others.
+"""Limit the requests of each token, so that one busy agent does not slow down the others.
 
 Each token has a bucket of requests, which fills at a steady rate up to a maximum, the burst. A request takes one from
 the bucket. A batch of events takes one more for every EVENTS_PER_REQUEST events, even if that makes the bucket
@@ -6,6 +6,7 @@ negative; further requests are then refused until the bucket has filled again. T
 its body was read, and the largest batch is allowed at every rate.
 """
 
+from asyncio import Semaphore
 from math import ceil
 from typing import NamedTuple
 
@@ -13,6 +14,9 @@ from events.errors import TallystickError
 
 EVENTS_PER_REQUEST = 10
 """Events of a batch that cost as much as one request, measured on batches of 1,000."""
+
+BYTES_PER_REQUEST = 65_536
+"""Bytes of a large body that cost as much as one request: 62 MiB a second at RATE_DEFAULT."""
 
 RATE_DEFAULT = 1_000.0
 """Requests a second that a token may send on average: about a tenth of the requests that one core can answer."""
@@ -30,6 +34,30 @@ class RateLimited(TallystickError):
             f"Retry after {retry_after_s} s; post events in batches.",
         )
         self.retry_after_s = retry_after_s
+
+
+class LimitReached(TallystickError):
+    """A limit of the server is reached; nothing was done: retry after `retry_after_s` seconds."""
+
+    def __init__(self, detail: str, advice: str, retry_after_s: int = 1) -> None:
+        super().__init__(detail, advice)
+        self.retry_after_s = retry_after_s
+
+
+class TokenLimitReached(LimitReached):
+    """The token's requests use as much as one token may use at once; nothing was done."""
+
+
+class ServerLimitReached(LimitReached):
+    """All requests together use as much as the server allows; nothing was done."""
+
+
+class TooManyRefusals(LimitReached):
+    """The server refused many requests from this address in a short time; nothing was done."""
+
+
+class QueryTimeout(LimitReached):
+    """The query was not answered within the time limit of queries, or the server stopped first."""
 
 
 class Rate(NamedTuple):
@@ -63,3 +91,23 @@ class TokenBucket:
     def spend(self, events: int) -> None:
         """Take the cost of a batch beyond its request. The bucket may become negative."""
         self._requests -= (events - 1) / EVENTS_PER_REQUEST
+
+    def spend_body(self, size: int) -> None:
+        """Take the cost of a large body beyond its request. The bucket may become negative."""
+        self._requests -= size / BYTES_PER_REQUEST
+
+
+class TokenUse:
+    """What one token uses at this moment: requests that run, feeds among them, and bytes of bodies in memory.
+
+    `query_turn` lets one query of a view run at a time.
+    """
+
+    __slots__ = ("agent", "body_bytes", "feeds", "query_turn", "requests")
+
+    def __init__(self, agent: str) -> None:
+        self.agent = agent
+        self.requests = 0
+        self.feeds = 0
+        self.body_bytes = 0
+        self.query_turn = Semaphore(1)

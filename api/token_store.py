@@ -22,7 +22,7 @@ from typing import NamedTuple
 import msgspec
 
 from api.auth import OWNER, SCOPES, Principal, ReviewPolicy, Scope, TokensUnreadable, Unauthenticated, is_valid_agent
-from api.rate_limit import Rate, TokenBucket
+from api.rate_limit import Rate, TokenBucket, TokenUse
 from events.decode_errors import DECODE_ERRORS
 from events.envelope import source_of
 from ledger.atomic_file import replace_whole
@@ -87,6 +87,7 @@ class TokenStore:
         self._checked_s = float("-inf")
         self._tokens: Sequence[Token] = ()
         self._by_digest: dict[str, _TokenEntry] = {}
+        self._by_id: dict[str, _TokenEntry] = {}
 
     def list(self) -> Sequence[Token]:
         """Return every token, oldest first. Errors: LedgerUnusable, for a file that cannot be read."""
@@ -113,6 +114,7 @@ class TokenStore:
     def _replace(self, tokens: Sequence[Token]) -> None:
         self._tokens = tokens
         self._by_digest = {token.sha256: _TokenEntry(token, self._principal(token)) for token in tokens}
+        self._by_id = {entry.token.id: entry for entry in self._by_digest.values()}
 
     def _principal(self, token: Token) -> Principal:
         """Return the principal of a token. If the token was in the file before, the principal keeps its bucket."""
@@ -120,7 +122,10 @@ class TokenStore:
         bucket = None
         if self.rate is not None:
             bucket = (previous and previous.principal.bucket) or TokenBucket(token.agent, self.rate)
-        return Principal(token.agent, source_of(token.agent), frozenset(token.scopes), bucket, token.review)
+        use = (previous and previous.principal.use) or TokenUse(token.agent)
+        return Principal(
+            token.agent, source_of(token.agent), frozenset(token.scopes), bucket, token.review, token.id, use
+        )
 
     def had_tokens(self) -> bool:
         """Return whether the ledger has or had a token. Errors: LedgerUnusable."""
@@ -184,6 +189,17 @@ class TokenStore:
         if caller.bucket is not None:
             caller.bucket.take(now_s)
         return caller
+
+    def accepts(self, caller: Principal) -> bool:
+        """Return whether a caller that was authenticated before would be accepted now."""
+        if not self.required():
+            return True
+        entry = self._by_id.get(caller.token_id or "")
+        return entry is not None and not _has_expired(entry.token)
+
+    def uses(self) -> Sequence[TokenUse]:
+        """Return what each token uses at this moment."""
+        return [entry.principal.use for entry in self._by_digest.values() if entry.principal.use is not None]
 
     def find_agent(self, authorization: str | None) -> str | None:
         """Return the agent of the token in a header, for the log. This takes no request from the token's rate limit."""

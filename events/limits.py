@@ -24,6 +24,45 @@ PIPELINED_MAX = 16
 CONNECTIONS_MAX = 1_000
 """Connections open at once, unless `serve --connections` says otherwise."""
 
+CONNECTIONS_PER_CLIENT_MAX = 128
+"""Connections of one address on which no request was authenticated yet; `serve --connections-per-client`."""
+
+CONNECTIONS_PER_TOKEN_MAX = 256
+"""Requests of one token that run at once, each on its connection; `serve --connections-per-token`."""
+
+CONNECTIONS_RESERVED = 64
+"""Connections beyond the limits that the server accepts to answer `/healthz` and `/readyz`."""
+
+FEEDS_MAX = 512
+"""Feeds open at once; `serve --feeds`."""
+
+FEEDS_PER_TOKEN_MAX = 32
+"""Feeds of one token; `serve --feeds-per-token`."""
+
+BODIES_BYTES_MAX = 64 * 1024 * 1024
+"""Bytes of request bodies in memory; `serve --bodies-mib`. The first BODY_BYTES_FREE of each body do not count."""
+
+BODIES_BYTES_PER_TOKEN_MAX = 32 * 1024 * 1024
+"""Bytes of the request bodies of one token in memory; `serve --bodies-mib-per-token`."""
+
+BODY_BYTES_FREE = 65_536
+"""Bytes of a body that do not count, so that a small request is never refused because of large ones."""
+
+QUERIES_MAX = 2
+"""Queries of views computed at once, one for each token; `serve --queries`. Others wait."""
+
+QUERY_S = 10
+"""Seconds in which the query of a view must be answered; `serve --query-seconds`."""
+
+REFUSALS_PER_S_MAX = 20
+"""Requests without a valid token that are refused at once, per second and address; `serve --refusals`."""
+
+REFUSALS_BURST = 200
+"""Requests without a valid token that are refused at once after a pause, for one address."""
+
+REFUSALS_LOGGED_PER_S = 20
+"""Log lines of refused requests per second and reason; the others are counted in one line."""
+
 HEAD_S = 10
 """Seconds that a client has for the head of a request, for its first request, and for a TLS handshake."""
 

@@ -18,7 +18,9 @@ from api.cstp.params_schema import (
 from api.service.calibration import CalibrationAnswer, CalibrationQuery, Detail, compute_calibration_by_category
 from api.service.ledger import LedgerService
 from events.decision import Stakes
-from projections.calibration.calibration import MIN_DECISIONS, CalibrationFilter, CalibrationGroup, GroupBy
+from events.limits import PAGE_EVENTS_MAX
+from ledger.threads import run_on_thread
+from projections.calibration.calibration import MIN_DECISIONS, CalibrationFilter, CalibrationGroup, GroupBy, GroupPage
 from projections.calibration.history_view import HISTORY_PARTS, HistoryPart
 from projections.calibration.score_recommendations import CategoryScores
 from projections.calibration.scores import Bucket, CalibrationScores, ConfidenceSpread
@@ -34,6 +36,9 @@ _GROUPINGS: Mapping[str, GroupBy] = {
     "project": "project",
     "feature": "feature",
 }
+
+QUICK_ROWS_MAX = 100
+"""An answer with more groups and categories is made on a thread."""
 
 _EVIDENCE = (
     "success", "partial", "failure", "abandoned", "unreviewed", "without_confidence", "success_interval",
@@ -75,6 +80,8 @@ class _CalibrationParams(FilterParams, frozen=True, kw_only=True):
     detail: Detail = "figures"
     include: Annotated[tuple[HistoryPart, ...], msgspec.Meta(max_length=len(HISTORY_PARTS))] = ()
     trend_days: Annotated[int, msgspec.Meta(ge=1, le=TREND_DAYS_MAX)] = TREND_DAYS
+    limit: Annotated[int, msgspec.Meta(ge=1, le=PAGE_EVENTS_MAX)] = PAGE_EVENTS_MAX
+    offset: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
 _schema: ParamsSchema[_CalibrationParams] = ParamsSchema(_CalibrationParams)
@@ -84,11 +91,12 @@ async def get_calibration(ledger: LedgerService, caller: Principal, params: dict
     """Return the calibration of some decisions.
 
     A filter may be in `filters` or beside it; `filters` takes precedence. `groups` has the figures for each value of
-    `groupBy`; a group with fewer than minDecisions has null. `by_category` has two scores of every category with a
-    reviewed decision. Fields of the protocol are rounded as the protocol specifies; fields that we add (intervals,
-    scores, parts) are not rounded. `detail` is `figures`, or `curves`, which adds the curve and its band, and the
-    recalibration map if it improves the scores. `include` adds parts: `trend` (windows of `trendDays`), `drift`,
-    `comparison` of agents.
+    `groupBy`; a group with fewer than minDecisions has null. `limit` and `offset` select groups; if there are others,
+    `groupsTotal` has their number, and `groupsNext` the next offset. `by_category` has two scores of every category
+    with a reviewed decision. Fields of the protocol are rounded as the protocol specifies; fields that we add
+    (intervals, scores, parts) are not rounded. `detail` is `figures`, or `curves`, which adds the curve and its band,
+    and the recalibration map if it improves the scores. `include` adds parts: `trend` (windows of `trendDays`),
+    `drift`, `comparison` of agents.
     """
     request = _schema.decode(merge_filters(params))
     now = ledger.clock()
@@ -100,9 +108,13 @@ async def get_calibration(ledger: LedgerService, caller: Principal, params: dict
         detail=request.detail,
         include=request.include,
         trend_days=request.trend_days,
+        page=GroupPage(request.limit, request.offset),
     )
     result = await compute_calibration_by_category(ledger, query)
-    return _answer(result.answer, result.categories, _period(request.window, selection.range, now), now)
+    period = _period(request.window, selection.range, now)
+    if len(result.categories) + len(result.answer.groups) <= QUICK_ROWS_MAX:
+        return _answer(result.answer, result.categories, period, now)
+    return await run_on_thread(_answer, result.answer, result.categories, period, now)
 
 
 def _answer(
@@ -118,6 +130,8 @@ def _answer(
         answer["confidenceStats"] = _spread(calibration.confidence_stats)
     answer["by_category"] = [_category(category) for category in categories]
     answer["groups"] = [_group(group) for group in calibration.groups]
+    if calibration.groups_total is not UNSET:
+        answer |= {"groupsTotal": calibration.groups_total, "groupsNext": calibration.groups_next}
     answer["coverage"] = camel_fields(calibration.coverage)
     if calibration.recalibration is not None:
         answer["recalibration"] = {

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from api.errors import INTERNAL_ERROR, INVALID_PARAMS, error_codes
+from api.rate_limit import LimitReached
 from events.decode_errors import json_type
 from events.errors import InvalidEvent, TallystickError
 from ledger.errors import InvalidQuery, LedgerBusy
@@ -171,7 +172,7 @@ def rpc_error_of(error: TallystickError) -> RpcError:
         data["advice"] = error.advice
     if isinstance(error, InvalidEvent | InvalidQuery) and error.field is not None:
         data["field"] = error.field
-    if isinstance(error, LedgerBusy):
+    if isinstance(error, LedgerBusy | LimitReached):
         data["retry_after_s"] = error.retry_after_s
     return RpcError(error_codes(error).rpc, error.detail, data)
 

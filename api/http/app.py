@@ -15,13 +15,20 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 
 from api.errors import NoRoute, WrongMethod
+from api.http.audit_log import AuditLog
+from api.http.limits import DEFAULT_LIMITS, RequestLimits, RunningRequests
 from api.http.metrics import Metrics
 from api.http.origin_guard import OriginGuard
 from api.http.problems import answer_error
-from api.http.route_table import OPERATIONS, openapi_json
-from api.http.telemetry import TelemetryMiddleware
+from api.http.refusals import RefusalLog
+from api.http.route_table import OPERATIONS, compressed_openapi
+from api.http.telemetry import Telemetry, TelemetryMiddleware
 from api.service.ledger import LedgerService
+from api.service.view_queries import QueryTurns
 from events.errors import TallystickError
+
+REVOKED_CHECK_S = 0.4
+"""Seconds between two checks whether the tokens of running requests are still valid."""
 
 log = structlog.get_logger()
 
@@ -31,22 +38,29 @@ def routes() -> Sequence[BaseRoute]:
     return [operation.route() for operation in OPERATIONS]
 
 
-def make_app(service: LedgerService) -> Starlette:
+def make_app(
+    service: LedgerService, limits: RequestLimits = DEFAULT_LIMITS, audit: AuditLog | None = None
+) -> Starlette:
     """Return the application that serves an open ledger. It closes the ledger when the server stops."""
-    metrics = Metrics()
+    metrics, refusal_log = Metrics(), RefusalLog()
+    requests, queries = RunningRequests(limits, service.tokens), QueryTurns(limits.queries)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        fold_task = asyncio.create_task(_fold(service))
+        tasks = [asyncio.create_task(_fold(service)), asyncio.create_task(_end_revoked(requests))]
         yield
-        fold_task.cancel()
-        await asyncio.wait([fold_task])
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
         await service.close()
 
     app = Starlette(
         routes=routes(),
         middleware=[
-            Middleware(TelemetryMiddleware, metrics=metrics, find_agent=service.tokens.find_agent),
+            Middleware(
+                TelemetryMiddleware,
+                telemetry=Telemetry(metrics, requests, refusal_log, audit, service.tokens.find_agent),
+            ),
             Middleware(OriginGuard, tokens=service.tokens),
         ],
         exception_handlers={TallystickError: _handle_error, HTTPException: _handle_unrouted},
@@ -55,12 +69,23 @@ def make_app(service: LedgerService) -> Starlette:
     app.router.redirect_slashes = False
     app.state.ledger = service
     app.state.metrics = metrics
+    app.state.refusal_log = refusal_log
+    app.state.requests = requests
+    app.state.queries = queries
     app.state.stopping = asyncio.Event()
     app.state.started = service.clock()
     app.state.operations = OPERATIONS
-    app.state.openapi_json = openapi_json
+    app.state.openapi = compressed_openapi
     _add_gauges(metrics, service)
+    requests.add_metrics(metrics, lambda: queries.running)
     return app
+
+
+async def _end_revoked(requests: RunningRequests) -> None:
+    """End running requests whose token was revoked or has expired, within a second of that."""
+    while True:
+        await asyncio.sleep(REVOKED_CHECK_S)
+        requests.end_revoked()
 
 
 def _add_gauges(metrics: Metrics, service: LedgerService) -> None:

@@ -11,23 +11,26 @@ from enum import Enum, auto
 from secrets import token_hex
 from typing import Any
 
-import structlog
 import uvicorn
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from api.auth import Unauthenticated
 from api.errors import (
     AddressTooLong,
     HeadTooLarge,
+    ServerStops,
     StalledReader,
     TooManyConnections,
     TooSlow,
     problem_name,
 )
+from api.http.connection_table import ConnectionTable
 from api.http.header_checks import find_header_fault
 from api.http.metrics import Metrics
 from api.http.problems import problem_response
+from api.http.refusals import RefusalLog
 from api.http.security_headers import SecurityHeaders
 from api.http.telemetry import NO_STORE
 from api.service.ledger import LedgerService
@@ -35,6 +38,7 @@ from events.errors import MalformedInput, TallystickError
 from events.limits import (
     BODY_BYTES_PER_S_MIN,
     BODY_S,
+    CONNECTIONS_RESERVED,
     HEAD_BYTES_MAX,
     HEAD_S,
     HEADERS_MAX,
@@ -45,7 +49,8 @@ from events.limits import (
     URL_BYTES_MAX,
 )
 
-log = structlog.get_logger()
+HEALTH_PATHS = frozenset({b"/healthz", b"/readyz", b"/health"})
+"""The paths that a connection of the reserve may request."""
 
 
 class _Phase(Enum):
@@ -116,19 +121,24 @@ class HttpConnection(HttpToolsProtocol):
         config: uvicorn.Config,
         server_state: ServerState,
         app_state: dict[str, Any],
+        *,
         ledger: LedgerService,
         metrics: Metrics,
+        refusal_log: RefusalLog,
         headers: SecurityHeaders,
-        connections_max: int,
+        table: ConnectionTable,
     ) -> None:
         super().__init__(config, server_state, app_state)
         self._ledger = ledger
         self._metrics = metrics
+        self._refusal_log = refusal_log
         self._headers = headers
-        self._connections_max = connections_max
+        self._table = table
+        self._reserved = False  # whether only health is answered
         self._fault: TallystickError | None = None
         self._phase = _Phase.NEW
         self._phase_s = self.loop.time()  # when the phase began
+        self._answered_s = self._phase_s  # when the last answer was complete
         self._chunk = 0  # bytes of the last chunk received
         self._first_chunk = 0  # bytes of the chunk in which the head began
         self._unparsed = 0  # bytes received since the last part of a body, or since the end of a request
@@ -140,13 +150,56 @@ class HttpConnection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > self._connections_max:
-            self._refuse(
-                TooManyConnections(
-                    f"{self._connections_max:,} connections are open, which is the limit; nothing was read.",
-                    "Retry later; reuse one connection for many requests.",
-                )
-            )
+        if len(self.connections) > self._table.limits.total + 2 * CONNECTIONS_RESERVED:
+            transport.abort()  # also those that were refused, and wait for the client to close them, are too many
+        elif not self._table.add(self, self.loop.time()):
+            self._refuse(self._too_many_connections())
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._table.remove(self)
+        super().connection_lost(exc)
+
+    @property
+    def address(self) -> str:
+        """The client's address."""
+        return self.client[0] if self.client else ""
+
+    def idle_since(self) -> float | None:
+        """Return when the connection became idle; None while a request runs."""
+        if self._phase in (_Phase.NEW, _Phase.HEAD):
+            return self._phase_s
+        return self._answered_s if self.cycle.response_complete else None
+
+    def close_idle(self) -> None:
+        """Close the connection, which is idle, for another one."""
+        self.transport.close()
+
+    def authenticated(self) -> None:
+        """Note that a request on the connection was authenticated."""
+        self._table.authenticate(self)
+
+    def end_revoked(self) -> None:
+        """End the running request, because its token was revoked or has expired."""
+        if self.transport.is_closing() or self._closing_s is not None:
+            return
+        if self.cycle.response_started:
+            self.transport.abort()
+        elif self._phase is _Phase.BODY:
+            self._refuse(Unauthenticated("The token was revoked or has expired; nothing was done.", "Use another."))
+
+    def end_stalled(self) -> None:
+        """End what keeps a stopping server: a request that has not arrived, or an answer that is not read."""
+        if self.transport.is_closing() or self._closing_s is not None:
+            self.transport.abort()
+        elif self._phase is _Phase.BODY:
+            self._refuse(ServerStops("The server is stopping; nothing was done.", "Retry when it runs again."))
+        elif self.flow.write_paused:
+            self.transport.abort()
+
+    def _too_many_connections(self) -> TooManyConnections:
+        return TooManyConnections(
+            self._table.refusal(self.address), "Retry later; reuse one connection for many requests."
+        )
 
     def data_received(self, data: bytes) -> None:
         if self._closing_s is not None:
@@ -168,7 +221,10 @@ class HttpConnection(HttpToolsProtocol):
         self._fault = self._find_fault_of_head()
         if self._fault is not None:
             raise self._fault
+        self.scope["connection"] = self  # type: ignore[typeddict-unknown-key]
         super().on_headers_complete()
+        if self._reserved:
+            self.cycle.keep_alive = False
         self.headers = _TRAILERS
         self._phase = _Phase.BODY
         self._body = 0
@@ -181,9 +237,13 @@ class HttpConnection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         self._writer.flush()
+        self._answered_s = self.loop.time()
         super().on_response_complete()
 
     def _find_fault_of_head(self) -> TallystickError | None:
+        self._reserved = self._table.is_reserved(self, self.loop.time())
+        if self._reserved and self.url.partition(b"?")[0] not in HEALTH_PATHS:
+            return self._too_many_connections()
         if len(self.url) > URL_BYTES_MAX:
             return AddressTooLong(
                 f"The address is over {URL_BYTES_MAX:,} bytes; nothing was done.", "Send several requests."
@@ -310,7 +370,7 @@ class HttpConnection(HttpToolsProtocol):
             agent = self._ledger.tokens.find_agent(authorization)
             request_fields = {"method": self.scope["method"], "agent": agent}
         client = self.client[0] if self.client else None
-        log.info("refused", request_id=request_id, status=status, reason=reason, client=client, **request_fields)
+        self._refusal_log.write(reason, request_id=request_id, status=status, client=client, **request_fields)
 
 
 def _head_too_large() -> HeadTooLarge:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import accumulate
 
 from prometheus_client import CollectorRegistry, Gauge
-from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 _BUCKETS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -27,10 +27,15 @@ class Metrics(Collector):
         self._buckets: dict[str, list[int]] = {}
         self._seconds: Counter[str] = Counter()
         self.refusals: Counter[str] = Counter()
+        self._limits: list[tuple[str, float, Callable[[], float]]] = []
 
     def add_gauge(self, name: str, description: str, read: Callable[[], float]) -> None:
         """Add a metric whose value is computed when it is read."""
         Gauge(name, description, registry=self.registry).set_function(read)
+
+    def add_limit(self, name: str, limit: float, read_use: Callable[[], float]) -> None:
+        """Add a limit of the server: its value, and its present use, which is computed when it is read."""
+        self._limits.append((name, limit, read_use))
 
     def record(self, endpoint: str, method: str, status: int, elapsed_s: float) -> None:
         """Count one answer."""
@@ -60,3 +65,10 @@ class Metrics(Collector):
             counts = list(zip(bounds, accumulate(buckets), strict=True))
             seconds.add_metric([endpoint], counts, self._seconds[endpoint])
         yield seconds
+        limits = GaugeMetricFamily("tallystick_limit", "The limit; 0: none.", labels=["limit"])
+        uses = GaugeMetricFamily("tallystick_limit_use", "The present use; of the busiest token.", labels=["limit"])
+        for name, limit, read_use in self._limits:
+            limits.add_metric([name], limit)
+            uses.add_metric([name], read_use())
+        yield limits
+        yield uses

@@ -5,9 +5,9 @@ docstring is the summary of the operation, the rest is the description.
 """
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from inspect import cleandoc
 from typing import Any, Literal, NamedTuple
 
@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from api.auth import Scope
 from api.http.media_types import JSON, NOTE
-from api.http.request import Call, read_request
+from api.http.request import Call, read_request, run_query
 from api.parameters import JsonSchema, Parameter
 
 Method = Literal["GET", "PUT", "POST", "DELETE"]
@@ -36,7 +36,7 @@ Struct = type[msgspec.Struct] | ArrayOf
 Shape = Struct | tuple[Struct, ...] | JsonSchema
 """The type of a body: a struct, an array of structs, a choice of these, or a JSON Schema."""
 
-Handler = Callable[[Call], Awaitable[Response]]
+Handler = Callable[[Call], Coroutine[Any, Any, Response]]
 
 TEXT: JsonSchema = {"type": "string"}
 BYTES: JsonSchema = {}
@@ -65,7 +65,8 @@ class Operation:
 
     The token must have every scope of `scopes`; CSTP checks the scope of each method by itself. A `public` operation
     needs no token. `errors` lists only the error statuses that the token or the body does not add. `resource` is the
-    tag in OpenAPI, by default the name of the module that declares the endpoint.
+    tag in OpenAPI, by default the name of the module that declares the endpoint. A `heavy` operation computes a view
+    for long enough that each token may run one at a time; so does every operation with the parameter `as_of`.
     """
 
     method: Method
@@ -81,12 +82,16 @@ class Operation:
     links: Mapping[str, Link] = field(default_factory=dict)
     endpoint: Any = None
     resource: str | None = None
+    heavy: bool = False
 
     def __call__(self, handler: Handler) -> "Operation":
         """Return the operation with a handler, which is called after the token and the query are checked."""
 
         async def endpoint(request: Request) -> Response:
-            return await handler(read_request(request, self.scopes, self.query))
+            call = read_request(request, self.scopes, self.query)
+            if self.heavy or "as_of" in call.parameters:
+                return await run_query(call, partial(handler, call))
+            return await handler(call)
 
         return replace(self, endpoint=update_wrapper(endpoint, handler))
 

@@ -1,12 +1,17 @@
 """Answer errors with problem documents."""
 
+import time
+from hashlib import sha256
+from math import ceil
+
 import msgspec
 from starlette.responses import Response
 from starlette.types import Scope
 
-from api.errors import make_problem, problem_name
+from api.errors import error_codes, make_problem, problem_name
 from api.http.media_types import PROBLEM
-from api.rate_limit import RateLimited
+from api.http.refusals import ClientRefusals
+from api.rate_limit import LimitReached, RateLimited, TokenLimitReached, TooManyRefusals
 from events.errors import TallystickError
 from ledger.errors import LedgerBusy
 
@@ -18,7 +23,7 @@ def problem_response(error: TallystickError, request_id: str | None = None) -> R
     """Return the answer to an error."""
     problem = make_problem(error, request_id)
     headers: dict[str, str] = {}
-    if isinstance(error, LedgerBusy | RateLimited):
+    if isinstance(error, LedgerBusy | RateLimited | LimitReached):
         headers["retry-after"] = str(error.retry_after_s)
     elif problem.status == 503:
         headers["retry-after"] = str(RETRY_AFTER_S)
@@ -28,7 +33,40 @@ def problem_response(error: TallystickError, request_id: str | None = None) -> R
     return Response(body, problem.status, headers, media_type=PROBLEM)
 
 
+def limit_refusals(scope: Scope, error: TallystickError) -> TallystickError:
+    """Return the error to answer, and note in the scope if the client causes so many that this one is to be held.
+
+    What counts are refusals for a limit of the token, by token, and refusals without a valid token, by address. Only
+    this machine can reach a ledger without tokens, so nothing counts there.
+    """
+    token = scope["named_headers"].get(b"authorization") if isinstance(error, RateLimited | TokenLimitReached) else None
+    if token is None and ("caller" in scope or error_codes(error).status >= 500):
+        return error
+    state = scope["app"].state
+    if token is None and not state.ledger.tokens.required():
+        return error
+    refusals: ClientRefusals = state.requests.refusals
+    client = scope["client"][0] if scope.get("client") else ""
+    hold_s = refusals.take(client if token is None else digest_of_header(token), time.monotonic())
+    if not hold_s:
+        return error
+    scope["hold_s"] = hold_s
+    if token is not None:
+        return error
+    return TooManyRefusals(
+        f"Over {refusals.per_s:g} requests a second from {client} were refused, which is the limit for each address.",
+        f"{error.detail} {error.advice}",
+        ceil(hold_s),
+    )
+
+
+def digest_of_header(value: bytes) -> str:
+    """Return a name for a header's value that does not contain it."""
+    return sha256(value).hexdigest()
+
+
 def answer_error(scope: Scope, error: TallystickError) -> Response:
     """Return the answer to an error, and store the error's name in the scope for the log and the metrics."""
+    error = limit_refusals(scope, error)
     scope["refusal"] = problem_name(type(error).__name__)
     return problem_response(error, scope["request_id"].decode())

@@ -1,6 +1,6 @@
 """Authenticate the caller of a request, parse the query, read the body; and answer JSON."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
@@ -13,18 +13,21 @@ from starlette.types import Receive, Scope
 from api.auth import Principal
 from api.auth import Scope as TokenScope
 from api.errors import BodyTooLarge, UnsupportedMedia
+from api.http.limits import RunningRequests
 from api.http.media_types import JSON
 from api.parameters import Parameter, check_parameter_names, parameters_by_name
 from api.service.ledger import LedgerService
+from api.service.view_queries import QueryTurns
 from api.text_format import to_json
 from events.decode_errors import DECODE_ERRORS, explain_decode_error
-from events.limits import BODY_BYTES_MAX
+from events.limits import BODY_BYTES_FREE, BODY_BYTES_MAX
 from events.whole_numbers import may_lack_whole_numbers, write_whole_numbers
 
 Headers = dict[bytes, bytes]
 
 _Shape = TypeVar("_Shape", bound=msgspec.Struct)
 _Value = TypeVar("_Value")
+_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +49,12 @@ class Call:
 
 
 def read_request(request: Request, scopes: Collection[TokenScope], query: Collection[Parameter[Any]]) -> Call:
-    """Authenticate the caller, and check its scopes and the query. Errors: AccessRefused, RateLimited, InvalidQuery."""
+    """Authenticate the caller, and check its scopes and the query.
+
+    Errors: AccessRefused, LimitReached, RateLimited, InvalidQuery.
+    """
     ledger = ledger_of(request)
-    caller = ledger.tokens.identify(request.headers.get("authorization"))
+    caller = requests_of(request.scope).authenticate(request.scope, request.headers.get("authorization"))
     for scope in scopes:
         caller.require(scope)
     parameters = parameters_by_name(request.query_params.multi_items())
@@ -60,6 +66,30 @@ def ledger_of(request: Request) -> LedgerService:
     """Return the ledger that the application serves."""
     ledger: LedgerService = request.app.state.ledger
     return ledger
+
+
+def requests_of(scope: Scope) -> RunningRequests:
+    """Return the running requests of the server."""
+    requests: RunningRequests = scope["app"].state.requests
+    return requests
+
+
+async def run_query(call: Call, query: Callable[[], Coroutine[Any, Any, _Answer]]) -> _Answer:
+    """Run the query of a view when it is its token's turn. The time until the views are folded does not count.
+
+    Errors: QueryTimeout; ClientDisconnect.
+    """
+    await call.ledger.engine.catch_up()
+    turns: QueryTurns = call.request.app.state.queries
+
+    async def leave() -> None:
+        while (await call.request.receive())["type"] != "http.disconnect":
+            pass
+
+    answer = await turns.run(query, call.caller.use, leave)
+    if answer is None:
+        raise ClientDisconnect
+    return answer
 
 
 def json_response(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -81,7 +111,7 @@ async def read_json(request: Request, shape: type[_Shape]) -> _Shape:
     media = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
     if media != JSON:
         raise UnsupportedMedia(f"content-type {media!r} is not supported; nothing was written.", f"Send {JSON}.")
-    body = await read_body(headers_of(request.scope), request.receive)
+    body = await read_body(request.scope, request.receive)
     decoder: msgspec.json.Decoder[_Shape] = _decoder(shape)
     try:
         return _decode(body or b"{}", decoder)
@@ -104,8 +134,9 @@ def _decoder(shape: type[_Shape]) -> msgspec.json.Decoder[_Shape]:
     return msgspec.json.Decoder(shape)
 
 
-async def read_body(headers: Headers, receive: Receive) -> bytes:
-    """Receive a body. Errors: BodyTooLarge, UnsupportedMedia."""
+async def read_body(scope: Scope, receive: Receive) -> bytes:
+    """Receive the body of an authenticated request. Errors: BodyTooLarge, LimitReached, UnsupportedMedia."""
+    headers = headers_of(scope)
     encoding = headers.get(b"content-encoding", b"identity")
     if encoding.lower() != b"identity":
         raise UnsupportedMedia(
@@ -115,6 +146,8 @@ async def read_body(headers: Headers, receive: Receive) -> bytes:
     declared = headers.get(b"content-length", b"")
     if declared.isdigit() and int(declared) > BODY_BYTES_MAX:
         raise _too_large()
+    if declared.isdigit() and int(declared) > BODY_BYTES_FREE:
+        requests_of(scope).check_body(scope, int(declared))
     chunks: list[bytes] = []
     size = 0
     while True:
@@ -125,7 +158,11 @@ async def read_body(headers: Headers, receive: Receive) -> bytes:
         size += len(chunks[-1])
         if size > BODY_BYTES_MAX:
             raise _too_large()
+        if size > BODY_BYTES_FREE:
+            requests_of(scope).hold_body(scope, size)
         if not message.get("more_body", False):
+            if size > BODY_BYTES_FREE:
+                scope["caller"].spend_body(size)
             return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 

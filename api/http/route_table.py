@@ -5,6 +5,7 @@ from functools import cache
 
 import msgspec
 
+from api.http.compressed_document import CompressedDocument, compress_document
 from api.http.openapi.document import make_document
 from api.http.operation import Operation
 from api.http.routes import (
@@ -90,6 +91,6 @@ def openapi_document() -> JsonSchema:
 
 
 @cache
-def openapi_json() -> bytes:
+def compressed_openapi() -> CompressedDocument:
     """Return the OpenAPI document as JSON."""
-    return msgspec.json.encode(openapi_document())
+    return compress_document(msgspec.json.encode(openapi_document()))

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import resource
+import signal
 import socket
 import ssl
 import sys
@@ -16,22 +17,32 @@ import uvicorn
 from starlette.applications import Starlette
 
 from api.http.app import make_app
+from api.http.audit_log import AuditLog
 from api.http.connection import HttpConnection
+from api.http.connection_table import ConnectionTable
 from api.http.json_log import configure_logging
+from api.http.limits import DEFAULT_LIMITS, RequestLimits, RunningRequests
 from api.http.origin_guard import is_loopback
 from api.http.security_headers import HEADERS, TLS_HEADERS
 from api.rate_limit import Rate
 from api.service.ledger import LedgerService
 from api.token_store import TokenStore
-from events.limits import CONNECTIONS_MAX, HEAD_S, IDLE_S
+from events.limits import CONNECTIONS_RESERVED, HEAD_S, IDLE_S
 from ledger.errors import InvalidQuery
 from projections.engine import Progress
 
 STOP_S = 30
-"""Seconds that a stop waits for unfinished answers."""
+"""Seconds that a stop waits for unfinished answers that their clients read."""
 
-LEDGER_FILES_MAX = 128
-"""Files that the ledger and its readers may have open, besides the connections."""
+STOP_STALLED_S = 2
+"""Seconds that a stop waits for the rest of a request, and for a client that does not read its answer."""
+
+LEDGER_FILES_MAX = 128 + 2 * CONNECTIONS_RESERVED
+"""Files that the ledger and its readers may have open, and connections beyond the limit."""
+
+SWITCH_S = 0.0005
+"""Seconds for which a thread that computes a view keeps the interpreter while requests wait. Python's default is 5 ms,
+which a request waits for several times."""
 
 LISTEN_BACKLOG = 2_048
 PORT_MAX = 65_535
@@ -54,24 +65,25 @@ class TlsFiles(NamedTuple):
 
 
 class ServerSettings(NamedTuple):
-    """The rate limit of each token, the limit of open connections, TLS, and whether callers need a token.
+    """The rate limit of each token, the other limits, TLS, whether callers need a token, and the audit log.
 
-    None: no rate limit; no TLS; a token is needed if the ledger has or had one.
+    None: no rate limit; no TLS; a token is needed if the ledger has or had one; no audit log.
     """
 
     rate: Rate | None = None
-    connections: int = CONNECTIONS_MAX
+    limits: RequestLimits = DEFAULT_LIMITS
     tls: TlsFiles | None = None
     require_tokens: bool | None = None
+    audit: AuditLog | None = None
 
 
 class Server(uvicorn.Server):
     """uvicorn with `HttpConnection`. It ends feeds when it stops, since a feed does not end by itself."""
 
-    def __init__(self, config: uvicorn.Config, service: LedgerService, connections_max: int) -> None:
+    def __init__(self, config: uvicorn.Config, service: LedgerService, table: ConnectionTable) -> None:
         super().__init__(config)
         self._ledger = service
-        self._connections_max = connections_max
+        self._table = table
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen with `HttpConnection`; uvicorn's connections have no limits, and a minute for a TLS handshake."""
@@ -84,9 +96,8 @@ class Server(uvicorn.Server):
         def connect() -> HttpConnection:
             return HttpConnection(
                 self.config, self.server_state, self.lifespan.state,
-                ledger=self._ledger, metrics=app.state.metrics,
-                headers=TLS_HEADERS if self.config.is_ssl else HEADERS,
-                connections_max=self._connections_max,
+                ledger=self._ledger, metrics=app.state.metrics, refusal_log=app.state.refusal_log,
+                headers=TLS_HEADERS if self.config.is_ssl else HEADERS, table=self._table,
             )  # fmt: skip
 
         loop = asyncio.get_running_loop()
@@ -118,14 +129,27 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         app = self.config.app
         assert isinstance(app, Starlette)
+        requests: RunningRequests = app.state.requests
         app.state.stopping.set()
         log.info("stopping")
+        requests.end_feeds()
+        app.state.queries.stop()
+        end_stalled = asyncio.create_task(self._end_stalled())
         await super().shutdown(sockets)
+        end_stalled.cancel()
         if self.force_exit:  # a second Ctrl-C: close the ledger without waiting for clients
             for connection in list(self.server_state.connections):
                 assert isinstance(connection, HttpConnection)
                 connection.transport.abort()
             await self.lifespan.shutdown()
+
+    async def _end_stalled(self) -> None:
+        """End the connections that keep a stopping server: after STOP_STALLED_S, nothing new arrives on them."""
+        while True:
+            await asyncio.sleep(STOP_STALLED_S)
+            for connection in list(self.server_state.connections):
+                assert isinstance(connection, HttpConnection)
+                connection.end_stalled()
 
 
 def listen(host: str, port: int, ledger: Path) -> socket.socket:
@@ -240,13 +264,23 @@ async def serve(
     service.tokens.warn = lambda reason: log.error("tokens", reason=reason, ledger=str(ledger))
     service.tokens.remember()
     await service.proving.start()
-    config = server_config(make_app(service), settings.tls)
+    limits = settings.limits
+    app = make_app(service, limits, settings.audit)
+    config = server_config(app, settings.tls)
     if settings.tls is None and service.tokens.exposed:
         log.warning(
             "clear", advice="Tokens and events are sent unencrypted: use serve --tls-cert --tls-key, or a proxy."
         )
     tune_garbage_collection()
+    sys.setswitchinterval(SWITCH_S)
     log.info("serving", address=address, ledger=str(ledger), head=(await service.reader.head()).position)
     announce(address)
-    await Server(config, service, raise_file_limit(settings.connections)).serve(sockets=[listener])
+    connections = limits.connections
+    table = ConnectionTable(connections._replace(total=raise_file_limit(connections.total)))
+    table.add_metrics(app.state.metrics)
+    if settings.audit is not None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, settings.audit.reopen)
+    await Server(config, service, table).serve(sockets=[listener])
+    if settings.audit is not None:
+        settings.audit.close()
     log.info("stopped", ledger=str(ledger))

@@ -1,17 +1,25 @@
 """The outermost middleware: gives each request an id, measures it, and logs it."""
 
+import asyncio
 import logging
 import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from typing import NamedTuple
 
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.errors import InternalFault
+from api.http.audit_log import AuditLog
 from api.http.json_log import RequestLogging, log
+from api.http.limits import RunningRequests
+from api.http.memory_trim import MemoryTrim
 from api.http.metrics import Metrics
 from api.http.problems import answer_error
+from api.http.refusals import RefusalLog
+from api.service.position_notes import PositionNotes, begin_notes
 
 NO_STORE = (b"cache-control", b"no-store")
 """The header of answers to GET, which depend on caller and time. A route may set another cache-control."""
@@ -28,14 +36,25 @@ PATH_CHARS_MAX = 256
 _safe_id = re.compile(rb"[A-Za-z0-9._:/+=-]{1,128}")
 
 
-class TelemetryMiddleware:
-    """Gives each request an id, measures it, and logs it. `find_agent` takes an Authorization header."""
+class Telemetry(NamedTuple):
+    """Where requests are counted and logged. `find_agent` takes an Authorization header."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, find_agent: Callable[[str | None], str | None]) -> None:
+    metrics: Metrics
+    requests: RunningRequests
+    refusal_log: RefusalLog
+    audit: AuditLog | None
+    find_agent: Callable[[str | None], str | None]
+
+
+class TelemetryMiddleware:
+    """Gives each request an id, measures it, counts it against the limits, and logs it."""
+
+    def __init__(self, app: ASGIApp, telemetry: Telemetry) -> None:
         self.app = app
-        self.metrics = metrics
-        self._find_agent = find_agent
-        self._requests = 0
+        self._telemetry = telemetry
+        self._requests = telemetry.requests
+        self._trim = MemoryTrim()
+        self._count = 0
         self._start_id = f"{time.time_ns():x}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -48,11 +67,14 @@ class TelemetryMiddleware:
         scope["request_id"] = request_id
         is_get = scope["method"] == "GET"
         status = 0
+        notes = None if self._telemetry.audit is None else begin_notes()
 
         async def send_with_id(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                if "hold_s" in scope:
+                    await _hold(scope)
                 message["headers"].append((b"x-request-id", request_id))
                 if is_get and not any(name == b"cache-control" for name, _ in message["headers"]):
                     message["headers"].append(NO_STORE)
@@ -69,12 +91,23 @@ class TelemetryMiddleware:
             fault = InternalFault("The server has a fault.", "Report the request id; the log has the traceback.")
             await answer_error(scope, fault)(scope, receive, send_with_id)
         finally:
+            self._release(scope)
             self._record(scope, status, time.perf_counter() - start_s)
+            if notes is not None and "caller" in scope:
+                self._audit(scope, status, notes)
+
+    def _release(self, scope: Scope) -> None:
+        """Release what a request holds."""
+        self._requests.leave(scope)
+        scope.pop("connection", None)
+        if "body_bytes" in scope:
+            self._trim.request()
 
     def _record(self, scope: Scope, status: int, elapsed_s: float) -> None:
         endpoint = getattr(scope.get("endpoint"), "__name__", "none")
         method = scope["method"] if endpoint != "none" else "any"
-        self.metrics.record(endpoint, method, status, elapsed_s)
+        metrics = self._telemetry.metrics
+        metrics.record(endpoint, method, status, elapsed_s)
         if status < 400 and not RequestLogging.enabled:
             return
         fields = {
@@ -86,21 +119,34 @@ class TelemetryMiddleware:
         }
         reason = scope.get("refusal")
         if reason is not None:
-            self.metrics.refusals[reason] += 1
+            metrics.refusals[reason] += 1
         if status not in REFUSED_STATUSES:
             log.log(_log_level(status), "request", **fields)
             return
         authorization = scope["named_headers"].get(b"authorization", b"").decode("latin-1")
         client = scope["client"][0] if scope["client"] else None
-        agent = self._find_agent(authorization)
-        log.info("refused", **fields, route=endpoint, reason=reason, client=client, agent=agent)
+        agent = self._telemetry.find_agent(authorization)
+        self._telemetry.refusal_log.write(str(reason), **fields, route=endpoint, client=client, agent=agent)
+
+    def _audit(self, scope: Scope, status: int, notes: PositionNotes) -> None:
+        audit = self._telemetry.audit
+        if audit is not None:
+            audit.write(scope, getattr(scope.get("endpoint"), "__name__", "none"), status, notes)
 
     def _request_id(self, client_id: bytes | None) -> bytes:
         """Return the client's id if it is well-formed; otherwise a new id, unique across restarts of the server."""
         if client_id is not None and _safe_id.fullmatch(client_id):
             return bytes(client_id)
-        self._requests += 1
-        return f"{self._start_id}-{self._requests:x}".encode()
+        self._count += 1
+        return f"{self._start_id}-{self._count:x}".encode()
+
+
+async def _hold(scope: Scope) -> None:
+    """Wait before a refusal is answered of a client that causes too many, unless the server stops."""
+    stopping: asyncio.Event = scope["app"].state.stopping
+    with suppress(TimeoutError):
+        async with asyncio.timeout(scope["hold_s"]):
+            await stopping.wait()
 
 
 def _log_level(status: int) -> int:

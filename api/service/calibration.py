@@ -1,9 +1,7 @@
 """Use cases of calibration: scores, advice and recent drift."""
 
-from asyncio import to_thread
 from collections.abc import Sequence
 from datetime import datetime
-from functools import partial
 from typing import Literal, NamedTuple, get_args
 
 import msgspec
@@ -12,21 +10,25 @@ from msgspec import UNSET, UnsetType, structs
 from api.service.as_of import AsOf
 from api.service.ledger import LedgerService
 from api.service.unknown_names import UnknownNames, find_unknown_names
+from api.service.view_queries import stop_check
+from ledger.threads import run_on_thread
 from projections.calibration.advice import PastDecisions, PlannedDecision, summarize_past_decisions
 from projections.calibration.agent_comparison import AgentComparison
 from projections.calibration.calibration import (
+    EVERY_GROUP,
     MIN_DECISIONS,
     Calibration,
     CalibrationFilter,
     CalibrationView,
     GroupBy,
+    GroupPage,
     build_calibration_view,
     count_groups,
     score_categories,
 )
 from projections.calibration.change_point import Drift
 from projections.calibration.history_view import CalibrationHistory, HistoryPart, build_history
-from projections.calibration.outcome_counts import CountTable
+from projections.calibration.outcome_counts import CountSelection
 from projections.calibration.reason_index import ReasonIndex
 from projections.calibration.reason_stats import ReasonsView
 from projections.calibration.score_recommendations import CategoryScores
@@ -37,7 +39,7 @@ from projections.calibration.window_comparison import (
     compare_windows,
     examined_range,
 )
-from projections.columns import names_by_field
+from projections.columns import GroupKey, names_by_field
 
 Detail = Literal["figures", "curves"]
 DETAILS: tuple[Detail, ...] = get_args(Detail)
@@ -47,7 +49,7 @@ class CalibrationQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which decisions to score, and how.
 
     `detail` selects figures alone, or curves too. `include` names the parts of the history over time to add,
-    `trend_days` is the length of the trend's windows.
+    `trend_days` is the length of the trend's windows. `page` selects groups.
     """
 
     filter: CalibrationFilter = CalibrationFilter()
@@ -56,6 +58,7 @@ class CalibrationQuery(msgspec.Struct, frozen=True, kw_only=True):
     detail: Detail = "figures"
     include: tuple[HistoryPart, ...] = ()
     trend_days: int = TREND_DAYS
+    page: GroupPage = EVERY_GROUP
 
 
 class CalibrationAnswer(CalibrationView, frozen=True, kw_only=True):
@@ -83,7 +86,8 @@ class CalibrationByCategory(NamedTuple):
 
 
 QUICK_GROUPS_MAX = 20
-"""Figures of this many groups take a few milliseconds, as long as a call on a thread takes under load."""
+QUICK_CELLS_MAX = 5_000
+"""Figures of this many groups and counts take a few milliseconds, as long as a call on a thread takes under load."""
 
 
 async def compute_calibration(
@@ -98,17 +102,16 @@ async def compute_calibration_by_category(
 ) -> CalibrationByCategory:
     """Compute the calibration of some decisions, and the scores of each category. Errors: InvalidQuery."""
     projection, position = await ledger.engine.at(Calibration, as_of)
-    table = projection.table(query.filter)
+    selection = projection.selection(query.filter)
     examined = projection.history(query.filter) if query.include else None
-    categories = score_categories(table)
-    view = await _calibrate(table, query, categories)
+    view, categories = await _calibrate(selection, query)
     history = (
         CalibrationHistory()
         if examined is None
-        else await to_thread(build_history, examined, query.include, query.trend_days)
+        else await run_on_thread(build_history, examined, query.include, query.trend_days)
     )
     fields = {**structs.asdict(view), **structs.asdict(history)}
-    unknown = UNSET if view.coverage.total else _unknown_names(table, query.filter)
+    unknown = UNSET if view.coverage.total else _unknown_names(selection.groups, query.filter)
     answer = CalibrationAnswer(**fields, as_of=await ledger.dated(position), unknown_names=unknown)
     return CalibrationByCategory(answer, categories)
 
@@ -119,7 +122,7 @@ async def detect_recent_drift(
     """Compare the last 30 days of some decisions with the 90 days before. The filter's own time range is not used."""
     projection, _ = await ledger.engine.at(Calibration)
     history = projection.history(structs.replace(selection, range=examined_range(now)))
-    return await to_thread(compare_windows, history, now, limits)
+    return await run_on_thread(compare_windows, history, now, limits)
 
 
 async def advise(ledger: LedgerService, plan: PlannedDecision, as_of: int | None = None) -> Advice:
@@ -127,7 +130,7 @@ async def advise(ledger: LedgerService, plan: PlannedDecision, as_of: int | None
     projection, position = await ledger.engine.at(Calibration, as_of)
     table = projection.table(CalibrationFilter(agent=plan.agent))
     outcomes = summarize_past_decisions(table, plan)
-    unknown = UNSET if len(table.group) else _unknown_names(table, CalibrationFilter(agent=plan.agent))
+    unknown = UNSET if len(table.group) else _unknown_names(table.groups, CalibrationFilter(agent=plan.agent))
     return Advice(**structs.asdict(outcomes), as_of=await ledger.dated(position), unknown_names=unknown)
 
 
@@ -137,14 +140,33 @@ async def compute_reason_stats(ledger: LedgerService, selection: CalibrationFilt
     return projection.view(selection, min_reviewed)
 
 
-def _unknown_names(table: CountTable, selection: CalibrationFilter) -> UnknownNames:
-    """Return the names of a filter that no decision has. `groups` of a table has those of all decisions."""
+def _unknown_names(groups: Sequence[GroupKey], selection: CalibrationFilter) -> UnknownNames:
+    """Return the names of a filter that no decision has. `groups` are those of all decisions."""
     asked = {name: getattr(selection, name) for name in ("agent", "category", "project", "feature")}
-    return find_unknown_names(asked, names_by_field(table.groups))
+    return find_unknown_names(asked, names_by_field(groups))
 
 
-async def _calibrate(table: CountTable, query: CalibrationQuery, scores: Sequence[CategoryScores]) -> CalibrationView:
+async def _calibrate(
+    selection: CountSelection, query: CalibrationQuery
+) -> tuple[CalibrationView, list[CategoryScores]]:
     """Compute the scores; on a thread if they take long, so that they do not block the event loop."""
-    curves = query.detail == "curves"
-    compute = partial(build_calibration_view, table, query.group_by, query.min_decisions, curves=curves, warned=scores)
-    return await to_thread(compute) if curves or count_groups(table, query.group_by) > QUICK_GROUPS_MAX else compute()
+    check = stop_check()
+
+    def compute() -> tuple[CalibrationView, list[CategoryScores]]:
+        table = selection.table()
+        categories = score_categories(table)
+        view = build_calibration_view(
+            table,
+            query.group_by,
+            query.min_decisions,
+            curves=query.detail == "curves",
+            warned=categories,
+            page=query.page,
+            check=check,
+        )
+        return view, categories
+
+    quick = query.detail == "figures" and len(selection.group) <= QUICK_CELLS_MAX
+    if quick and count_groups(selection, query.group_by) <= QUICK_GROUPS_MAX:
+        return compute()
+    return await run_on_thread(compute)

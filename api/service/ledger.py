@@ -13,6 +13,7 @@ from api.progress import OpenProgress, no_progress
 from api.service.as_of import AsOf, as_of
 from api.service.checkpoints import CheckpointService
 from api.service.evidence import EVIDENCE, EvidenceService
+from api.service.position_notes import note_read, note_written
 from api.token_store import TokenStore
 from events.decision import DecisionReviewed
 from events.envelope import Draft, agent_of, timestamp
@@ -138,10 +139,12 @@ class LedgerService:
         if self.log is None:
             raise LedgerUnavailable("This ledger is open for reading only; nothing was written.", "Open it to write.")
         try:
-            return await self.log.append(drafts, caller.permissions)
+            appended = await self.log.append(drafts, caller.permissions)
         except ForeignStream as error:
             _explain(error)
             raise
+        note_written(appended)
+        return appended
 
     async def head_position(self) -> int:
         """Return the position of the newest event; 0 if there is none."""
@@ -150,12 +153,15 @@ class LedgerService:
     async def read(self, query: Query) -> Page:
         """Read a page of events. Errors: InvalidQuery, for a cursor beyond the head."""
         await self._check_cursor(query.after)
-        return await self.reader.read(query)
+        page = await self.reader.read(query)
+        note_read(page.positions)
+        return page
 
     async def follow(self, query: Query) -> AsyncIterator[Page]:
         """Yield events as they are committed, after a cursor. Errors: InvalidQuery, for a cursor beyond the head."""
         await self._check_cursor(query.after)
         async for page in self.reader.follow(query):
+            note_read(page.positions)
             yield page
 
     async def scan(self, query: Query) -> AsyncIterator[Page]:
@@ -166,6 +172,7 @@ class LedgerService:
         while True:
             page = await self.reader.read(query)
             if page.positions:
+                note_read(page.positions)
                 yield page
             if not page.more:
                 return
@@ -178,6 +185,7 @@ class LedgerService:
         if not page.positions:
             head = (await self.reader.head()).position
             raise NotFound(f"Position {position} is not in the log.", f"Positions run from 1 to {head}.")
+        note_read(page.positions)
         return page.ndjson
 
     async def stream(self, subject: str, after: int, limit: int) -> Page:
@@ -211,7 +219,8 @@ class LedgerService:
             raise InvalidQuery("after", detail, "Was the cursor made by another ledger? Begin again from 0.")
 
     async def dated(self, position: int) -> AsOf:
-        """Return a position with the time when it was recorded."""
+        """Return a position with the time when it was recorded. A view as of it has read every event up to it."""
+        note_read((1, position) if position else ())
         return await as_of(self.reader, position)
 
 

@@ -1,13 +1,12 @@
 """Use cases of models: which models answered, which are registered, and their probe scores."""
 
-from asyncio import to_thread
-
 import msgspec
 from msgspec import UNSET
 
 from api.service.as_of import AsOf
 from api.service.ledger import LedgerService
 from api.service.unknown_names import UnknownNames, find_unknown_names
+from ledger.threads import run_on_thread
 from projections.discovery.attempt_index import AttemptColumns, AttemptIndex
 from projections.discovery.model_inventory import InventoryModel, InventoryView, build_inventory
 from projections.discovery.model_names import ModelNames
@@ -41,10 +40,10 @@ async def list_inventory(ledger: LedgerService, model: str | None = None, as_of:
     """List the models that answered, as claimed and as reported; with `model`, only the one that has that name."""
     projection, position = await ledger.engine.at(AttemptIndex, as_of)
     attempts = projection.attempts()
-    inventory = await to_thread(build_inventory, attempts, model)
+    inventory = await run_on_thread(build_inventory, attempts, model)
     fields = {name: getattr(inventory, name) for name in inventory.__struct_fields__}
     is_empty = not (inventory.models or inventory.wrappers or inventory.unresolved)
-    known = await to_thread(_model_names, attempts) if is_empty and model is not None else set()
+    known = await run_on_thread(_model_names, attempts) if is_empty and model is not None else set()
     unknown = find_unknown_names({"model": model}, {"model": known}) if is_empty else UNSET
     return InventoryAnswer(**fields, as_of=await ledger.dated(position), unknown_names=unknown)
 
@@ -83,7 +82,7 @@ async def compare_probe_scores(ledger: LedgerService, query: ProbeScoreQuery, as
     )
     assert isinstance(sightings, AttemptIndex)
     names = sightings.names.copy()
-    tables = await to_thread(build_score_tables, scores, names, query)
+    tables = await run_on_thread(build_score_tables, scores, names, query)
     is_empty = not any(table.models for table in tables)
     unknown = _unknown_score_names(scores, names, query) if is_empty else UNSET
     return ProbesAnswer(probes=tables, as_of=await ledger.dated(position), unknown_names=unknown)

@@ -33,7 +33,7 @@ from events.registry import VOCABULARY
 from ledger import Query, microseconds
 from ledger.errors import InvalidQuery
 from projections.calibration.advice import PlannedDecision
-from projections.calibration.calibration import GROUPINGS, MIN_DECISIONS, CalibrationFilter, GroupBy
+from projections.calibration.calibration import GROUPINGS, MIN_DECISIONS, CalibrationFilter, GroupBy, GroupPage
 from projections.calibration.history_view import HISTORY_PARTS
 from projections.calibration.trend import TREND_DAYS, TREND_DAYS_MAX
 from projections.decisions.decision_index import STAKES as STAKES_CHOICES
@@ -101,6 +101,11 @@ TREND_WINDOW = integer_parameter(
     "trend_days", "The length of the trend's windows, in days.", 1, TREND_DAYS_MAX, default=TREND_DAYS
 )
 
+GROUP_LIMIT = integer_parameter("limit", "The largest number of groups.", 1, PAGE_EVENTS_MAX, default=PAGE_EVENTS_MAX)
+GROUP_OFFSET = integer_parameter(
+    "offset", "How many groups to skip: the `groups_next` of the previous page.", 0, default=0
+)
+
 STATUS = choice_parameter(
     "status",
     "Decisions with or without a review, or those that were retracted. Empty: all but retracted ones.",
@@ -128,7 +133,8 @@ _DECISIONS = (AGENT, CATEGORY, STAKES, PROJECT, FEATURE)
 
 EVENT_PARAMETERS: Parameters = (AFTER, BEFORE, LIMIT, ORDER_ASCENDING, TYPE, SUBJECT, SOURCE, SINCE, UNTIL)
 CALIBRATION_PARAMETERS: Parameters = (
-    *_DECISIONS, SINCE, UNTIL, WINDOW, GROUP_BY, MIN_REVIEWED, DETAIL, INCLUDE, TREND_WINDOW, AS_OF,
+    *_DECISIONS, SINCE, UNTIL, WINDOW, GROUP_BY, MIN_REVIEWED, DETAIL, INCLUDE, TREND_WINDOW, GROUP_LIMIT, GROUP_OFFSET,
+    AS_OF,
 )  # fmt: skip
 ADVICE_PARAMETERS: Parameters = (AGENT, CATEGORY, STAKES, CONFIDENCE, AS_OF)
 DECISIONS_PARAMETERS: Parameters = (
@@ -183,6 +189,7 @@ def parse_calibration_query(parameters: Mapping[str, str], now: datetime) -> Cal
         detail=DETAIL.read(parameters),
         include=INCLUDE.read(parameters),
         trend_days=TREND_WINDOW.read(parameters),
+        page=GroupPage(GROUP_LIMIT.read(parameters), GROUP_OFFSET.read(parameters)),
     )
 
 

@@ -1,7 +1,6 @@
 """The status of a ledger: its contents, the process that writes it, and the state of the files beside it."""
 
 import stat
-from asyncio import to_thread
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ from api.service.ledger import LedgerService
 from events.errors import TallystickError
 from ledger import Query
 from ledger.sqlite.lock import find_writer
+from ledger.threads import run_on_thread
 from ledger.transparency.checkpoints import checkpoint_path, read_checkpoint
 from projections.decisions.decision_index import DecisionIndex, DecisionSelection
 from projections.discovery.attempt_index import AttemptIndex
@@ -127,9 +127,9 @@ async def read_status(ledger: LedgerService) -> LedgerStatus:
     runs = len(_live(ledger, RunIndex).find(RunSelection()))
     evaluations = len(_live(ledger, EvaluationIndex).find(EvaluationSelection()))
     evidence = len(_live(ledger, EvidenceIndex))
-    models = (await to_thread(build_inventory, attempts, None)).models
+    models = (await run_on_thread(build_inventory, attempts, None)).models
     agents = sorted(counts.by_agent.items(), key=lambda item: (-item[1], item[0]))
-    writer = await to_thread(find_writer, ledger.path)
+    writer = await run_on_thread(find_writer, ledger.path)
     return LedgerStatus(
         ledger=ledger.path.name,
         writer=WriterStatus(pid=writer.pid, address=writer.address) if writer is not None else None,
@@ -145,7 +145,7 @@ async def read_status(ledger: LedgerService) -> LedgerStatus:
         evaluations=evaluations,
         evidence=evidence,
         checkpoint=await read_checkpoint_status(ledger),
-        disk=await to_thread(_disk_status, ledger.path),
+        disk=await run_on_thread(_disk_status, ledger.path),
         tokens=_token_status(ledger),
         views=views,
     )
@@ -177,7 +177,7 @@ async def _view_status(ledger: LedgerService) -> ViewStatus:
 async def read_checkpoint_status(ledger: LedgerService) -> CheckpointStatus | None:
     """Return the newest checkpoint and whether it is valid; None before the first. Errors: BadNote, LedgerUnusable."""
     path = checkpoint_path(ledger.path)
-    signed = await to_thread(read_checkpoint, path)
+    signed = await run_on_thread(read_checkpoint, path)
     if signed is None:
         return None
     signed_at = datetime.fromtimestamp(path.stat().st_mtime, UTC)

@@ -1,7 +1,7 @@
 """The calibration projection: are agents as good as the confidence that they state?"""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar, Literal, Self, TypedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import ClassVar, Literal, NamedTuple, Self, TypedDict
 
 import msgspec
 import numpy as np
@@ -14,7 +14,7 @@ from events.payload import Payload
 from projections.arrays import Floats
 from projections.calibration.confidence_bins import REVIEWED_VALUES, bin_counts, merge_cells, merge_cells_by_group
 from projections.calibration.corp import Corp
-from projections.calibration.outcome_counts import CountTable, KeyFilter, OutcomeCounts
+from projections.calibration.outcome_counts import CountSelection, CountTable, KeyFilter, OutcomeCounts
 from projections.calibration.recalibration import Recalibration, fit_recalibration
 from projections.calibration.review_history import ReviewHistory
 from projections.calibration.score_recommendations import (
@@ -109,6 +109,8 @@ class CalibrationView(msgspec.Struct, frozen=True, kw_only=True):
     """The calibration of a set of decisions, unrounded.
 
     `retracted` is the number of decisions that were retracted and count in no figure; absent if there are none.
+    `groups_total` and `groups_next` (the offset of the next page, None on the last) are absent if `groups` has every
+    group.
     """
 
     overall: CalibrationScores | None
@@ -119,6 +121,22 @@ class CalibrationView(msgspec.Struct, frozen=True, kw_only=True):
     confidence_stats: ConfidenceSpread | None
     recalibration: Recalibration | None
     retracted: int | UnsetType = UNSET
+    groups_total: int | UnsetType = UNSET
+    groups_next: int | UnsetType | None = UNSET
+
+
+class GroupPage(NamedTuple):
+    """Which groups to compute: `limit` of them, after the first `offset`."""
+
+    limit: int
+    offset: int = 0
+
+
+EVERY_GROUP = GroupPage(2**31)
+
+
+def no_check() -> None:
+    """Let a computation go on."""
 
 
 class Calibration(Projection):
@@ -162,7 +180,11 @@ class Calibration(Projection):
 
     def table(self, filters: CalibrationFilter) -> CountTable:
         """Return the cells of the decisions that pass a filter. Later folding does not change them."""
-        return self._cells.select(filters.key_filter(), filters.range)
+        return self.selection(filters).table()
+
+    def selection(self, filters: CalibrationFilter) -> CountSelection:
+        """Return the cells of the decisions that pass a filter, to be tabled on any thread."""
+        return self._cells.selection(filters.key_filter(), filters.range)
 
     def view(
         self,
@@ -183,12 +205,14 @@ def build_calibration_view(
     *,
     curves: bool,
     warned: Sequence[CategoryScores] | None = None,
+    page: GroupPage = EVERY_GROUP,
+    check: Callable[[], None] = no_check,
 ) -> CalibrationView:
     """Compute the scores of cells: overall, by group and by bucket.
 
     `overall` and the scores of a group are None below `min_decisions` reviewed decisions. With `curves`, each has its
     curve and band, and the view has a recalibration map. `warned` are the scores of the table's categories if the
-    caller has already computed them.
+    caller has already computed them. `check` is called between groups, and raises to stop the computation.
     """
     cells = merge_cells(table.confidence, table.counts)
     overall = compute_scores(*cells, curves=curves)
@@ -200,21 +224,72 @@ def build_calibration_view(
         warnings = warn_about_categories(score_categories(table) if warned is None else warned)
         recommendations = [*recommend_from_scores(overall, by_bucket, spread), *warnings]
     grouped = table if group_by != "confidence_bucket" else CountTable([], np.zeros(0, dtype=np.uint32), *cells)
+    groups = _make_groups(grouped, group_by)
+    rows = list(_score_groups(groups, min_decisions, page, curves=curves, check=check))
+    total, after = len(groups.nonempty), page.offset + len(rows)
     return CalibrationView(
         overall=overall,
         coverage=count_coverage(*cells),
-        groups=list(_groups(grouped, group_by, min_decisions, curves=curves)),
+        groups=rows,
         buckets=by_bucket,
         recommendations=recommendations,
         confidence_stats=spread,
         recalibration=fit_recalibration(bin_counts(*cells)) if curves and overall is not None else None,
         retracted=table.retracted or UNSET,
+        groups_total=UNSET if len(rows) == total else total,
+        groups_next=UNSET if len(rows) == total else after if after < total else None,
     )
 
 
 def score_categories(table: CountTable) -> list[CategoryScores]:
     """Compute the mean scores of each named category with a reviewed decision, sorted by name, all in one pass."""
-    names, numbers = _group_cells(table, "category")
+    groups = _make_groups(table, "category")
+    sums = _sum_cells(groups)
+    return [
+        CategoryScores(
+            category=name,
+            reviewed=int(n),
+            total=int(total),
+            accuracy=outcome_sum / n,
+            mean_confidence=confidence_sum / n,
+            brier_score=max(0.0, loss / n),
+        )
+        for name, total, n, outcome_sum, loss, confidence_sum in zip(
+            groups.names, *(column.tolist() for column in sums), strict=True
+        )
+        if name is not None and n
+    ]
+
+
+class _Groups(NamedTuple):
+    """Cells and their groups: the names of the groups in order, each cell's group (-1: none), those with decisions."""
+
+    table: CountTable
+    group_by: GroupBy
+    names: Sequence[str | None]
+    numbers: npt.NDArray[np.intp]
+    nonempty: npt.NDArray[np.intp]
+
+
+class _CellSums(NamedTuple):
+    """Sums by group: decisions, reviews with a stated confidence, and the outcomes, losses and confidences of these."""
+
+    total: Floats
+    n: Floats
+    outcome: Floats
+    loss: Floats
+    confidence: Floats
+
+
+def _make_groups(table: CountTable, group_by: GroupBy) -> _Groups:
+    names, numbers = _group_cells(table, group_by)
+    used = numbers[table.counts.any(axis=1) & (numbers >= 0)]
+    return _Groups(table, group_by, names, numbers, np.flatnonzero(np.bincount(used, minlength=len(names))))
+
+
+def _sum_cells(groups: _Groups) -> _CellSums:
+    """Sum the cells of every group, all in one pass."""
+    table = groups.table
     stated = ~np.isnan(table.confidence)
     c = np.where(stated, table.confidence, 0)
     total, n, outcome_sum, squares = (table.counts.astype(np.float64) @ _CELL_SUMS).T
@@ -222,55 +297,57 @@ def score_categories(table: CountTable) -> list[CategoryScores]:
     loss = n * c**2 - 2 * c * outcome_sum + squares
 
     def summed(values: Floats) -> Floats:
-        return np.bincount(numbers, weights=values, minlength=len(names)).astype(np.float64)
+        return np.bincount(groups.numbers, weights=values, minlength=len(groups.names)).astype(np.float64)
 
-    total, n, outcome_sum, loss_total, confidence_total = map(summed, (total, n, outcome_sum, loss, n * c))
-    return [
-        CategoryScores(
-            category=name,
-            reviewed=int(n[number]),
-            total=int(total[number]),
-            accuracy=float(outcome_sum[number] / n[number]),
-            mean_confidence=float(confidence_total[number] / n[number]),
-            brier_score=max(0.0, float(loss_total[number] / n[number])),
-        )
-        for number, name in enumerate(names)
-        if name is not None and n[number]
-    ]
+    return _CellSums(*map(summed, (total, n, outcome_sum, loss, n * c)))
 
 
-def _groups(table: CountTable, group_by: GroupBy, min_decisions: int, *, curves: bool) -> Iterator[CalibrationGroup]:
-    """Yield one row for each group, in the order of buckets or of names; the group without a name is last."""
-    names, numbers = _group_cells(table, group_by)
-    collapsed = merge_cells_by_group(table.confidence, table.counts, numbers, len(names))
-    cells_by_group = {number: group_cells for number, group_cells in enumerate(collapsed) if len(group_cells[0])}
-    scores = {number: compute_scores(*group_cells, curves=curves) for number, group_cells in cells_by_group.items()}
-    shrunk = {} if group_by == "confidence_bucket" else _shrink_groups(scores)
-    for number, group_cells in cells_by_group.items():
-        name, group_scores = names[number], scores[number]
-        label = agent_of(name) if group_by == "agent" and name is not None else name
+def _score_groups(
+    groups: _Groups, min_decisions: int, page: GroupPage, *, curves: bool, check: Callable[[], None]
+) -> Iterator[CalibrationGroup]:
+    """Yield a row for each group of a page, in the order of buckets or of names; the group without a name is last."""
+    shown = groups.nonempty[page.offset : page.offset + page.limit]
+    place = np.full(len(groups.names) + 1, -1, dtype=np.intp)  # the last is that of cells without a group
+    place[shown] = np.arange(len(shown))
+    cells = place[groups.numbers] >= 0
+    table = groups.table
+    collapsed = merge_cells_by_group(
+        table.confidence[cells], table.counts[cells], place[groups.numbers[cells]], len(shown)
+    )
+    scores = []
+    for group_cells in collapsed:
+        check()
+        scores.append(compute_scores(*group_cells, curves=curves))
+    shrunk = _shrink_groups(groups, shown, scores)
+    for number, group_cells, group_scores in zip(shown.tolist(), collapsed, scores, strict=True):
+        name = groups.names[number]
+        label = agent_of(name) if groups.group_by == "agent" and name is not None else name
         if group_scores is None or group_scores.reviewed < min_decisions:
             yield CalibrationGroup(group=label, **structs.asdict(count_coverage(*group_cells)))
         else:
             yield CalibrationGroup(group=label, **structs.asdict(group_scores), **shrunk.get(number, _ShrunkFields()))
 
 
-def count_groups(table: CountTable, group_by: GroupBy) -> int:
+def count_groups(selection: CountSelection, group_by: GroupBy) -> int:
     """Return the largest number of groups that a grouping can have."""
-    return len(_group_cells(table, group_by)[0])
+    return len(BUCKETS) if group_by == "confidence_bucket" else len(selection.values[_key_field[group_by]].numbers)
 
 
 def _group_cells(table: CountTable, group_by: GroupBy) -> tuple[Sequence[str | None], npt.NDArray[np.intp]]:
     """Return the names of the groups in order, and the number of each cell's group (-1: none)."""
     if group_by == "confidence_bucket":
         return [name for name, _, _ in BUCKETS], bucket_numbers(table.confidence)
-    used = np.flatnonzero(np.bincount(table.group, minlength=1))
-    values = [table.groups[group][_key_field[group_by]] for group in used.tolist()] if len(table.group) else []
-    names = sorted(set(values), key=lambda name: (name is None, name or ""))
-    order = {name: number for number, name in enumerate(names)}
-    numbers = np.zeros(len(table.groups) + 1, dtype=np.intp)
-    numbers[used[: len(values)]] = [order[value] for value in values]
-    return names, numbers[table.group]
+    if not len(table.group):
+        return [], np.zeros(0, dtype=np.intp)
+    field = _key_field[group_by]
+    names, ranks = table.values[field].in_order()
+    used = np.flatnonzero(np.bincount(table.group))
+    used_ranks = ranks[table.columns[field][used]]
+    present = np.zeros(len(names), dtype=bool)
+    present[used_ranks] = True
+    numbers = np.zeros(len(table.columns[field]), dtype=np.intp)
+    numbers[used] = (np.cumsum(present) - 1)[used_ranks]
+    return [names[rank] for rank in np.flatnonzero(present).tolist()], numbers[table.group]
 
 
 class _ShrunkFields(TypedDict, total=False):
@@ -278,15 +355,33 @@ class _ShrunkFields(TypedDict, total=False):
     shrunk_weight: float
 
 
-def _shrink_groups(by_group: Mapping[int, CalibrationScores | None]) -> dict[int, _ShrunkFields]:
-    """Return the shrunk gaps of groups, by number."""
-    scored = {number: scores for number, scores in by_group.items() if scores is not None}
-    gap, n, brier = (
-        np.array([float(getattr(scores, name)) for scores in scored.values()])
-        for name in ("gap", "reviewed", "brier_score")
-    )
+def _shrink_groups(
+    groups: _Groups, shown: npt.NDArray[np.intp], scores: Sequence[CalibrationScores | None]
+) -> dict[int, _ShrunkFields]:
+    """Return the shrunk gaps of groups, by number. They depend on all groups, whichever are shown."""
+    if groups.group_by == "confidence_bucket":
+        return {}
+    scored = np.array([found is not None for found in scores], dtype=bool)
+    if len(shown) == len(groups.nonempty):
+        numbers = shown[scored]
+        gap, n, brier = (
+            np.array([float(getattr(found, name)) for found in scores if found is not None])
+            for name in ("gap", "reviewed", "brier_score")
+        )
+    else:
+        numbers, gap, n, brier = _mean_scores(groups)
     shrunk = shrink_gaps(gap, n * np.maximum(brier - gap**2, 0), n)
     if shrunk is None:
         return {}
-    columns = zip(scored, shrunk.gap.tolist(), shrunk.weight.tolist(), strict=True)
+    places = np.searchsorted(numbers, shown[scored])
+    columns = zip(shown[scored].tolist(), shrunk.gap[places].tolist(), shrunk.weight[places].tolist(), strict=True)
     return {number: {"shrunk_gap": value, "shrunk_weight": weight} for number, value, weight in columns}
+
+
+def _mean_scores(groups: _Groups) -> tuple[npt.NDArray[np.intp], Floats, Floats, Floats]:
+    """Return the numbers of all groups with scores, and gap, number of reviews and Brier score of each, in one pass."""
+    sums = _sum_cells(groups)
+    numbers = np.flatnonzero(sums.n)
+    n = sums.n[numbers]
+    gap = (sums.outcome[numbers] - sums.confidence[numbers]) / n
+    return numbers, gap, n, np.maximum(0.0, sums.loss[numbers] / n)

@@ -7,6 +7,7 @@ state also has one row per decision (13 bytes and its name), which is needed to 
 
 from array import array
 from collections.abc import Sequence
+from heapq import merge
 from typing import Final, Self
 
 import msgspec
@@ -23,6 +24,9 @@ from projections.time_range import TimeRange
 
 GROUP_FIELDS_COUNT: Final = 5
 """The number of fields of a `GroupKey`."""
+
+SORTED_AT_ONCE: Final = 4_096
+"""Texts that are sorted in one step: about a millisecond."""
 
 _NO_VALUE = 2**32 - 1
 
@@ -43,7 +47,8 @@ class CountTable(msgspec.Struct, frozen=True):
     """Selected cells as arrays of equal length, ascending by confidence with NaN last.
 
     `group` is an index into `groups`, `confidence` the stated confidence (NaN: none), `counts` are by outcome.
-    `retracted` is the number of decisions that match, but were retracted: `counts` leave them out.
+    `retracted` is the number of decisions that match, but were retracted: `counts` leave them out. For each field of a
+    group's key, `columns` has the number of its value by group, and `values` the values by number.
     """
 
     groups: list[GroupKey]
@@ -51,6 +56,70 @@ class CountTable(msgspec.Struct, frozen=True):
     confidence: npt.NDArray[np.float64]
     counts: Counts
     retracted: int = 0
+    columns: Sequence[npt.NDArray[np.uint32]] = ()
+    values: "Sequence[FieldValues]" = ()
+
+
+class CellOrder:
+    """The order of cells by confidence, which is kept until there is a new cell."""
+
+    def __init__(self) -> None:
+        self._rows = np.zeros(0, dtype=np.intp)
+
+    def rows(self, confidence: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
+        """Return the numbers of cells, ascending by confidence with NaN last, given all confidences."""
+        rows = self._rows
+        if len(rows) != len(confidence):
+            rows = self._rows = np.argsort(confidence, kind="stable")
+        return rows
+
+
+class CountSelection(msgspec.Struct, frozen=True):
+    """Cells at one moment, and a mask of the groups that match a filter. Later folding does not change them."""
+
+    groups: list[GroupKey]
+    group: npt.NDArray[np.uint32]
+    confidence: npt.NDArray[np.float64]
+    counts: Counts
+    columns: Sequence[npt.NDArray[np.uint32]]
+    values: "Sequence[FieldValues]"
+    matching: npt.NDArray[np.bool_]
+    order: CellOrder
+
+    def table(self) -> CountTable:
+        """Return the matching cells with decisions. This may take long with many cells."""
+        rows = self.order.rows(self.confidence)
+        rows = rows[self.matching[self.group[rows]]]
+        retracted = int(self.counts[rows, RETRACTED].sum())
+        counts = self.counts[:, :OUTCOMES_COUNT]
+        rows = rows[counts[rows] @ np.ones(OUTCOMES_COUNT, dtype=np.int64) > 0]
+        return CountTable(
+            self.groups, self.group[rows], self.confidence[rows], counts[rows], retracted, self.columns, self.values
+        )
+
+
+class FieldValues:
+    """The different values of one field of the groups' keys. Values are added while threads read them."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str | None, int] = {}
+        self._sorted: tuple[list[str | None], npt.NDArray[np.intp]] = [], np.zeros(0, dtype=np.intp)
+
+    def in_order(self) -> tuple[list[str | None], npt.NDArray[np.intp]]:
+        """Return the values in order, None last, and the rank of each value by its number. It is kept until one is new.
+
+        Short runs are sorted and merged, because sorting many texts at once would keep other threads from running.
+        """
+        names, ranks = self._sorted
+        if len(names) != len(self.numbers):
+            values = list(self.numbers)
+            texts = [value for value in values if value is not None]
+            runs = [sorted(texts[start : start + SORTED_AT_ONCE]) for start in range(0, len(texts), SORTED_AT_ONCE)]
+            names = [*merge(*runs), *([None] if len(texts) < len(values) else [])]
+            ranks = np.zeros(len(names), dtype=np.intp)
+            ranks[[self.numbers[name] for name in names]] = np.arange(len(names))
+            self._sorted = names, ranks
+        return names, ranks
 
 
 class DecisionRows(msgspec.Struct, frozen=True):
@@ -72,12 +141,12 @@ class OutcomeCounts:
         self._keys: dict[CellKey, int] = {}
         self._groups: dict[GroupKey, int] = {}
         self._group_keys: list[GroupKey] = []
-        self._values: list[dict[str | None, int]] = [{} for _ in range(GROUP_FIELDS_COUNT)]
+        self._values = [FieldValues() for _ in range(GROUP_FIELDS_COUNT)]
         self._group_values = [array("I") for _ in range(GROUP_FIELDS_COUNT)]
         self._cell_group = array("I")
         self._cell_confidence = array("d")
         self._counts: Counts = np.zeros(0, dtype=np.int64)
-        self._order = np.zeros(0, dtype=np.intp)
+        self._order = CellOrder()
         self._spans = CountSpans()
         self._questions: dict[str, int] = {}
         self._asked = array("I")
@@ -166,32 +235,37 @@ class OutcomeCounts:
         if group == len(self._group_keys):
             self._group_keys.append(group_key)
             for value, values, column in zip(group_key, self._values, self._group_values, strict=True):
-                column.append(values.setdefault(value, len(values)))
+                column.append(values.numbers.setdefault(value, len(values.numbers)))
         self._cell_group.append(group)
         self._cell_confidence.append(float("nan") if confidence is None else confidence)
         return cell_number
 
     def select(self, key_filter: KeyFilter, when: TimeRange) -> CountTable:
-        """Return the cells of the groups that match, counted over a range of time.
+        """Return the cells of the groups that match, counted over a range of time."""
+        return self.selection(key_filter, when).table()
+
+    def selection(self, key_filter: KeyFilter, when: TimeRange) -> "CountSelection":
+        """Return the matching cells as they are now, to be tabled on any thread.
 
         The counts over all time are stored, so that without a range the cost depends only on the number of cells.
         """
-        group, counts = as_array(self._cell_group, np.uint32), self._count_within(when)
-        confidence = as_array(self._cell_confidence, np.float64)
-        if len(self._order) != len(self._keys):
-            self._order = np.argsort(confidence, kind="stable")
-        rows = self._order[self._matching_groups(key_filter)[group[self._order]]]
-        retracted = int(counts[rows, RETRACTED].sum())
-        counts = counts[:, :OUTCOMES_COUNT]
-        rows = rows[counts[rows] @ np.ones(OUTCOMES_COUNT, dtype=np.int64) > 0]
-        return CountTable(self._group_keys, group[rows], confidence[rows], counts[rows], retracted)
+        return CountSelection(
+            groups=self._group_keys,
+            group=as_array(self._cell_group, np.uint32).copy(),
+            confidence=as_array(self._cell_confidence, np.float64).copy(),
+            counts=self._count_within(when).copy(),
+            columns=[as_array(column, np.uint32).copy() for column in self._group_values],
+            values=self._values,
+            matching=self._matching_groups(key_filter),
+            order=self._order,
+        )
 
     def _matching_groups(self, key_filter: KeyFilter) -> npt.NDArray[np.bool_]:
         """Return a mask of the groups that match."""
         keep = np.ones(len(self._group_keys), dtype=bool)
         for value, values, column in zip(key_filter, self._values, self._group_values, strict=True):
             if value is not None:
-                keep &= as_array(column, np.uint32) == values.get(value, _NO_VALUE)
+                keep &= as_array(column, np.uint32) == values.numbers.get(value, _NO_VALUE)
         return keep
 
     def _count_within(self, when: TimeRange) -> Counts:

@@ -10,7 +10,7 @@ from events import TallystickError
 from ledger import errors
 from ledger.errors import AppendRefused, LedgerBusy, LifecycleViolation
 
-ABSTRACT = {"AppendRefused", "AccessRefused"}
+ABSTRACT = {"AppendRefused", "AccessRefused", "LimitReached"}
 """Classes that only gather others and are never raised themselves."""
 
 

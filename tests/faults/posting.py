@@ -28,7 +28,8 @@ class Answer(NamedTuple):
 class Poster:
     """One connection to a server; ConnectionError and http.client.HTTPException where it ends."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, token: str | None = None) -> None:
+        self._headers = {} if token is None else {"authorization": f"Bearer {token}"}
         address = urlsplit(url)
         assert address.hostname is not None
         self._http = http.client.HTTPConnection(address.hostname, address.port, timeout=TIMEOUT_S)
@@ -43,7 +44,7 @@ class Poster:
 
     def ask(self, method: str, path: str, body: bytes | None = None, media: str = "application/json") -> Answer:
         """One request and its answer."""
-        self._http.request(method, path, body, {} if body is None else {"content-type": media})
+        self._http.request(method, path, body, self._headers | ({} if body is None else {"content-type": media}))
         response = self._http.getresponse()
         headers = {name.lower(): value for name, value in response.getheaders()}
         return Answer(response.status, headers, response.read())

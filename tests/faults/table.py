@@ -6,6 +6,7 @@ from tests.faults.bits import BITS
 from tests.faults.clock import CLOCK
 from tests.faults.errors import ERRORS
 from tests.faults.full import FULL
+from tests.faults.greedy import GREEDY
 from tests.faults.kill import KILL
 from tests.faults.middle import MIDDLE
 from tests.faults.power import POWER
@@ -23,4 +24,5 @@ FAULTS: Sequence[Fault] = (
     MIDDLE,
     RETRY,
     STALL,
+    GREEDY,
 )

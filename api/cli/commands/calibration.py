@@ -56,6 +56,8 @@ def calibration(
     plot: Annotated[
         Path | None, typer.Option(help="Draw the calibration curve into this SVG file.", metavar="FILE.svg")
     ] = None,
+    limit: Annotated[str | None, typer.Option(help="Show at most this many groups.  \\[default: 1000]")] = None,
+    offset: Annotated[str | None, typer.Option(help="Skip this many groups first.")] = None,
     as_of: AsOf = None,
 ) -> None:
     """Compare stated confidence with outcomes.
@@ -79,7 +81,7 @@ def calibration(
     parameters = given(
         agent=agent, category=category, stakes=stakes, project=project, feature=feature, since=since, until=until,
         window=window, group_by=group_by, min_decisions=min_decisions, detail=detail,
-        include=include, trend_days=trend_days,
+        include=include, trend_days=trend_days, limit=limit, offset=offset,
     )  # fmt: skip
     query = parse_calibration_query(parameters, system_clock())
     answer = answer_as_of(

@@ -1,7 +1,7 @@
 """serve: serve the ledger over HTTP and JSON-RPC."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,11 +9,39 @@ from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import choice
 
 if TYPE_CHECKING:
-    from api.http.server import TlsFiles
+    from api.http.audit_log import AuditLog
+    from api.http.server import ServerSettings, TlsFiles
 
 LEVELS = ("debug", "info", "warning", "error")
 ANY_CASE = (*map(str.upper, LEVELS), *map(str.title, LEVELS))
-CONNECTIONS = 1_000
+LIMITS = "Limits"
+LIMIT_MAX = 100_000
+CONNECTIONS, CONNECTIONS_PER_CLIENT, CONNECTIONS_PER_TOKEN = 1_000, 128, 256
+FEEDS, FEEDS_PER_TOKEN = 512, 32
+BODIES_MIB, BODIES_MIB_PER_TOKEN = 64, 32
+QUERIES, QUERY_SECONDS = 2, 10
+REFUSALS = 20
+
+
+def _limit(help: str, *, low: float = 0, high: float | None = LIMIT_MAX) -> Any:  # noqa: A002, ANN401 - as Typer names it; as `typer.Option`
+    """Return the option of a limit."""
+    return typer.Option(help=help, min=low, max=high, rich_help_panel=LIMITS)
+
+
+TokenRate = Annotated[float, _limit("Requests per second of one token; 0 for no limit.", high=None)]
+Burst = Annotated[float, _limit("Requests that a token may send at once after a pause.", low=1, high=None)]
+Connections = Annotated[int, _limit("Connections open at once.", low=1)]
+ClientConnections = Annotated[int, _limit("Connections of one address without a valid token; 0 for no limit.")]
+TokenConnections = Annotated[int, _limit("Requests of one token that run at once.", low=1)]
+Feeds = Annotated[int, _limit("Event streams open at once.")]
+TokenFeeds = Annotated[int, _limit("Event streams of one token.")]
+Bodies = Annotated[int, _limit("MiB of large request bodies in memory.", low=16)]
+TokenBodies = Annotated[int, _limit("MiB of large request bodies of one token.", low=16)]
+Queries = Annotated[int, _limit("Queries of views computed at once.", low=1)]
+QuerySeconds = Annotated[float, _limit("Seconds in which a query of a view must be answered.", low=0.1)]
+Refusals = Annotated[
+    float, _limit("Requests without a valid token that are refused per second and address; 0 for no limit.")
+]
 
 
 @verb(json=False)
@@ -28,9 +56,6 @@ def serve(
         str,
         choice("Log messages of this level and above.", LEVELS, also=ANY_CASE),
     ] = "info",
-    rate: Annotated[float, typer.Option(help="Requests per second of one token; 0 for no limit.", min=0)] = 1_000,
-    burst: Annotated[float, typer.Option(help="Requests that a token may send at once after a pause.", min=1)] = 10_000,
-    connections: Annotated[int, typer.Option(help="Connections open at once.", min=1, max=100_000)] = CONNECTIONS,
     require_tokens: Annotated[
         bool | None,
         typer.Option(
@@ -40,8 +65,23 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    audit_log: Annotated[
+        Path | None, typer.Option(help="Append a line for each authenticated request to this file.", metavar="FILE")
+    ] = None,
     tls_cert: Annotated[Path | None, typer.Option(help="Serve https with this certificate and its chain, PEM.")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="The key of the certificate, PEM, unencrypted.")] = None,
+    rate: TokenRate = 1_000,
+    burst: Burst = 10_000,
+    connections: Connections = CONNECTIONS,
+    connections_per_client: ClientConnections = CONNECTIONS_PER_CLIENT,
+    connections_per_token: TokenConnections = CONNECTIONS_PER_TOKEN,
+    feeds: Feeds = FEEDS,
+    feeds_per_token: TokenFeeds = FEEDS_PER_TOKEN,
+    bodies_mib: Bodies = BODIES_MIB,
+    bodies_mib_per_token: TokenBodies = BODIES_MIB_PER_TOKEN,
+    queries: Queries = QUERIES,
+    query_seconds: QuerySeconds = QUERY_SECONDS,
+    refusals: Refusals = REFUSALS,
 ) -> None:
     """Serve the ledger over HTTP and JSON-RPC.
 
@@ -49,15 +89,37 @@ def serve(
 
     Example: tallystick --ledger team.db serve --port 8321
     """
+    from api.http.connection_table import ConnectionLimits
+    from api.http.limits import RequestLimits
+    from api.http.server import ServerSettings
+    from api.rate_limit import Rate
+    from api.service.view_queries import QueryLimits
+
+    limits = RequestLimits(
+        connections=ConnectionLimits(connections, connections_per_client),
+        connections_per_token=connections_per_token,
+        feeds=feeds,
+        feeds_per_token=feeds_per_token,
+        body_bytes=bodies_mib << 20,
+        body_bytes_per_token=bodies_mib_per_token << 20,
+        queries=QueryLimits(queries, query_seconds),
+        refusals_per_s=refusals,
+    )
+    tls = _read_tls(tls_cert, tls_key)
+    settings = ServerSettings(
+        Rate(rate, burst) if rate else None, limits, tls, require_tokens, _open_audit_log(audit_log)
+    )
+    _run(target, host, port, log_level, settings)
+
+
+def _run(target: LedgerTarget, host: str, port: int, log_level: str, settings: "ServerSettings") -> None:
     import sys
 
     import uvloop
 
     from api.cli.output import print_note, show_progress
     from api.http import server
-    from api.rate_limit import Rate
 
-    tls = _read_tls(tls_cert, tls_key)
     listener = server.listen(host, port, target.ledger)
 
     def announce(address: str) -> None:
@@ -65,8 +127,14 @@ def serve(
             print_note(f"Tallystick serves {target.ledger} at {address}. Ctrl-C stops it.")
 
     with show_progress("opening", "events", piped=False) as report:
-        settings = server.ServerSettings(Rate(rate, burst) if rate else None, connections, tls, require_tokens)
         uvloop.run(server.serve(target.ledger, listener, log_level.lower(), settings, report, announce))
+
+
+def _open_audit_log(path: Path | None) -> "AuditLog | None":
+    """Open the audit log. Errors: InvalidQuery."""
+    from api.http.audit_log import AuditLog
+
+    return None if path is None else AuditLog(path)
 
 
 def _read_tls(cert: Path | None, key: Path | None) -> "TlsFiles | None":

@@ -34,6 +34,9 @@ def print_calibration(answer: CalibrationAnswer, agent: str | None, group_by: st
         console.print(f"{pluralize(answer.retracted, 'decision')} retracted and not counted.")
     if group_by not in BY_BUCKET:
         _print_groups(console, answer.groups, group_by)
+        if answer.groups_total is not UNSET:
+            rest = f"; --offset {answer.groups_next} shows the next" if answer.groups_next else ""
+            console.print(f"{len(answer.groups):,} of {answer.groups_total:,} groups{rest}.")
     _print_buckets(console, answer.buckets)
     if overall is not None and overall.corp.curve is not None:
         _print_curve(console, overall.corp)

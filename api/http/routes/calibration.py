@@ -16,6 +16,7 @@ from api.service.query_params import (
 @Operation(
     method="GET",
     path="/calibration",
+    heavy=True,
     query=CALIBRATION_PARAMETERS,
     answers={200: json_answer("The figures of the selected decisions.", CalibrationAnswer)},
 )

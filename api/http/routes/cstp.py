@@ -4,6 +4,7 @@ An error of the protocol is an answer with status 200.
 """
 
 import time
+from functools import partial
 from importlib.metadata import version
 from typing import Literal
 
@@ -11,7 +12,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.auth import AccessRefused, Principal, Unauthenticated
+from api.auth import AccessRefused, Unauthenticated
 from api.cstp.jsonrpc import (
     BATCH_CALLS_MAX,
     Batch,
@@ -29,11 +30,16 @@ from api.cstp.method_table import METHODS, call_method
 from api.errors import INVALID_PARAMS, error_codes, problem_name
 from api.http.media_types import JSON, PROBLEM
 from api.http.operation import TEXT, Answer, ArrayOf, Operation, json_answer, reference
-from api.http.request import headers_of, json_response, ledger_of, read_body
-from api.rate_limit import RateLimited
-from api.service.ledger import LedgerService
+from api.http.problems import limit_refusals
+from api.http.request import Call, json_response, ledger_of, read_body, requests_of, run_query
+from api.rate_limit import LimitReached, RateLimited
 
 PROTOCOL_VERSION = "1.0"
+
+HEAVY_METHODS = frozenset(
+    {"cstp.getCalibration", "cstp.checkDrift", "cstp.getReasonStats", "cstp.queryDecisions", "cstp.getSessionContext"}
+)
+"""Methods that compute a view for long enough that each token may run one at a time."""
 
 _REFUSED = {"type": "object", "properties": {"detail": TEXT}, "required": ["detail"]}
 _STATUS = json_answer("The status.", {"type": "object"})
@@ -92,27 +98,31 @@ async def post_cstp(request: Request) -> Response:
     """
     ledger = ledger_of(request)
     try:
-        caller = ledger.tokens.identify(request.headers.get("authorization"))
-        reply = await _reply(ledger, caller, await read_body(headers_of(request.scope), request.receive))
+        caller = requests_of(request.scope).authenticate(request.scope, request.headers.get("authorization"))
+        call = Call(request, ledger, caller, {})
+        reply = await _reply(call, await read_body(request.scope, request.receive))
     except AccessRefused as error:
+        limited = limit_refusals(request.scope, error)
+        if limited is not error:
+            raise limited from None
         request.scope["refusal"] = problem_name(type(error).__name__)
         headers = {"www-authenticate": "Bearer"} if isinstance(error, Unauthenticated) else {}
         return json_response({"detail": error.detail}, error_codes(error).status, headers)
     return Response(status_code=204) if reply is None else Response(reply, media_type=JSON)
 
 
-async def _reply(ledger: LedgerService, caller: Principal, body: bytes) -> bytes | None:
+async def _reply(call: Call, body: bytes) -> bytes | None:
     """Answer a request or a batch; None: nothing in it is answered. Errors: AccessRefused."""
     try:
         request = parse_body(body)
     except RpcError as error:
         return error_reply(None, error)
     if isinstance(request, list):
-        return await _reply_to_batch(ledger, caller, request)
-    return await _reply_to_request(ledger, caller, request)
+        return await _reply_to_batch(call, request)
+    return await _reply_to_request(call, request)
 
 
-async def _reply_to_batch(ledger: LedgerService, caller: Principal, batch: Batch) -> bytes | None:
+async def _reply_to_batch(call: Call, batch: Batch) -> bytes | None:
     """Answer the requests of a batch, one after another. Each further request counts for the token's rate limit."""
     replies: list[bytes | None] = []
     for index, request in enumerate(batch):
@@ -120,27 +130,31 @@ async def _reply_to_batch(ledger: LedgerService, caller: Principal, batch: Batch
             replies.append(error_reply(None, request))
             continue
         try:
-            if index and caller.bucket is not None:
-                caller.bucket.take(time.monotonic())
-            replies.append(await _reply_to_request(ledger, caller, request))
+            if index and call.caller.bucket is not None:
+                call.caller.bucket.take(time.monotonic())
+            replies.append(await _reply_to_request(call, request))
         except (AccessRefused, RateLimited) as error:
             replies.append(None if request.is_notification else error_reply(id_of(request), rpc_error_of(error)))
     answers = [reply for reply in replies if reply is not None]
     return b"[%b]" % b",".join(answers) if answers else None
 
 
-async def _reply_to_request(ledger: LedgerService, caller: Principal, request: RpcFrame) -> bytes | None:
+async def _reply_to_request(call: Call, request: RpcFrame) -> bytes | None:
     """Answer a request; None: it is a notification. Errors: AccessRefused."""
     call_id: Id = None
     try:
         call_id = id_of(request)
-        call = call_of(request)
+        rpc_call = call_of(request)
     except RpcError as error:
         return None if request.is_notification and error.code == INVALID_PARAMS else error_reply(call_id, error)
+    answer = partial(call_method, call.ledger, call.caller, rpc_call)
     try:
-        reply = result_reply(call_id, await call_method(ledger, caller, call))
+        result = await (run_query(call, answer) if rpc_call.method in HEAVY_METHODS else answer())
+        reply = result_reply(call_id, result)
     except RpcError as error:
         reply = error_reply(call_id, error)
+    except LimitReached as error:
+        reply = error_reply(call_id, rpc_error_of(error))
     return None if request.is_notification else reply
 
 

@@ -53,6 +53,7 @@ MIN_SCORE = number_parameter("min_score", "The lowest allowed mean.", 0, POINTS_
 @Operation(
     method="GET",
     path="/scoreboard",
+    heavy=True,
     query=SCOREBOARD_PARAMETERS,
     answers={200: json_answer("A scoreboard for each suite.", queries.ScoreboardAnswer)},
 )
@@ -65,6 +66,7 @@ async def get_scoreboard(call: Call) -> Response:
 @Operation(
     method="GET",
     path="/evaluations",
+    heavy=True,
     query=EVALUATIONS_PARAMETERS,
     answers={200: json_answer("A page of evaluations.", queries.EvaluationPage)},
     links={"evaluation": Link("get_evaluation", "run", "$response.body#/evaluations/0/run_id")},
@@ -78,6 +80,7 @@ async def get_evaluations(call: Call) -> Response:
 @Operation(
     method="GET",
     path="/evaluations/{run}",
+    heavy=True,
     path_parameters=(RUN,),
     query=(INCLUDE, PREFIX, AS_OF),
     answers={200: json_answer("The evaluation.", queries.EvaluationAnswer)},
@@ -93,6 +96,7 @@ async def get_evaluation(call: Call) -> Response:
 @Operation(
     method="GET",
     path="/evaluations/compare",
+    heavy=True,
     query=(BASELINE, CANDIDATE, PREFIX, AS_OF),
     answers={
         200: json_answer("What is worse, what is better, and what cannot be compared.", queries.RunComparisonAnswer)

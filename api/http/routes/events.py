@@ -10,6 +10,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from api.errors import UnsupportedMedia
+from api.http.limits import RunningRequests
 from api.http.media_types import (
     EVENT,
     EVENT_MEDIA_TYPES,
@@ -19,7 +20,7 @@ from api.http.media_types import (
 )
 from api.http.operation import TEXT, Answer, Link, Operation, json_answer, reference
 from api.http.path_parameters import POSITION
-from api.http.request import Call, Headers, headers_of, read_body
+from api.http.request import Call, Headers, headers_of, read_body, requests_of
 from api.parameters import (
     JsonSchema,
     parse_integer,
@@ -87,11 +88,12 @@ class PostEvents:
     __name__ = "post_events"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        ledger: LedgerService = scope["app"].state.ledger
-        headers = headers_of(scope)
+        state, headers = scope["app"].state, headers_of(scope)
+        ledger: LedgerService = state.ledger
         authorization = headers.get(b"authorization")
-        caller = ledger.tokens.identify(None if authorization is None else authorization.decode("latin-1"))
-        drafts, single = _decode_body(headers, await read_body(headers, receive))
+        requests: RunningRequests = state.requests
+        caller = requests.authenticate(scope, None if authorization is None else authorization.decode("latin-1"))
+        drafts, single = _decode_body(headers, await read_body(scope, receive))
         appended = await ledger.record(drafts, caller)
         if single:
             body, status = _encode(appended[0]), 200 if appended[0].duplicate else 201
@@ -250,19 +252,27 @@ async def _feed(call: Call, query: Query) -> Response:
         query = msgspec.structs.replace(query, after=parse_integer("Last-Event-ID", last_event_id, 0))
     await call.ledger.read(Query(after=query.after, limit=1))
     pages = call.ledger.follow(msgspec.structs.replace(query, limit=PAGE_EVENTS_DEFAULT))
-    stopping: asyncio.Event = call.request.app.state.stopping
+    ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def end() -> None:
+        if not ended.done():
+            ended.set_result(None)
+
+    requests_of(call.request.scope).open_feed(call.request.scope, end)
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    return StreamingResponse(_messages(pages, stopping), media_type=FEED, headers=headers)
+    return StreamingResponse(_messages(pages, ended), media_type=FEED, headers=headers)
 
 
-async def _messages(pages: AsyncIterator[Page], stopping: asyncio.Event) -> AsyncIterator[bytes]:
-    """Yield server-sent events until the server stops or the client disconnects; the id of each is its position."""
+async def _messages(pages: AsyncIterator[Page], ended: asyncio.Future[None]) -> AsyncIterator[bytes]:
+    """Yield server-sent events, each with its position as id, until `ended` is done or the client disconnects.
+
+    The server ends a feed when it stops, and when the feed's token is revoked or expires.
+    """
     yield b": tallystick\n\n"
-    stop = asyncio.ensure_future(stopping.wait())
     next_page = _next(pages)
     try:
-        while not stop.done():
-            done, _ = await asyncio.wait((next_page, stop), timeout=HEARTBEAT_S, return_when=asyncio.FIRST_COMPLETED)
+        while not ended.done():
+            done, _ = await asyncio.wait((next_page, ended), timeout=HEARTBEAT_S, return_when=asyncio.FIRST_COMPLETED)
             if next_page in done:
                 page = next_page.result()
                 yield b"".join(
@@ -276,7 +286,6 @@ async def _messages(pages: AsyncIterator[Page], stopping: asyncio.Event) -> Asyn
         return
     finally:
         next_page.cancel()
-        stop.cancel()
 
 
 def _next(pages: AsyncIterator[Page]) -> asyncio.Future[Page]:

@@ -2,10 +2,11 @@
 
 from starlette.responses import Response
 
+from api.http.compressed_document import etag_matches
 from api.http.media_types import OCTETS
 from api.http.operation import BYTES, Answer, Link, Operation, json_answer
 from api.http.path_parameters import DIGEST_SCHEMA
-from api.http.request import Call, headers_of, json_response, read_body
+from api.http.request import Call, json_response, read_body
 from api.parameters import text_parameter
 from api.service.evidence import Blob, ErasureReceipt, EvidencePage, StoredEvidence, digest_of
 from api.service.query_params import AS_OF, LIMIT, OFFSET
@@ -43,7 +44,7 @@ _TO_EVENT = Link("get_event", "position", "$response.body#/position")
 )
 async def put_evidence(call: Call) -> Response:
     """Store bytes outside the log, under their SHA-256 digest. They can be erased later."""
-    data = await read_body(headers_of(call.request.scope), call.request.receive)
+    data = await read_body(call.request.scope, call.request.receive)
     expected = EXPECTED_DIGEST.find(call.parameters)
     if expected is not None and expected != (actual := digest_of(data)):
         raise InvalidQuery(
@@ -70,7 +71,7 @@ async def get_evidence(call: Call) -> Response:
     content = await call.ledger.evidence.get(call.path(DIGEST), call.caller)
     # No cache may keep the bytes, since they can be erased.
     headers = {"cache-control": "private, no-store", "etag": f'"{content.digest}"'}
-    if _matches(call.request.headers.get("if-none-match", ""), headers["etag"]):
+    if etag_matches(call.request.headers.get("if-none-match", ""), headers["etag"]):
         return Response(status_code=304, headers=headers)
     headers["content-disposition"] = f'attachment; filename="{content.digest}"'
     headers["content-type"] = content.media_type or OCTETS
@@ -104,8 +105,3 @@ async def delete_evidence(call: Call) -> Response:
     """Erase the bytes of a digest permanently. Every position, digest and figure stays the same."""
     digest, reason = call.path(DIGEST), REASON.find(call.parameters)
     return json_response(await call.ledger.evidence.erase(digest, reason, call.caller))
-
-
-def _matches(header: str, etag: str) -> bool:
-    """Return whether If-None-Match names an entity tag."""
-    return etag in (tag.strip().removeprefix("W/") for tag in header.split(",")) or header.strip() == "*"

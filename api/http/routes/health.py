@@ -7,6 +7,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.http.compressed_document import CompressedDocument, accepts_gzip, etag_matches
 from api.http.media_types import JSON
 from api.http.metrics import Metrics
 from api.http.operation import TEXT, Answer, Operation, json_answer
@@ -69,7 +70,7 @@ async def get_readyz(request: Request) -> Response:
     return json_response(body, 200 if reason is None else 503)
 
 
-@Operation(method="GET", path="/status", answers={200: json_answer("The status.", LedgerStatus)})
+@Operation(method="GET", path="/status", heavy=True, answers={200: json_answer("The status.", LedgerStatus)})
 async def get_status(call: Call) -> Response:
     """Return the contents and the state of the ledger, and the process that writes it.
 
@@ -92,9 +93,20 @@ async def get_metrics(request: Request) -> Response:
 
 
 @Operation(
-    method="GET", path="/openapi.json", public=True, answers={200: json_answer("OpenAPI.", {"type": "object"})}
+    method="GET",
+    path="/openapi.json",
+    public=True,
+    answers={
+        200: json_answer("OpenAPI, compressed with gzip if the client accepts it.", {"type": "object"}),
+        304: Answer("If-None-Match names this document."),
+    },
 ).raw
 async def get_openapi(request: Request) -> Response:
     """Return this description of the HTTP interface."""
-    document: bytes = request.app.state.openapi_json()
-    return Response(document, media_type=JSON)
+    document: CompressedDocument = request.app.state.openapi()
+    headers = {"etag": document.etag, "vary": "accept-encoding", "cache-control": "no-cache"}
+    if etag_matches(request.headers.get("if-none-match", ""), document.etag):
+        return Response(status_code=304, headers=headers)
+    if not accepts_gzip(request.headers.get("accept-encoding", "")):
+        return Response(document.body, headers=headers, media_type=JSON)
+    return Response(document.gzipped, headers={**headers, "content-encoding": "gzip"}, media_type=JSON)

@@ -22,6 +22,7 @@ SCORER = text_parameter("scorer", "Scores by one scorer, ID or ID@VERSION.")
 @Operation(
     method="GET",
     path="/inventory",
+    heavy=True,
     query=(MODEL, AS_OF),
     answers={200: json_answer("The inventory.", InventoryAnswer)},
 )
@@ -37,6 +38,7 @@ async def get_inventory(call: Call) -> Response:
 @Operation(
     method="GET",
     path="/probes",
+    heavy=True,
     query=(PROBE, SCORER, MODEL, AS_OF),
     answers={200: json_answer("A table for each probe and scorer.", ProbesAnswer)},
 )

@@ -26,6 +26,7 @@ async def get_projections(call: Call) -> Response:
 @Operation(
     method="GET",
     path="/projections/{name}",
+    heavy=True,
     path_parameters=(NAME,),
     query=(AS_OF,),
     answers={200: json_answer("The projection.", ProjectionState)},

@@ -10,6 +10,7 @@ from gzip import compress
 
 from starlette.responses import Response
 
+from api.http.compressed_document import accepts_gzip
 from api.http.media_types import OCTETS
 from api.http.operation import BYTES, Answer, Operation, json_answer
 from api.http.path_parameters import POSITION
@@ -23,7 +24,6 @@ LEVEL_MAX = 63
 """Source: C2SP's tlog-tiles."""
 
 _level = re.compile(r"0|[1-9][0-9]?")
-_accepts_gzip = re.compile(r"(?:^|,)\s*(?:x-)?gzip\s*(?:;\s*q=(?:0\.\d*[1-9]\d*|1(?:\.0*)?)\s*)?(?:,|$)", re.IGNORECASE)
 
 _CACHED = {"cache-control": "private, max-age=31536000, immutable"}
 
@@ -104,7 +104,7 @@ async def get_entries(call: Call) -> Response:
     """
     data = await proofs.entries(call.ledger, call.path(TILE))
     headers = {**_CACHED, "vary": "authorization, accept-encoding"}
-    if _accepts_gzip.search(call.request.headers.get("accept-encoding", "")):
+    if accepts_gzip(call.request.headers.get("accept-encoding", "")):
         data = await to_thread(compress, data, mtime=0)
         headers["content-encoding"] = "gzip"
     return Response(data, headers=headers, media_type=OCTETS)

@@ -1,6 +1,5 @@
 """Queries of evaluations: list, show, compare, and the scoreboard."""
 
-from asyncio import to_thread
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -15,6 +14,7 @@ from api.service.ledger import LedgerService
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from events.limits import PAGE_EVENTS_DEFAULT
 from ledger.errors import NotFound
+from ledger.threads import run_on_thread
 from projections.evaluation.aggregation import ScenarioLabels
 from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationSelection
 from projections.evaluation.run_comparison import compare_runs
@@ -68,7 +68,9 @@ async def list_evaluations(ledger: LedgerService, query: EvaluationQuery, as_of:
     """Return a page of evaluations. Errors: InvalidQuery."""
     projection, position = await ledger.engine.at(EvaluationIndex, as_of)
     rows = projection.find(query.selection)
-    summaries = await to_thread(summarize_runs, projection.scores(), rows[query.offset : query.offset + query.limit])
+    summaries = await run_on_thread(
+        summarize_runs, projection.scores(), rows[query.offset : query.offset + query.limit]
+    )
     after = query.offset + len(summaries)
     total, dated = len(rows), await ledger.dated(position)
     return EvaluationPage(
@@ -112,7 +114,7 @@ async def compare_evaluations(
     labels = dict(projection.known)
     baseline_run = await _build_evaluation(ledger, baseline_id, labels, position)
     candidate_run = await _build_evaluation(ledger, candidate_id, labels, position)
-    comparison = await to_thread(compare_runs, baseline_run, candidate_run)
+    comparison = await run_on_thread(compare_runs, baseline_run, candidate_run)
     return RunComparisonAnswer(**_fields(comparison), as_of=await ledger.dated(position))
 
 
@@ -138,10 +140,9 @@ async def find_latest(
 async def show_scoreboard(ledger: LedgerService, query: ScoreboardQuery, as_of: int | None = None) -> ScoreboardAnswer:
     """Return by suite the scores of each version of each agent. Errors: InvalidQuery."""
     projection, position = await ledger.engine.at(EvaluationIndex, as_of)
-    scores = projection.scores()
     # Baselines are always shown: a board without a row of an agent may be a board of an unknown one.
     unknown = _unknown_names(projection, query)
-    scoreboard = await to_thread(build_scoreboard, scores, query)
+    scoreboard = await run_on_thread(build_scoreboard, projection.scores(), query)
     return ScoreboardAnswer(suites=scoreboard.suites, as_of=await ledger.dated(position), unknown_names=unknown)
 
 
@@ -156,7 +157,7 @@ async def _build_evaluation(
     subject = f"evaluation/{run_id}"
     events = (await ledger.engine.read_streams([subject], position))[subject]
     texts = await read_blobs(ledger.evidence, evidence_digests(events, analyses=analyses))
-    return await to_thread(partial(build_evaluation, events, labels, texts, analyses=analyses))
+    return await run_on_thread(partial(build_evaluation, events, labels, texts, analyses=analyses))
 
 
 def _find_latest(projection: EvaluationIndex, suite: str | None, before: str | None, agent: str | None) -> str:

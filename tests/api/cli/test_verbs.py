@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -15,12 +15,14 @@ from api.auth import SCOPES
 from api.cli import options
 from api.cli.commands import PANELS, VERBS, calibration, decisions, eval_import, export, serve, token
 from api.cli.lazy_group import Verb
+from api.http.connection_table import ConnectionLimits
+from api.http.limits import DEFAULT_LIMITS, RequestLimits
 from api.importers.benchmarks import FORMATS
 from api.parameters import WINDOWS
 from api.service.calibration import DETAILS
 from api.service.query_params import SORTS
+from api.service.view_queries import QueryLimits
 from events.decision import Outcome, ReasonType, Stakes
-from events.limits import CONNECTIONS_MAX
 from projections.calibration.calibration import GROUPINGS
 from projections.calibration.history_view import HistoryPart
 from tests.api.cli.command import Ended, done, environment, refused, tally
@@ -110,6 +112,20 @@ def test_completion_in_bash(tmp_path: Path) -> None:
     assert list(tmp_path.glob(".bash_completions/*"))
 
 
+def server_options_of(serve: Any) -> RequestLimits:  # noqa: ANN401 - the module of the verb
+    """The limits that the verb sets by default."""
+    return RequestLimits(
+        ConnectionLimits(serve.CONNECTIONS, serve.CONNECTIONS_PER_CLIENT),
+        serve.CONNECTIONS_PER_TOKEN,
+        serve.FEEDS,
+        serve.FEEDS_PER_TOKEN,
+        serve.BODIES_MIB << 20,
+        serve.BODIES_MIB_PER_TOKEN << 20,
+        QueryLimits(serve.QUERIES, serve.QUERY_SECONDS),
+        serve.REFUSALS,
+    )
+
+
 def test_the_choices_are_those_of_the_program() -> None:
     """They are written down beside the options, so that help and completion load nothing."""
     assert get_args(Outcome) == options.OUTCOMES
@@ -123,7 +139,7 @@ def test_the_choices_are_those_of_the_program() -> None:
     assert eval_import.FORMATS == FORMATS
     assert export.FORMATS == ("ndjson", "csv", "parquet")
     assert token.SCOPES == SCOPES
-    assert serve.CONNECTIONS == CONNECTIONS_MAX
+    assert server_options_of(serve) == DEFAULT_LIMITS
 
 
 @pytest.mark.parametrize(

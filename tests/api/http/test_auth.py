@@ -64,7 +64,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
         "admin": ("admin",),
     }  # fmt: skip
     secrets = {agent: tokens.add(agent, scopes, system_clock())[1] for agent, scopes in held.items()}
-    with served(ledger) as server, httpx.Client(base_url=server.url, timeout=None) as client:
+    with served(ledger, "--refusals", "0") as server, httpx.Client(base_url=server.url, timeout=None) as client:
         yield Guarded(client, secrets, tokens)
 
 
@@ -161,7 +161,10 @@ def test_a_revoked_token_is_worthless(guarded: Guarded) -> None:
 def test_the_last_token_revoked_lets_nobody_in(tmp_path: Path) -> None:
     tokens = TokenStore(tmp_path / "ledger.db")
     kept, secret = tokens.add("only", ("read",), system_clock())
-    with served(tmp_path / "ledger.db") as server, httpx.Client(base_url=server.url, timeout=None) as client:
+    with (
+        served(tmp_path / "ledger.db", "--refusals", "0") as server,
+        httpx.Client(base_url=server.url, timeout=None) as client,
+    ):
         headers = {"authorization": f"Bearer {secret}"}
         assert client.get("/decisions", headers=headers).status_code == 200
         tokens.revoke(kept.id)

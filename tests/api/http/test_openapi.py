@@ -25,7 +25,7 @@ RANGE = "since until window"
 QUERIES = {
     "GET /events": "after before limit order type subject source since until",
     "GET /streams/{subject}": "after limit",
-    "GET /calibration": f"{DECISIONS} {RANGE} group_by min_decisions detail include trend_days as_of",
+    "GET /calibration": f"{DECISIONS} {RANGE} group_by min_decisions detail include trend_days limit offset as_of",
     "GET /calibration/advice": "agent category stakes confidence as_of",
     "GET /decisions": f"{DECISIONS} {RANGE} status outcome tag search sort order limit offset as_of",
     "GET /decisions/{decision_id}": "prefix as_of",

@@ -106,7 +106,7 @@ HEADERS = {
 def test_every_answer_keeps_a_browser_on_a_leash_and_out_of_caches(client: httpx.Client, path: str) -> None:
     headers = client.get(path).headers
     assert HEADERS.items() <= dict(headers).items()
-    assert headers["cache-control"] == "no-store"
+    assert headers["cache-control"] == ("no-cache" if path == "/openapi.json" else "no-store")
     assert "strict-transport-security" not in headers
 
 
@@ -299,7 +299,7 @@ def test_a_token_ends_when_it_was_to(tmp_path: Path) -> None:
 def test_removing_the_file_opens_nothing_that_others_reach(tmp_path: Path) -> None:
     tokens = TokenStore(tmp_path / "ledger.db")
     tokens.add("only", ("read",), system_clock())
-    with served(tmp_path / "ledger.db", "--host", "0.0.0.0") as server:
+    with served(tmp_path / "ledger.db", "--host", "0.0.0.0", "--refusals", "0") as server:
         port = server.url.rpartition(":")[2]
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=None) as client:
             tokens.path.unlink()

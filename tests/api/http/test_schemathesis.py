@@ -25,7 +25,7 @@ WALKS_MAX = 50
 STEPS_MAX = 6
 """Requests of a walk."""
 WRITERS = frozenset({"post_events", "put_evidence", "post_discovery"})
-"""What a walk begins with, one at a time. Beside operations that list something, Schemathesis would begin with none of these."""
+"""The first request of a walk. Schemathesis itself would begin with operations that list something."""
 FOLLOWED_MIN = 2
 """How many links of a writer lead somewhere at least; a random event is seldom right."""
 

@@ -9,11 +9,20 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from events import VOCABULARY, Draft
 from ledger.admission import prepare
-from projections.calibration.calibration import GROUPINGS, MIN_DECISIONS, Calibration, CalibrationFilter, GroupBy
+from projections.calibration.calibration import (
+    GROUPINGS,
+    MIN_DECISIONS,
+    Calibration,
+    CalibrationFilter,
+    GroupBy,
+    GroupPage,
+    build_calibration_view,
+)
 from projections.time_range import TimeRange
 from tests.projections import reference_model
 from tests.projections.random_histories import (
@@ -320,3 +329,42 @@ def test_a_view_taken_stays_as_it_was() -> None:
     calibration.fold(events[len(drafts) :])
     assert repr(before) == kept
     assert repr(calibration.view(CalibrationFilter(), "agent")) != kept
+
+
+@pytest.mark.trial("C5")
+@given(drafts=histories(), group_by=st.sampled_from(GROUPINGS), limit=st.integers(1, 3))
+@settings(max_examples=100, deadline=None)
+def test_pages_of_groups_are_the_whole(drafts: list[Draft], group_by: GroupBy, limit: int) -> None:
+    calibration = calibration_of(drafts)
+    whole = calibration.view(CalibrationFilter(), group_by, 1)
+    assert whole.groups_total is UNSET
+    table, offset, rows = calibration.table(CalibrationFilter()), 0, []
+    while True:
+        page = build_calibration_view(table, group_by, 1, curves=False, page=GroupPage(limit, offset))
+        rows += page.groups
+        assert page.overall == whole.overall
+        if page.groups_next is UNSET or page.groups_next is None:
+            break
+        assert (page.groups_total, page.groups_next) == (len(whole.groups), offset + limit)
+        offset = page.groups_next
+    for row, expected in zip(rows, whole.groups, strict=True):
+        assert replace(row, shrunk_gap=None, shrunk_weight=None) == replace(
+            expected, shrunk_gap=None, shrunk_weight=None
+        )
+        assert row.shrunk_gap == pytest.approx(expected.shrunk_gap, abs=1e-9)
+        assert row.shrunk_weight == pytest.approx(expected.shrunk_weight, abs=1e-6)
+
+
+def test_a_computation_is_stopped_between_groups() -> None:
+    table = calibration_of([*judged((0.9, "SSSSF"), agent="ada"), *judged((0.6, "SSF"), agent="bo", prefix="b")]).table(
+        CalibrationFilter()
+    )
+    calls = []
+
+    def check() -> None:
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        build_calibration_view(table, "agent", 1, curves=False, check=check)

@@ -1,0 +1,126 @@
+"""The open connections, and which of them the server closes for another one.
+
+Connections are limited in all, and by address until a request on them is authenticated. At a limit, the connection that
+has been idle longest is closed for a new one. If all are busy, the new connection is one of a small reserve, on which
+only health is answered.
+"""
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple, Protocol
+
+from api.http.metrics import Metrics
+from events.limits import CONNECTIONS_MAX, CONNECTIONS_PER_CLIENT_MAX, CONNECTIONS_RESERVED
+
+IDLE_S_MIN: Final = 1.0
+"""Seconds after which an idle connection may be closed for another: a client that has just connected sends soon."""
+
+
+class ConnectionLimits(NamedTuple):
+    """The limits of open connections: in all, and by address before a request is authenticated (0: no limit)."""
+
+    total: int = CONNECTIONS_MAX
+    per_client: int = CONNECTIONS_PER_CLIENT_MAX
+
+
+class OpenConnection(Protocol):
+    """A connection as the table sees it."""
+
+    @property
+    def address(self) -> str:
+        """The client's address."""
+        ...
+
+    def idle_since(self) -> float | None:
+        """Return when the connection became idle, by the loop's clock; None while a request runs."""
+        ...
+
+    def close_idle(self) -> None:
+        """Close the connection, which is idle."""
+        ...
+
+
+class ConnectionTable:
+    """The open connections of a server."""
+
+    def __init__(self, limits: ConnectionLimits) -> None:
+        self.limits = limits
+        self._open: dict[OpenConnection, None] = {}
+        self._reserved: set[OpenConnection] = set()
+        self._unauthenticated: dict[str, dict[OpenConnection, None]] = {}
+
+    def add_metrics(self, metrics: Metrics) -> None:
+        """Add the gauges of each limit and its use."""
+        metrics.add_limit("connections", self.limits.total, lambda: len(self._open))
+        metrics.add_limit(
+            "connections-per-client",
+            self.limits.per_client,
+            lambda: max(map(len, self._unauthenticated.values()), default=0),
+        )
+
+    def add(self, connection: OpenConnection, now_s: float) -> bool:
+        """Add a connection; return whether it may be kept. Without a free place it is one of the reserve."""
+        if self._make_place(connection.address, now_s):
+            self._place(connection)
+            return True
+        if len(self._reserved) >= CONNECTIONS_RESERVED and not _close_oldest(self._reserved, now_s, self):
+            return False
+        self._reserved.add(connection)
+        return True
+
+    def is_reserved(self, connection: OpenConnection, now_s: float) -> bool:
+        """Return whether only health is answered on a connection: it is one of the reserve, and no place is free."""
+        if connection not in self._reserved:
+            return False
+        if not self._make_place(connection.address, now_s):
+            return True
+        self._reserved.discard(connection)
+        self._place(connection)
+        return False
+
+    def refusal(self, address: str) -> str:
+        """Return which limit keeps a connection of an address out."""
+        if self._at_client_limit(address):
+            return (
+                f"{self.limits.per_client:,} connections of {address} without a valid token are open, which is the"
+                " limit; nothing was done."
+            )
+        return f"{self.limits.total:,} connections are open, which is the limit; nothing was done."
+
+    def authenticate(self, connection: OpenConnection) -> None:
+        """Note that a request on a connection was authenticated: its address no longer counts."""
+        same_client = self._unauthenticated.get(connection.address)
+        if same_client is not None:
+            same_client.pop(connection, None)
+            if not same_client:
+                del self._unauthenticated[connection.address]
+
+    def remove(self, connection: OpenConnection) -> None:
+        """Remove a connection that is closed or about to close."""
+        self._open.pop(connection, None)
+        self._reserved.discard(connection)
+        self.authenticate(connection)
+
+    def _place(self, connection: OpenConnection) -> None:
+        self._open[connection] = None
+        self._unauthenticated.setdefault(connection.address, {})[connection] = None
+
+    def _make_place(self, address: str, now_s: float) -> bool:
+        """Return whether a connection of an address may be added, after closing the longest idle one if needed."""
+        if self._at_client_limit(address) and not _close_oldest(self._unauthenticated[address], now_s, self):
+            return False
+        return len(self._open) < self.limits.total or _close_oldest(self._open, now_s, self)
+
+    def _at_client_limit(self, address: str) -> bool:
+        limit = self.limits.per_client
+        return limit > 0 and len(self._unauthenticated.get(address, ())) >= limit
+
+
+def _close_oldest(connections: Iterable[OpenConnection], now_s: float, table: ConnectionTable) -> bool:
+    """Close the connection that has been idle longest, if it has been so for IDLE_S_MIN; return whether one was."""
+    idle = [(since, connection) for connection in connections if (since := connection.idle_since()) is not None]
+    since_s, oldest = min(idle, key=lambda entry: entry[0], default=(now_s, None))
+    if oldest is None or now_s - since_s < IDLE_S_MIN:
+        return False
+    table.remove(oldest)
+    oldest.close_idle()
+    return True

@@ -1,0 +1,125 @@
+"""Run the queries of views: one for each token at a time, a few in all, and none longer than its deadline.
+
+A query whose client has left, or whose deadline has passed, stops: `check` raises QueryStopped between two parts of its
+work. Its turn ends when its thread has ended, so that abandoned queries cannot pile up.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack
+from contextvars import ContextVar
+from threading import Event
+from typing import Any, NamedTuple, TypeVar
+
+from api.rate_limit import QueryTimeout, TokenUse
+from events.limits import QUERIES_MAX, QUERY_S
+
+_Result = TypeVar("_Result")
+
+
+class QueryLimits(NamedTuple):
+    """How many queries are computed at once, and the seconds in which each must be answered."""
+
+    at_once: int = QUERIES_MAX
+    seconds: float = QUERY_S
+
+
+QUERIES = QueryLimits()
+
+
+class QueryStopped(Exception):
+    """The query's client has left, its deadline has passed, or the server stops."""
+
+
+_stop: ContextVar[Event | None] = ContextVar("_stop", default=None)
+
+
+def stop_check() -> Callable[[], None]:
+    """Return a function that raises QueryStopped if the running query is to stop. A thread may call it."""
+    stop = _stop.get()
+
+    def check() -> None:
+        if stop is not None and stop.is_set():
+            raise QueryStopped
+
+    return check
+
+
+class QueryTurns:
+    """The queries of one server. The command line computes views without it, and without limits."""
+
+    def __init__(self, limits: QueryLimits = QUERIES) -> None:
+        self.running = 0
+        self._limits = limits
+        self._turns = asyncio.Semaphore(limits.at_once)
+        self._tasks: dict[asyncio.Task[Any], Event] = {}
+        self._stopping = False
+
+    async def run(
+        self,
+        query: Callable[[], Coroutine[Any, Any, _Result]],
+        use: TokenUse | None,
+        leave: Callable[[], Awaitable[None]],
+    ) -> _Result | None:
+        """Return the result of a query; None if its client has left, after which `leave` returns.
+
+        Errors: QueryTimeout, and those of the query.
+        """
+        if self._stopping:
+            raise _stopping()
+        stop = Event()
+        task = asyncio.ensure_future(self._take_turn(query, use, stop))
+        self._tasks[task] = stop
+        task.add_done_callback(self._tasks.pop)
+        left = asyncio.ensure_future(leave())
+        try:
+            await asyncio.wait((task, left), timeout=self._limits.seconds, return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                return self._result(task)
+            if left.done():
+                return None
+            raise QueryTimeout(
+                f"The query was not answered within {self._limits.seconds:g} s, which is the limit of the server.",
+                "Select fewer decisions (agent, category, since), or a smaller limit; one token's queries are computed"
+                " one after another.",
+            )
+        finally:
+            left.cancel()
+            _end(task, stop)
+
+    def stop(self) -> None:
+        """End every query, because the server stops."""
+        self._stopping = True
+        for task, stop in list(self._tasks.items()):
+            _end(task, stop)
+
+    def _result(self, task: "asyncio.Task[_Result]") -> _Result:
+        if self._stopping and (task.cancelled() or isinstance(task.exception(), QueryStopped)):
+            raise _stopping()
+        return task.result()
+
+    async def _take_turn(
+        self, query: Callable[[], Coroutine[Any, Any, _Result]], use: TokenUse | None, stop: Event
+    ) -> _Result:
+        async with AsyncExitStack() as turn:
+            if use is not None:
+                await turn.enter_async_context(use.query_turn)
+            await turn.enter_async_context(self._turns)
+            self.running += 1
+            _stop.set(stop)
+            try:
+                return await query()
+            finally:
+                self.running -= 1
+
+
+def _end(task: "asyncio.Task[Any]", stop: Event) -> None:
+    """Stop a query that is not done, without waiting for it; its exception is of no interest."""
+    if not task.done():
+        stop.set()
+        task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+        task.cancel()
+
+
+def _stopping() -> QueryTimeout:
+    return QueryTimeout("The server is stopping; the query was not answered.", "Retry when it runs again.")
