@@ -1,6 +1,7 @@
 """Make, store, revoke and authenticate the tokens of a ledger, in a file beside it.
 
-The file stores each token's SHA-256. The token itself is shown once, when it is made.
+The file stores each token's SHA-256. The token itself is shown once, when it is made. A seal shows whether another
+program has changed the file (`ledger/file_seal.py`); then every caller is refused.
 
 A ledger that never had a token belongs to one person: every caller may do everything, and the server listens on
 loopback only. Once it had one, callers need a token, also after the last one is revoked, and after the file is removed:
@@ -25,8 +26,8 @@ from api.auth import OWNER, SCOPES, Principal, ReviewPolicy, Scope, TokensUnread
 from api.rate_limit import Rate, TokenBucket, TokenUse
 from events.decode_errors import DECODE_ERRORS
 from events.envelope import source_of
-from ledger.atomic_file import replace_whole
 from ledger.errors import InvalidQuery, LedgerUnusable, NotFound
+from ledger.file_seal import find_alteration, replace_sealed, seal_advice
 from ledger.private_file import FILE_MODE, follow_typed_link, open_private, read_private
 
 FILE_BYTES_MAX = 64 << 20
@@ -72,6 +73,7 @@ class TokenStore:
     def __init__(self, ledger: Path, rate: Rate | None = None, *, exposed: bool = False) -> None:
         target = follow_typed_link(ledger)
         self.path = target.with_name(target.name + ".tokens")
+        self._ledger = target
         self.rate = rate
         self.exposed = exposed
         self.required_by_option: bool | None = None
@@ -95,7 +97,10 @@ class TokenStore:
             status = self.path.lstat()
             version = (status.st_mtime_ns, status.st_ino)
             if version != self._file_version:
-                self._replace(msgspec.json.decode(read_private(self.path, FILE_BYTES_MAX), type=list[Token]))
+                data = read_private(self.path, FILE_BYTES_MAX)
+                if (alteration := find_alteration(self._ledger, self.path, data)) is not None:
+                    raise LedgerUnusable(alteration, seal_advice(self.path))
+                self._replace(msgspec.json.decode(data, type=list[Token]))
                 self._file_version = version
         except FileNotFoundError:
             self._replace([])
@@ -285,7 +290,8 @@ class TokenStore:
 
     def _write(self, tokens: Sequence[Token]) -> None:
         """Replace the file; only its owner may read it."""
-        replace_whole(self.path, msgspec.json.format(msgspec.json.encode(tokens)), mode=FILE_MODE)
+        data = msgspec.json.format(msgspec.json.encode(tokens))
+        replace_sealed(self._ledger, self.path, data, mode=FILE_MODE)
 
 
 def _has_expired(token: Token) -> bool:

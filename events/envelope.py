@@ -6,6 +6,7 @@ bytes are stored, exported and hashed as Merkle leaves; only `encode_line` makes
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Annotated, ClassVar, Literal
 
 import msgspec
@@ -155,3 +156,33 @@ def timestamp(moment: datetime) -> str:
     Example: `2026-11-21T08:30:00.000000Z`.
     """
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+ZEROED_TIME = b"0000-00-00T00:00:00.000000Z"
+"""A time as `timestamp` formats it, with zeros for all digits."""
+
+MINUTE_CHARS = 16
+"""Length of `2026-11-21T08:30`, which `:00.000000Z` follows."""
+
+_ZEROS = bytes(ord("0") if chr(byte) in "123456789" else byte for byte in range(256))
+"""Translation of every digit to a zero: takes a fifth of the time of a regular expression."""
+
+
+def zeroed(text: str) -> bytes:
+    """Return a text with a zero for each digit."""
+    return text.encode(errors="replace").translate(_ZEROS)
+
+
+def is_timestamp(text: str) -> bool:
+    """Return whether a text is a time as `timestamp` formats it."""
+    return zeroed(text) == ZEROED_TIME and text[17:19] < "60" and _is_minute(text[:MINUTE_CHARS])
+
+
+@lru_cache(maxsize=100_000)
+def _is_minute(text: str) -> bool:
+    """Return whether a text is a minute. Many events are in the same one, hence the cache."""
+    try:
+        datetime.fromisoformat(text + "Z")
+    except ValueError:
+        return False
+    return True

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
+from events.decode_errors import DECODE_ERRORS
 from events.envelope import Draft, Line, encode_extended_line, encode_line, timestamp
 from events.errors import InvalidEvent
 from events.limits import LINE_BYTES_MAX
@@ -236,12 +237,14 @@ class GroupAdmission:
     def _retry(self, entry: PreparedEvent, taken: ExistingEvent, index: int) -> AppendedEvent:
         """Return the position of the first append, if the content is the same. Errors: IdentityConflict."""
         draft, event_type = entry.draft, entry.event_type
-        stored = self._vocabulary.stored(taken.line)
-        data = draft.data
+        data, first = draft.data, taken.appended
+        try:
+            stored = self._vocabulary.stored(taken.line)
+        except DECODE_ERRORS:  # an altered line: it is not this event
+            raise IdentityConflict(first.subject, draft.source or "", draft.id or "", first.position, index) from None
         if entry.id_generated and stored.name == event_type.name:
             data = structs.replace(data, **{event_type.id_field: getattr(stored.data, event_type.id_field)})
         if stored.name != event_type.name or stored.data != data:
-            first = taken.appended
             raise IdentityConflict(first.subject, stored.source, stored.id, first.position, index)
         if draft.added is not None:
             compare_recorded(draft.added, stored, index)
@@ -256,7 +259,10 @@ class GroupAdmission:
         elif event_type.begins:
             detail = f"{subject} is already in the log, and {event_type.name} must be the first event of a stream"
             advice = f"Use another {event_type.id_field}, or leave it out and let the ledger make one."
-        elif self._vocabulary.event_types[head.type].ends:
+        elif (newest := self._vocabulary.event_types.get(head.type)) is None:
+            detail = f"the newest event of {subject} is a {head.type[:80]!r}, which is not in the vocabulary"
+            advice = "Run tallystick verify: the ledger was altered, or a newer Tallystick wrote it."
+        elif newest.ends:
             detail = (
                 f"{subject} was closed by {head.type} at version {head.version}, and cannot have a {event_type.name}"
             )

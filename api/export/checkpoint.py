@@ -1,21 +1,23 @@
 """Choose the checkpoint of an export, and one that was published before it."""
 
 import asyncio
-from contextlib import suppress
 from typing import NamedTuple
 
 from api.service.ledger import LedgerService
 from ledger import SignedCheckpoint
-from ledger.errors import NotFound
 from ledger.transparency.checkpoints import checkpoint_path, read_checkpoint
 
 
 class ExportCheckpoint(NamedTuple):
-    """The signed checkpoint of an export, the key that verifies it, and a checkpoint that was published before it."""
+    """The signed checkpoint of an export, the key that verifies it, and checkpoints that were published before it.
+
+    `witnessed` is the newest one that a witness has cosigned; it may be the same as `signed`.
+    """
 
     signed: SignedCheckpoint
     verifier: str
     earlier: SignedCheckpoint | None = None
+    witnessed: SignedCheckpoint | None = None
 
 
 async def choose_checkpoint(ledger: LedgerService) -> ExportCheckpoint:
@@ -28,10 +30,10 @@ async def choose_checkpoint(ledger: LedgerService) -> ExportCheckpoint:
     published = await asyncio.to_thread(read_checkpoint, checkpoint_path(ledger.path))
     head = (await ledger.reader.head()).position if ledger.log is not None else 0
     signed = await ledger.proving.checkpoint(head)
-    candidates = [published] if published is not None else []
-    with suppress(NotFound):
-        candidates.append(await ledger.proving.witnessed())
-    origin = signed.checkpoint.origin
-    smaller = [note for note in candidates if note.checkpoint.origin == origin and note.size < signed.size]
-    earlier = max(smaller, key=lambda note: note.size, default=None)
-    return ExportCheckpoint(signed, str(await ledger.proving.verifier()), earlier)
+    witnessed = await ledger.proving.kept_witnessed()
+    origin, size = signed.checkpoint.origin, signed.size
+    if witnessed is not None and (witnessed.checkpoint.origin != origin or witnessed.size > size):
+        witnessed = None
+    candidates = [note for note in (published, witnessed) if note is not None and note.checkpoint.origin == origin]
+    earlier = max((note for note in candidates if note.size < size), key=lambda note: note.size, default=None)
+    return ExportCheckpoint(signed, str(await ledger.proving.verifier()), earlier, witnessed)

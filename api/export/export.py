@@ -34,6 +34,7 @@ from api.export.manifest import (
     MANIFEST,
     PROOFS,
     README,
+    WITNESSED,
     ConsistencyProof,
     EvidenceSum,
     FileSum,
@@ -146,6 +147,8 @@ class Export:
         earlier = None if selection.complete else anchor.earlier
         if earlier is not None:
             yield Member(EARLIER, _whole(earlier.note.encode()))
+        if anchor.witnessed is not None:
+            yield Member(WITNESSED, _whole(anchor.witnessed.note.encode()))
         if selection.evidence:
             pages = self._pages(types=(STORED,)) if selection.complete else self._pages()
             async for digest, data in evidence_of(self._evidence, pages, self.size):
@@ -153,7 +156,8 @@ class Export:
                     self._absent.append(digest)
                 else:
                     yield Member(f"{EVIDENCE}/{digest}", _whole(data))
-        yield Member(README, _whole(readme(selection, earlier=earlier is not None).encode()))
+        about = readme(selection, earlier=earlier is not None, witnessed=anchor.witnessed is not None)
+        yield Member(README, _whole(about.encode()))
         self.manifest = await self._manifest_of(earlier)
         yield Member(MANIFEST, _whole(encode_manifest(self.manifest)))
 
@@ -202,7 +206,9 @@ class Export:
         """Return the manifest of the files written so far."""
         assert self._counting is not None, "the events are written first"
         types = await self._counting
-        checkpoint = self._anchor.signed.checkpoint
+        checkpoint, witnessed = self._anchor.signed.checkpoint, self._anchor.witnessed
+        if self._selection.complete:
+            witnessed = None  # the lines give its root
         return Manifest(
             format=FORMAT,
             created=timestamp(self.created),
@@ -217,6 +223,7 @@ class Export:
             last=self._last,
             types=types,
             consistency=await self._consistency(earlier) if earlier is not None else None,
+            witnessed=await self._consistency(witnessed) if witnessed is not None else msgspec.UNSET,
             evidence=self._evidence_sum() if self._selection.evidence else None,
             files=dict(self._files),
         )

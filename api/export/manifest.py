@@ -11,6 +11,7 @@ FORMAT = "tallystick-export/1"
 MANIFEST = "manifest.json"
 CHECKPOINT = "checkpoint"
 EARLIER = "checkpoint.earlier"
+WITNESSED = "checkpoint.witnessed"
 LEAVES = "leaves"
 PROOFS = "proofs.ndjson"
 EVIDENCE = "evidence"
@@ -83,6 +84,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     types: dict[str, int]
     """Events by type."""
     consistency: ConsistencyProof | None
+    witnessed: ConsistencyProof | msgspec.UnsetType = msgspec.UNSET
+    """In a filtered export with a cosigned checkpoint: the proof that the checkpoint continues it."""
     evidence: EvidenceSum | None
     files: dict[str, FileSum]
     """Every file except the manifest, and the evidence files, whose names are their digests."""

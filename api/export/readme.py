@@ -6,7 +6,17 @@ tampered with. It contains no text that an agent wrote.
 
 from string import Template
 
-from api.export.manifest import CHECKPOINT, EARLIER, EVIDENCE, FORMAT, LEAVES, MANIFEST, PROOFS, events_name
+from api.export.manifest import (
+    CHECKPOINT,
+    EARLIER,
+    EVIDENCE,
+    FORMAT,
+    LEAVES,
+    MANIFEST,
+    PROOFS,
+    WITNESSED,
+    events_name,
+)
 from api.export.selection import ExportSelection
 
 _PAGE = Template("""\
@@ -42,7 +52,17 @@ replaced.
 
 ```python
 $signature```
-""")
+$cosigned""")
+
+_COSIGNED = """
+## Verify the cosignature of a witness
+
+`$witnessed` has the signatures of the ledger and of a witness, an independent service. Save this as `cosigned.py`, and
+pass the verifier key that you have from the witness's operator: `python3 cosigned.py KEY`.
+
+```python
+$cosignature```
+"""
 
 _EVENTS = {
     "ndjson": "the events in order of position, each as the line that is stored",
@@ -58,6 +78,7 @@ _ABOUT = {
     CHECKPOINT: "the signed note: the log's name, its number of events, and their root (C2SP tlog-checkpoint)",
     EARLIER: f"a note published before it; `consistency` in `{MANIFEST}` proves that the log continues it"
     " (RFC 6962, 2.1.2)",
+    WITNESSED: "the newest note that a witness has cosigned (C2SP tlog-cosignature); the log continues it",
     f"{EVIDENCE}/": "the evidence that events name by digest, unless it was erased. A file's name is its SHA-256:"
     ' `for f in *; do echo "$f  $f"; done | sha256sum --check`',
     MANIFEST: "the filters, counts, the verifier key, and the size and SHA-256 of each file except the evidence",
@@ -141,6 +162,27 @@ except InvalidSignature:
 print("signed by", name)
 """
 
+_COSIGNATURE = """\
+import base64, datetime, sys
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+name, key_id, public = sys.argv[1].split("+", 2)
+text, _, signatures = open("checkpoint.witnessed", encoding="utf-8").read().rpartition("\\n\\n")
+found = [line.split(" ")[2] for line in signatures.split("\\n") if line.startswith(f"\u2014 {name} ")]
+found = [held[4:] for held in map(base64.b64decode, found) if held[:4].hex() == key_id]
+if not found:
+    sys.exit("WRONG: not cosigned with this key")
+seconds = int.from_bytes(found[0][:8], "big")
+try:
+    message = f"cosignature/v1\\ntime {seconds}\\n{text}\\n".encode()
+    Ed25519PublicKey.from_public_bytes(base64.b64decode(public)[1:]).verify(found[0][8:], message)
+except InvalidSignature:
+    sys.exit("WRONG: the cosignature is not of this checkpoint")
+moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+print("the first", text.split("\\n")[1], "events cosigned by", name, "at", moment)
+"""
+
 _PROVEN_WHOLE = """\
 `whole` means: these are all events of the log up to the checkpoint's size; none is changed, missing, added or moved."""
 
@@ -149,13 +191,15 @@ _PROVEN_CHOSEN = """\
 the filters is here: only a complete export proves that."""
 
 
-def readme(selection: ExportSelection, *, earlier: bool) -> str:
-    """Return the text; `earlier` says whether the export has an earlier checkpoint."""
+def readme(selection: ExportSelection, *, earlier: bool, witnessed: bool) -> str:
+    """Return the text; `earlier` and `witnessed` say whether the export has an earlier and a cosigned checkpoint."""
     complete = selection.complete
     name = events_name(selection.format, gzipped=selection.gzipped)
+    present = {PROOFS: not complete, EARLIER: earlier, WITNESSED: witnessed, f"{EVIDENCE}/": selection.evidence}
+    cosigned = Template(_COSIGNED).substitute(witnessed=WITNESSED, cosignature=_COSIGNATURE) if witnessed else ""
     return _PAGE.substitute(
         events="all events" if complete else "some events",
-        files="\n".join(f"|`{file}`|{about}|" for file, about in _files(selection, name, earlier=earlier).items()),
+        files="\n".join(f"|`{file}`|{about}|" for file, about in _files(selection, name, present).items()),
         format=FORMAT,
         manifest=MANIFEST,
         checkpoint=CHECKPOINT,
@@ -163,6 +207,7 @@ def readme(selection: ExportSelection, *, earlier: bool) -> str:
         program=program(selection),
         proven=_PROVEN_WHOLE if complete else _PROVEN_CHOSEN,
         signature=_SIGNATURE,
+        cosigned=cosigned,
     )
 
 
@@ -185,15 +230,7 @@ def program(selection: ExportSelection) -> str:
     return beginning + lines + (_WHOLE if selection.complete else _CHOSEN)
 
 
-def _files(selection: ExportSelection, events: str, *, earlier: bool) -> dict[str, str]:
-    """Return a description of each file of an export."""
-    left_out = {
-        name
-        for name, present in (
-            (PROOFS, not selection.complete),
-            (EARLIER, earlier),
-            (f"{EVIDENCE}/", selection.evidence),
-        )
-        if not present
-    }
-    return {events: _EVENTS[selection.format]} | {name: about for name, about in _ABOUT.items() if name not in left_out}
+def _files(selection: ExportSelection, events: str, present: dict[str, bool]) -> dict[str, str]:
+    """Return a description of each file of an export; `present` says which of those that may be missing it has."""
+    described = {name: about for name, about in _ABOUT.items() if present.get(name, True)}
+    return {events: _EVENTS[selection.format]} | described

@@ -20,6 +20,7 @@ from api.auth import Scope
 from api.http.media_types import JSON, NOTE
 from api.http.request import Call, read_request, run_query
 from api.parameters import JsonSchema, Parameter
+from api.service.ledger import LedgerService
 
 Method = Literal["GET", "PUT", "POST", "DELETE"]
 
@@ -49,6 +50,10 @@ class Answer:
     description: str
     content: Mapping[str, Shape] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
+
+
+LEFT_OUT = "tallystick-left-out"
+"""The header of answers while views leave out events: how many, and the first position."""
 
 
 class Link(NamedTuple):
@@ -90,8 +95,8 @@ class Operation:
         async def endpoint(request: Request) -> Response:
             call = read_request(request, self.scopes, self.query)
             if self.heavy or "as_of" in call.parameters:
-                return await run_query(call, partial(handler, call))
-            return await handler(call)
+                return with_left_out(await run_query(call, partial(handler, call)), call.ledger)
+            return with_left_out(await handler(call), call.ledger)
 
         return replace(self, endpoint=update_wrapper(endpoint, handler))
 
@@ -129,6 +134,13 @@ class Operation:
     def _documentation(self) -> tuple[str, str]:
         paragraphs = [" ".join(text.split()) for text in cleandoc(self.endpoint.__doc__).split("\n\n")]
         return paragraphs[0], "\n\n".join(paragraphs[1:])
+
+
+def with_left_out(response: Response, ledger: LedgerService) -> Response:
+    """Return a response with the header LEFT_OUT, if views leave out events."""
+    if left_out := ledger.engine.left_out:
+        response.headers[LEFT_OUT] = f"{len(left_out)}; first={min(left_out)}"
+    return response
 
 
 def json_answer(description: str, shape: Shape) -> Answer:

@@ -10,7 +10,7 @@ from api.progress import ReportProgress
 from api.verify import VerifyReport
 from api.verify.export import read_manifest, verify_export
 from api.verify.package import Package, open_package
-from api.verify.verification import parse_key, run_verification
+from api.verify.verification import read_options, run_verification
 from events.limits import EVIDENCE_BYTES_MAX, NOTE_BYTES_MAX
 from ledger import EvidenceStore
 from ledger.atomic_file import replace_whole
@@ -37,7 +37,7 @@ def rebuild_ledger(
     Errors: UnusableExport, for a filtered export, or if it is not an export; LedgerUnusable, LedgerLocked, LedgerFull,
             InvalidQuery.
     """
-    trusted = parse_key(key)
+    given = read_options(key, None, ())
     with open_package(export) as package:
         manifest, _ = read_manifest(package, export)
         if not manifest.complete:
@@ -46,8 +46,8 @@ def rebuild_ledger(
                 "A ledger needs all of them: export without filters.",
             )
         with LedgerRebuild.begin(ledger) as rebuild:
-            check = partial(verify_export, path=export, key=trusted, progress=progress, on_page=rebuild.add)
-            report = run_verification(str(export), "export", trusted, check)
+            check = partial(verify_export, path=export, key=given.key, progress=progress, on_page=rebuild.add)
+            report = run_verification(str(export), "export", check, given)
             if not report.right:
                 return LedgerImportResult(str(ledger), False, 0, report)
             pieces = _put_evidence(package, ledger)

@@ -23,6 +23,7 @@ from events.decode_errors import DECODE_ERRORS
 from ledger import Checkpoint, EvidenceStore, LogTree, SqliteReader
 from ledger.atomic_file import PART, replace_whole, sync_folder, write_error
 from ledger.errors import Damaged, LedgerDamaged, LedgerUnusable, Occupied
+from ledger.file_seal import seal_path
 from ledger.private_file import FILE_MODE, make_private_folder, read_private
 from ledger.sqlite.backup import (
     SQLITE_SUFFIXES,
@@ -341,7 +342,9 @@ def _read_companions(ledger: Path, *, with_key: bool) -> dict[str, bytes]:
 
 def _write_beside(ledger: Path, companions: Mapping[str, bytes]) -> None:
     for ending, data in companions.items():
-        replace_whole(ledger.with_name(ledger.name + ending), data, mode=FILE_MODE)
+        path = ledger.with_name(ledger.name + ending)
+        seal_path(path).unlink(missing_ok=True)
+        replace_whole(path, data, mode=FILE_MODE)
 
 
 def _companions_to_restore(ledger: Path, companions: Mapping[str, bytes]) -> list[str]:

@@ -9,7 +9,13 @@ import structlog
 from events.errors import TallystickError
 from ledger import CheckpointStore, LogReader, LogTree, Query, SignedCheckpoint, SqliteLog, Verifier
 from ledger.errors import BadNote, Forked, LedgerUnusable, NotFound
-from ledger.transparency.checkpoints import SIGNING_INTERVAL_S, checkpoint_path, read_checkpoint, witnessed_path
+from ledger.transparency.checkpoints import (
+    SIGNING_INTERVAL_S,
+    checkpoint_path,
+    read_checkpoint,
+    read_witnessed,
+    witnessed_path,
+)
 from ledger.transparency.keys import key_path, others_may_read, read_key
 from ledger.transparency.receipt import Receipt
 
@@ -81,6 +87,7 @@ class CheckpointService:
             newest = "nothing is signed yet" if stored is None else f"the newest checkpoint is of {stored.size} events"
             advice = "A server that writes it signs within a second: ask again."
             raise NotFound(f"{self.ledger}: {newest}.", advice)
+        await self._check_stored(checkpoint_path(self.ledger), stored)
         return stored
 
     async def witnessed(self) -> SignedCheckpoint:
@@ -91,8 +98,29 @@ class CheckpointService:
         return stored
 
     async def kept_witnessed(self) -> SignedCheckpoint | None:
-        """Return the newest cosigned checkpoint, or None. Errors: BadNote, LedgerUnusable."""
-        return await asyncio.to_thread(read_checkpoint, witnessed_path(self.ledger))
+        """Return the newest cosigned checkpoint, or None. Errors: BadNote, LedgerUnusable, Forked."""
+        path = witnessed_path(self.ledger)
+        stored = await asyncio.to_thread(read_witnessed, self.ledger)
+        if stored is not None:
+            await self._check_stored(path, stored)
+        return stored
+
+    async def _check_stored(self, path: Path, stored: SignedCheckpoint) -> None:
+        """Check that the log's key signed a stored checkpoint, if the key can be read, and that the log has its root.
+
+        Errors: BadNote, Forked.
+        """
+        with suppress(NotFound, LedgerUnusable):
+            verifier = await self.verifier()
+            if stored.checkpoint.origin != verifier.name or not verifier.verifies(stored.note):
+                raise BadNote(
+                    f"{path} is not signed with the key of {verifier.name}.", "Restore it: tallystick verify."
+                )
+        head = (await self._reader.head()).position
+        if stored.size > head:
+            raise Forked(f"{path} covers {stored.size} events, and the ledger has {head}.")
+        if await self.tree.root(stored.size) != stored.checkpoint.root:
+            raise Forked(f"The first {stored.size} events are not those that {path} was signed for.")
 
     async def receipt(self, position: int) -> Receipt:
         """Return the proof of the event at a position, to the cosigned checkpoint if that covers it.
@@ -104,7 +132,7 @@ class CheckpointService:
             head = (await self._reader.head()).position
             raise NotFound(f"Position {position} is not in the log.", f"Positions run from 1 to {head}.")
         signed = await self.checkpoint(position)
-        with suppress(NotFound, BadNote, LedgerUnusable):
+        with suppress(NotFound, BadNote, LedgerUnusable, Forked):
             cosigned = await self.witnessed()
             if cosigned.checkpoint.origin == signed.checkpoint.origin and cosigned.size >= position:
                 signed = cosigned

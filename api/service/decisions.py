@@ -10,8 +10,8 @@ from api.service.as_of import AsOf
 from api.service.id_prefix import resolve_id
 from api.service.ledger import LedgerService
 from api.service.unknown_names import UnknownNames, find_unknown_names
+from events.envelope import Event
 from events.limits import PAGE_EVENTS_MAX, SEARCH_WORDS_MAX
-from events.registry import VOCABULARY
 from ledger import Query
 from ledger.errors import InvalidQuery
 from projections.decisions.decision_index import DecisionCounts, DecisionIndex, DecisionSelection, SortField
@@ -76,8 +76,7 @@ async def find_decision(
     """Return one decision with its history; with `prefix`, by a unique beginning of its id. Errors: NotFound."""
     projection, position = await ledger.engine.at(DecisionIndex, as_of)
     full_id = resolve_id(projection, decision_id, "decision", prefix=prefix)
-    events = await _read_streams(ledger, [f"decision/{full_id}"], position)
-    state = fold_decision(VOCABULARY.events(events))
+    state = fold_decision(await _read_streams(ledger, [f"decision/{full_id}"], position))
     assert state is not None, "the index names a stream that the log does not hold"
     return state
 
@@ -112,16 +111,16 @@ async def decision_states(
     if not subjects:
         return []
     streams: dict[str, list[object]] = {subject: [] for subject in subjects}
-    for event in VOCABULARY.events(await _read_streams(ledger, subjects, upto)):
+    for event in await _read_streams(ledger, subjects, upto):
         streams[event.subject].append(event)
     states = (fold_decision(streams[subject]) for subject in subjects)  # type: ignore[arg-type]
     decisions = [state for state in states if state is not None]
     return decisions if history else [structs.replace(state, history=()) for state in decisions]
 
 
-async def _read_streams(ledger: LedgerService, subjects: Sequence[str], upto: int) -> bytes:
+async def _read_streams(ledger: LedgerService, subjects: Sequence[str], upto: int) -> list[Event]:
     query = Query(subjects=tuple(subjects), before=upto + 1, limit=PAGE_EVENTS_MAX)
-    return b"\n".join([page.ndjson async for page in ledger.scan(query)])
+    return [event async for page in ledger.scan(query) for event in ledger.usable_events(page)]
 
 
 def parse_search_words(text: str, field: str) -> set[str]:

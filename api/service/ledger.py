@@ -1,6 +1,7 @@
 """The ledger service: one open ledger, for every use case and every interface."""
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Self
@@ -16,8 +17,9 @@ from api.service.evidence import EVIDENCE, EvidenceService
 from api.service.position_notes import note_read, note_written
 from api.token_store import TokenStore
 from events.decision import DecisionReviewed
-from events.envelope import Draft, agent_of, timestamp
+from events.envelope import Draft, Event, agent_of, timestamp
 from events.errors import InvalidEvent
+from events.registry import VOCABULARY
 from ledger import (
     AppendedEvent,
     Clock,
@@ -33,6 +35,7 @@ from ledger import (
 from ledger.errors import ForeignStream, InvalidQuery, LedgerLocked, LedgerUnavailable, NotFound
 from ledger.private_file import follow_typed_link
 from ledger.sqlite.read_only import can_be_written
+from ledger.view_key import read_view_key
 from projections.decisions.full_text_search import FullTextSearch
 from projections.engine import Engine, Progress
 from projections.registry import PROJECTIONS
@@ -89,9 +92,10 @@ class LedgerService:
             if log is not None:
                 await log.close()
             raise
-        snapshots = await Snapshots.open(path.with_name(path.name + ".views.db"), writable=writable)
+        secret = await asyncio.to_thread(read_view_key, path, make=writable)
+        snapshots = await Snapshots.open(path.with_name(path.name + ".views.db"), writable=writable, secret=secret)
         engine = Engine(_Committed(log, scanner) if log is not None else scanner, PROJECTIONS, snapshots)
-        search = FullTextSearch(path.with_name(path.name + ".search.db"), engine)
+        search = FullTextSearch(path.with_name(path.name + ".search.db"), engine, secret)
         ledger = cls(log, scanner, engine, search, TokenStore(path), clock)
         try:
             if writable:
@@ -211,6 +215,14 @@ class LedgerService:
             detail = f"{as_of} is beyond the head, recorded {timestamp(moment_of(head.recorded_us))}."
             raise InvalidQuery(name, detail, "Name a time that has passed.")
         return await self.reader.position_at(microseconds(moment))
+
+    def usable_events(self, page: Page) -> Iterable[Event]:
+        """Return the events of a page, without those that are left out of the views."""
+        left_out = self.engine.left_out
+        if not left_out:
+            return VOCABULARY.events(page.ndjson)
+        lines = zip(page.positions, page.lines, strict=False)
+        return (VOCABULARY.event(line) for position, line in lines if position not in left_out)
 
     async def _check_cursor(self, position: int) -> None:
         head = (await self.reader.head()).position

@@ -11,6 +11,17 @@ from projections.projection import Projection
 from projections.registry import PROJECTIONS
 
 
+class LeftOut(msgspec.Struct, frozen=True):
+    """The events that no view uses, because no append could have written their lines: `tallystick verify` lists them.
+
+    `first` is the lowest position, and `reason` says what is wrong with it.
+    """
+
+    events: int
+    first: int
+    reason: str
+
+
 class ProjectionInfo(msgspec.Struct, frozen=True, kw_only=True):
     """A projection, the event types that it reads, and the position up to which it has folded."""
 
@@ -18,6 +29,8 @@ class ProjectionInfo(msgspec.Struct, frozen=True, kw_only=True):
     version: int
     types: list[str]
     position: int
+    left_out: LeftOut | msgspec.UnsetType = msgspec.UNSET
+    """Absent if every event is used."""
 
 
 class ProjectionList(msgspec.Struct, frozen=True):
@@ -48,7 +61,7 @@ class ReplayResult(msgspec.Struct, frozen=True, kw_only=True):
 async def list_projections(ledger: LedgerService) -> list[ProjectionInfo]:
     """List every projection, with the position up to which it has folded."""
     position = await ledger.engine.catch_up()
-    return [ProjectionInfo(**_info(kind, position)) for kind in PROJECTIONS]  # type: ignore[arg-type]
+    return [ProjectionInfo(**_info(ledger, kind, position)) for kind in PROJECTIONS]  # type: ignore[arg-type]
 
 
 async def show_projection(ledger: LedgerService, name: str, as_of: int | None = None) -> ProjectionState:
@@ -56,7 +69,7 @@ async def show_projection(ledger: LedgerService, name: str, as_of: int | None = 
     kind = _kind_of(name)
     projection, position = await ledger.engine.at(kind, as_of)
     digest, view = projection.digest(), dict(projection.summary())
-    info = _info(kind, position)
+    info = _info(ledger, kind, position)
     return ProjectionState(**info, digest=digest, as_of=await ledger.dated(position), view=view)  # type: ignore[arg-type]
 
 
@@ -99,6 +112,10 @@ def _kind_of(name: str) -> type[Projection]:
     raise NotFound(f"There is no projection {name!r}.", f"Projections: {names}.")
 
 
-def _info(kind: type[Projection], position: int) -> dict[str, object]:
+def _info(ledger: LedgerService, kind: type[Projection], position: int) -> dict[str, object]:
     types = [event.name for event in VOCABULARY.event_types.values() if event.payload in kind.reads]
-    return {"name": kind.name, "version": kind.version, "types": types, "position": position}
+    info: dict[str, object] = {"name": kind.name, "version": kind.version, "types": types, "position": position}
+    if left_out := ledger.engine.left_out:
+        first, reason = min(left_out.items())
+        info["left_out"] = LeftOut(len(left_out), first, reason)
+    return info

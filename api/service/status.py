@@ -166,7 +166,9 @@ async def _view_status(ledger: LedgerService) -> ViewStatus:
     head = (await ledger.reader.head()).position
     position = ledger.engine.position
     if position == 0:
-        snapshots = await Snapshots.open(ledger.path.with_name(f"{ledger.path.name}.views.db"), writable=False)
+        snapshots = await Snapshots.open(
+            ledger.path.with_name(f"{ledger.path.name}.views.db"), writable=False, secret=None
+        )
         try:
             position = min([await snapshots.position(kind.name, kind.version, head) for kind in PROJECTIONS])
         finally:

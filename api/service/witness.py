@@ -52,7 +52,10 @@ async def request_cosignature(ledger: LedgerService, url: str, witness: Verifier
             "key", f"The key of {witness.name} is not a witness key.", "A witness key is of the kind 0x04."
         )
     signed = await ledger.proving.checkpoint()
-    previous = await ledger.proving.kept_witnessed()
+    try:
+        previous = await ledger.proving.kept_witnessed()
+    except (BadNote, Forked):
+        previous = None  # the witness says what it has cosigned
     old_size = previous.size if previous is not None and witness.cosigned_at(previous.note) is not None else 0
     async with _open_client(url) as client:
         answer = await _request_signature_lines(client, ledger.proving.tree, signed, old_size, witness)

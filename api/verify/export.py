@@ -6,10 +6,12 @@ which line is wrong.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+
+from msgspec import UNSET
 
 from api.export.manifest import (
     CHECKPOINT,
@@ -21,6 +23,8 @@ from api.export.manifest import (
     MANIFEST_BYTES_MAX,
     PROOFS,
     README,
+    WITNESSED,
+    ConsistencyProof,
     Filters,
     Manifest,
     decode_manifest,
@@ -60,17 +64,20 @@ def verify_export(
     *,
     key: Verifier | None = None,
     earlier: bytes | None = None,
+    witnesses: Sequence[Verifier] = (),
     progress: ReportProgress = lambda done, total: None,
     on_page: OnPage | None = None,
 ) -> FileFindings:
     """Verify an export, in a folder or a ZIP; add faults to `findings`.
 
-    `earlier` is a checkpoint that was published before. `on_page` is called with every page after it was checked.
+    `earlier` is a checkpoint that was published before. Each of `witnesses` must have cosigned a checkpoint. `on_page`
+    is called with every page after it was checked.
     Errors: UnusableExport, if it is not an export at all.
     """
     with open_package(path) as package:
         manifest, raw = read_manifest(package, path)
-        return _Export(findings, package, manifest, key, earlier).run(raw, progress, on_page)
+        export = _Export(findings, package, manifest, key=key, earlier=earlier, witnesses=witnesses)
+        return export.run(raw, progress, on_page)
 
 
 def read_manifest(package: Package, path: Path) -> tuple[Manifest, bytes]:
@@ -101,7 +108,14 @@ class _Export:
     """Verifies one export once."""
 
     def __init__(
-        self, findings: Findings, package: Package, manifest: Manifest, key: Verifier | None, earlier: bytes | None
+        self,
+        findings: Findings,
+        package: Package,
+        manifest: Manifest,
+        *,
+        key: Verifier | None,
+        earlier: bytes | None,
+        witnesses: Sequence[Verifier],
     ) -> None:
         self._findings = findings
         self._package = package
@@ -113,6 +127,7 @@ class _Export:
         self._checkpoint: Checkpoint | None = None
         self._key = key
         self._earlier = earlier
+        self._witnesses = witnesses
 
     def run(self, raw: bytes, progress: ReportProgress, on_page: OnPage | None) -> FileFindings:
         """Verify everything."""
@@ -144,6 +159,8 @@ class _Export:
         expected = {self._events_name, LEAVES, CHECKPOINT, README} | ({PROOFS} if not manifest.complete else set())
         if manifest.consistency is not None:
             expected.add(EARLIER)
+        if WITNESSED in manifest.files or manifest.witnessed is not UNSET:
+            expected.add(WITNESSED)
         self._claim(set(manifest.files) == expected, f"its files are not {', '.join(sorted(expected))}.")
         existing = {name for name in names if not name.startswith(f"{EVIDENCE}/")}
         for name in sorted(Counter(names) - Counter(set(names))):
@@ -162,16 +179,12 @@ class _Export:
             self._claim(stated == self._checkpoint, "origin, size or root differs from the checkpoint.")
         consistency = manifest.consistency
         if consistency is not None and not manifest.complete:
-            old = self._read_note(EARLIER)
-            self._claim(
-                old is not None
-                and self._checkpoint is not None
-                and (old.size, old.root) == (consistency.size, consistency.root)
-                and verify_consistency(
-                    old.size, self._checkpoint.size, consistency.hashes, consistency.root, self._checkpoint.root
-                ),
-                f"its consistency does not prove that the checkpoint continues {EARLIER}.",
-            )
+            proven = self._continues(self._read_note(EARLIER), consistency)
+            self._claim(proven, f"its consistency does not prove that the checkpoint continues {EARLIER}.")
+        if WITNESSED in manifest.files:
+            cosigned = self._read_note(WITNESSED)
+            proven = manifest.complete or self._continues(cosigned, manifest.witnessed or None)
+            self._claim(proven, f"its `witnessed` does not prove that the checkpoint continues {WITNESSED}.")
         if self._earlier is not None:
             earlier = self._notes.read(self._earlier, "the earlier checkpoint")
             if earlier is not None and not manifest.complete:
@@ -181,6 +194,18 @@ class _Export:
         else:
             self._claim(manifest.verifier == str(self._key), "its verifier is not the key that was given.")
         self._notes.check_signatures(self._key)
+        self._notes.check_witnesses(self._witnesses)
+
+    def _continues(self, old: Checkpoint | None, proof: ConsistencyProof | None) -> bool:
+        """Return whether a proof shows that the checkpoint continues an older one."""
+        new = self._checkpoint
+        return (
+            old is not None
+            and new is not None
+            and proof is not None
+            and (old.size, old.root) == (proof.size, proof.root)
+            and verify_consistency(old.size, new.size, proof.hashes, old.root, new.root)
+        )
 
     def _compare_earlier(self, earlier: Checkpoint) -> None:
         """Compare an earlier checkpoint with those in a filtered export, which proves only these."""

@@ -5,6 +5,7 @@ differs, the tiles show which line was changed.
 """
 
 import asyncio
+from collections.abc import Sequence
 from itertools import takewhile
 
 import httpx
@@ -62,17 +63,18 @@ async def verify_served(
     *,
     key: Verifier | None = None,
     earlier: bytes | None = None,
+    witnesses: Sequence[Verifier] = (),
     progress: ReportProgress = lambda done, total: None,
 ) -> FileFindings:
     """Verify the entries and tiles under a server's checkpoint; add faults to `findings`.
 
-    `earlier` is a checkpoint that was published before.
+    `earlier` is a checkpoint that was published before. Each of `witnesses` must have cosigned a checkpoint.
     Errors: LedgerUnavailable, if the server cannot be reached; the errors that it answers instead of a checkpoint;
     UnexpectedAnswer.
     """
     async with make_client(url, token) as client:
         try:
-            return await _Served(findings, client, key).run(earlier, progress)
+            return await _Served(findings, client, key).run(earlier, witnesses, progress)
         except httpx.TransportError as error:
             reason = str(error) or type(error).__name__
             raise LedgerUnavailable(f"{url} cannot be reached: {reason}.", "Is the server running there?") from error
@@ -93,18 +95,21 @@ class _Served:
         self._entries = findings.check("entries", "bundles")
         self._tiles = findings.check("tiles", "tiles")
 
-    async def run(self, earlier: bytes | None, progress: ReportProgress) -> FileFindings:
+    async def run(self, earlier: bytes | None, witnesses: Sequence[Verifier], progress: ReportProgress) -> FileFindings:
         """Verify everything."""
         answer = await self._get("checkpoint", NOTE_BYTES_MAX)
         if answer.status != 200:
             raise decode_error(answer)
         checkpoint = self._notes.read(answer.content, "the server's checkpoint")
         older = self._notes.read(earlier, "the earlier checkpoint") if earlier is not None else None
+        if witnesses:
+            await self._read_witnessed()
         if self._key is None:
             self._findings.notes.append(
                 "Without --key no signature was verified: the data is consistent, but its origin is not proven."
             )
         self._notes.check_signatures(self._key)
+        self._notes.check_witnesses(witnesses)
         rebuild = TreeRebuild(self._notes.sizes)
         if checkpoint is not None:
             order = OrderCheck(self._findings, LineHeader, complete=True, streams=True)
@@ -115,6 +120,12 @@ class _Served:
                 await self._check_consistency(older, checkpoint)
         self._notes.compare_roots(rebuild, "the tiles")
         return FileFindings(rebuild.edge.size, rebuild.edge.root(), self._key)
+
+    async def _read_witnessed(self) -> None:
+        """Read the checkpoint that was cosigned last; without one, `check_witnesses` reports each witness."""
+        answer = await self._get("checkpoint/witnessed", NOTE_BYTES_MAX)
+        if answer.status == 200:
+            self._notes.read(answer.content, "the server's witnessed checkpoint")
 
     async def _read(
         self, size: int, rebuild: TreeRebuild, order: OrderCheck[LineHeader], progress: ReportProgress

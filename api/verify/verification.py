@@ -2,21 +2,42 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from api.progress import ReportProgress
 from api.verify.export import verify_export
 from api.verify.server import verify_served
-from ledger import Verifier
+from ledger import Receipt, Verifier
 from ledger.errors import BadNote, InvalidQuery
+from ledger.transparency.receipt import HEADER
+from ledger.transparency.signed_note import COSIGNATURE
 from ledger.verify import Check, FileFindings, Finding, Findings, verify_file
 
 Kind = Literal["export", "ledger", "server"]
+
+
+class Given(NamedTuple):
+    """What the caller knows of a log: its key, an earlier checkpoint, the receipt that has it, and its witnesses."""
+
+    key: Verifier | None = None
+    earlier: bytes | None = None
+    receipt: Receipt | None = None
+    witnesses: tuple[Verifier, ...] = ()
+
+    def check_receipt(self, findings: Findings) -> None:
+        """Check that the receipt proves its event. Its checkpoint is compared with the lines like any earlier one."""
+        if self.receipt is None or self.receipt.line is None:
+            return
+        check = findings.check("receipt", "receipts")
+        check.count += 1
+        if not self.receipt.includes(self.receipt.line):
+            check.fault("its event is not the one that its checkpoint covers.", self.receipt.position)
 
 
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,21 +61,42 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verify_ledger(
-    path: Path, key: str | None, since: Path | None, *, quick: bool, progress: ReportProgress = lambda done, total: None
+    path: Path,
+    key: str | None,
+    since: Path | None,
+    *,
+    witnesses: Sequence[str] = (),
+    quick: bool,
+    progress: ReportProgress = lambda done, total: None,
 ) -> VerifyReport:
     """Verify a ledger file. Errors: LedgerUnusable, InvalidQuery."""
-    trusted, earlier = parse_key(key), read_note(since)
-    check = partial(verify_file, path=path, key=trusted, earlier=earlier, quick=quick, progress=progress)
-    return run_verification(str(path), "ledger", trusted, check)
+    given = read_options(key, since, witnesses)
+    check = partial(
+        verify_file,
+        path=path,
+        key=given.key,
+        earlier=given.earlier,
+        witnesses=given.witnesses,
+        quick=quick,
+        progress=progress,
+    )
+    return run_verification(str(path), "ledger", check, given)
 
 
 def verify_package(
-    path: Path, key: str | None, since: Path | None, *, progress: ReportProgress = lambda done, total: None
+    path: Path,
+    key: str | None,
+    since: Path | None,
+    *,
+    witnesses: Sequence[str] = (),
+    progress: ReportProgress = lambda done, total: None,
 ) -> VerifyReport:
     """Verify an export in a folder or a ZIP. Errors: UnusableExport, InvalidQuery."""
-    trusted, earlier = parse_key(key), read_note(since)
-    check = partial(verify_export, path=path, key=trusted, earlier=earlier, progress=progress)
-    return run_verification(str(path), "export", trusted, check)
+    given = read_options(key, since, witnesses)
+    check = partial(
+        verify_export, path=path, key=given.key, earlier=given.earlier, witnesses=given.witnesses, progress=progress
+    )
+    return run_verification(str(path), "export", check, given)
 
 
 def verify_server(
@@ -63,20 +105,28 @@ def verify_server(
     key: str | None,
     since: Path | None,
     *,
+    witnesses: Sequence[str] = (),
     progress: ReportProgress = lambda done, total: None,
 ) -> VerifyReport:
     """Verify the tiles of a server. Errors: LedgerUnavailable, InvalidQuery, and those that the server answers."""
-    trusted, earlier = parse_key(key), read_note(since)
-    check = partial(verify_served, url=url, token=token, key=trusted, earlier=earlier, progress=progress)
-    return run_verification(url, "server", trusted, lambda findings: asyncio.run(check(findings)))
+    given = read_options(key, since, witnesses)
+    check = partial(
+        verify_served,
+        url=url,
+        token=token,
+        key=given.key,
+        earlier=given.earlier,
+        witnesses=given.witnesses,
+        progress=progress,
+    )
+    return run_verification(url, "server", lambda findings: asyncio.run(check(findings)), given)
 
 
-def run_verification(
-    what: str, kind: Kind, key: Verifier | None, check: Callable[[Findings], FileFindings]
-) -> VerifyReport:
+def run_verification(what: str, kind: Kind, check: Callable[[Findings], FileFindings], given: Given) -> VerifyReport:
     """Run a verification and return its report."""
     began = time.monotonic()
     findings = Findings()
+    given.check_receipt(findings)
     verified = check(findings)
     return VerifyReport(
         what=what,
@@ -85,7 +135,7 @@ def run_verification(
         events=verified.events,
         root=verified.root,
         key=str(verified.key) if verified.key else None,
-        key_given=key is not None,
+        key_given=given.key is not None,
         first=findings.first,
         checks=findings.checks,
         notes=findings.notes,
@@ -93,17 +143,44 @@ def run_verification(
     )
 
 
-def parse_key(text: str | None) -> Verifier | None:
-    """Parse the key of --key. Errors: InvalidQuery."""
+def read_options(key: str | None, since: Path | None, witnesses: Sequence[str]) -> Given:
+    """Read --key, --since and --witness. Errors: InvalidQuery."""
+    note, receipt = _read_earlier(since) if since is not None else (None, None)
+    return Given(
+        _parse_verifier("key", key) if key is not None else None, note, receipt, tuple(map(_parse_witness, witnesses))
+    )
+
+
+def _parse_verifier(option: str, text: str) -> Verifier:
     try:
-        return Verifier.parse(text.strip()) if text is not None else None
+        return Verifier.parse(text.strip())
     except BadNote as error:
-        raise InvalidQuery("key", error.detail, error.advice) from error
+        raise InvalidQuery(option, error.detail, error.advice) from error
 
 
-def read_note(file: Path | None) -> bytes | None:
-    """Read the file of --since, an earlier checkpoint. Errors: InvalidQuery."""
+def _parse_witness(text: str) -> Verifier:
+    """Parse a witness's key, or the file that has it. Errors: InvalidQuery."""
+    with suppress(OSError, ValueError):
+        if (file := Path(text)).is_file():
+            text = file.read_text(encoding="utf-8")
+    witness = _parse_verifier("witness", text)
+    if witness.kind != COSIGNATURE:
+        detail = f"the key of {witness.name} is not a witness key."
+        raise InvalidQuery("witness", detail, "A witness key is of the kind 0x04: ask the operator of the witness.")
+    return witness
+
+
+def _read_earlier(file: Path) -> tuple[bytes, Receipt | None]:
+    """Read the file of --since: a checkpoint, or a receipt, which has one. Errors: InvalidQuery."""
     try:
-        return file.read_bytes() if file is not None else None
+        data = file.read_bytes()
     except OSError as error:
-        raise InvalidQuery("since", f"{file} cannot be read: {error.strerror}.", "Name a checkpoint's file.") from error
+        advice = "Name a file with a checkpoint or a receipt."
+        raise InvalidQuery("since", f"{file} cannot be read: {error.strerror}.", advice) from error
+    if not data.startswith(HEADER.encode()):
+        return data, None
+    try:
+        receipt = Receipt.parse(data)
+    except BadNote as error:
+        raise InvalidQuery("since", f"{file} is a damaged receipt: {error.detail}", "Copy all of it again.") from error
+    return receipt.signed.note.encode(), receipt

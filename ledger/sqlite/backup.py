@@ -15,6 +15,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from shutil import rmtree
 
+from events.decode_errors import DECODE_ERRORS
 from events.evidence import EvidenceErased, EvidenceStored
 from events.registry import VOCABULARY
 from ledger.atomic_file import sync_folder
@@ -76,7 +77,10 @@ def stored_evidence(ledger: Path) -> dict[str, EvidenceStored]:
     """
     stored: dict[str, EvidenceStored] = {}
     for (line,) in _fetch(ledger, EVIDENCE_EVENTS):
-        data = VOCABULARY.event(line).data
+        try:
+            data = VOCABULARY.event(line).data
+        except DECODE_ERRORS:  # the verification of the copy names this line
+            continue
         if isinstance(data, EvidenceStored):
             stored[data.digest] = data
         elif isinstance(data, EvidenceErased):

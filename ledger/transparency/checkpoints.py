@@ -19,6 +19,7 @@ from typing import Self
 from events.limits import NOTE_BYTES_MAX, NOTE_SIGNATURES_MAX
 from ledger.atomic_file import replace_whole, sync_folder, write_error
 from ledger.errors import BadNote, Forked, InvalidQuery, LedgerUnusable
+from ledger.file_seal import find_alteration, replace_sealed, seal_advice, seal_path
 from ledger.private_file import read_private, refuse_link
 from ledger.transparency.keys import REPLACE_ADVICE, key_path, make_key, path_beside, read_key
 from ledger.transparency.merkle import verify_consistency
@@ -119,19 +120,36 @@ def read_checkpoint(path: Path) -> SignedCheckpoint | None:
         raise BadNote(f"{path} is damaged: {error.detail}", f"Restore it, or {REPLACE_ADVICE}.") from None
 
 
+def read_witnessed(ledger: Path) -> SignedCheckpoint | None:
+    """Read the checkpoint that was cosigned last, and check its seal, which covers the cosignatures.
+
+    Errors: BadNote, LedgerUnusable.
+    """
+    path = witnessed_path(ledger)
+    signed = read_checkpoint(path)
+    if signed is not None and (alteration := find_alteration(ledger, path, signed.note.encode())) is not None:
+        advice = f"Ask the witness again: tallystick witness. {seal_advice(path)}"
+        raise BadNote(alteration, advice)
+    return signed
+
+
 def store_witnessed(ledger: Path, cosigned: SignedCheckpoint) -> None:
     """Store a cosigned checkpoint, with other cosignatures of the same one, unless a longer one is stored.
+
+    One that another program has changed is replaced.
 
     Call it on a thread. Errors: BadNote, LedgerUnusable, LedgerFull, LedgerUnavailable.
     """
     path = witnessed_path(ledger)
     stored = read_checkpoint(path)
+    if stored is not None and find_alteration(ledger, path, stored.note.encode()) is not None:
+        stored = None
     if stored is not None and stored.checkpoint == cosigned.checkpoint:
         cosigned = SignedCheckpoint(cosigned.checkpoint, _merge(stored.note, cosigned.note))
     elif stored is not None and stored.checkpoint.origin == cosigned.checkpoint.origin and stored.size > cosigned.size:
         return
     try:
-        replace_whole(path, cosigned.note.encode())
+        replace_sealed(ledger, path, cosigned.note.encode())
     except OSError as error:
         raise write_error(error, "Keeping the cosignature", "it was not kept") from error
 
@@ -159,6 +177,7 @@ def _rename_old(path: Path) -> None:
     try:
         digest = sha256(path.read_bytes()).hexdigest()
         path.replace(path.with_name(f"{path.name}.{digest[:8]}"))
+        seal_path(path).unlink(missing_ok=True)
         sync_folder(path.parent)
     except FileNotFoundError:
         return

@@ -1,5 +1,7 @@
 """Check signed notes: their log, their signatures by the trusted key, and their roots against the lines."""
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from ledger.errors import BadNote
@@ -14,6 +16,10 @@ BUNDLED_KEY_NOTE = (
 """The note of a verification without --key."""
 
 
+TIME_MAX_S = 253_402_300_799
+"""The last second of the year 9999; a cosignature may state a later one."""
+
+
 class SignedRoot(NamedTuple):
     """A checkpoint and its note."""
 
@@ -25,6 +31,7 @@ class SignatureCheck:
     """Collects signed checkpoints, by the name that messages use, and compares them with the lines."""
 
     def __init__(self, findings: Findings) -> None:
+        self._findings = findings
         self._notes = findings.check("checkpoints", "signed notes")
         self._signatures = findings.check("signatures", "signatures")
         self._roots = findings.check("roots", "roots")
@@ -71,6 +78,26 @@ class SignatureCheck:
                 self._signatures.fault(f"{name} is of the log {origin}; the key is that of {key.name}.")
             elif not key.verifies(signed.note):
                 self._signatures.fault(f"{name} is not signed by the key {key}.")
+
+    def check_witnesses(self, witnesses: Sequence[Verifier]) -> None:
+        """Check that each witness has cosigned a checkpoint, and note the longest one with its time."""
+        for witness in witnesses:
+            check = self._findings.check("cosignatures", "witnesses")
+            check.count += 1
+            cosigned: list[tuple[int, str, int]] = []
+            for name, signed in self._signed.items():
+                if (time_s := witness.cosigned_at(signed.note)) is not None:
+                    cosigned.append((signed.checkpoint.size, name, time_s))
+                elif witness.signatures(signed.note):
+                    check.fault(f"the cosignature of {witness.name} in {name} is not one of the key {witness}.")
+            if cosigned:
+                size, name, time_s = max(cosigned)
+                moment = datetime.fromtimestamp(min(time_s, TIME_MAX_S), UTC)
+                self._findings.notes.append(
+                    f"{witness.name} cosigned the first {size:,} events at {moment:%Y-%m-%d %H:%M:%S} UTC, in {name}."
+                )
+            elif check.right:
+                check.fault(f"no checkpoint here has a cosignature of {witness.name}.")
 
     def compare_roots(self, rebuild: TreeRebuild, claims: str) -> None:
         """Check that the lines have the root of each checkpoint; if not, report the first altered line.

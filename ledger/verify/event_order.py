@@ -1,4 +1,4 @@
-"""Check lines in their order: positions, recorded times and stream versions (I1, I6); and decode their headers.
+"""Check lines in their order: vocabulary, positions, recorded times, stream versions and lives (I1, I6).
 
 A page of lines is decoded in one call and compared as a whole. Only a wrong page is checked line by line, to report the
 wrong line.
@@ -11,14 +11,11 @@ from typing import Generic, TypeVar
 import msgspec
 
 from events.decode_errors import DECODE_ERRORS
+from events.envelope import ZEROED_TIME, is_timestamp, zeroed
+from events.registry import VOCABULARY
 from ledger.verify.findings import Findings
 from ledger.verify.stream_versions import StreamVersionCheck
-
-TIME = b"0000-00-00T00:00:00.000000Z"
-"""A time as `envelope.timestamp` makes it, with zeros for all digits."""
-
-ZEROED = bytes(ord("0") if chr(byte) in "123456789" else byte for byte in range(256))
-"""Translation of every digit to a zero: takes a fifth of the time of a regular expression."""
+from ledger.verify.vocabulary import VocabularyCheck
 
 
 class LineHeader(msgspec.Struct, gc=False):
@@ -38,6 +35,9 @@ class LineHeaders(LineHeader, gc=False):
     id: str
     time: str
 
+
+ENDING = frozenset(name for name, event_type in VOCABULARY.event_types.items() if event_type.ends)
+"""The types after which a stream has no event."""
 
 Header = TypeVar("Header", bound=LineHeader)
 
@@ -59,7 +59,8 @@ class OrderCheck(Generic[Header]):
         self._lines = findings.check("lines", "lines")
         self._positions = findings.check("positions", "events")
         self._times = findings.check("recorded times", "events")
-        self._streams = StreamVersionCheck(findings.check("stream versions", "streams"), complete=streams)
+        self._streams = StreamVersionCheck(findings.check("stream versions", "streams"), ENDING, complete=streams)
+        self._vocabulary = VocabularyCheck(findings.check("vocabulary", "lines"), VOCABULARY)
         decoder = msgspec.json.Decoder(form)
         self._decode, self._decode_page = decoder.decode, decoder.decode_lines
 
@@ -68,7 +69,7 @@ class OrderCheck(Generic[Header]):
 
         In a complete log, the number of a line is used as its position, even if the line states another one.
         """
-        headers, numbers = self._decode_lines(lines)
+        headers, decoded, numbers = self._decode_lines(lines)
         self._lines.count += len(lines)
         self.events += len(lines)
         positions = [header.position for header in headers]
@@ -79,31 +80,34 @@ class OrderCheck(Generic[Header]):
         self._check_positions(positions, numbers)
         self._check_times([header.recordedtime for header in headers], numbers)
         self._streams.add(headers, numbers)
-        self.types.update([header.type for header in headers])
+        types = [header.type for header in headers]
+        self._vocabulary.add(decoded, types, numbers)
+        self.types.update(types)
         return headers
 
     def end(self) -> None:
         """Finish the check after the last line."""
         self._streams.end()
 
-    def _decode_lines(self, lines: Sequence[bytes]) -> tuple[list[Header], Sequence[int]]:
-        """Return the headers of lines, and the number of each among all lines, from 1."""
+    def _decode_lines(self, lines: Sequence[bytes]) -> tuple[list[Header], Sequence[bytes], Sequence[int]]:
+        """Return the headers of lines that have one, these lines, and the number of each among all lines, from 1."""
         first = self.events + 1
         try:
             headers = self._decode_page(b"\n".join(lines))
         except DECODE_ERRORS:
             headers = []
         if len(headers) == len(lines):
-            return headers, range(first, first + len(lines))
-        headers, numbers = [], []
+            return headers, lines, range(first, first + len(lines))
+        headers, decoded, numbers = [], [], []
         for number, line in enumerate(lines, first):
             try:
                 headers.append(self._decode(line))
+                decoded.append(line)
                 numbers.append(number)
             except DECODE_ERRORS as error:
                 position = number if self._complete else None
                 self._lines.fault(f"line {number:,} is not an event: {error}.", position)
-        return headers, numbers
+        return headers, decoded, numbers
 
     def _check_positions(self, positions: list[int], numbers: Sequence[int]) -> None:
         self._positions.count += len(positions)
@@ -121,16 +125,12 @@ class OrderCheck(Generic[Header]):
     def _check_times(self, times: list[str], numbers: Sequence[int]) -> None:
         self._times.count += len(times)
         ordered = [self._recorded, *times]
-        if _zeroed("\n".join(times)) == b"\n".join([TIME] * len(times)) and ordered == sorted(ordered):
+        if zeroed("\n".join(times)) == b"\n".join([ZEROED_TIME] * len(times)) and ordered == sorted(ordered):
             self._recorded = ordered[-1]
             return
         for time, number in zip(times, numbers, strict=True):
-            if _zeroed(time) != TIME:
+            if not is_timestamp(time):
                 self._times.fault(f"recordedtime {time!r} is not a time as the log writes it.", number)
             elif time < self._recorded:
                 self._times.fault(f"recordedtime {time} is before {self._recorded}.", number)
             self._recorded = max(self._recorded, time)
-
-
-def _zeroed(text: str) -> bytes:
-    return text.encode(errors="replace").translate(ZEROED)

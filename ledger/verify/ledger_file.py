@@ -59,20 +59,22 @@ def verify_file(
     *,
     key: Verifier | None = None,
     earlier: bytes | None = None,
+    witnesses: Sequence[Verifier] = (),
     quick: bool = False,
     evidence: bool = True,
     progress: Progress = lambda done, total: None,
 ) -> FileFindings:
     """Verify a ledger file and the files beside it; add the faults to the findings.
 
-    Shapes: `earlier` is a checkpoint that was published before; `quick` skips SQLite's own check of the file; without
-            `evidence` the evidence store is not checked.
+    Shapes: `earlier` is a checkpoint that was published before; `witnesses` must have cosigned a checkpoint; `quick`
+            skips SQLite's own check of the file; without `evidence` the evidence store is not checked.
     Errors: LedgerUnusable, if the file is not a ledger.
     """
     _check_wal(findings, path)
     notes = _read_notes(findings, path, earlier)
     key = key or _read_key(findings, path)
     notes.check_signatures(key)
+    notes.check_witnesses(witnesses)
     rebuild = TreeRebuild(notes.sizes)
     with closing(_connect(path)) as connection:
         try:

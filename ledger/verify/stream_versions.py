@@ -1,4 +1,4 @@
-"""Check the stream versions of any number of streams in bounded memory.
+"""Check the stream versions of any number of streams in bounded memory, and that nothing follows a stream's end.
 
 A stream is identified by the hash of its subject. Python's hashes differ in each process, so that an attacker cannot
 choose colliding subjects. The latest version of each stream is in memory. When there are too many streams, they are
@@ -7,7 +7,7 @@ and the position of the first. At the end the runs are merged, one range of hash
 the versions of the run before.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Protocol
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 STREAMS_MAX = 1_000_000
 """Streams in memory, about 100 MB."""
+
+CLOSED = 2**62
+"""Takes the place of the version of an event that ends its stream: no event can be the next one."""
 
 RECORD = [("key", "<i8"), ("began", "<i8"), ("ended", "<i8"), ("position", "<i8")]
 """A stream in a run."""
@@ -33,16 +36,25 @@ class StreamPosition(Protocol):
         ...
 
     @property
+    def type(self) -> str:
+        """The event's type."""
+        ...
+
+    @property
     def streamversion(self) -> int:
         """The version in the stream, from 1."""
         ...
 
 
 class StreamVersionCheck:
-    """Checks the versions in each stream: 1, 2, 3 ... if streams are `complete`, otherwise increasing."""
+    """Checks the versions in each stream: 1, 2, 3 ... if streams are `complete`, otherwise increasing.
 
-    def __init__(self, check: Check, *, complete: bool) -> None:
+    An event of a type in `ending` is the last of its stream.
+    """
+
+    def __init__(self, check: Check, ending: Collection[str], *, complete: bool) -> None:
         self._check = check
+        self._ending = ending
         self._complete = complete
         self._latest: dict[int, int] = {}
         self._first_versions: dict[int, tuple[int, int]] = {}
@@ -51,7 +63,7 @@ class StreamVersionCheck:
 
     def add(self, events: Sequence[StreamPosition], positions: Sequence[int]) -> None:
         """Check the next events, at the given positions."""
-        latest, has_runs = self._latest, bool(self._runs)
+        latest, has_runs, ending = self._latest, bool(self._runs), self._ending
         for event, position in zip(events, positions, strict=True):
             key, version = hash(event.subject), event.streamversion
             last = latest.get(key)
@@ -62,7 +74,7 @@ class StreamVersionCheck:
                     self._check_gap(event, position, 0)
             elif version != last + 1:
                 self._check_gap(event, position, last)
-            latest[key] = version
+            latest[key] = CLOSED if event.type in ending else version
         if len(latest) > STREAMS_MAX:
             self._write_run()
 
@@ -79,7 +91,9 @@ class StreamVersionCheck:
     def _check_gap(self, event: StreamPosition, position: int, last: int) -> None:
         """Check an event that is not the next of its stream: gaps are allowed if streams are not complete."""
         version = event.streamversion
-        if self._complete or version <= last:
+        if last == CLOSED:
+            self._check.fault(f"{event.subject} was closed before; {event.type} cannot follow.", position)
+        elif self._complete or version <= last:
             rule = f"it must be {last + 1:,}" if self._complete else f"the one before is {last:,}"
             self._check.fault(f"{event.subject} has version {version:,}; {rule}.", position)
 
@@ -126,4 +140,6 @@ class StreamVersionCheck:
         for record in np.sort(part[wrong], order="position"):
             last = before[part["key"] == record["key"]].max()
             rule = f"it must be {last + 1:,}" if self._complete else "the one before is not lower"
+            if last == CLOSED:
+                rule = "it was closed before"
             self._check.fault(f"its stream has version {record['began']:,}; {rule}.", int(record["position"]))

@@ -2,15 +2,17 @@
 
 A search first indexes the new events of the log. A row of `pieces` is a piece of text (`searchable_text.py`). Its
 number is the position of its event, and another piece replaces it from the position `until` on. Rows are never deleted,
-so a search as of a position finds the texts of that time. The file is used only if its version is the version of the
-code, and the ledger line at its position has not changed since it was written. Otherwise it is emptied, or replaced,
-and filled again. If the file cannot be written, a private temporary one is used until the process ends.
+so a search as of a position finds the texts of that time. The file is used only if its seal is right
+(`index_seal.py`), its version is the version of the code, and the log has the same root at its position as when it was
+written. Otherwise it is emptied, or replaced, and filled again.
 
-Two processes may have the file open: each checks its state in the same transaction in which it reads or writes.
+If the file cannot be written, or another process owns it, a private index is used until the process ends. It begins as
+a copy of the sealed file.
 """
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from functools import cache
@@ -26,14 +28,15 @@ from events.decision import DecisionAmended, DecisionReviewed
 from events.envelope import EventFacts
 from ledger.errors import LedgerUnavailable
 from ledger.private_file import make_private_file
-from ledger.sqlite.connection import connect
+from ledger.sqlite.connection import SqliteConnection, connect
 from ledger.sqlite.schema_check import has_schema
 from projections.arrays import RowNumbers
+from projections.decisions.index_seal import IndexSeal
 from projections.decisions.searchable_text import TextPiece, has_searchable_text, piece_from_event, pieces_from_stream
 from projections.engine import Engine
-from projections.snapshots import primary_code, remove_database
+from projections.snapshots import primary_code
 
-VERSION = 1
+VERSION = 2
 """Increase it when the same events give another index."""
 
 BridgeSide = Literal["structure", "function"]
@@ -44,6 +47,9 @@ _SIDE_WEIGHT = 4.0
 _COMMIT_EVENTS = 50_000
 """Most events in one transaction. Larger ones give fewer segments, because FTS5 writes one for each transaction."""
 
+SEAL_INTERVAL_S = 30.0
+"""Least seconds between two seals of a file that grows by fewer events. Sealing reads the whole file."""
+
 _BUSY_S = 10.0
 _CACHE_KIB = 32_768
 _SCORE_UNIT = 1e-9
@@ -51,7 +57,7 @@ _DAMAGED = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB,
 
 _CREATE = """
 CREATE TABLE state (
-  one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL, position INTEGER NOT NULL, anchor BLOB NOT NULL
+  one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL, position INTEGER NOT NULL, root BLOB NOT NULL
 ) STRICT;
 CREATE TABLE pieces (
   position INTEGER PRIMARY KEY, place INTEGER NOT NULL, review INTEGER NOT NULL, until INTEGER
@@ -59,7 +65,7 @@ CREATE TABLE pieces (
 CREATE INDEX pieces_of_reviews ON pieces (place) WHERE review = 1;
 CREATE VIRTUAL TABLE words USING fts5 (text, structure, function, content = '', tokenize = 'ascii');
 """
-_PROBE = "SELECT s.version, p.place, p.review, p.until, w.rowid FROM state s, pieces p, words w LIMIT 0"
+_PROBE = "SELECT s.version, s.root, p.place, p.review, p.until, w.rowid FROM state s, pieces p, words w LIMIT 0"
 _EMPTY = ("DELETE FROM pieces", "INSERT INTO words (words) VALUES ('delete-all')")
 
 _MATCHES = """
@@ -107,18 +113,24 @@ class SearchHits(NamedTuple):
 
 
 class FullTextSearch:
-    """The full-text index of one ledger. Concurrent searches run one after another."""
+    """The full-text index of one ledger. Concurrent searches run one after another. Without `secret` it is private."""
 
-    def __init__(self, path: Path, engine: Engine) -> None:
+    def __init__(self, path: Path, engine: Engine, secret: bytes | None) -> None:
         self._path = path
         self._engine = engine
-        self._connection: aiosqlite.Connection | None = None
-        self._private = False
+        self._connection: SqliteConnection | None = None
+        self._seal = None if secret is None else IndexSeal(path, secret)
+        self._owner = False
+        self._hindered = False
+        """Whether the file could not be used: then the index is private."""
+        self._unsealed = 0
+        self._sealed_s = float("-inf")
+        self._left_out = 0
         self._renewed = False
         self._turn = asyncio.Lock()
 
     async def close(self) -> None:
-        """Close the file."""
+        """Seal the file if it has changed, and close it."""
         async with self._turn:
             await self._disconnect()
 
@@ -139,6 +151,9 @@ class FullTextSearch:
         """
         statement = _ranked_statement(side) if rank else _MATCHES
         async with self._turn:
+            if len(self._engine.left_out) != self._left_out:
+                self._left_out = len(self._engine.left_out)
+                await self._disconnect()
             while True:
                 try:
                     connection = self._connection or await self._open()
@@ -183,19 +198,29 @@ class FullTextSearch:
                 async for events in slices:
                     await self._index(connection, events, places)
             if begin < end:
-                anchor = await self._engine.line_digest(end)
-                await connection.execute("INSERT OR REPLACE INTO state VALUES (1, ?, ?, ?)", (VERSION, end, anchor))
+                root = await self._engine.root(end)
+                await connection.execute("INSERT OR REPLACE INTO state VALUES (1, ?, ?, ?)", (VERSION, end, root))
+            self._unsealed += end - begin
             await connection.commit()
         except BaseException:
             with suppress(sqlite3.Error, ValueError):
                 await connection.rollback()
             raise
+        if self._unsealed >= _COMMIT_EVENTS or time.monotonic() - self._sealed_s > SEAL_INTERVAL_S:
+            await self._write_seal()
+
+    async def _write_seal(self) -> None:
+        if self._owner and self._unsealed and self._seal is not None:
+            await asyncio.to_thread(self._seal.write)
+            self._unsealed, self._sealed_s = 0, time.monotonic()
 
     async def _position(self, connection: aiosqlite.Connection) -> int:
         """Return the position up to which the file is valid: 0 if it is of another version or another log."""
-        rows = await _rows(connection, "SELECT position, anchor FROM state WHERE version = ?", (VERSION,))
-        position, anchor = rows[0] if rows else (0, b"")
-        return position if position and await self._engine.line_digest(position) == anchor else 0
+        rows = await _rows(connection, "SELECT position, root FROM state WHERE version = ?", (VERSION,))
+        position, root = rows[0] if rows else (0, b"")
+        if not position or position > (await self._engine.head()):
+            return 0
+        return position if await self._engine.root(position) == root else 0
 
     async def _index(
         self, connection: aiosqlite.Connection, events: Sequence[EventFacts], places: Mapping[str, int]
@@ -243,18 +268,15 @@ class FullTextSearch:
         )
         return rebuilt | {reviewed[place] for (place,) in rows_with_review}
 
-    async def _open(self) -> aiosqlite.Connection:
-        uri = "" if self._private else f"{self._path.absolute().as_uri()}?mode=rwc"
-        if not self._private and self._path.exists() != self._path.is_file():
-            raise sqlite3.OperationalError(f"{self._path} is not a file")
-        if not self._private:
-            if self._path.is_symlink():
-                raise _foreign_file(self._path)
-            with suppress(OSError):  # a folder that cannot be written: SQLite says so
-                make_private_file(self._path)
-        connection = await connect(uri, uri=not self._private, isolation_level=None, timeout=_BUSY_S)
+    async def _open(self) -> SqliteConnection:
+        copy = await self._choose_file()
+        uri = f"{self._path.absolute().as_uri()}?mode=rwc" if self._owner else ""
+        connection = await connect(uri, uri=self._owner, isolation_level=None, timeout=_BUSY_S)
         try:
-            await connection.execute("PRAGMA journal_mode = TRUNCATE")  # no WAL, because two processes may write
+            if copy is not None:
+                await connection.run(_deserialize, copy)
+            if self._owner:
+                await connection.execute("PRAGMA journal_mode = TRUNCATE")
             await connection.execute("PRAGMA synchronous = NORMAL")
             await connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
             if not await connection.run(has_schema, self._path, _CREATE):
@@ -268,26 +290,54 @@ class FullTextSearch:
         self._connection = connection
         return connection
 
+    async def _choose_file(self) -> bytes | None:
+        """Become the owner of the file if possible. If not, return the bytes that a private index begins with."""
+        seal = self._seal
+        if seal is None or self._left_out:
+            return None
+        if not self._owner and not self._hindered and await asyncio.to_thread(seal.acquire):
+            self._owner = True
+        if self._owner:
+            await asyncio.to_thread(seal.remove_unsealed)
+            if self._path.exists() != self._path.is_file():
+                raise sqlite3.OperationalError(f"{self._path} is not a file")
+            if self._path.is_symlink():
+                raise _foreign_file(self._path)
+            with suppress(OSError):  # a folder that cannot be written: SQLite says so
+                make_private_file(self._path)
+            return None
+        return None if self._hindered else await asyncio.to_thread(seal.sealed_bytes)
+
     async def _recover(self, error: sqlite3.Error) -> None:
         """Prepare another file after a failure: delete a damaged one, but only once; otherwise use a private one.
 
         Errors: LedgerUnavailable, if the private one failed too.
         """
+        owner = self._owner
         await self._disconnect()
-        if self._private:
+        if self._hindered or self._seal is None or self._left_out:
             detail = f"The texts cannot be searched: {error}."
             raise LedgerUnavailable(detail, "Free some space for temporary files, then search again.") from error
-        if primary_code(error) in _DAMAGED and not self._renewed:
+        if owner and primary_code(error) in _DAMAGED and not self._renewed:
             self._renewed = True
-            remove_database(self._path)
+            await asyncio.to_thread(self._seal.remove)
         else:
-            self._private = True
+            self._hindered = True
 
     async def _disconnect(self) -> None:
+        """Close the connection, seal the file, and stop owning it."""
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(sqlite3.Error, ValueError):
                 await connection.close()
+            await self._write_seal()
+        if self._owner and self._seal is not None:
+            self._seal.release()
+        self._owner, self._unsealed = False, 0
+
+
+def _deserialize(connection: sqlite3.Connection, data: bytes) -> None:
+    connection.deserialize(data)
 
 
 def _foreign_file(path: Path) -> sqlite3.DatabaseError:

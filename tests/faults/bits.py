@@ -41,6 +41,9 @@ LAYERS = ("database", "tiles", "log", "snapshot", "export")
 EXPORT = "export"
 FILES = ("", "-wal", ".views.db", ".key", ".checkpoint")
 
+SECRET = bytes(32)
+"""Seals the snapshots."""
+
 Digests = dict[str, str]
 
 
@@ -229,7 +232,7 @@ async def _judge_snapshot(path: Path, given: Given) -> str:
 async def _views(path: Path, *, save: bool = False) -> tuple[Digests, bool]:
     """The digest of each view as a server opens them, and whether every one went on from the newest snapshot."""
     reader = await SqliteReader.open(path)
-    snapshots = await Snapshots.open(path.with_name(path.name + ".views.db"), writable=True)
+    snapshots = await Snapshots.open(path.with_name(path.name + ".views.db"), writable=True, secret=SECRET)
     engine = Engine(reader, PROJECTIONS, snapshots)
     try:
         head = (await reader.head()).position

@@ -13,6 +13,7 @@ from tests.faults.power import POWER
 from tests.faults.retry import RETRY
 from tests.faults.row import Fault
 from tests.faults.stall import STALL
+from tests.faults.tamper import TAMPER
 
 FAULTS: Sequence[Fault] = (
     KILL,
@@ -25,4 +26,5 @@ FAULTS: Sequence[Fault] = (
     RETRY,
     STALL,
     GREEDY,
+    TAMPER,
 )

@@ -14,6 +14,9 @@ from projections.registry import PROJECTIONS
 from projections.snapshots import Snapshots
 from tests.projections.random_histories import DAWN
 
+SECRET = bytes(range(32))
+"""The secret of every snapshot and search index of these tests."""
+
 
 class Ticking:
     """A clock that is a second later each time it is asked."""
@@ -58,7 +61,7 @@ async def engine(
 ) -> AsyncIterator[Opened]:
     """An engine that has started on a file; one that crashes keeps nothing of what it folded."""
     async with ledger(path, vocabulary) as log:
-        snapshots = await Snapshots.open(views_of(path), writable=True)
+        snapshots = await Snapshots.open(views_of(path), writable=True, secret=SECRET)
         try:
             one = Engine(log, kinds, snapshots, vocabulary)
             await one.start(progress)

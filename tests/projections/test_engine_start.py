@@ -10,6 +10,7 @@ from projections.decisions.decision_index import DecisionIndex, DecisionSelectio
 from projections.registry import PROJECTIONS
 from projections.snapshots import Snapshots
 from tests.projections.open_ledgers import (
+    SECRET,
     encoded,
     engine,
     ledger,
@@ -50,7 +51,7 @@ def test_an_engine_that_was_not_started_begins_with_its_snapshots(tmp_path: Path
         async with engine(path):
             pass
         async with ledger(path) as log:
-            snapshots = await Snapshots.open(views_of(path), writable=True)
+            snapshots = await Snapshots.open(views_of(path), writable=True, secret=SECRET)
             lazy = engine_module.Engine(log, PROJECTIONS, snapshots)
             reported: list[int] = []
             await lazy.catch_up(lambda at, _: reported.append(at))
@@ -66,7 +67,7 @@ def test_a_fold_that_is_interrupted_goes_on_where_it_was(tmp_path: Path) -> None
     async def scenario() -> None:
         await write(path, [record(f"d{n}", 0.5) for n in range(60)])
         async with ledger(path) as log:
-            snapshots = await Snapshots.open(views_of(path), writable=True)
+            snapshots = await Snapshots.open(views_of(path), writable=True, secret=SECRET)
             one = engine_module.Engine(log, PROJECTIONS, snapshots)
             reached = asyncio.Event()
             starting = asyncio.create_task(one.start(lambda at, _: reached.set() if at > 30 else None))

@@ -22,6 +22,7 @@ from tests.projections.bad_projections import (
     Undecodable,
 )
 from tests.projections.open_ledgers import (
+    SECRET,
     encoded,
     engine,
     post_each,
@@ -148,7 +149,7 @@ def test_a_damaged_state_gives_way_to_an_older_one(path: Path) -> None:
     assert run(start(path)) == {13, 14, 15}
 
 
-@pytest.mark.parametrize("damage", ["digest = flip(digest)", "anchor = flip(anchor)", "position = 11", "version = 9"])
+@pytest.mark.parametrize("damage", ["seal = flip(seal)", "root = flip(root)", "position = 11", "version = 9"])
 def test_a_damaged_row_is_folded_again(path: Path, damage: str) -> None:
     spoil(path, f"UPDATE snapshots SET {damage}")
     assert run(start(path)) == set(range(1, 13))
@@ -210,7 +211,7 @@ def test_a_folder_in_the_files_place_is_done_without(path: Path) -> None:
 
 def test_a_reader_finds_none_and_makes_none(tmp_path: Path) -> None:
     async def scenario(file: Path) -> None:
-        snapshots = await Snapshots.open(file, writable=False)
+        snapshots = await Snapshots.open(file, writable=False, secret=SECRET)
         try:
             assert await snapshots.latest("decisions", DecisionIndex.version, 99) is None
             await snapshots.save([Snapshot("decisions", 1, 1, b"", b"")])
@@ -226,7 +227,7 @@ def test_a_reader_finds_none_and_makes_none(tmp_path: Path) -> None:
 
 def test_a_reader_takes_up_what_the_writer_kept(path: Path) -> None:
     async def scenario() -> None:
-        snapshots = await Snapshots.open(views_of(path), writable=False)
+        snapshots = await Snapshots.open(views_of(path), writable=False, secret=SECRET)
         try:
             found = await snapshots.latest("decisions", DecisionIndex.version, 99)
             assert found is not None

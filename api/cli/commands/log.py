@@ -121,18 +121,18 @@ async def _follow(target: LedgerTarget, query: "Query", *, raw: bool, newest_onl
         if newest_only:
             head = await service.head_position()
             page = await service.read(structs.replace(query, before=head + 1, order="desc"))
-            _print_page(page.lines[::-1], raw=raw)
+            _print_page(page.positions[::-1], page.lines[::-1], raw=raw)
             query = structs.replace(query, after=max(query.after, head))
         async for page in service.follow(structs.replace(query, limit=PAGE_EVENTS_MAX)):
-            _print_page(page.lines, raw=raw)
+            _print_page(page.positions, page.lines, raw=raw)
 
 
-def _print_page(lines: "Sequence[bytes]", *, raw: bool) -> None:
+def _print_page(positions: "Sequence[int]", lines: "Sequence[bytes]", *, raw: bool) -> None:
     """Print stored lines as they are, or as rows whose columns are not aligned."""
     from api.cli.output import print_line
 
     if not raw:
-        for row in _rows(lines):
+        for row in _rows(positions, lines):
             typer.echo("  ".join(row))
     elif lines:
         print_line(b"\n".join(lines))
@@ -143,26 +143,27 @@ def _table(page: "Page") -> object:
 
     columns = ("position", "time (UTC)", "type", "subject", "agent", "")
     table = make_table(*columns, right=("position",), wrap=("agent", ""), drop=("time (UTC)", "agent", "", "type"))
-    for *row, agent, summary in _rows(page.lines):
+    for *row, agent, summary in _rows(page.positions, page.lines):
         table.add_row(*row, agent, truncate(summary))
     return table
 
 
-def _rows(lines: "Sequence[bytes]") -> list[tuple[str, ...]]:
+def _rows(positions: "Sequence[int]", lines: "Sequence[bytes]") -> list[tuple[str, ...]]:
     from api.text_format import format_time, one_line
     from events import VOCABULARY
+    from events.decode_errors import DECODE_ERRORS
 
-    return [
-        (
-            str(event.position),
-            format_time(event.moment),
-            event.name,
-            event.subject,
-            one_line(event.agent),
-            one_line(_summary(event.data)),
-        )
-        for event in map(VOCABULARY.event, lines)
-    ]
+    rows: list[tuple[str, ...]] = []
+    for position, line in zip(positions, lines, strict=False):
+        try:
+            event = VOCABULARY.event(line)
+        except DECODE_ERRORS:
+            rows.append((str(position), "", "", "", "", "not a valid event: tallystick verify"))
+            continue
+        moment = format_time(event.moment)
+        summary = one_line(_summary(event.data))
+        rows.append((str(event.position), moment, event.name, event.subject, one_line(event.agent), summary))
+    return rows
 
 
 def _summary(data: object) -> str:

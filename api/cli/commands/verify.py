@@ -1,7 +1,7 @@
 """verify: verify an export, a ledger file or a server against the signed checkpoints."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -9,6 +9,12 @@ from api.cli.ledger_target import LedgerTarget, verb
 
 if TYPE_CHECKING:
     from api.verify import VerifyReport
+
+
+class _Options(NamedTuple):
+    key: str | None
+    since: Path | None
+    witnesses: list[str]
 
 
 @verb(server=True, reads=True)
@@ -22,7 +28,13 @@ def verify(
         str | None, typer.Option(help="The log's verifier key, from a source you trust.", metavar="NAME+ID+KEY")
     ] = None,
     since: Annotated[
-        Path | None, typer.Option(help="An earlier checkpoint that the log must continue.", metavar="FILE")
+        Path | None, typer.Option(help="An earlier checkpoint or receipt that the log must continue.", metavar="FILE")
+    ] = None,
+    witness: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The key of a witness that must have cosigned, or a file with it; may be repeated.", metavar="VKEY"
+        ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Skip SQLite's own check of a ledger file.")] = False,
 ) -> None:
@@ -38,7 +50,7 @@ def verify(
 
     if url is None and (target.url_typed or (path is None and ledger is None)):
         url = target.url
-    report = _verify(target, path, ledger, url, key, since, quick=quick)
+    report = _verify(target, path, ledger, url, _Options(key, since, witness or []), quick=quick)
     if target.json:
         print_json(report)
     else:
@@ -52,8 +64,7 @@ def _verify(
     path: Path | None,
     ledger: Path | None,
     url: str | None,
-    key: str | None,
-    since: Path | None,
+    given: _Options,
     *,
     quick: bool,
 ) -> "VerifyReport":
@@ -63,12 +74,14 @@ def _verify(
 
     if sum(source is not None for source in (path, ledger, url)) > 1:
         raise InvalidQuery("verify", "an export, --ledger and --url exclude each other.", "Name one of them.")
+    key, since, witnesses = given
     with show_progress("verifying", "events") as report:
         if path is not None:
-            return verify_package(path, key, since, progress=report)
+            return verify_package(path, key, since, witnesses=witnesses, progress=report)
         if url is not None:
-            return verify_server(url, target.token, key, since, progress=report)
-        return verify_ledger(ledger or target.ledger, key, since, quick=quick, progress=report)
+            return verify_server(url, target.token, key, since, witnesses=witnesses, progress=report)
+        file = ledger or target.ledger
+        return verify_ledger(file, key, since, witnesses=witnesses, quick=quick, progress=report)
 
 
 def print_report(report: "VerifyReport") -> None:
@@ -92,6 +105,7 @@ def print_report(report: "VerifyReport") -> None:
         root = b64encode(report.root).decode()
         typer.echo(f"Nothing is wrong: {pluralize(report.events, 'event')}, root {root}.")
     elif report.first is not None and report.first.position is not None:
-        typer.echo(f"First at position {report.first.position:,}: {report.first.detail}")
+        place = f"position {report.first.position:,}: "
+        typer.echo(f"First at {place}{report.first.detail.removeprefix(place)}")
     else:
         typer.echo("Wrong, but at no particular position.")

@@ -29,7 +29,7 @@ from api.cstp.jsonrpc import Request as RpcFrame
 from api.cstp.method_table import METHODS, call_method
 from api.errors import INVALID_PARAMS, error_codes, problem_name
 from api.http.media_types import JSON, PROBLEM
-from api.http.operation import TEXT, Answer, ArrayOf, Operation, json_answer, reference
+from api.http.operation import TEXT, Answer, ArrayOf, Operation, json_answer, reference, with_left_out
 from api.http.problems import limit_refusals
 from api.http.request import Call, json_response, ledger_of, read_body, requests_of, run_query
 from api.rate_limit import LimitReached, RateLimited
@@ -108,7 +108,9 @@ async def post_cstp(request: Request) -> Response:
         request.scope["refusal"] = problem_name(type(error).__name__)
         headers = {"www-authenticate": "Bearer"} if isinstance(error, Unauthenticated) else {}
         return json_response({"detail": error.detail}, error_codes(error).status, headers)
-    return Response(status_code=204) if reply is None else Response(reply, media_type=JSON)
+    if reply is None:
+        return Response(status_code=204)
+    return with_left_out(Response(reply, media_type=JSON), ledger)
 
 
 async def _reply(call: Call, body: bytes) -> bytes | None:

@@ -12,7 +12,6 @@ from api.service.ledger import LedgerService
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from events.envelope import EventFacts
 from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
-from events.registry import VOCABULARY
 from ledger import Query
 from projections.discovery.run_index import RunEntry, RunIndex, RunSelection
 from projections.discovery.run_report import DiscoveryRun, RunDetail, build_attempts, build_report, build_signals
@@ -98,6 +97,6 @@ async def _read_scores(ledger: LedgerService, positions: Sequence[int]) -> list[
         if number == len(positions) or positions[number] - position > POSITIONS_APART_MAX:
             query = Query(after=positions[start] - 1, before=position + 1, types=SCORED, limit=PAGE_EVENTS_MAX)
             async for page in ledger.scan(query):
-                scores.extend(event for event in VOCABULARY.facts(page.ndjson) if event.position in needed)
+                scores.extend(event for event in ledger.engine.usable_events(page) if event.position in needed)
             start = number
     return scores

@@ -20,6 +20,7 @@ from ledger.sqlite.lock import find_writer
 from ledger.sqlite.schema_check import check_ledger, known_objects, read_schema
 from ledger.transparency.checkpoints import read_checkpoint, witnessed_path
 from ledger.transparency.keys import key_path, read_key
+from ledger.view_key import read_view_key
 from projections.registry import PROJECTIONS
 from projections.snapshots import Snapshots
 
@@ -99,14 +100,16 @@ def check_backup(ledger: Path, now: datetime, head: int) -> Iterator[Diagnosis]:
 async def check_snapshots(ledger: LedgerService) -> AsyncIterator[Diagnosis]:
     """Check the newest snapshot of each projection against its digest and the log."""
     head = (await ledger.reader.head()).position
-    snapshots = await Snapshots.open(ledger.path.with_name(f"{ledger.path.name}.views.db"), writable=False)
+    secret = await to_thread(read_view_key, ledger.path, make=False)
+    path = ledger.path.with_name(f"{ledger.path.name}.views.db")
+    snapshots = await Snapshots.open(path, writable=False, secret=secret)
     damaged: list[str] = []
     positions: list[int] = []
     try:
         for kind in PROJECTIONS:
             newest = await snapshots.position(kind.name, kind.version, head)
             usable = await snapshots.latest(kind.name, kind.version, head)
-            found = usable is not None and usable.anchor == await ledger.engine.line_digest(usable.position)
+            found = usable is not None and usable.root == await ledger.engine.root(usable.position)
             positions.append(usable.position if usable is not None and found else 0)
             if newest != positions[-1]:
                 damaged.append(kind.name)

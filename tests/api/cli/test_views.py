@@ -1,13 +1,13 @@
 """calibration, decisions, decision, projections, replay: the views on the command line."""
 
 import asyncio
-from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from ledger import Query, SqliteReader
+from ledger import LogTree, SqliteReader
+from ledger.view_key import read_view_key
 from projections.calibration.calibration import Calibration
 from projections.registry import PROJECTIONS
 from projections.snapshots import Snapshot, Snapshots
@@ -127,11 +127,12 @@ def test_replay_finds_a_view_that_is_not_what_the_events_say(tmp_path: Path) -> 
 
     async def forge() -> None:
         reader = await SqliteReader.open(path)
-        last = (await reader.read(Query(after=5, limit=1))).ndjson
+        root = await LogTree(reader).root(6)
         await reader.close()
-        snapshots = await Snapshots.open(tmp_path / "t.db.views.db", writable=True)
+        secret = read_view_key(path, make=False)
+        snapshots = await Snapshots.open(tmp_path / "t.db.views.db", writable=True, secret=secret)
         state = Calibration().encode()
-        await snapshots.save([Snapshot("calibration", Calibration.version, 6, sha256(last).digest(), state)])
+        await snapshots.save([Snapshot("calibration", Calibration.version, 6, root, state)])
         await snapshots.close()
 
     asyncio.run(forge())

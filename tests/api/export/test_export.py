@@ -14,7 +14,7 @@ import pytest
 
 from api.export.manifest import decode_manifest
 from events import VOCABULARY
-from ledger import Checkpoint, SignedNote, Verifier
+from ledger import Checkpoint, SignedNote, Signer, Verifier
 from ledger.transparency.merkle import (
     leaf_hashes,
     root_of,
@@ -179,12 +179,11 @@ def test_evidence_that_is_damaged_is_named(ledger: Ledger, tmp_path: Path) -> No
 def test_a_filtered_export_continues_an_earlier_checkpoint(ledger: Ledger, tmp_path: Path) -> None:
     """An earlier checkpoint that a witness cosigned, as the file beside the ledger contains it."""
     path = ledger.path
-    newest = SignedNote.parse(path.with_name(f"{path.name}.checkpoint").read_bytes())
+    signer = Signer.parse(path.with_name(f"{path.name}.key").read_text().strip())
     witnessed = path.with_name(f"{path.name}.witnessed")
     size = EVENTS // 2
     root = plain_root(leaf_hashes(ledger.lines[:size]))
-    origin = Checkpoint.parse(newest.text).origin
-    older = SignedNote(Checkpoint(origin, size, root).text(), newest.signatures)
+    older = signer.sign(Checkpoint(signer.verifier.name, size, root).text())
     witnessed.write_bytes(older.encode())
     try:
         manifest = export(path, tmp_path / "out", agent="agent-1")

@@ -81,6 +81,7 @@ def forge(export: Path, lines: Sequence[bytes], signer: Signer | None = None) ->
         edge, _ = TreeEdge().grow(leaf_hashes(lines))
         checkpoint = Checkpoint(signer.verifier.name, len(lines), edge.root())
         (export / "checkpoint").write_bytes(signer.sign(checkpoint.text()).encode())
+        (export / "checkpoint.witnessed").unlink(missing_ok=True)
         fields |= {"size": checkpoint.size, "root": checkpoint.root, "verifier": str(signer.verifier)}
     restate(export, **fields)
 

@@ -73,7 +73,7 @@ def test_an_export_as_it_was_made_is_right(made: Exports, tmp_path: Path, name: 
 def test_a_zip_as_it_was_made_is_right_and_continues_what_was_signed_before(made: Exports) -> None:
     report = verified(made.zip, made.key, made.since)
     assert report.right, report.first
-    assert {check.name: check.count for check in report.checks}["roots"] == 2
+    assert {check.name: check.count for check in report.checks}["roots"] == 3
     assert report.notes == []
 
 

@@ -15,12 +15,17 @@ class Placed(NamedTuple):
     position: int
     subject: str
     streamversion: int
+    type: str = "step"
 
 
-def judged(events: list[tuple[int, int]], page: int, *, whole: bool) -> Check:
+def judged(events: list[tuple[int, int]], page: int, *, whole: bool, last: int | None = None) -> Check:
+    """Check events; those with the version `last` end their stream."""
     check = Check("stream versions", "streams")
-    streams = StreamVersionCheck(check, complete=whole)
-    placed = [Placed(at, f"decision/{stream}", version) for at, (stream, version) in enumerate(events, 1)]
+    streams = StreamVersionCheck(check, {"end"}, complete=whole)
+    placed = [
+        Placed(at, f"decision/{stream}", version, "end" if version == last else "step")
+        for at, (stream, version) in enumerate(events, 1)
+    ]
     for start in range(0, len(placed), page):
         some = placed[start : start + page]
         streams.add(some, [one.position for one in some])
@@ -48,12 +53,14 @@ def histories(draw: st.DrawFn) -> list[tuple[int, int]]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(histories(), st.integers(1, 7), st.integers(1, 12), st.booleans())
-def test_runs_on_disk_find_what_memory_finds(events: list[tuple[int, int]], page: int, most: int, whole: bool) -> None:
-    in_memory = judged(events, page, whole=whole)
+@given(histories(), st.integers(1, 7), st.integers(1, 12), st.booleans(), st.none() | st.integers(1, 5))
+def test_runs_on_disk_find_what_memory_finds(
+    events: list[tuple[int, int]], page: int, most: int, whole: bool, last: int | None
+) -> None:
+    in_memory = judged(events, page, whole=whole, last=last)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "STREAMS_MAX", most)
-        on_disk = judged(events, page, whole=whole)
+        on_disk = judged(events, page, whole=whole, last=last)
     assert on_disk.count == in_memory.count
     assert on_disk.right == in_memory.right
     found = {fault.position for fault in in_memory.faults}

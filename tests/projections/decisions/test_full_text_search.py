@@ -21,7 +21,7 @@ from projections.decisions import full_text_search as search_module
 from projections.decisions.decision_index import DecisionIndex, DecisionSelection
 from projections.decisions.full_text_search import FullTextSearch
 from projections.decisions.tokenizer import split_words
-from tests.projections.open_ledgers import Opened, engine, write
+from tests.projections.open_ledgers import SECRET, Opened, engine, write
 from tests.projections.random_histories import (
     amend,
     histories,
@@ -72,7 +72,7 @@ def file_of(path: Path) -> Path:
 
 @asynccontextmanager
 async def searching(opened: Opened, path: Path) -> AsyncIterator[FullTextSearch]:
-    search = FullTextSearch(file_of(path), opened.engine)
+    search = FullTextSearch(file_of(path), opened.engine, SECRET)
     try:
         yield search
     finally:
@@ -225,7 +225,7 @@ def ahead(file: Path) -> None:
 
 
 def of_other_lines(file: Path) -> None:
-    change(file, "UPDATE state SET anchor = x'00'")
+    change(file, "UPDATE state SET root = x'00'")
     change(file, "UPDATE pieces SET place = 0")
 
 

@@ -1,0 +1,101 @@
+"""The seal of the full-text index: an HMAC-SHA256 over every byte of its file, in a file beside it.
+
+One process at a time owns the index file, by a kernel lock. Only the owner writes it. It seals the file when it has
+indexed many events, now and then, and when it closes. After a crash the seal is of older bytes: the events are then
+indexed again.
+"""
+
+import fcntl
+import hmac
+import logging
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from ledger.atomic_file import write_whole
+from projections.snapshots import remove_database
+
+log = logging.getLogger("tallystick.search")
+
+LABEL = b"tallystick search index\n"
+SECRET_MODE = stat.S_IRUSR | stat.S_IWUSR
+BLOCK_BYTES = 1 << 20
+SIDE_FILES = ("-journal", "-wal")
+"""Files that SQLite applies to a database when it opens it; they are empty beside a sealed one."""
+
+
+class IndexSeal:
+    """The seal of one index file, and the right to write it. All methods block: call them on a thread."""
+
+    def __init__(self, path: Path, secret: bytes) -> None:
+        self._path = path
+        self._seal = path.with_name(path.name + ".seal")
+        self._secret = secret
+        self._lock: int | None = None
+
+    def acquire(self) -> bool:
+        """Become the owner of the file; return False if another process is, or the folder cannot be written."""
+        if self._lock is not None:
+            return True
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        try:
+            descriptor = os.open(self._path.with_name(self._path.name + ".lock"), flags, SECRET_MODE)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            return False
+        self._lock = descriptor
+        return True
+
+    def release(self) -> None:
+        """Stop owning the file."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def remove_unsealed(self) -> None:
+        """Remove a file without a right seal; the owner then begins a new one."""
+        if not self._path.is_file() or self.sealed_bytes() is not None:
+            return
+        if self._path.stat().st_size:
+            log.warning(
+                "%s was not written by this ledger's owner, or a crash left it: it was removed, and the events are "
+                "indexed again.",
+                self._path,
+            )
+        self.remove()
+
+    def remove(self) -> None:
+        """Remove the file and its seal, as far as possible."""
+        remove_database(self._path)
+        with suppress(OSError):
+            self._seal.unlink()
+
+    def sealed_bytes(self) -> bytes | None:
+        """Return the bytes of the file if its seal is right, otherwise None."""
+        try:
+            if any(self._size_of(ending) for ending in SIDE_FILES):
+                return None
+            stated, data = self._seal.read_bytes(), self._path.read_bytes()
+        except OSError:
+            return None
+        return data if hmac.compare_digest(hmac.digest(self._secret, LABEL + data, "sha256"), stated) else None
+
+    def write(self) -> None:
+        """Seal the bytes that the file has now. If that fails, the next owner indexes the events again."""
+        digest = hmac.new(self._secret, LABEL, "sha256")
+        with suppress(OSError):
+            with self._path.open("rb") as file:
+                while block := file.read(BLOCK_BYTES):
+                    digest.update(block)
+            write_whole(self._seal, digest.digest(), mode=SECRET_MODE)
+
+    def _size_of(self, ending: str) -> int:
+        try:
+            return self._path.with_name(self._path.name + ending).lstat().st_size
+        except FileNotFoundError:
+            return 0
