@@ -79,7 +79,7 @@ class CheckpointService:
         stored = await asyncio.to_thread(read_checkpoint, checkpoint_path(self.ledger))
         if stored is None or stored.size < covering:
             newest = "nothing is signed yet" if stored is None else f"the newest checkpoint is of {stored.size} events"
-            advice = "A server that writes it signs within a second: ask it with --url, or ask again."
+            advice = "A server that writes it signs within a second: ask again."
             raise NotFound(f"{self.ledger}: {newest}.", advice)
         return stored
 

@@ -43,7 +43,7 @@ EXPECTED: dict[type[TallystickError], set[str]] = {
     Busy: {"ledger-busy", "ledger-unavailable", "ledger-locked", "rate-limited", "too-many-connections", "too-slow",
            "stalled-reader", "tokens-unreadable"},
     ServerFault: {"ledger-full", "ledger-damaged", "damaged", "internal-fault", "forked", "unwitnessed",
-                  "ledger-unusable", "unexpected-answer"},
+                  "ledger-unusable", "unexpected-answer", "file-unusable"},
     Refused: {"no-route", "wrong-method", "unsupported-media"},
 }  # fmt: skip
 

@@ -131,12 +131,11 @@ def _print_page(lines: "Sequence[bytes]", *, raw: bool) -> None:
     """Print stored lines as they are, or as rows whose columns are not aligned."""
     from api.cli.output import print_line
 
-    if raw:
-        for line in lines:
-            print_line(line)
-        return
-    for row in _rows(lines):
-        typer.echo("  ".join(row))
+    if not raw:
+        for row in _rows(lines):
+            typer.echo("  ".join(row))
+    elif lines:
+        print_line(b"\n".join(lines))
 
 
 def _table(page: "Page") -> object:

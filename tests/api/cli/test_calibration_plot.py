@@ -85,3 +85,15 @@ def test_what_cannot_be_drawn_is_refused_and_nothing_is_written(ledger: Path, tm
     assert "is the ledger" in refused(ledger, "calibration", "--plot", ledger)
     assert "cannot be written" in refused(ledger, "calibration", "--plot", tmp_path / "none" / "curve.svg")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.trial("A15")
+def test_labels_can_be_read_on_a_phone(ledger: Path, tmp_path: Path) -> None:
+    """An image scales with its width: 375 px is that of a phone."""
+    done(ledger, "calibration", "--agent", "bea", "--plot", tmp_path / "curve.svg")
+    svg = (tmp_path / "curve.svg").read_text(encoding="utf-8")
+    found = re.search(r'viewBox="0 0 (\d+) \d+"', svg)
+    assert found is not None
+    sizes = [int(size) * 375 / int(found[1]) for size in re.findall(r"(?:font: |font-size: )(\d+)px", svg)]
+    assert sizes
+    assert min(sizes) >= 10

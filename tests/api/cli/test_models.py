@@ -10,7 +10,7 @@ import pytest
 
 from api.service.model_registry import registration_command
 from events import ModelIdentity
-from tests.api.cli.command import done, refused, tally
+from tests.api.cli.command import done, refused
 from tests.support.run_reports import REAL, RUNS
 from tests.support.server import serving
 

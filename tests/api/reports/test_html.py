@@ -170,6 +170,7 @@ def test_a_run_without_scores_and_one_of_many() -> None:
     assert len(said) < 2_000_000
 
 
+@pytest.mark.trial("A15")
 def test_a_report_without_a_gate_has_a_verdict_too() -> None:
     def banner(*results: ScenarioResult) -> str:
         said = html_page(EvaluationReport(evaluation=evaluation("r", "1", *results)))
@@ -190,6 +191,16 @@ def test_a_report_without_a_gate_has_a_verdict_too() -> None:
     assert banner() == "judgement unusable: Nothing was scored."
 
 
+@pytest.mark.trial("A15")
+def test_labels_of_the_chart_keep_their_size_on_every_screen() -> None:
+    """Without a view box a drawing is not scaled, so that the style's size is the size on the screen."""
+    page = html_page(ALONE)
+    assert "viewBox" not in page
+    assert re.findall(r"svg text \{[^}]*font-size: (\d+)px", Read(page).style) == ["12"]
+    assert re.findall(r"font-size: [\d.]+px", Read(page).style) == ["font-size: 12px"]
+
+
+@pytest.mark.trial("A15")
 def test_forbidden_text_is_marked_as_bad() -> None:
     item = re.compile('<li class="bad"><code>node.*?forbidden, but found.*?<mark>the job</mark>', re.DOTALL)
     assert item.search(html_page(ALONE))
