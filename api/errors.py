@@ -134,7 +134,7 @@ ERROR_TABLE: dict[type[TallystickError], ErrorCodes] = {
     Occupied: ErrorCodes("Name in use", 409, INVALID_PARAMS, 2),
     Damaged: ErrorCodes("Evidence damaged", 500, INTERNAL_ERROR, 1),
     Unwitnessed: ErrorCodes("Not cosigned", 503, INTERNAL_ERROR, 1),
-    UnexpectedAnswer: ErrorCodes("Not an answer of Tallystick", 502, INTERNAL_ERROR, 1),
+    UnexpectedAnswer: ErrorCodes("Not an answer of Tallystick", 500, INTERNAL_ERROR, 1),
     Forked: ErrorCodes("History differs from the signed one", 503, INTERNAL_ERROR, 1),
     UnusableExport: ErrorCodes("Not a complete export", 422, INVALID_PARAMS, 2),
     BadNote: ErrorCodes("Not a signed note", 422, INVALID_PARAMS, 2),

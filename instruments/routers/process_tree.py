@@ -77,13 +77,29 @@ def send_signal(processes: Iterable[ProcessIdentity], number: signal.Signals) ->
     """Send a signal to those of the processes that still run."""
     for process in processes:
         with suppress(OSError):
-            descriptor = os.pidfd_open(process.pid)
-            try:
-                found = _read(process.pid)
-                if found is not None and found.identity == process:
-                    signal.pidfd_send_signal(descriptor, number)
-            finally:
-                os.close(descriptor)
+            _send_to_one(process, number)
+
+
+def _send_to_one(process: ProcessIdentity, number: signal.Signals) -> None:
+    """Send a signal to a process, and to no other one that has got its id. Errors: OSError."""
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        return
+    except OSError:  # a kernel, or a sandbox, without descriptors of processes
+        if _has_identity(process):
+            os.kill(process.pid, number)
+        return
+    try:
+        if _has_identity(process):
+            signal.pidfd_send_signal(descriptor, number)
+    finally:
+        os.close(descriptor)
+
+
+def _has_identity(process: ProcessIdentity) -> bool:
+    found = _read(process.pid)
+    return found is not None and found.identity == process
 
 
 def end_tree(pid: int, seen: Iterable[ProcessIdentity]) -> None:

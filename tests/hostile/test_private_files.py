@@ -2,12 +2,14 @@
 
 import os
 import stat
+from array import array
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+from instruments.evals.scoring.embedding_cache import EmbeddingCache
 from ledger.errors import LedgerUnusable
 from ledger.private_file import make_private_folder, open_private, read_private
 from tests.api.cli.command import done, refused
@@ -75,6 +77,21 @@ def test_what_a_server_makes_is_private(tmp_path: Path, umask: int) -> None:
         done(ledger, "--url", server.url, "export", "--output", folder / "out.zip")
         assert modes(folder) == {}
     assert modes(folder) == {}
+
+
+@pytest.mark.trial("C7")
+@pytest.mark.trial("C8")
+def test_vectors_are_private_and_follow_no_link(tmp_path: Path, umask: int) -> None:
+    key, vector = "a" * 64, array("f", [1.0])
+    EmbeddingCache(tmp_path / "t.db.embeddings").put([(key, vector)])
+    assert stat.S_IMODE((tmp_path / "t.db.embeddings").stat().st_mode) & ~0o600 == 0
+    victim = tmp_path / "victim"
+    victim.touch()
+    (tmp_path / "link").symlink_to(victim)
+    EmbeddingCache(tmp_path / "link").put([(key, vector)])
+    assert victim.read_bytes() == b""
+    os.mkfifo(tmp_path / "pipe")
+    assert EmbeddingCache(tmp_path / "pipe").get(key) is None
 
 
 @pytest.mark.trial("C7")

@@ -1,5 +1,6 @@
 """What a router's command starts ends with it, in whatever session it hides."""
 
+import errno
 import os
 import sys
 import threading
@@ -130,6 +131,15 @@ def test_nothing_is_left_as_a_zombie(tmp_path: Path) -> None:
     run(program(tmp_path, "daemon(sys.argv[1] + '/pid1')"))
     (pid,) = pids(tmp_path)
     assert not Path(f"/proc/{pid}").exists()
+
+
+def test_without_descriptors_of_processes_it_ends_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(pid: int, flags: int = 0) -> int:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    monkeypatch.setattr(os, "pidfd_open", refuse)
+    run(program(tmp_path, "daemon(sys.argv[1] + '/pid1')"))
+    assert not any(map(is_running, pids(tmp_path)))
 
 
 def test_other_children_of_this_process_live(tmp_path: Path) -> None:

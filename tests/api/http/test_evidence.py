@@ -1,6 +1,7 @@
 """Evidence over HTTP: store, read and erase; and what a stored page may not do in a browser."""
 
 import asyncio
+import random
 import threading
 from collections.abc import Iterator
 from hashlib import sha256
@@ -28,6 +29,7 @@ from tests.api.http.posts import (
     recorded,
     reviewed,
 )
+from tests.faults.full import Disk, small_disk, unfit
 from tests.support.event_loop import run
 from tests.support.server import served
 
@@ -271,14 +273,20 @@ def test_a_reader_beside_the_server_and_both_stores_give_the_same(tmp_path: Path
 
 
 def test_a_full_disk_is_507(tmp_path: Path) -> None:
-    ledger = tmp_path / "ledger.db"
-    with served(ledger) as server, httpx.Client(base_url=server.url, timeout=None) as client:
+    if (reason := unfit()) is not None:
+        pytest.skip(reason)
+    second = random.Random(1).randbytes(1_000_000)
+    with (
+        small_disk(tmp_path) as place,
+        served(place / "ledger.db", logs=tmp_path) as server,
+        httpx.Client(base_url=server.url, timeout=None) as client,
+    ):
         client.put("/evidence", content=b"first")
-        pending = tmp_path / "ledger.db.evidence" / "pending"
-        (pending / f"{digest_of(b'second')}.part").symlink_to("/dev/full")
-        assert "disk is full" in refused(client.put("/evidence", content=b"second"), 507, "ledger-full")["detail"]
+        Disk(place).leave(100_000)
+        assert "disk is full" in refused(client.put("/evidence", content=second), 507, "ledger-full")["detail"]
         assert head(client) == 1
-        assert client.put("/evidence", content=b"second").status_code == 201
-        (file,) = (tmp_path / "ledger.db.evidence").glob(f"??/{digest_of(b'first')}")
+        Disk(place).leave(10_000_000)
+        assert client.put("/evidence", content=second).status_code == 201
+        (file,) = (place / "ledger.db.evidence").glob(f"??/{digest_of(b'first')}")
         file.write_bytes(b"rubbish")
         refused(client.get(f"/evidence/{digest_of(b'first')}"), 500, "damaged")

@@ -1,6 +1,8 @@
 """Store and erase evidence: the log stays true despite concurrent callers and failures."""
 
 import asyncio
+import errno
+import os
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
@@ -181,15 +183,18 @@ def test_who_gives_up_waiting_does_no_harm(tmp_path: Path) -> None:
         assert await head(service) == 60
 
 
-def test_a_full_disk_is_reported_and_the_ledger_goes_on(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_the_ledger_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = tmp_path / "ledger.db"
+
+    def full(path: Path, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     @within(ledger)
     async def _(service: LedgerService) -> None:
         await service.evidence.put(Blob(b"before"), OWNER)
-        full = ledger.with_name("ledger.db.evidence") / "pending" / f"{digest_of(b'next')}.part"
-        full.symlink_to("/dev/full")
-        assert await refusal(service.evidence.put(Blob(b"next"), OWNER)) is LedgerFull
+        with monkeypatch.context() as disk:
+            disk.setattr("ledger.evidence_store.write_whole", full)
+            assert await refusal(service.evidence.put(Blob(b"next"), OWNER)) is LedgerFull
         assert await head(service) == 1
         assert (await service.evidence.put(Blob(b"next"), OWNER)).position == 2
 
