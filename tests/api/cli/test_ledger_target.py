@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.api.cli.command import Ended, Value, environment, refused, tally
+from tests.api.cli.command import Ended, Value, environment, tally
 from tests.api.cli.lines import history
 from tests.support import warm_process
 from tests.support.paths import ROOT
