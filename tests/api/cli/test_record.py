@@ -236,9 +236,9 @@ def test_wrong_usage(ledger: Path) -> None:
     assert not ledger.exists()
 
 
-def test_a_ledger_in_use_names_its_server(ledger: Path) -> None:
+def test_a_ledger_in_use_is_written_through_its_server(ledger: Path) -> None:
     with serving(ledger) as url:
-        assert f"--url {url}" in refused(ledger, "record", "x")
+        assert done(ledger, "record", "x").err.startswith(f"using the server at {url} that holds {ledger}\nDecision ")
 
 
 def test_over_http(tmp_path: Path) -> None:

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import httpx
 import msgspec
+import pytest
 
 from tests.api.cli.command import command, done, environment, refused
 from tests.api.cli.lines import decided, history
+from tests.api.cli.test_lock_holder import recording
 from tests.support.paths import ROOT
 from tests.support.server import POLL_S, served, serving
 
@@ -146,3 +148,42 @@ def test_a_log_that_finds_no_space_stops_no_server(tmp_path: Path) -> None:
             assert server.wait() == 0
         finally:
             server.kill()
+
+
+@pytest.mark.trial("A2")
+def test_following_a_server_ends_with_it_and_says_where(tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    words = command(other, "log", "--follow", "--limit", 1, "--url")
+    with served(tmp_path / "t.db") as server:
+        for name in ("one", "two"):
+            httpx.post(f"{server.url}/events", content=decided(name)).raise_for_status()
+        pipe = subprocess.PIPE
+        with subprocess.Popen([*words, server.url], cwd=ROOT, env=environment(), stdout=pipe, stderr=pipe) as following:
+            assert following.stdout is not None
+            assert following.stderr is not None
+            try:
+                assert b"do two" in following.stdout.readline()
+                httpx.post(f"{server.url}/events", content=decided("three")).raise_for_status()
+                assert b"do three" in following.stdout.readline()
+                server.stop()
+                assert following.wait() == 1
+                said = following.stderr.read().decode()
+            finally:
+                following.kill()
+    assert f"The feed of {server.url} broke off after position 3: " in said
+    assert "Run it again with --after 3." in said
+    assert not other.exists()
+
+
+@pytest.mark.trial("A2")
+@pytest.mark.parametrize(
+    "page",
+    [b"{}", b'{"events":[{}],"next":null,"head":1}', b'{"events":[{"position":5}],"next":5,"head":1}',
+     b'{"events":[{"position":1},{"position":2}],"next":2,"head":9}'],
+    ids=str,
+)  # fmt: skip
+def test_events_that_no_server_sends_are_refused(tmp_path: Path, page: bytes) -> None:
+    """Among them pages that would never end."""
+    with recording(page) as (url, _):
+        said = refused(tmp_path / "t.db", "log", "--limit", 1, "--url", url, code=1)
+    assert f"{url}/events answered 200, but not as Tallystick does." in said
