@@ -230,7 +230,7 @@ class _Comparison:
             elif decision_id not in known:
                 if row.row.id is None and self.collects_keys:
                     self.new_keys.setdefault(row.key, row.line)
-                self._plan(NEW, row, new_decision(row))
+                self._plan_new(row)
             elif known[decision_id].retracted:
                 result.retracted += 1
                 self.kinds.append(SAME)
@@ -244,7 +244,7 @@ class _Comparison:
                     self._note(changes.conflicts)
                 drafts = [] if changes.is_other_decision else changes.drafts
                 result.unchanged += not drafts and not changes.conflicts
-                self._plan(CHANGED if drafts else SAME, row, drafts)
+                self._plan(row, drafts)
 
     def drafts(self, rows: Iterator[IdentifiedRow]) -> Iterator[tuple[int, list[Draft]]]:
         """Yield the events to append of each row that has any, with its line."""
@@ -257,12 +257,23 @@ class _Comparison:
     def _decision_id(self, index: int, row: IdentifiedRow) -> str:
         return self.matches.found.get(index, row.decision_id)
 
-    def _plan(self, kind: int, row: IdentifiedRow, drafts: list[Draft]) -> None:
-        if kind == CHANGED:
+    def _plan_new(self, row: IdentifiedRow) -> None:
+        """Plan a new decision. Its events are made when they are appended, and before only for a dry run."""
+        self.kinds.append(NEW)
+        self.rows_to_write += 1
+        self._result.plan_new(row.row)
+        if self._options.dry_run:
+            self._result.list_changes(row.line, new_decision(row))
+
+    def _plan(self, row: IdentifiedRow, drafts: list[Draft]) -> None:
+        """Plan the events that a row adds to its decision."""
+        if drafts:
             self._changed[len(self.kinds)] = drafts
-        self.kinds.append(kind)
-        self.rows_to_write += kind != SAME
-        self._result.plan(row.line, drafts)
+        self.kinds.append(CHANGED if drafts else SAME)
+        self.rows_to_write += bool(drafts)
+        self._result.plan(drafts)
+        if self._options.dry_run:
+            self._result.list_changes(row.line, drafts)
 
     def _refuse(self, conflicts: list[RowConflict]) -> None:
         """Leave a row out."""

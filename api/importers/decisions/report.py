@@ -120,15 +120,20 @@ class DecisionImportResult(msgspec.Struct, kw_only=True):
                 return
         self.warnings.append(RowWarning(kind=kind, count=1, line=line))
 
-    def plan(self, line: int, drafts: list[Draft]) -> None:
-        """Count new events of a row; list them if this is a dry run."""
-        for draft in drafts:
-            change = _change(line, draft)
-            self.new_decisions += change.change == "decision"
-            self.new_questions += change.change == "question"
-            self.new_reviews += change.change == "review"
-            if self.dry_run:
-                self.changes.append(change)
+    def plan_new(self, row: DecisionRow) -> None:
+        """Count the events of a new decision."""
+        self.new_decisions += 1
+        self.new_questions += row.question is not None
+        self.new_reviews += row.outcome is not None
+
+    def plan(self, drafts: list[Draft]) -> None:
+        """Count the events that a row adds to its decision."""
+        self.new_questions += sum(isinstance(draft.data, DecisionAsked) for draft in drafts)
+        self.new_reviews += sum(isinstance(draft.data, DecisionReviewed) for draft in drafts)
+
+    def list_changes(self, line: int, drafts: list[Draft]) -> None:
+        """List events that would be written."""
+        self.changes += [_change(line, draft) for draft in drafts]
 
     def there(self, positions: list[int]) -> None:
         """Count events of a row that the ledger has."""
