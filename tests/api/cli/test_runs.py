@@ -217,7 +217,7 @@ def test_runs_are_listed_shown_and_dated(tmp_path: Path) -> None:
     assert detail["signals"] == []
     assert set(detail) - set(shown(ledger, "newer")) == {"attempts", "signals"}
     assert "Run not found: nothing" in refused(ledger, "run", "show", "nothing", code=1)
-    assert "Run not found: older" in refused(ledger, "run", "show", "older", "--as-of", str(position))
+    assert "Run not found: older" in refused(ledger, "run", "show", "older", "--as-of", str(position), code=1)
     assert "--limit: " in refused(ledger, "run", "list", "--limit", "0")
 
 
