@@ -89,7 +89,7 @@ async def _post(client: httpx.AsyncClient, body: bytes) -> tuple[int, bytes]:
     answer = b""
     try:
         async with client.stream("POST", "add-checkpoint", content=body) as response:
-            async for piece in response.aiter_raw():  # a compressed answer was not requested, and is no cosignature
+            async for piece in response.aiter_raw():  # uncompressed, as requested
                 answer += piece
                 if len(answer) > NOTE_BYTES_MAX:
                     raise Unwitnessed(
