@@ -181,6 +181,10 @@ def _choose_server(target: LedgerTarget, *, reads: bool) -> LedgerTarget:
         target = target._replace(url=None)
     if target.url is not None or reads or not target.ledger.exists():
         return target
+    from ledger.sqlite.lock import find_writer
+
+    if find_writer(target.ledger) is None:
+        return target
     from api.client.lock_holder import find_server
 
     address = find_server(target.ledger)
