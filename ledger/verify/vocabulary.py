@@ -14,7 +14,9 @@ from typing import Any, Literal
 import msgspec
 
 from events.decode_errors import DECODE_ERRORS, explain_decode_error
-from events.envelope import ZEROED_TIME, Line, is_timestamp, zeroed
+from events.envelope import ZEROED_TIME, Line, encode_extended_line, is_timestamp, zeroed
+from events.errors import InvalidEvent
+from events.extensions import ExtensionValue, check_added_attributes
 from events.registry import EventType, Vocabulary
 from ledger.verify.findings import Check
 
@@ -24,6 +26,7 @@ SECOND_CHARS = 19
 """Length of `2026-11-21T08:30:00`."""
 
 _whole_number = re.compile(rb"(?<=[:,\[])(-?[0-9]+)\.0(?=[,}\]])")
+_attributes = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _encode_lines = msgspec.json.Encoder().encode_lines
 
 
@@ -69,12 +72,13 @@ class VocabularyCheck:
         if name not in self._decoders:
             return f"the type {name[:80]!r} is not in the vocabulary; a newer Tallystick may know it."
         try:
-            event = self._decoders[name].decode(line)
+            event, extensions = _decode_extended(self._decoders[name], line)
         except DECODE_ERRORS as error:
             return explain_decode_error(error, self._vocabulary.type_names).detail
-        return _form_fault(line, msgspec.json.encode(event)) or _envelope_fault(
-            self._vocabulary.event_types[name], event
-        )
+        except InvalidEvent as error:
+            return error.detail
+        canonical = encode_extended_line(event, extensions) if extensions else msgspec.json.encode(event)
+        return _form_fault(line, canonical) or _envelope_fault(self._vocabulary.event_types[name], event)
 
 
 def _line_decoder(event_type: EventType) -> "msgspec.json.Decoder[Any]":
@@ -89,6 +93,16 @@ def _line_decoder(event_type: EventType) -> "msgspec.json.Decoder[Any]":
         forbid_unknown_fields=True,
     )
     return msgspec.json.Decoder(form)
+
+
+def _decode_extended(decoder: "msgspec.json.Decoder[Any]", line: bytes) -> tuple[Line, dict[str, ExtensionValue]]:
+    """Return a line without its extension attributes, and these. Errors: DECODE_ERRORS, InvalidEvent."""
+    attributes = _attributes.decode(line)
+    plain = {name: value for name, value in attributes.items() if name in Line.__struct_fields__}
+    if len(plain) == len(attributes):
+        return decoder.decode(line), {}
+    others = {name: value for name, value in attributes.items() if name not in plain}
+    return decoder.decode(msgspec.json.encode(plain)), check_added_attributes(others).extensions
 
 
 def _form_fault(line: bytes, canonical: bytes) -> str | None:

@@ -10,6 +10,8 @@ import pytest
 
 from api.importers.ledger_rebuild import rebuild_ledger
 from api.verify import verify_ledger, verify_package
+from events import VOCABULARY
+from events.envelope import Draft, encode_draft
 from events.thought import ThoughtAdopted, ThoughtRecorded
 from ledger import Query, SqliteLog
 from tests.api.cli.command import tally
@@ -43,12 +45,18 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Lines:
 
     async def made() -> Lines:
         log = await SqliteLog.open(path)
-        await log.append(drafts)
+        await log.append(drafts[:-1])
+        await log.append([VOCABULARY.draft(_with_extensions(drafts[-1]))])
         lines = (await log.read(Query(limit=EVENTS))).lines
         await log.close()
         return lines
 
     return asyncio.run(made())
+
+
+def _with_extensions(draft: Draft) -> bytes:
+    added = {"dataschema": "https://example.org/review", "partitionkey": "d", "sampled": True}
+    return encode_draft(draft)[:-1] + b"," + json.dumps(added).encode()[1:]
 
 
 def put(position: int, old: bytes, new: bytes) -> Forgery:
@@ -82,7 +90,8 @@ FORGERIES: dict[str, tuple[Forgery, str]] = {
     "a key twice": (put(FORGED, b'"confidence":', b'"confidence":0.99,"confidence":'), "occurs twice"),
     "an attribute twice": (put(FORGED, b'"specversion"', b'"specversion":"1.0","specversion"'), "occurs twice"),
     "an unknown field": (put(FORGED, b'"data":{', b'"data":{"sure":true,'), "sure is not a field"),
-    "an unknown attribute": (put(FORGED, b'"data":{', b'"verdict":"right","data":{'), "verdict is not a field"),
+    "an unknown attribute": (put(FORGED, b'"data":{', b'"Verdict":"right","data":{'), "neither an attribute"),
+    "an extension in another place": (put(FORGED, b'"id":', b'"verdict":"right","id":'), "in that order"),
     "a value out of range": (put(FORGED, b'"confidence":0.7', b'"confidence":5.0'), "confidence"),
     "an unknown type": (put(FORGED, b"decision.recorded.v1", b"decision.recorded.v9"), "not in the vocabulary"),
     "another subject": (put(FORGED, b'"decision_id":"d-2"', b'"decision_id":"d-x"'), "not the stream of its payload"),
