@@ -68,8 +68,6 @@ def run(folder: Path, dose: int, rng: random.Random, report: Report) -> Outcome:
     wrong: list[str] = []
     for turn in range(dose):
         layer, kind = rng.choice(LAYERS), rng.choice(KINDS)
-        if (layer, kind) == (".tokens", "delete"):
-            kind = "flip"
         path = folder / "tampered" / NAME
         shutil.rmtree(path.parent, ignore_errors=True)
         shutil.copytree(made.folder, path.parent)
