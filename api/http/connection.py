@@ -38,7 +38,6 @@ from events.errors import MalformedInput, TallystickError
 from events.limits import (
     BODY_BYTES_PER_S_MIN,
     BODY_S,
-    CONNECTIONS_RESERVED,
     HEAD_BYTES_MAX,
     HEAD_S,
     HEADERS_MAX,
@@ -135,6 +134,7 @@ class HttpConnection(HttpToolsProtocol):
         self._headers = headers
         self._table = table
         self._reserved = False  # whether only health is answered
+        self._held = False  # whether the refusal of the running request is held
         self._fault: TallystickError | None = None
         self._phase = _Phase.NEW
         self._phase_s = self.loop.time()  # when the phase began
@@ -150,9 +150,7 @@ class HttpConnection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > self._table.limits.total + 2 * CONNECTIONS_RESERVED:
-            transport.abort()  # also those that were refused, and wait for the client to close them, are too many
-        elif not self._table.add(self, self.loop.time()):
+        if not self._table.add(self, self.loop.time()):
             self._refuse(self._too_many_connections())
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -165,14 +163,24 @@ class HttpConnection(HttpToolsProtocol):
         return self.client[0] if self.client else ""
 
     def idle_since(self) -> float | None:
-        """Return when the connection became idle; None while a request runs."""
+        """Return when the connection became idle; None while a request runs. A held refusal is idle for longest."""
+        if self._held:
+            return float("-inf")
         if self._phase in (_Phase.NEW, _Phase.HEAD):
             return self._phase_s
         return self._answered_s if self.cycle.response_complete else None
 
+    def abort(self) -> None:
+        """Close the connection at once."""
+        self.transport.abort()
+
     def close_idle(self) -> None:
         """Close the connection, which is idle, for another one."""
         self.transport.close()
+
+    def hold(self) -> None:
+        """Note that the refusal of the running request is held."""
+        self._held = True
 
     def authenticated(self) -> None:
         """Note that a request on the connection was authenticated."""
@@ -238,6 +246,7 @@ class HttpConnection(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         self._writer.flush()
         self._answered_s = self.loop.time()
+        self._held = False
         super().on_response_complete()
 
     def _find_fault_of_head(self) -> TallystickError | None:
@@ -336,6 +345,7 @@ class HttpConnection(HttpToolsProtocol):
         not receive the answer.
         """
         self._closing_s = self.loop.time()
+        self._table.refuse(self)
         request_id = f"c-{token_hex(8)}"
         response = problem_response(error, request_id)
         self._log_refusal(error, response.status_code, request_id)

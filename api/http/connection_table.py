@@ -38,6 +38,10 @@ class OpenConnection(Protocol):
         """Close the connection, which is idle."""
         ...
 
+    def abort(self) -> None:
+        """Close the connection at once."""
+        ...
+
 
 class ConnectionTable:
     """The open connections of a server."""
@@ -46,6 +50,7 @@ class ConnectionTable:
         self.limits = limits
         self._open: dict[OpenConnection, None] = {}
         self._reserved: set[OpenConnection] = set()
+        self._refused: dict[OpenConnection, None] = {}
         self._unauthenticated: dict[str, dict[OpenConnection, None]] = {}
 
     def add_metrics(self, metrics: Metrics) -> None:
@@ -94,10 +99,20 @@ class ConnectionTable:
             if not same_client:
                 del self._unauthenticated[connection.address]
 
+    def refuse(self, connection: OpenConnection) -> None:
+        """Note that a connection was refused and waits for its client to close it. The oldest of many is aborted."""
+        self.remove(connection)
+        self._refused[connection] = None
+        if len(self._refused) > CONNECTIONS_RESERVED:
+            oldest = next(iter(self._refused))
+            del self._refused[oldest]
+            oldest.abort()
+
     def remove(self, connection: OpenConnection) -> None:
         """Remove a connection that is closed or about to close."""
         self._open.pop(connection, None)
         self._reserved.discard(connection)
+        self._refused.pop(connection, None)
         self.authenticate(connection)
 
     def _place(self, connection: OpenConnection) -> None:

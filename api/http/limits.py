@@ -55,6 +55,10 @@ class ServedConnection(Protocol):
         """Note that a request on the connection was authenticated."""
         ...
 
+    def hold(self) -> None:
+        """Note that the refusal of the running request is held: its connection may be closed for another."""
+        ...
+
     def end_revoked(self) -> None:
         """End the running request, because its token was revoked or has expired."""
         ...

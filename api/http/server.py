@@ -103,7 +103,13 @@ class Server(uvicorn.Server):
         loop = asyncio.get_running_loop()
         handshake_s = HEAD_S if self.config.ssl else None
         self.servers = [
-            await loop.create_server(connect, sock=listener, ssl=self.config.ssl, ssl_handshake_timeout=handshake_s)
+            await loop.create_server(
+                connect,
+                sock=listener,
+                backlog=LISTEN_BACKLOG,
+                ssl=self.config.ssl,
+                ssl_handshake_timeout=handshake_s,
+            )
             for listener in sockets or ()
         ]
         self.started = True

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api.errors import InternalFault
 from api.http.audit_log import AuditLog
 from api.http.json_log import RequestLogging, log
-from api.http.limits import RunningRequests
+from api.http.limits import RunningRequests, ServedConnection
 from api.http.memory_trim import MemoryTrim
 from api.http.metrics import Metrics
 from api.http.problems import answer_error
@@ -143,6 +143,9 @@ class TelemetryMiddleware:
 
 async def _hold(scope: Scope) -> None:
     """Wait before a refusal is answered of a client that causes too many, unless the server stops."""
+    connection: ServedConnection | None = scope.get("connection")
+    if connection is not None:
+        connection.hold()
     stopping: asyncio.Event = scope["app"].state.stopping
     with suppress(TimeoutError):
         async with asyncio.timeout(scope["hold_s"]):
