@@ -7,7 +7,7 @@ review and a stated confidence are used. Intervals are at 95%. Fields that a new
 import msgspec
 
 from tallystick.calibration_history import Comparison, Drift, Trend
-from tallystick.results import AsOf, Interval
+from tallystick.results import AsOf, Interval, UnknownName
 
 
 class ZTest(msgspec.Struct, frozen=True, kw_only=True):
@@ -287,6 +287,12 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """Agents in pairs; with `include=["comparison"]` only."""
     retracted: int = 0
     """The number of decisions that were retracted and are not counted."""
+    groups_total: int | None = None
+    """The number of groups, if `groups` does not have all of them."""
+    groups_next: int | None = None
+    """The offset of the next groups; None if there are none."""
+    unknown_names: tuple[UnknownName, ...] = ()
+    """Names in the filter that the ledger does not know, if nothing matched."""
 
     @property
     def gap(self) -> float | None:
@@ -317,3 +323,5 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     """The whole advice as a sentence."""
     as_of: AsOf
     """The state of the log that the answer is computed from."""
+    unknown_names: tuple[UnknownName, ...] = ()
+    """Names in the filter that the ledger does not know, if nothing matched."""

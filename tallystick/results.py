@@ -264,6 +264,17 @@ class DecisionState(msgspec.Struct, frozen=True, kw_only=True):
     """Who withdrew it, when and why; None if nobody has."""
 
 
+class UnknownName(msgspec.Struct, frozen=True, kw_only=True):
+    """A name in a filter that the ledger does not know."""
+
+    parameter: str
+    """The parameter."""
+    value: str
+    """The name."""
+    nearest: str | None = None
+    """The most similar name that the ledger knows, if one is near."""
+
+
 class DecisionPage(msgspec.Struct, frozen=True, kw_only=True):
     """A page of decisions."""
 
@@ -275,6 +286,8 @@ class DecisionPage(msgspec.Struct, frozen=True, kw_only=True):
     """The offset of the next page; None on the last page."""
     as_of: AsOf
     """The state of the log that the answer is computed from."""
+    unknown_names: tuple[UnknownName, ...] = ()
+    """Names in the filter that the ledger does not know, if nothing matched."""
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

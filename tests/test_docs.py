@@ -188,6 +188,18 @@ def test_the_limits_of_the_manual_are_those_of_the_code() -> None:
     assert set(re.findall(r"\|([45]\d\d)\|$", text, re.MULTILINE)) <= statuses
 
 
+@pytest.mark.trial("C19")
+def test_the_security_policy_promises_no_more_than_is_so() -> None:
+    text = " ".join((ROOT / "SECURITY.md").read_text(encoding="utf-8").split())
+    for limit in (
+        "Events have no signature of their author", "`recordedtime` the operator's clock",
+        "The answer to an append is not signed", "The same key can sign another history",
+        "effective within a second, also for event streams", "under its own name alone",
+    ):  # fmt: skip
+        assert limit in text
+    assert "write a new history under a new key" not in text
+
+
 def test_the_options_and_scopes_of_the_security_policy_exist() -> None:
     text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
     options = {

@@ -83,8 +83,11 @@ class InProcess:
             "headers": [(b"host", b"localhost"), *headers], "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 8321),
         }  # fmt: skip
 
+        messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
         async def receive() -> Message:
-            return {"type": "http.request", "body": body, "more_body": False}
+            """Give the body once; then the client waits for the answer, and does not leave."""
+            return messages.pop() if messages else await asyncio.Future[Message]()
 
         async def send(message: Message) -> None:
             sent.append(message)

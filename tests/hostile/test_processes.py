@@ -94,7 +94,8 @@ def test_processes_that_fork_on_and_on_end(tmp_path: Path) -> None:
         os.close(1)
         while True:
             os.setsid()
-            open(sys.argv[1] + "/last", "w").write(str(os.getpid()))
+            open(sys.argv[1] + "/next", "w").write(str(os.getpid()))
+            os.replace(sys.argv[1] + "/next", sys.argv[1] + "/last")
             if os.fork(): os._exit(0)
             time.sleep(0.002)
     while not os.path.exists(sys.argv[1] + "/last"): time.sleep(0.01)

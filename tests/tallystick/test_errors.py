@@ -38,7 +38,7 @@ EXPECTED: dict[type[TallystickError], set[str]] = {
                "fixture-exists"},
     NotFound: {"not-found"},
     Erased: {"gone"},
-    NotAllowed: {"unauthenticated", "forbidden", "cross-site", "foreign-host"},
+    NotAllowed: {"unauthenticated", "forbidden", "cross-site", "foreign-host", "foreign-stream"},
     TooLarge: {"body-too-large", "head-too-large", "address-too-long"},
     Busy: {"ledger-busy", "ledger-unavailable", "ledger-locked", "rate-limited", "too-many-connections", "too-slow",
            "stalled-reader", "tokens-unreadable"},

@@ -128,6 +128,11 @@ def blob(ledger: Path) -> Path:
     return beside(ledger, ".evidence") / DIGEST[:2] / DIGEST
 
 
+def damage_unsealed_tokens(ledger: Path) -> None:
+    beside(ledger, ".tokens.seal").unlink()
+    beside(ledger, ".tokens").write_bytes(b"[{")
+
+
 DAMAGE: dict[str, tuple[str, str, str, Callable[[Path], object]]] = {
     "a key that others may read": (
         "permissions", "wrong", "others may read t.db.key", lambda ledger: beside(ledger, ".key").chmod(0o644)),
@@ -161,7 +166,11 @@ DAMAGE: dict[str, tuple[str, str, str, Callable[[Path], object]]] = {
     "tokens that are missing": (
         "tokens", "wrong", "t.db.tokens is missing", lambda ledger: beside(ledger, ".tokens").unlink()),
     "tokens that are damaged": (
-        "tokens", "wrong", "t.db.tokens cannot be read", lambda ledger: beside(ledger, ".tokens").write_bytes(b"[{")),
+        "tokens", "wrong", "t.db.tokens cannot be read",
+        damage_unsealed_tokens),
+    "tokens that another program changed": (
+        "tokens", "wrong", "t.db.tokens was changed by another program",
+        lambda ledger: beside(ledger, ".tokens").write_bytes(b"[]")),
     "a trigger that is missing": (
         "ledger", "wrong", "events_kept", lambda ledger: edit(ledger, "DROP TRIGGER events_kept")),
     "another table": (

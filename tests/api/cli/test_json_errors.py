@@ -90,7 +90,7 @@ def test_a_full_standard_output_is_named(ledger: Path, verb: tuple[str, ...]) ->
 
 
 def test_choices_and_ranges_are_said(ledger: Path) -> None:
-    assert refused(ledger, "decisions", "--status", "done").endswith("Choose one of pending, reviewed.\n")
+    assert refused(ledger, "decisions", "--status", "done").endswith("Choose one of pending, reviewed, retracted.\n")
     assert refused(ledger, "decisions", "--outcome", "x").endswith(
         "Choose one of success, partial, failure, abandoned.\n"
     )

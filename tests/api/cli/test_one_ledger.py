@@ -105,6 +105,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     other = tmp_path_factory.mktemp("other") / "other.db"
     done(other, "append", given=decided("only-here", confidence=0.5))
     done(served, "calibration")
+    done(served, "decisions", "--search", "cache")  # the old index has no seal, and is made again
     with serving(served) as url:
         yield Scene(served, url, other)
 
@@ -216,9 +217,13 @@ def _cstp(folder: Path) -> Path:
 
 Arguments = Callable[[Path], tuple[Value, ...]]
 
+RETRACTED = {"typed": "d0060", "named": "d0061", "found": "d0062"}
+"""A decision for each way to name the ledger: a decision can be retracted once."""
+
 WRITES: dict[Words, Arguments] = {
     ("record",): lambda folder: (folder.name,),
     ("review",): lambda folder: ("d0063", "--outcome", "success", "--notes", folder.name),
+    ("retract",): lambda folder: (RETRACTED[folder.name.rpartition("-")[2]], "--reason", "recorded twice"),
     ("append",): lambda folder: (),
     ("import", "decisions"): lambda folder: (_table(folder),),
     ("import", "cstp"): lambda folder: (_cstp(folder),),

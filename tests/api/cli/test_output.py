@@ -79,6 +79,7 @@ def test_a_file_of_tokens_without_policies_reads_as_any(tmp_path: Path) -> None:
     path = ledger.with_name("t.db.tokens")
     (token,) = msgspec.json.decode(path.read_bytes())
     del token["review"]
+    path.with_name("t.db.tokens.seal").unlink()  # earlier versions made none
     path.write_bytes(msgspec.json.encode([token]))
     (listed,) = msgspec.json.decode(done(ledger, "token", "list", "--json").out)
     assert (listed["agent"], listed["review"]) == ("ann", "any")

@@ -37,7 +37,7 @@ NO_TABLE = (
     "record", "review", "append", "import decisions", "import cstp", "import ledger", "evidence put", "evidence get",
     "evidence erase", "advice", "eval gate", "eval import", "model register", "model alias", "probe prompt",
     "probe analyze", "checkpoint", "receipt", "witness", "export", "key show", "key make", "serve", "token add",
-    "token revoke", "backup", "restore", "schema",
+    "token revoke", "backup", "restore", "schema", "retract", "doctor",
 )  # fmt: skip
 """The verbs that print no table: lines, which a terminal wraps, or JSON."""
 

@@ -109,15 +109,15 @@ def test_a_project_is_required(cstp: Caller, project: dict[str, object]) -> None
     ("params", "message"),
     [
         ({"stabilityDays": -1}, "stabilityDays: must be a whole number from 0 to 36500"),
-        ({"stability_days": "14"}, "stability_days: must be a whole number from 0 to 36500, got str"),
-        ({"dryRun": 1}, "dryRun: must be true or false, got int"),
+        ({"stability_days": "14"}, "stability_days: must be a whole number from 0 to 36500, got string"),
+        ({"dryRun": 1}, "dryRun: must be true or false, got number"),
         ({"since": "then"}, "since: 'then' is neither"),
         ({"evidence": "it holds"}, "evidence: must be an object"),
         ({"evidence": {"#1": "it holds"}}, "evidence.#1: must be named by the number of a pull request"),
         ({"evidence": {"1": {}}}, "evidence.1.text: required"),
         ({"evidence": {"1": ""}}, "evidence.1.text: required"),
         ({"evidence": {"1": {"text": "t", "outcome": "fine"}}}, "evidence.1.outcome: must be one of {abandoned,"),
-        ({"evidence": {"1": 5}}, "evidence.1: must be an object, got int"),
+        ({"evidence": {"1": 5}}, "evidence.1: must be an object, got number"),
     ],
 )
 def test_what_is_wrong_is_named_and_nothing_is_written(

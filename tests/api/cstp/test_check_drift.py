@@ -148,11 +148,11 @@ def test_filters(cstp: Caller, project: str) -> None:
     ("given", "said"),
     [
         ({"minDecisions": 0}, "minDecisions: must be a whole number from 1"),
-        ({"min_decisions": "5"}, "min_decisions: must be a whole number from 1, got str"),
+        ({"min_decisions": "5"}, "min_decisions: must be a whole number from 1, got string"),
         ({"thresholdBrier": -0.1}, "thresholdBrier: must be a number from 0"),
-        ({"brier_threshold": "a"}, "brier_threshold: must be a number from 0, got str"),
-        ({"thresholdAccuracy": True}, "thresholdAccuracy: must be a number from 0, got bool"),
-        ({"project": 5}, "project: must be a text, got int"),
+        ({"brier_threshold": "a"}, "brier_threshold: must be a number from 0, got string"),
+        ({"thresholdAccuracy": True}, "thresholdAccuracy: must be a number from 0, got boolean"),
+        ({"project": 5}, "project: must be a text, got number"),
     ],
 )
 def test_what_is_wrong_is_named(cstp: Caller, given: dict[str, object], said: str) -> None:

@@ -66,7 +66,7 @@ def test_a_whole_id_goes_before_one_it_begins(cstp: Caller) -> None:
         ({"id": "../x"}, "Invalid decision ID: ../x"),
         ({"id": "a b"}, "Invalid decision ID: a b"),
         ({"id": "nosuchid"}, "Decision not found: nosuchid"),
-        ({"id": 5}, "Validation failed: id: must be a text, got int"),
+        ({"id": 5}, "Validation failed: id: must be a text, got number"),
     ],
 )
 def test_what_is_wrong_with_a_get_is_named(cstp: Caller, params: dict[str, object], message: str) -> None:

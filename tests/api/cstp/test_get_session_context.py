@@ -140,8 +140,8 @@ def test_markdown_for_a_prompt(known: Caller) -> None:
         ({"include": ["all"]}, "Validation failed: include: must be a list of at most"),
         ({"include": "ready"}, "Validation failed: include: must be a list"),
         ({"format": "xml"}, "Validation failed: format: must be one of {json, markdown}"),
-        ({"decisionsLimit": "5"}, "Validation failed: decisionsLimit: must be a whole number, got str"),
-        ({"task_description": 5}, "Validation failed: task_description: must be a text, got int"),
+        ({"decisionsLimit": "5"}, "Validation failed: decisionsLimit: must be a whole number, got string"),
+        ({"task_description": 5}, "Validation failed: task_description: must be a text, got number"),
         ({"taskDescription": " ".join(map(str, range(1001)))}, "taskDescription: 1001 different words are more than"),
     ],
 )

@@ -111,7 +111,7 @@ def test_row_17_two_decisions_alike_are_two(cstp: Caller, project: str) -> None:
         ({"action": {"description": "d", "confidence": 1.5}}, "Validation failed: action.confidence: must be between"),
         ({"action": {"description": "d", "category": "art"}}, "Validation failed: action.category: must be one of {"),
         ({"action": {"description": "d"}, "reasons": [{"type": "x"}]}, "Validation failed: reasons[0].type: must be"),
-        ({"action": {"description": "d"}, "options": 1}, "Validation failed: options: must be an object, got int"),
+        ({"action": {"description": "d"}, "options": 1}, "Validation failed: options: must be an object, got number"),
         ({"action": {"description": "d"}, "options": {"autoRecord": 1}}, "Validation failed: options.autoRecord: must"),
         ({"action": {"description": "d"}, "auto_record": "no"}, "Validation failed: auto_record: must be true or fal"),
         ({"action": {"description": "d"}, "options": {"queryLimit": 0}}, "Validation failed: options.queryLimit: must"),

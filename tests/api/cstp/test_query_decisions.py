@@ -294,7 +294,7 @@ def test_row_19_what_is_wrong_is_named_and_no_fault(
 def test_row_19_a_query_that_is_no_text_is_named(cstp: Caller) -> None:
     assert cstp.error("queryDecisions", {"query": 5}) == (
         -32602,
-        "Validation failed: query: must be a text, got int",
+        "Validation failed: query: must be a text, got number",
     )
     assert cstp.result("queryDecisions", {"query": None, "filters": {"project": "none"}})["retrievalMode"] == "list"
     many = " ".join(f"word{number}" for number in range(1_001))

@@ -111,8 +111,8 @@ def test_a_day_of_review_that_came_by_review_in_counts(waiting: Caller) -> None:
         ({"minPriority": "urgent"}, "minPriority: must be one of {high, low, medium}"),
         ({"actionTypes": ["sleep"]}, "actionTypes: must be a list of at most"),
         ({"actionTypes": "stale_pending"}, "actionTypes: must be a list"),
-        ({"limit": "5"}, "limit: must be a whole number, got str"),
-        ({"category": 1}, "category: must be a text, got int"),
+        ({"limit": "5"}, "limit: must be a whole number, got string"),
+        ({"category": 1}, "category: must be a text, got number"),
     ],
 )
 def test_what_is_wrong_is_named(waiting: Caller, params: dict[str, object], message: str) -> None:

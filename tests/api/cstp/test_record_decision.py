@@ -143,8 +143,8 @@ def test_review_in_of_another_unit_is_refused_by_name(cstp: Caller, span: object
         ({"decision": None}, "Validation failed: decision: required field"),
         ({"confidence": 1.1}, "confidence: must be between 0.0 and 1.0"),
         ({"confidence": -0.1}, "confidence: must be between 0.0 and 1.0"),
-        ({"confidence": "high"}, "confidence: must be between 0.0 and 1.0, got str"),
-        ({"confidence": True}, "confidence: must be between 0.0 and 1.0, got bool"),
+        ({"confidence": "high"}, "confidence: must be between 0.0 and 1.0, got string"),
+        ({"confidence": True}, "confidence: must be between 0.0 and 1.0, got boolean"),
         ({"category": "cooking"}, "category: must be one of {"),
         ({"stakes": "huge"}, "stakes: must be one of {"),
         ({"mentalState": "calm"}, "mentalState: must be one of {"),
@@ -153,8 +153,8 @@ def test_review_in_of_another_unit_is_refused_by_name(cstp: Caller, span: object
         ({"reasons": [{"type": "analysis"}]}, "reasons[0].text: required"),
         ({"reasons": [{"text": ""}]}, "reasons[0].text: required"),
         ({"reasons": [{"text": "a", "strength": 2}]}, "reasons[0].strength: must be between 0.0 and 1.0"),
-        ({"reasons": "because"}, "reasons: must be a list of at most 256 objects, got str"),
-        ({"reasons": ["because"]}, "reasons[0]: must be an object, got str"),
+        ({"reasons": "because"}, "reasons: must be a list of at most 256 objects, got string"),
+        ({"reasons": ["because"]}, "reasons[0]: must be an object, got string"),
         ({"tags": "a"}, "tags: must be a list"),
         ({"tags": [1]}, "tags: must be a list"),
         ({"pr": "12"}, "pr: must be a whole number"),
@@ -295,7 +295,7 @@ def test_a_decision_says_which_question_it_answers(cstp: Caller, project: str) -
         assert question_of(cstp, decision_id) == []
         assert "question" not in cstp.decision(decision_id)
     code, message = cstp.error("recordDecision", {"decision": "x", "question": 5})
-    assert (code, message) == (-32602, "Validation failed: question: must be a text of 1..256 characters, got int")
+    assert (code, message) == (-32602, "Validation failed: question: must be a text of 1..256 characters, got number")
 
 
 @pytest.mark.parametrize("beside", [{}, {"reviewIn": "1w"}, {"agentId": "thinker"}])

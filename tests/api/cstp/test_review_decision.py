@@ -44,9 +44,9 @@ def test_every_parameter_of_a_review(cstp: Caller, name: str, spelled: tuple[str
         ({}, "Validation failed: id: required field; outcome: must be one of {"),
         ({"outcome": "great"}, "Validation failed: id: required field; outcome: must be one of {"),
         ({"id": "abc"}, "Validation failed: outcome: must be one of {"),
-        ({"id": 5, "outcome": "success"}, "Validation failed: id: must be a text, got int"),
+        ({"id": 5, "outcome": "success"}, "Validation failed: id: must be a text, got number"),
         ({"id": "a", "outcome": 1}, "Validation failed: outcome: must be one of {"),
-        ({"id": "a", "outcome": "success", "lessons": 1}, "Validation failed: lessons: must be a text, got int"),
+        ({"id": "a", "outcome": "success", "lessons": 1}, "Validation failed: lessons: must be a text, got number"),
         (
             {"id": "a", "outcome": "success", "affectedKpis": {"a": "b"}},
             "Validation failed: affectedKpis: must be an obj",
@@ -145,8 +145,8 @@ def test_an_empty_decision_is_skipped_among_other_updates(cstp: Caller) -> None:
         ({"id": ""}, "Missing required parameter: id"),
         ({"id": "a"}, "Missing required parameter: updates"),
         ({"id": "a", "updates": None}, "Missing required parameter: updates"),
-        ({"id": "a", "updates": ["confidence"]}, "Validation failed: updates: must be an object, got list"),
-        ({"id": 5, "updates": {}}, "Validation failed: id: must be a text, got int"),
+        ({"id": "a", "updates": ["confidence"]}, "Validation failed: updates: must be an object, got array"),
+        ({"id": 5, "updates": {}}, "Validation failed: id: must be a text, got number"),
     ],
 )
 def test_what_is_wrong_with_an_update_is_named(cstp: Caller, params: dict[str, object], message: str) -> None:

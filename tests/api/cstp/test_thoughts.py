@@ -46,7 +46,7 @@ def test_the_answer_before_a_decision(cstp: Caller, scope: dict[str, str], key: 
         ({"text": None, "agentId": "A"}, "Missing required parameter: text"),
         ({"id": "D"}, "Missing required parameter: text"),
         ({"text": 5}, "Validation failed: text: must be a text"),
-        ({"text": "t", "agentId": 5}, "Validation failed: agentId: must be a text of 1..256 characters, got int"),
+        ({"text": "t", "agentId": 5}, "Validation failed: agentId: must be a text of 1..256 characters, got number"),
         ({"text": "t", "decision_id": "d" * 257}, "Validation failed: decision_id: must be a text of 1..256"),
         ({"text": "t", "id": 5}, "Validation failed: id: must be a text"),
         ({"text": "t", "idempotencyKey": "a\nb"}, "Validation failed: idempotencyKey: must be 1..128 printable"),

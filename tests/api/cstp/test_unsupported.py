@@ -85,7 +85,7 @@ def test_nothing_is_compacted_and_everything_is_there_in_full(cstp: Caller) -> N
 @pytest.mark.parametrize(
     ("method", "params", "message"),
     [
-        ("checkGuardrails", {"action": "go"}, "Validation failed: action: must be an object, got str"),
+        ("checkGuardrails", {"action": "go"}, "Validation failed: action: must be an object, got string"),
         ("checkGuardrails", {"action": {"stakes": "low"}}, "Validation failed: action.description: required"),
         ("checkGuardrails", {"action": {"description": "d", "confidence": 2}}, "Validation failed: action.confidence"),
         ("getNeighbors", {"nodeId": 5}, "Validation failed: nodeId: must be a text"),
@@ -95,9 +95,9 @@ def test_nothing_is_compacted_and_everything_is_there_in_full(cstp: Caller) -> N
         ("linkDecisions", {**LINK, "targetId": "a"}, "Validation failed: targetId: must be another decision"),
         ("linkDecisions", {**LINK, "weight": 0}, "Validation failed: weight: must be above 0"),
         ("getCircuitState", {}, "Validation failed: scope: required field"),
-        ("resetCircuit", {"scope": 5}, "Validation failed: scope: must be a text, got int"),
+        ("resetCircuit", {"scope": 5}, "Validation failed: scope: must be a text, got number"),
         ("getCompacted", {"level": "none"}, "Validation failed: level: must be one of {digest, full, summary, wisdom}"),
-        ("compact", {"dryRun": "yes"}, "Validation failed: dryRun: must be true or false, got str"),
+        ("compact", {"dryRun": "yes"}, "Validation failed: dryRun: must be true or false, got string"),
         ("setPreserve", {}, "Validation failed: decisionId: required field"),
     ],
 )

@@ -164,7 +164,7 @@ def test_the_verb_retracts_in_the_file_and_through_a_server(tmp_path: Path) -> N
     again = done(ledger, "retract", "d1", "--reason", "twice", "--by", "ada", "--event-id", "r1")
     assert again.err == "Decision d1 was retracted already, at position 3.\n"
     assert "was closed by decision.retracted.v1" in refused(ledger, "retract", "d1", "--reason", "twice", code=1)
-    assert "Decision not found: d9" in refused(ledger, "retract", "d9", "--reason", "twice")
+    assert "Decision not found: d9" in refused(ledger, "retract", "d9", "--reason", "twice", code=1)
     assert "--reason" in refused(ledger, "retract", "d2", "--reason", "")
     with served(ledger) as server:
         done(ledger, "retract", "d2", "--reason", "wrong ledger", "--url", server.url)
