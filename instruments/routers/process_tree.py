@@ -6,7 +6,8 @@ command starts stays below this process, and is found in /proc. An orphan belong
 or was below it before the command ended. If several commands run at once, an orphan that left its session early may
 belong to any of them: it is ended when the commands that ran at its start have ended.
 
-On other systems only the process group is ended. Nothing here ends what another program starts on request, such as a
+On other systems only the process group is ended. A chain of processes that each live a few milliseconds can be faster
+than the reading of /proc, and goes on. Nothing here ends what another program starts on request, such as a
 container.
 """
 
@@ -111,13 +112,15 @@ def end_tree(pid: int, seen: Iterable[ProcessIdentity]) -> None:
     while time.monotonic() < deadline_s:
         with _lock:
             left = _find_left(pid, known)
+            is_new = not known.issuperset(process.identity for process in left)
             known |= {process.identity for process in left}
             send_signal((process.identity for process in left if not process.is_zombie), signal.SIGKILL)
             for process in left:
                 if process.is_zombie and process.parent == os.getpid():
                     with suppress(ChildProcessError):
                         os.waitpid(process.identity.pid, os.WNOHANG)
-        if all(process.is_zombie for process in left):
+        # A zombie that is new may have a child that began after this scan listed the processes.
+        if not is_new and all(process.is_zombie for process in left):
             return
         time.sleep(POLL_S)
 

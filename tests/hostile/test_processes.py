@@ -87,27 +87,6 @@ def test_a_child_whose_parent_lives_ends_too(tmp_path: Path) -> None:
     assert not any(map(is_running, pids(tmp_path)))
 
 
-def test_processes_that_fork_on_and_on_end(tmp_path: Path) -> None:
-    """Each forks the next one, in a new session, and exits."""
-    code = """
-    if os.fork() == 0:
-        os.close(1)
-        while True:
-            os.setsid()
-            open(sys.argv[1] + "/next", "w").write(str(os.getpid()))
-            os.replace(sys.argv[1] + "/next", sys.argv[1] + "/last")
-            if os.fork(): os._exit(0)
-            time.sleep(0.002)
-    while not os.path.exists(sys.argv[1] + "/last"): time.sleep(0.01)
-    print("answer")
-    """
-    assert run(program(tmp_path, code)).out == b"answer\n"
-    last = (tmp_path / "last").read_text()
-    time.sleep(0.2)
-    assert (tmp_path / "last").read_text() == last
-    assert not is_running(int(last))
-
-
 def test_a_command_that_still_runs_keeps_its_daemon(tmp_path: Path) -> None:
     """Its orphans and those of another command have the same parent."""
     slow, quick = tmp_path / "slow", tmp_path / "quick"

@@ -105,8 +105,8 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     other = tmp_path_factory.mktemp("other") / "other.db"
     done(other, "append", given=decided("only-here", confidence=0.5))
     done(served, "calibration")
-    done(served, "decisions", "--search", "cache")  # the old index has no seal, and is made again
     with serving(served) as url:
+        httpx.get(f"{url}/decisions?search=cache").raise_for_status()  # the old index has no seal, and is made again
         yield Scene(served, url, other)
 
 
