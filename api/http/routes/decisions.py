@@ -87,7 +87,7 @@ class RetractionBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """The payload of `decision.retracted.v1`."""
     id: EventId | None = None
     """The id of the event. The same retraction with the same id is a retry."""
-    source: str | None = None
+    source: Source | None = None
     """The agent, as /agents/NAME; by default the agent of the token."""
     prefix: bool = False
     """Whether data.decision_id may be an unambiguous prefix of the id; this needs the scope `read`."""
