@@ -6,8 +6,14 @@ from pathlib import Path
 
 import msgspec
 
+from api.importers.batch_append import (
+    AppendTotals,
+    Batch,
+    append_batches,
+    count_lines,
+    group_batches,
+)
 from api.importers.decision_rows import DecisionDrafts, map_columns, rows_to_drafts
-from api.importers.pipeline import AppendTotals, Batch, append_batches, count_lines, group_batches
 from api.importers.tables import TableFault, TableRows, open_rows
 from api.progress import OpenProgress, no_progress
 from api.service.store import EventStore

@@ -17,7 +17,7 @@ from projections.evaluation.aggregation import (
     scenario_weights,
     tally_scores,
 )
-from projections.evaluation.score_attribution import (
+from projections.evaluation.score_context import (
     RunEnd,
     RunSpan,
     attribute_score,

@@ -29,9 +29,9 @@ EVAL = (
     Verb("import", "Import labelled benchmark cases as scenarios.", "eval_import:import_cases"),
 )
 RUN = (
-    Verb("save", "Save one report of a discovery run.", "run:save"),
-    Verb("show", "Show one discovery run.", "run:show"),
-    Verb("list", "List discovery runs.", "run:list_runs"),
+    Verb("save", "Save one report of a discovery run.", "discovery_run:save"),
+    Verb("show", "Show one discovery run.", "discovery_run:show"),
+    Verb("list", "List discovery runs.", "discovery_run:list_runs"),
 )
 MODEL = (
     Verb("register", "Register a model that you know.", "model:register"),

@@ -142,7 +142,7 @@ def runs(
     import asyncio
 
     from api.cli.output import print_json
-    from api.cli.render.runs import print_import_result
+    from api.cli.render.discovery_runs import print_import_result
 
     result = asyncio.run(_import_runs(files, agent, target, rescore=rescore))
     if target.json:

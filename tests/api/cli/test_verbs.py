@@ -15,7 +15,7 @@ from api.auth import SCOPES
 from api.cli import options
 from api.cli.commands import PANELS, VERBS, calibration, decisions, eval_import, export, serve, token
 from api.cli.lazy_group import Verb
-from api.importers.benchmarks import FORMATS
+from api.importers.benchmark_scenarios import FORMATS
 from api.parameters import WINDOWS
 from api.service.calibration import DETAILS
 from api.service.query_params import SORTS
