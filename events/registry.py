@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionReviewed, DecisionThought
-from events.decode_errors import DECODE_ERRORS, explain_decode_error
+from events.decode_error_messages import DECODE_ERRORS, explain_decode_error
 from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted
 from events.envelope import Draft, Event, EventFacts
 from events.errors import InvalidEvent

@@ -11,7 +11,7 @@ from api.client.remote_store import decode_error, make_client
 from api.export.manifest import MANIFEST, Manifest, decode_manifest
 from api.export.output_path import is_archive, temporary_output
 from api.progress import ReportProgress
-from events.decode_errors import DECODE_ERRORS
+from events.decode_error_messages import DECODE_ERRORS
 from ledger.errors import InvalidQuery, LedgerUnavailable
 
 

@@ -17,7 +17,7 @@ from api.http.media_types import JSON
 from api.parameters import Parameter, check_parameter_names, parameters_by_name
 from api.service.ledger import LedgerService
 from api.text_format import to_json
-from events.decode_errors import DECODE_ERRORS, explain_decode_error
+from events.decode_error_messages import DECODE_ERRORS, explain_decode_error
 from events.limits import BODY_BYTES_MAX
 
 Headers = dict[bytes, bytes]

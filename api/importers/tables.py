@@ -10,7 +10,7 @@ from typing import BinaryIO, TextIO
 
 import msgspec
 
-from events.decode_errors import DECODE_ERRORS
+from events.decode_error_messages import DECODE_ERRORS
 from ledger.errors import InvalidQuery
 
 FIELD_CHARS_MAX = 16 * 1024 * 1024

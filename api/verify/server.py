@@ -12,7 +12,7 @@ import msgspec
 
 from api.client.remote_store import decode_error, make_client
 from api.progress import ReportProgress
-from events.decode_errors import DECODE_ERRORS
+from events.decode_error_messages import DECODE_ERRORS
 from ledger.errors import LedgerUnavailable
 from ledger.transparency.merkle import HASH_BYTES, leaf_hashes, verify_consistency
 from ledger.transparency.signed_note import Checkpoint, Verifier

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
-from events.decode_errors import DECODE_ERRORS
+from events.decode_error_messages import DECODE_ERRORS
 from events.envelope import EventFacts
 from events.evaluation import Component, EvalFinished, EvalScored, EvalStarted
 from ledger import microseconds
