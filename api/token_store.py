@@ -24,7 +24,7 @@ import msgspec
 
 from api.auth import OWNER, SCOPES, Principal, ReviewPolicy, Scope, TokensUnreadable, Unauthenticated, is_valid_agent
 from api.rate_limit import Rate, TokenBucket, TokenUse
-from events.decode_errors import DECODE_ERRORS
+from events.decode_error_messages import DECODE_ERRORS
 from events.envelope import source_of
 from ledger.errors import InvalidQuery, LedgerUnusable, NotFound
 from ledger.file_seal import find_alteration, replace_sealed, seal_advice

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from events.decode_errors import DECODE_ERRORS, LEDGER_FIELDS, explain_decode_error
+from events.decode_error_messages import DECODE_ERRORS, LEDGER_FIELDS, explain_decode_error
 from events.envelope import Draft
 from events.errors import InvalidEvent
 from events.extensions import AddedAttributes, check_added_attributes, separate_attributes

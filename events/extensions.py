@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from events.decode_errors import DECODE_ERRORS, LEDGER_FIELDS
+from events.decode_error_messages import DECODE_ERRORS, LEDGER_FIELDS
 from events.errors import InvalidEvent
 from events.limits import EXTENSION_BYTES_MAX, EXTENSION_NAME_CHARS_MAX, EXTENSIONS_MAX
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from events.decode_errors import DECODE_ERRORS
+from events.decode_error_messages import DECODE_ERRORS
 from events.envelope import Draft, Line, encode_extended_line, encode_line, timestamp
 from events.errors import InvalidEvent
 from events.limits import LINE_BYTES_MAX

@@ -6,7 +6,7 @@ others, so the engine examines the lines only after one of them could not be dec
 
 from collections.abc import Iterator
 
-from events.decode_errors import DECODE_ERRORS, explain_decode_error
+from events.decode_error_messages import DECODE_ERRORS, explain_decode_error
 from events.envelope import EventFacts, is_timestamp
 from events.registry import Vocabulary
 from ledger.log import Page

@@ -6,7 +6,8 @@ review and a stated confidence are used. Intervals are at 95%. Fields that a new
 
 import msgspec
 
-from tallystick.calibration_history import Comparison, Drift, Trend
+from tallystick.agent_comparison import Comparison
+from tallystick.calibration_history import Drift, Trend
 from tallystick.results import AsOf, Interval, UnknownName
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from tallystick.backoff import Backoff
 from tallystick.errors import UnexpectedAnswer
 from tallystick.fields import EventFilter
 from tallystick.operations import event_query, query_text
@@ -14,7 +15,6 @@ from tallystick.request_flow import (
     wait_after,
 )
 from tallystick.results import Event
-from tallystick.retry import Backoff
 
 MEDIA_TYPE = "text/event-stream"
 ENDED = "the server ended the stream"

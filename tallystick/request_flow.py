@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from tallystick.backoff import Backoff
 from tallystick.errors import (
     ADVICE_UNKNOWN_OUTCOME,
     LASTING,
@@ -20,7 +21,6 @@ from tallystick.errors import (
 )
 from tallystick.ids import new_event_id
 from tallystick.results import Reply
-from tallystick.retry import Backoff
 
 RETRIED = frozenset({408, 429, 502, 503, 504})
 """Statuses after which a request is sent again."""

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from events.decode_errors import DECODE_ERRORS, explain_decode_error
+from events.decode_error_messages import DECODE_ERRORS, explain_decode_error
 from events.errors import InvalidEvent
 from events.payload import Payload
 

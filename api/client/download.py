@@ -13,7 +13,7 @@ from api.client.server_answer import PROBLEM_BYTES_MAX, not_tallystick, read_ans
 from api.export.manifest import MANIFEST, MANIFEST_BYTES_MAX, Manifest, decode_manifest
 from api.export.output_path import is_archive, temporary_output
 from api.progress import ReportProgress
-from events.decode_errors import DECODE_ERRORS
+from events.decode_error_messages import DECODE_ERRORS
 from ledger.errors import InvalidQuery, LedgerUnavailable
 from ledger.private_file import open_new_private
 

@@ -13,7 +13,7 @@ import msgspec
 
 from api.client.remote_store import make_client
 from api.client.server_answer import fetch
-from events.decode_errors import DECODE_ERRORS
+from events.decode_error_messages import DECODE_ERRORS
 from events.errors import TallystickError
 from ledger.errors import LedgerLocked
 from ledger.sqlite.lock import find_writer

@@ -16,7 +16,7 @@ from api.service.evidence import Blob, ErasureReceipt, EvidenceContent, StoredEv
 from api.service.retry import retry, while_busy
 from api.service.store import AppendResult
 from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
-from events.decode_errors import DECODE_ERRORS
+from events.decode_error_messages import DECODE_ERRORS
 from events.envelope import Draft, encode_draft
 from events.errors import TallystickError
 from events.limits import (

@@ -11,7 +11,7 @@ import msgspec
 
 from api.errors import INTERNAL_ERROR, INVALID_PARAMS, error_codes
 from api.rate_limit import LimitReached
-from events.decode_errors import json_type
+from events.decode_error_messages import json_type
 from events.errors import InvalidEvent, TallystickError
 from ledger.errors import InvalidQuery, LedgerBusy
 

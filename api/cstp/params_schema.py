@@ -18,7 +18,7 @@ from api.cstp.jsonrpc import RpcError
 from api.errors import INVALID_PARAMS
 from api.parameters import parse_time_range
 from api.type_description import describe_type, strip_annotations
-from events.decode_errors import in_json_words, json_type
+from events.decode_error_messages import in_json_words, json_type
 from ledger.errors import InvalidQuery
 from projections.time_range import TimeRange
 

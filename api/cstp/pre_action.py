@@ -12,7 +12,7 @@ from api.cstp.record_decision import DECISION, record_decision
 from api.cstp.unsupported import BreakerAction, parse_action
 from api.service.calibration import CalibrationQuery, compute_calibration
 from api.service.ledger import LedgerService
-from events.decode_errors import json_type
+from events.decode_error_messages import json_type
 from projections.calibration.calibration import CalibrationFilter
 
 QUERY_LIMIT, QUERY_LIMIT_MAX = 5, 50

@@ -16,7 +16,7 @@ from api.cstp.record_decision import BRIDGE, REASON
 from api.service.decision_writer import append_payload, is_unknown_decision
 from api.service.ledger import LedgerService
 from events.decision import DecisionAmended
-from events.decode_errors import json_type
+from events.decode_error_messages import json_type
 from events.envelope import EventId
 from events.errors import InvalidEvent
 from ledger.errors import LifecycleViolation

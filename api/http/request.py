@@ -19,7 +19,7 @@ from api.parameters import Parameter, check_parameter_names, parameters_by_name
 from api.service.ledger import LedgerService
 from api.service.view_queries import QueryTurns
 from api.text_format import to_json
-from events.decode_errors import DECODE_ERRORS, explain_decode_error
+from events.decode_error_messages import DECODE_ERRORS, explain_decode_error
 from events.limits import BODY_BYTES_FREE, BODY_BYTES_MAX
 from events.whole_numbers import may_lack_whole_numbers, write_whole_numbers
 

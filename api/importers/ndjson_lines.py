@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
-from api.importers.pipeline import Batch, UnreadableLine
+from api.importers.batch_append import Batch, UnreadableLine
 from events.envelope import source_of
 from events.errors import InvalidEvent
 from events.limits import BATCH_BYTES_MAX

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from api.pytest_plugin.failure_text import error_text, failure_text, properties
-from api.service.evaluation.grader import NOT_CAPTURED, Grader, captured_output
+from api.pytest_plugin.report_texts import error_text, failure_text, properties
+from api.service.evaluation.answer_scorer import NOT_CAPTURED, Grader, captured_output
 from api.service.evaluation.options import EvalOptions, build_start, check_options
 from api.service.evaluation.run_operations import GradedAttempt
 from events.evaluation import EvalStarted

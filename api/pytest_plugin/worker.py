@@ -10,7 +10,6 @@ import traceback
 from contextlib import suppress
 from pathlib import Path
 
-from api.pytest_plugin.failure_text import usage_text
 from api.pytest_plugin.recorder import RunRecorder
 from api.pytest_plugin.scorer import AttemptScorer
 from events.errors import TallystickError
@@ -134,8 +133,17 @@ class Worker:
 
     def _error_text(self, request: WorkerRequest, error: TallystickError) -> str:
         if isinstance(request, Load | Open | Begin) and self._load_request is not None:
-            return usage_text(error, self._load_request.folder)
+            return _option_error_text(error, self._load_request.folder)
         return str(error)
+
+
+def _option_error_text(error: TallystickError, folder: str) -> str:
+    """Return the text of an error with the plugin's option names, and paths relative to the session's folder."""
+    field, detail = str(getattr(error, "field", "")), error.detail
+    if field and detail.startswith(f"{field}:"):
+        detail = f"--tallystick-{field.replace('_', '-')}{detail[len(field) :]}"
+    text = f"{detail} {error.advice}".replace(f"{folder}{os.sep}", "")
+    return text.replace(" --agent", " --tallystick-agent").rstrip()
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from api.progress import OpenProgress, no_progress
-from events.decode_errors import DECODE_ERRORS
+from events.decode_error_messages import DECODE_ERRORS
 from ledger import Checkpoint, EvidenceStore, LogTree, SqliteReader
 from ledger.atomic_file import PART, replace_whole, sync_folder, write_error
 from ledger.errors import Damaged, LedgerDamaged, LedgerUnusable, Occupied

@@ -15,7 +15,7 @@ from typing import Protocol
 from api.export.csv_rows import CsvEncoder
 from api.export.encoders import GZIP_WINDOW
 from api.verify.package import BLOCK_BYTES
-from events.decode_errors import DECODE_ERRORS
+from events.decode_error_messages import DECODE_ERRORS
 from events.limits import LINE_BYTES_MAX
 from ledger import Page
 from ledger.errors import UnusableExport

@@ -34,7 +34,7 @@ from api.progress import ReportProgress
 from api.verify.event_lines import pages_of
 from api.verify.line_checks import CompleteCheck, LineCheck, SelectionCheck
 from api.verify.package import UNREADABLE, HashedReader, Package, open_hashed, open_package
-from events.decode_errors import DECODE_ERRORS
+from events.decode_error_messages import DECODE_ERRORS
 from ledger.errors import UnusableExport
 from ledger.transparency.merkle import verify_consistency
 from ledger.transparency.signed_note import Checkpoint, Verifier

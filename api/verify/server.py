@@ -15,7 +15,7 @@ from api.client.remote_store import decode_error, make_client
 from api.client.server_answer import ServerAnswer, fetch
 from api.errors import UnexpectedAnswer
 from api.progress import ReportProgress
-from events.decode_errors import DECODE_ERRORS
+from events.decode_error_messages import DECODE_ERRORS
 from events.limits import LINE_BYTES_MAX, NOTE_BYTES_MAX
 from ledger.errors import LedgerUnavailable
 from ledger.transparency.merkle import HASH_BYTES, leaf_hashes, verify_consistency

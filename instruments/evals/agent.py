@@ -16,18 +16,18 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from events.decode_errors import in_json_words
+from events.decode_error_messages import in_json_words
 from events.evaluation import Component, Failure
 from events.limits import ANSWER_BYTES_MAX
 from instruments.evals.analysis import Analysis, parse_analysis
 from instruments.evals.scenario import Scenario
-from instruments.routers.redaction import Redactor, secrets_in_arguments, secrets_in_environment
-from instruments.routers.subprocess_io import (
+from instruments.routers.bounded_process import (
     ProcessResult,
     describe_exit,
     run_process,
     split_command,
 )
+from instruments.routers.redaction import Redactor, secrets_in_arguments, secrets_in_environment
 
 REPLAY = "TALLYSTICK_REPLAY"
 """The environment variable that marks a run on captured data."""

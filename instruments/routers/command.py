@@ -6,6 +6,7 @@ from pathlib import PurePath
 
 from events.limits import ANSWER_BYTES_MAX
 from instruments.answer import RouterAnswer
+from instruments.routers.bounded_process import ProcessResult, describe_exit, run_process
 from instruments.routers.redaction import Redactor, secrets_in_arguments, secrets_in_environment
 from instruments.routers.router import (
     DETAIL_CHARS_MAX,
@@ -14,7 +15,6 @@ from instruments.routers.router import (
     build_timeout,
     shorten,
 )
-from instruments.routers.subprocess_io import ProcessResult, describe_exit, run_process
 
 
 class CommandRouter:

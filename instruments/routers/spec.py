@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 import httpx
 
 from events.limits import LABEL_CHARS_MAX
+from instruments.routers.bounded_process import BadCommand, split_command
 from instruments.routers.command import CommandRouter
 from instruments.routers.openai import OpenAIRouter
 from instruments.routers.router import Router
-from instruments.routers.subprocess_io import BadCommand, split_command
 
 FORMS = (
     "Write --router 'command:PROGRAM ARGUMENTS' (the prompt on its standard input, the answer on its standard output) "

@@ -15,7 +15,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from shutil import rmtree
 
-from events.decode_errors import DECODE_ERRORS
+from events.decode_error_messages import DECODE_ERRORS
 from events.evidence import EvidenceErased, EvidenceStored
 from events.registry import VOCABULARY
 from ledger.atomic_file import sync_folder

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from events.decode_errors import DECODE_ERRORS
+from events.decode_error_messages import DECODE_ERRORS
 from events.envelope import ZEROED_TIME, is_timestamp, zeroed
 from events.registry import VOCABULARY
 from ledger.verify.findings import Findings

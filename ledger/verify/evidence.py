@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from events.decode_errors import DECODE_ERRORS
+from events.decode_error_messages import DECODE_ERRORS
 from ledger.errors import Damaged
 from ledger.evidence_store import EvidenceStore
 from ledger.verify.event_order import LineHeader

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from events.decode_errors import DECODE_ERRORS, explain_decode_error
+from events.decode_error_messages import DECODE_ERRORS, explain_decode_error
 from events.envelope import ZEROED_TIME, Line, encode_extended_line, is_timestamp, zeroed
 from events.errors import InvalidEvent
 from events.extensions import ExtensionValue, check_added_attributes

@@ -16,7 +16,7 @@ from msgspec import structs
 
 from events.envelope import agent_of
 from projections.arrays import Floats, Ints
-from projections.calibration.review_history import ReviewHistory
+from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.stats.intervals import CONFIDENCE_LEVEL, Interval
 
 SHARED_QUESTIONS_MIN = 30
@@ -82,7 +82,7 @@ class PairedDifference(msgspec.Struct, frozen=True):
     p: float
 
 
-def compare_agents(history: ReviewHistory) -> AgentComparison:
+def compare_agents(history: ReviewedDecisions) -> AgentComparison:
     """Compare each pair of agents in a history."""
     group_names = [agent_of(source) for source, *_ in history.groups]
     names = sorted(set(group_names))
@@ -123,7 +123,7 @@ _Answers = tuple[Ints, Floats]
 """The numbers of the questions that an agent answered, ascending, and its mean loss on each."""
 
 
-def _topics(history: ReviewHistory) -> Ints:
+def _topics(history: ReviewedDecisions) -> Ints:
     """Return the number of each decision's project, category and question; -1 without a question."""
     scopes: dict[tuple[str | None, str | None], int] = {}
     group_scope = np.array(
@@ -164,7 +164,7 @@ def _paired(agents: list[str], first: _Answers, second: _Answers) -> AgentPair:
 class _Categories:
     """Sums by agent and category: number of reviews, outcomes, their squares, losses."""
 
-    def __init__(self, history: ReviewHistory, agent: Ints) -> None:
+    def __init__(self, history: ReviewedDecisions, agent: Ints) -> None:
         group_names = [category for _, category, *_ in history.groups]
         self._names = sorted(set(group_names), key=lambda name: (name is None, name or ""))
         numbers = {name: number for number, name in enumerate(self._names)}

@@ -16,7 +16,7 @@ from projections.calibration.confidence_bins import REVIEWED_VALUES, bin_counts,
 from projections.calibration.corp import Corp
 from projections.calibration.outcome_counts import CountSelection, CountTable, KeyFilter, OutcomeCounts
 from projections.calibration.recalibration import Recalibration, fit_recalibration
-from projections.calibration.review_history import ReviewHistory
+from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.calibration.score_recommendations import (
     CategoryScores,
     Recommendation,
@@ -174,7 +174,7 @@ class Calibration(Projection):
     def summary(self) -> Mapping[str, object]:
         return msgspec.to_builtins(self.view(CalibrationFilter()))  # type: ignore[no-any-return]
 
-    def history(self, filters: CalibrationFilter) -> ReviewHistory:
+    def history(self, filters: CalibrationFilter) -> ReviewedDecisions:
         """Return the reviewed decisions with a confidence that pass a filter, in the order in which they were made."""
         return self._cells.history(filters.key_filter(), filters.range)
 

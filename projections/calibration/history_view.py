@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from projections.calibration.agent_comparison import AgentComparison, compare_agents
 from projections.calibration.change_point import Drift, detect_change
-from projections.calibration.review_history import ReviewHistory
+from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.calibration.trend import TREND_DAYS, Trend, compute_trend
 
 HistoryPart = Literal["trend", "drift", "comparison"]
@@ -27,7 +27,7 @@ class CalibrationHistory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build_history(
-    history: ReviewHistory, include: Collection[HistoryPart], trend_days: int = TREND_DAYS
+    history: ReviewedDecisions, include: Collection[HistoryPart], trend_days: int = TREND_DAYS
 ) -> CalibrationHistory:
     """Build the requested parts. For a million decisions this takes a few tenths of a second."""
     confidence, outcome_value, time_us = history.confidence, history.outcome_value, history.time_us

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import EventFacts
-from projections.calibration.review_history import ReviewHistory
+from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.calibration.span_counts import CountColumns, CountSpans
 from projections.columns import GroupKey, as_array, microseconds_column, pack, pack_names, unpack_names
 from projections.outcome_codes import OUTCOME_NUMBERS, OUTCOMES_COUNT, RETRACTED, UNREVIEWED
@@ -280,7 +280,7 @@ class OutcomeCounts:
             as_array(self._time_us, np.int64), as_array(self.cell, np.uint32), as_array(self.outcome, np.uint8)
         )
 
-    def history(self, key_filter: KeyFilter, when: TimeRange) -> ReviewHistory:
+    def history(self, key_filter: KeyFilter, when: TimeRange) -> ReviewedDecisions:
         """Return the matching reviewed decisions with a stated confidence that were made within a range of time."""
         cell_group, cell_confidence = as_array(self._cell_group, np.uint32), as_array(self._cell_confidence, np.float64)
         kept_cells = self._matching_groups(key_filter)[cell_group] & ~np.isnan(cell_confidence)
@@ -298,7 +298,7 @@ class OutcomeCounts:
         cells = cell[rows]
         question = np.full(len(cell), -1, dtype=np.int64)
         question[as_array(self._asked, np.uint32)] = as_array(self._asked_question, np.uint32)
-        return ReviewHistory(
+        return ReviewedDecisions(
             groups=list(self._group_keys),
             questions=list(self._questions),
             time_us=time_us,

@@ -13,7 +13,7 @@ import msgspec
 from ledger import microseconds
 from projections.arrays import Floats
 from projections.calibration.change_point import Drift, detect_change
-from projections.calibration.review_history import ReviewHistory
+from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.stats.permutation_test import permutation_p_value
 from projections.time_range import TimeRange
 
@@ -86,7 +86,7 @@ def examined_range(now: datetime) -> TimeRange:
     return TimeRange(now - RECENT - HISTORICAL, now)
 
 
-def compare_windows(history: ReviewHistory, now: datetime, limits: DriftLimits) -> RecentDrift:
+def compare_windows(history: ReviewedDecisions, now: datetime, limits: DriftLimits) -> RecentDrift:
     """Compare the two windows in a history of decisions made within `examined_range(now)`."""
     confidence, outcome_value = history.confidence, history.outcome_value
     loss = (confidence - outcome_value) ** 2

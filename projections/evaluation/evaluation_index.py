@@ -20,7 +20,7 @@ from events.payload import Payload
 from ledger import microseconds
 from projections.columns import as_array, microseconds_column, names_starting_with, pack, pack_names, unpack_names
 from projections.evaluation.aggregation import ScenarioLabels
-from projections.evaluation.score_attribution import (
+from projections.evaluation.score_context import (
     RunEnd,
     RunSpan,
     ScenarioVersion,

@@ -6,7 +6,7 @@ import numpy as np
 
 from projections.evaluation.aggregation import pool_scores, scenario_weights, tally_scores
 from projections.evaluation.evaluation_index import EvaluationScoreColumns, stated_weights
-from projections.evaluation.score_attribution import run_fields
+from projections.evaluation.score_context import run_fields
 from projections.evaluation.view_types import EvaluationSummary
 
 

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
-from events.decode_errors import DECODE_ERRORS
+from events.decode_error_messages import DECODE_ERRORS
 from events.envelope import EventFacts
 from events.evaluation import Component, EvalFinished, EvalScored, EvalStarted
 from ledger import microseconds
@@ -17,7 +17,7 @@ from projections.evaluation.aggregation import (
     scenario_weights,
     tally_scores,
 )
-from projections.evaluation.score_attribution import (
+from projections.evaluation.score_context import (
     RunEnd,
     RunSpan,
     attribute_score,

@@ -31,7 +31,7 @@ from projections.evaluation.aggregation import (
     tally_scores,
 )
 from projections.evaluation.evaluation_index import EvaluationScoreColumns, stated_weights
-from projections.evaluation.score_attribution import ScoreAttribution, other_recorders
+from projections.evaluation.score_context import ScoreAttribution, other_recorders
 from projections.evaluation.view_types import Scoreboard, ScoreboardRow, SuiteScoreboard, TrendPoint
 from projections.stats.intervals import Interval, wilson_interval
 

@@ -1,4 +1,4 @@
-"""The worker process: `python -m tallystick._pytest_plugin`, started by `worker_process.py`."""
+"""The worker process: `python -m tallystick._pytest_plugin`, started by `application_process.py`."""
 
 from tallystick._app_path import use_app
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tallystick._pytest_plugin.application_process import WorkerFailed, WorkerProcess, WorkerRefused
 from tallystick._pytest_plugin.messages import (
     AttemptKey,
     Load,
@@ -18,7 +19,6 @@ from tallystick._pytest_plugin.messages import (
     Scored,
     Skip,
 )
-from tallystick._pytest_plugin.worker_process import WorkerFailed, WorkerProcess, WorkerRefused
 
 ATTEMPTS_MAX = 1_000
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tallystick._pytest_plugin.application_process import WorkerFailed, WorkerProcess, WorkerRefused
 from tallystick._pytest_plugin.messages import (
     AttemptKey,
     Begin,
@@ -27,7 +28,6 @@ from tallystick._pytest_plugin.pytest_items import (
     ScenarioFile,
     resolve_typed_path,
 )
-from tallystick._pytest_plugin.worker_process import WorkerFailed, WorkerProcess, WorkerRefused
 
 SCORE = "tallystick_score"
 """The attribute of a test's report that holds its score as JSON; xdist sends it to the controller."""

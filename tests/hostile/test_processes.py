@@ -11,7 +11,7 @@ from textwrap import dedent
 
 import pytest
 
-from instruments.routers.subprocess_io import ProcessResult, run_process_blocking
+from instruments.routers.bounded_process import ProcessResult, run_process_blocking
 from tests.api.cli.command import tally
 
 pytestmark = [

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tallystick import AsyncClient, Busy, Client, ConnectionFailed
-from tallystick.retry import FIRST_S, LONGEST_S, Backoff
+from tallystick.backoff import FIRST_S, LONGEST_S, Backoff
 from tests.support.server import Served, serving
 from tests.tallystick.ports import free_port
 from tests.tallystick.proxy import Fault, proxying

@@ -29,9 +29,9 @@ EVAL = (
     Verb("import", "Import labelled benchmark cases as scenarios.", "eval_import:import_cases"),
 )
 RUN = (
-    Verb("save", "Save one report of a discovery run.", "run:save"),
-    Verb("show", "Show one discovery run.", "run:show"),
-    Verb("list", "List discovery runs.", "run:list_runs"),
+    Verb("save", "Save one report of a discovery run.", "discovery_run:save"),
+    Verb("show", "Show one discovery run.", "discovery_run:show"),
+    Verb("list", "List discovery runs.", "discovery_run:list_runs"),
 )
 MODEL = (
     Verb("register", "Register a model that you know.", "model:register"),
@@ -76,8 +76,8 @@ VERBS = (
     Verb("model", "Register, name and list the models you know.", verbs=MODEL, panel=DISCOVER),
     Verb("probe", "Give models a task and score their answers.", verbs=PROBE, panel=DISCOVER),
     Verb("checkpoint", "Print the newest checkpoint.", "checkpoint:checkpoint", panel=PROVE),
-    Verb("receipt", "Print or check the proof that an event is in the log.", "checkpoint:receipt", panel=PROVE),
-    Verb("witness", "Ask a witness to cosign the newest checkpoint.", "checkpoint:witness", panel=PROVE),
+    Verb("receipt", "Print or check the proof that an event is in the log.", "receipt:receipt", panel=PROVE),
+    Verb("witness", "Ask a witness to cosign the newest checkpoint.", "witness:witness", panel=PROVE),
     Verb("verify", "Verify an export, a ledger file or a server.", "verify:verify", panel=PROVE),
     Verb("export", "Export events with everything that proves them.", "export:export", panel=PROVE),
     Verb("key", "Show or make the key that signs checkpoints.", verbs=KEY, panel=PROVE),

@@ -7,7 +7,7 @@ import typer
 from api.cli.ledger_target import LedgerTarget, verb
 
 if TYPE_CHECKING:
-    from api.importers.pipeline import AppendTotals
+    from api.importers.batch_append import AppendTotals
 
 BATCH_EVENTS = 1000
 
@@ -50,8 +50,8 @@ def append(
 async def _append(target: LedgerTarget, file: str, agent: str | None, batch: int) -> "AppendTotals":
     from api.cli.open_ledger import open_store
     from api.cli.output import show_progress
+    from api.importers.batch_append import AppendTotals, Batch, append_batches
     from api.importers.ndjson_lines import LineBatches
-    from api.importers.pipeline import AppendTotals, Batch, append_batches
 
     totals = AppendTotals()
     with LineBatches.open(file) as lines, show_progress("appending", "events") as report:

@@ -9,7 +9,7 @@ from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import choice_argument
 
 if TYPE_CHECKING:
-    from api.importers.benchmarks import BenchmarkImport, BenchmarkImportResult
+    from api.importers.benchmark_scenarios import BenchmarkImport, BenchmarkImportResult
     from instruments.evals.benchmarks import Format
 
 FORMATS = ("opsbench", "case", "itbench")
@@ -53,7 +53,7 @@ def import_cases(
 def _read_cases(kind: str, path: Path, output: Path, prefix: str | None, *, force: bool) -> "BenchmarkImport":
     """Read and check the cases. Errors: those of `BenchmarkImport`."""
     from api.cli.output import show_progress
-    from api.importers.benchmarks import BenchmarkImport
+    from api.importers.benchmark_scenarios import BenchmarkImport
 
     with show_progress("checking", "cases") as report:
         return BenchmarkImport(cast("Format", kind), path, output, report, prefix=prefix, force=force)

@@ -198,7 +198,7 @@ def runs(
     import asyncio
 
     from api.cli.output import print_json
-    from api.cli.render.runs import print_import_result
+    from api.cli.render.discovery_runs import print_import_result
 
     with _exit_when_interrupted(CONTINUE):
         result = asyncio.run(_import_runs(files, agent, target, rescore=rescore))

@@ -24,7 +24,7 @@ def inventory(
     """
     from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json
-    from api.cli.render.models import print_inventory
+    from api.cli.render.model_inventory import print_inventory
     from api.service.model_queries import list_inventory
 
     answer = answer_as_of(

@@ -151,7 +151,7 @@ def _table(page: "Page") -> object:
 def _rows(positions: "Sequence[int]", lines: "Sequence[bytes]") -> list[tuple[str, ...]]:
     from api.text_format import format_time, one_line
     from events import VOCABULARY
-    from events.decode_errors import DECODE_ERRORS
+    from events.decode_error_messages import DECODE_ERRORS
 
     rows: list[tuple[str, ...]] = []
     for position, line in zip(positions, lines, strict=False):

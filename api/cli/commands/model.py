@@ -32,7 +32,7 @@ def register(
     """
     import asyncio
 
-    from api.cli.render.models import print_appended
+    from api.cli.render.model_inventory import print_appended
 
     fields = given(provider=provider, name=name, note=note, agent=agent)
     appended = asyncio.run(_register(target, key, fields))
@@ -63,7 +63,7 @@ def alias(
     """
     import asyncio
 
-    from api.cli.render.models import print_appended
+    from api.cli.render.model_inventory import print_appended
 
     appended = asyncio.run(_alias(target, key, alias, agent))
     print_appended(appended, f"Model {key} is also called {alias!r}", as_json=target.json)
@@ -87,7 +87,7 @@ def list_models(target: LedgerTarget, as_of: AsOf = None) -> None:
     """
     from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json
-    from api.cli.render.models import print_models
+    from api.cli.render.model_inventory import print_models
     from api.service.model_queries import list_registered_models
 
     models = answer_as_of(target, as_of, list_registered_models, lambda server: server.registered_models())

@@ -33,7 +33,7 @@ def scores(
     """
     from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json
-    from api.cli.render.models import print_scores
+    from api.cli.render.model_inventory import print_scores
     from api.service.model_queries import compare_probe_scores
     from projections.discovery.probe_score_tables import ProbeScoreQuery
 

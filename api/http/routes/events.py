@@ -29,7 +29,7 @@ from api.parameters import (
 from api.service.ledger import LedgerService, page_json
 from api.service.query_params import AFTER, EVENT_PARAMETERS, LIMIT, check_followable, parse_event_query
 from api.service.store import AppendResult, append_result
-from events.decode_errors import DECODE_ERRORS
+from events.decode_error_messages import DECODE_ERRORS
 from events.envelope import Draft
 from events.errors import InvalidEvent, MalformedInput
 from events.extensions import is_json_media_type

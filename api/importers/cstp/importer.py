@@ -6,12 +6,18 @@ from pathlib import Path
 
 import msgspec
 
+from api.importers.batch_append import (
+    STREAMS_MAX,
+    AppendTotals,
+    append_batches,
+    count_lines,
+    group_batches,
+)
 from api.importers.cstp.merge import merge_decisions
 from api.importers.cstp.report import HALF_CONFIDENCE, ZERO_CONFIDENCE, CstpImportResult
 from api.importers.cstp.source_decision import SourceDecision
 from api.importers.cstp.source_files import find_files, read_decisions
 from api.importers.cstp.to_events import LedgerState, decision_events
-from api.importers.pipeline import STREAMS_MAX, AppendTotals, append_batches, count_lines, group_batches
 from api.progress import OpenProgress, no_progress
 from api.service.store import EventStore
 from events.decision import DecisionAmended, DecisionRecorded

@@ -12,13 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from api.importers.decisions.columns import map_columns, mapped_names
-from api.importers.decisions.ledger_match import Matches, earlier_imports, has_decisions, match_rows
-from api.importers.decisions.report import DecisionImportResult, bad_row_lines
-from api.importers.decisions.row_comparison import RowConflict, compare_row, known_decisions, new_decision
-from api.importers.decisions.rows import IdentifiedRow, ValueOptions, parse_outcome_map, read_rows
-from api.importers.decisions.tables import TableFault, TableRows, open_rows
-from api.importers.pipeline import (
+from api.importers.batch_append import (
     BATCH_EVENTS,
     STREAMS_MAX,
     AppendTotals,
@@ -27,6 +21,12 @@ from api.importers.pipeline import (
     count_lines,
     group_batches,
 )
+from api.importers.decisions.columns import map_columns, mapped_names
+from api.importers.decisions.ledger_match import Matches, earlier_imports, has_decisions, match_rows
+from api.importers.decisions.report import DecisionImportResult, bad_row_lines
+from api.importers.decisions.row_comparison import RowConflict, compare_row, known_decisions, new_decision
+from api.importers.decisions.rows import IdentifiedRow, ValueOptions, parse_outcome_map, read_rows
+from api.importers.decisions.tables import TableFault, TableRows, open_rows
 from api.progress import OpenProgress, ReportProgress, no_progress
 from api.service.store import EventStore
 from api.text_format import pluralize

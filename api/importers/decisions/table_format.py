@@ -9,7 +9,7 @@ from typing import BinaryIO, Literal, NamedTuple
 
 import msgspec
 
-from events.decode_errors import DECODE_ERRORS
+from events.decode_error_messages import DECODE_ERRORS
 from ledger.errors import InvalidQuery
 
 TableKind = Literal["csv", "json lines", "json array"]

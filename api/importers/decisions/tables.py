@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TextIO
 import msgspec
 
 from api.importers.decisions.table_format import TableFormat, TableKind, detect_format
-from events.decode_errors import DECODE_ERRORS
+from events.decode_error_messages import DECODE_ERRORS
 from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:

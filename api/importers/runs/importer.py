@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from api.auth import is_valid_agent
-from api.importers.pipeline import STREAMS_MAX, texts_without_outcome
+from api.importers.batch_append import STREAMS_MAX, texts_without_outcome
 from api.importers.runs import reader
 from api.importers.runs.score_check import UnsupportedScore, unsupported_scores
 from api.importers.runs.to_events import RunDraft, RunEvents, run_events

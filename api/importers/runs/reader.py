@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from events.decode_errors import DECODE_ERRORS, in_json_words
+from events.decode_error_messages import DECODE_ERRORS, in_json_words
 from events.errors import InvalidEvent, MalformedInput
 from events.limits import BODY_BYTES_MAX, STREAM_ID_CHARS_MAX
 from events.payload import COUNT_MAX

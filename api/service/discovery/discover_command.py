@@ -14,7 +14,7 @@ from api.service.discovery.run_types import ResponseResult, RunConfig, StartResu
 from api.service.discovery.summary import DiscoverySummary, read_first_response, summarize_run
 from api.service.run_checks import check_time_limit, run_exists_error
 from api.service.store import EventStore
-from events.decode_errors import explain_decode_error
+from events.decode_error_messages import explain_decode_error
 from events.discovery import DiscoveryStarted
 from events.errors import TallystickError
 from events.registry import VOCABULARY

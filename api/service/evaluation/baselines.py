@@ -6,8 +6,8 @@ from concurrent.futures import Executor
 from functools import partial
 from hashlib import sha256
 
+from api.service.evaluation.answer_scorer import Grader, captured_output, run_on
 from api.service.evaluation.attempt_workers import CAPTURED_JOBS, score_attempts
-from api.service.evaluation.grader import Grader, captured_output, run_on
 from api.service.evaluation.run_operations import (
     AttemptKey,
     EvalRun,

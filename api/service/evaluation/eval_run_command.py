@@ -8,15 +8,15 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from msgspec import structs
 
 from api.reports import EvaluationReport
-from api.service.evaluation.attempt_workers import CAPTURED_JOBS, GradeAttempt, score_attempts
-from api.service.evaluation.baselines import record_baselines
-from api.service.evaluation.evaluation_reader import read_evaluation, read_trend
-from api.service.evaluation.grader import (
+from api.service.evaluation.answer_scorer import (
     NOT_CAPTURED,
     Grader,
     captured_output,
     run_on,
 )
+from api.service.evaluation.attempt_workers import CAPTURED_JOBS, GradeAttempt, score_attempts
+from api.service.evaluation.baselines import record_baselines
+from api.service.evaluation.evaluation_reader import read_evaluation, read_trend
 from api.service.evaluation.options import EvalOptions, build_start, check_options
 from api.service.evaluation.resume_checks import check_scenarios, check_settings, describe_changes
 from api.service.evaluation.run_operations import (

@@ -13,7 +13,7 @@ from events.limits import LABEL_CHARS_MAX
 from instruments.evals.agent import Agent
 from instruments.evals.scoring.scorer import SCORER_ID, SCORER_VERSION
 from instruments.evals.suite.loader import Suite
-from instruments.routers.subprocess_io import BadCommand
+from instruments.routers.bounded_process import BadCommand
 from ledger.errors import InvalidQuery
 
 CAPTURED = "captured"

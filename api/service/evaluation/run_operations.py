@@ -21,7 +21,7 @@ from api.service.evidence import Blob, digest_of
 from api.service.retry import retry, while_unavailable
 from api.service.run_checks import run_exists_error
 from api.service.store import EventStore, without_erased
-from events.decode_errors import explain_decode_error
+from events.decode_error_messages import explain_decode_error
 from events.envelope import Draft, Event
 from events.evaluation import EvalFinished, EvalScored, EvalStarted
 from events.limits import EVENT_ID_CHARS_MAX, STREAM_ID_CHARS_MAX

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from events.decode_errors import in_json_words
+from events.decode_error_messages import in_json_words
 from events.limits import STREAM_ID_CHARS_MAX
 from instruments.evals.errors import FixtureFault
 from instruments.stored_text import sha256_hex

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, unquote
 import httpx
 import msgspec
 
-from events.decode_errors import DECODE_ERRORS, in_json_words
+from events.decode_error_messages import DECODE_ERRORS, in_json_words
 from events.limits import BODY_BYTES_MAX
 from instruments.routers.redaction import Redactor
 from instruments.routers.router import shorten

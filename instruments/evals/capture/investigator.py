@@ -13,14 +13,14 @@ import msgspec
 
 from events.limits import ANSWER_BYTES_MAX
 from instruments.evals.suite.json_yaml_reader import json_value
-from instruments.routers.redaction import Redactor, secrets_in_arguments, secrets_in_environment
-from instruments.routers.subprocess_io import (
+from instruments.routers.bounded_process import (
     BadCommand,
     ProcessResult,
     describe_exit,
     run_process,
     split_command,
 )
+from instruments.routers.redaction import Redactor, secrets_in_arguments, secrets_in_environment
 from instruments.yaml_reader import UnreadableFile
 
 ADVICE = (

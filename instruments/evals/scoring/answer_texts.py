@@ -9,13 +9,6 @@ from typing import NamedTuple
 
 from instruments.evals.analysis import Analysis, AnalysisVerdict, Decision, Hypothesis, RootCause
 
-CONFIDENCE_MIN = 80.0
-"""The confidence in percent from which a hypothesis is a root cause."""
-
-RCA_POINTS = 100.0
-DECISION_POINTS = 90.0
-HYPOTHESIS_POINTS = 80.0
-
 UNKNOWN = "unknown"
 """The failure class of an analysis that states none."""
 
@@ -36,17 +29,19 @@ class TextLocation(NamedTuple):
     """Lists of several items, each joined into one text."""
 
 
-def root_cause_locations(analysis: Analysis) -> list[tuple[float, TextLocation]]:
-    """Return the locations that may state the root cause, each with its points, the best first."""
-    locations: list[tuple[float, TextLocation]] = []
-    if analysis.rca is not None:
-        locations.append((RCA_POINTS, TextLocation("rca.root_cause", _item("rca.root_cause", analysis.rca.root_cause))))
-    if analysis.decision is not None:
-        locations.append((DECISION_POINTS, _list_location("decision.why", analysis.decision.why)))
-    for at, hypothesis in enumerate(analysis.hypotheses or ()):
-        if (hypothesis.confidence_0_100 or 0.0) >= CONFIDENCE_MIN:
-            locations.append((HYPOTHESIS_POINTS, TextLocation(f"hypotheses[{at}]", *_hypothesis_texts(at, hypothesis))))
-    return [(points, location) for points, location in locations if location.items]
+def root_cause_location(analysis: Analysis) -> TextLocation:
+    """Return the root cause that the analysis names."""
+    return TextLocation("rca.root_cause", _item("rca.root_cause", (analysis.rca or RootCause()).root_cause))
+
+
+def reasons_location(analysis: Analysis) -> TextLocation:
+    """Return the reasons of the decision."""
+    return _list_location("decision.why", (analysis.decision or Decision()).why)
+
+
+def hypothesis_location(at: int, hypothesis: Hypothesis) -> TextLocation:
+    """Return title and reasons of the hypothesis at a 0-based place."""
+    return TextLocation(f"hypotheses[{at}]", *_hypothesis_texts(at, hypothesis))
 
 
 def fix_location(analysis: Analysis) -> TextLocation:

@@ -43,8 +43,14 @@ DIGITS = 6
 
 FULL_POINTS = 100.0
 HALF_POINTS = 50.0
+ROOT_CAUSE_POINTS = 100.0
+REASONS_POINTS = 90.0
+HYPOTHESIS_POINTS = 80.0
 WRONG_FIX_POINTS = 30.0
 WRONG_HYPOTHESIS_POINTS = 40.0
+
+ROOT_CAUSE_CONFIDENCE_MIN = 80.0
+"""The confidence in percent from which a hypothesis counts as a root cause."""
 
 NOTE_CLASS_CHARS_MAX = 100
 """Characters of a stated class that a note quotes."""
@@ -68,13 +74,25 @@ def score_root_cause(search: PatternSearch, analysis: Analysis, expected: Expect
     patterns, possible = conditions.patterns(), set[float]()
     if not patterns:
         return None
-    for points, location in answer_texts.root_cause_locations(analysis):
+    for points, location in _root_cause_locations(analysis):
         is_satisfied = _satisfies(search, conditions, location)
         if is_satisfied is not False:
             possible.add(points)
         if is_satisfied:
             return ComponentScore(possible, patterns, location.name)
     return ComponentScore(possible | {0.0}, patterns)
+
+
+def _root_cause_locations(analysis: Analysis) -> list[tuple[float, TextLocation]]:
+    """Return the locations that may state the root cause, each with its points, the best first."""
+    locations = [
+        (ROOT_CAUSE_POINTS, answer_texts.root_cause_location(analysis)),
+        (REASONS_POINTS, answer_texts.reasons_location(analysis)),
+    ]
+    for at, hypothesis in enumerate(analysis.hypotheses or ()):
+        if (hypothesis.confidence_0_100 or 0.0) >= ROOT_CAUSE_CONFIDENCE_MIN:
+            locations.append((HYPOTHESIS_POINTS, answer_texts.hypothesis_location(at, hypothesis)))
+    return [(points, location) for points, location in locations if location.items]
 
 
 def score_fix_accuracy(search: PatternSearch, analysis: Analysis, expected: Expected | None) -> ComponentScore | None:

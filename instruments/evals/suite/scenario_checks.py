@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from events.decode_errors import in_json_words
+from events.decode_error_messages import in_json_words
 from events.evaluation import WEIGHT_MAX
 from events.limits import LABEL_CHARS_MAX
 from instruments.evals.analysis import Analysis

@@ -17,7 +17,7 @@ from api.cli.commands import PANELS, VERBS, calibration, decisions, eval_import,
 from api.cli.lazy_group import Verb
 from api.http.connection_table import ConnectionLimits
 from api.http.limits import DEFAULT_LIMITS, RequestLimits
-from api.importers.benchmarks import FORMATS
+from api.importers.benchmark_scenarios import FORMATS
 from api.parameters import WINDOWS
 from api.service.calibration import DETAILS
 from api.service.query_params import SORTS

@@ -5,7 +5,7 @@ import pytest
 from api.auth import OWNER
 from api.cstp.jsonrpc import RpcCall, RpcError, rpc_error_of
 from api.cstp.method_table import METHODS, call_method
-from events.decode_errors import json_type
+from events.decode_error_messages import json_type
 from ledger.errors import LedgerBusy
 from tests.api.cstp.client import Caller
 from tests.support.event_loop import run

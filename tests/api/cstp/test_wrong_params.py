@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from api.cstp.method_table import METHODS
-from events.decode_errors import json_type
+from events.decode_error_messages import json_type
 from tests.api.cstp.client import Caller
 from tests.api.cstp.wrong_params import (
     FILTERED,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from events.evaluation import Component, PatternFinding
 from instruments.evals.agent import Agent, build_question, parse_output
 from instruments.evals.analysis import Analysis, RootCause
-from instruments.routers.subprocess_io import BadCommand
+from instruments.routers.bounded_process import BadCommand
 from tests.instruments.evals.asking import (
     ANSWER,
     INVESTIGATION,

@@ -12,7 +12,7 @@ import pytest
 from events.limits import ANSWER_BYTES_MAX
 from instruments.answer import RouterAnswer
 from instruments.routers import parse_router
-from instruments.routers.subprocess_io import GRACE_S
+from instruments.routers.bounded_process import GRACE_S
 from tests.support.event_loop import run
 
 LONG_S = 60.0

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from events import Draft, agent_of
 from ledger import microseconds
 from projections.calibration.calibration import Calibration, CalibrationFilter
-from projections.calibration.review_history import ReviewHistory
+from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.outcome_codes import OUTCOMES
 from projections.time_range import TimeRange
 from tests.projections import reference_model
@@ -29,7 +29,7 @@ wanted = st.one_of(
 )
 
 
-def rows(history: ReviewHistory) -> list[tuple[Any, ...]]:
+def rows(history: ReviewedDecisions) -> list[tuple[Any, ...]]:
     """Time, confidence, outcome, group by its attributes, question."""
     return [
         (

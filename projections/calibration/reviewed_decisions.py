@@ -9,7 +9,7 @@ from projections.columns import GroupKey
 from projections.outcome_codes import OUTCOME_VALUES
 
 
-class ReviewHistory(msgspec.Struct, frozen=True):
+class ReviewedDecisions(msgspec.Struct, frozen=True):
     """Reviewed decisions with a stated confidence, in the order in which they were made, as arrays of equal length.
 
     `outcome` is an index into OUTCOMES, `group` one into `groups`, and `question` one into `questions` (-1: none). The

@@ -26,7 +26,7 @@ def save(
     import asyncio
 
     from api.cli.output import print_json
-    from api.cli.render.runs import print_unsupported_scores
+    from api.cli.render.discovery_runs import print_unsupported_scores
     from api.text_format import pluralize
 
     saved = asyncio.run(_save(target, report_file, agent))
@@ -67,7 +67,7 @@ def show(
     """
     from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json
-    from api.cli.render.runs import print_run
+    from api.cli.render.discovery_runs import print_run
     from api.importers.runs import show_run
 
     view = answer_as_of(
@@ -104,7 +104,7 @@ def list_runs(
     """
     from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json
-    from api.cli.render.runs import print_runs
+    from api.cli.render.discovery_runs import print_runs
     from api.importers import runs
     from api.service.query_params import parse_run_query
     from ledger import system_clock

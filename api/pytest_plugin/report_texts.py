@@ -1,11 +1,8 @@
-"""Texts and properties that pytest reports for a score, and the text of a refused option."""
-
-import os
+"""Texts and properties that pytest reports for a score."""
 
 from api.reports.escape import visible
 from api.reports.format import points
 from api.reports.score_text import score_lines
-from events.errors import TallystickError
 from events.evaluation import EvalScored
 from projections.evaluation.view_types import ScoreRow
 
@@ -34,15 +31,6 @@ def error_text(score: EvalScored) -> str:
     """Return why an attempt has no score, with the last lines of the agent's output."""
     lines = [f"{score.failure}: {score.detail}", *score_lines(_row(score))]
     return visible("\n".join([*lines, *(["", *score.said.splitlines()] if score.said else [])]))
-
-
-def usage_text(error: TallystickError, folder: str) -> str:
-    """Return the text of an error with the plugin's option names, and paths relative to the session's folder."""
-    field, detail = str(getattr(error, "field", "")), error.detail
-    if field and detail.startswith(f"{field}:"):
-        detail = f"--tallystick-{field.replace('_', '-')}{detail[len(field) :]}"
-    text = f"{detail} {error.advice}".replace(f"{folder}{os.sep}", "")
-    return text.replace(" --agent", " --tallystick-agent").rstrip()
 
 
 def _row(score: EvalScored) -> ScoreRow:

@@ -1,0 +1,125 @@
+"""receipt: print the proof that an event is in the log, or check one without a ledger."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from api.cli.ledger_target import LedgerTarget, verb
+
+if TYPE_CHECKING:
+    from ledger import Receipt, Verifier
+
+Key = Annotated[
+    str | None, typer.Option(help="With --check: the log's verifier key, from a source you trust.", metavar="VKEY")
+]
+
+
+@verb(server=True, reads=True)
+def receipt(
+    target: LedgerTarget,
+    position: Annotated[int | None, typer.Argument(help="The position of the event.", min=1)] = None,
+    *,
+    output: Annotated[
+        Path | None, typer.Option(help="Write to this file; usually it is named NAME.tlog-proof.", metavar="FILE")
+    ] = None,
+    check: Annotated[
+        Path | None, typer.Option(help="Check the receipt in this file, and print its event.", metavar="FILE")
+    ] = None,
+    key: Key = None,
+    line: Annotated[
+        Path | None, typer.Option(help="With --check: the event, if you have it from another source.", metavar="FILE")
+    ] = None,
+    witness: Annotated[
+        list[str] | None,
+        typer.Option(help="With --check: a witness that must have cosigned; may be repeated.", metavar="VKEY"),
+    ] = None,
+) -> None:
+    """Print or check the proof that an event is in the log.
+
+    Checking works offline and without a ledger. Exit code 0: the receipt is valid; 1: it is not; 2: the file is not a
+    receipt.
+
+    Example: tallystick receipt 7 --output 7.tlog-proof
+    """
+    import asyncio
+    import sys
+
+    from api.cli.output import print_json, print_note
+    from ledger.errors import InvalidQuery
+
+    if (position is None) == (check is None):
+        raise InvalidQuery("check", "give either POSITION or --check FILE.", "Give one of them.")
+    if position is None:
+        assert check is not None
+        _check(check, key, line, witness or [], as_json=target.json)
+        return
+    encoded = asyncio.run(_fetch(target, position))
+    if output is not None:
+        output.write_bytes(encoded)
+        print_note(f"The receipt of position {position} is in {output}.")
+    if target.json:
+        print_json(_receipt_fields(encoded))
+    elif output is None:
+        sys.stdout.buffer.write(encoded)
+        sys.stdout.buffer.flush()
+
+
+async def _fetch(target: LedgerTarget, position: int) -> bytes:
+    from api.client.open_store import open_remote_store
+    from api.service.ledger import open_for_signing
+
+    if target.url is not None:
+        async with open_remote_store(target.url, target.token) as remote:
+            return (await remote.receipt(position)).encode()
+    async with open_for_signing(target.ledger) as service:
+        return (await service.proving.receipt(position)).encode()
+
+
+def _check(path: Path, key: str | None, line: Path | None, witnesses: list[str], *, as_json: bool) -> None:
+    from api.cli.output import print_json, print_line, print_note
+    from ledger import Receipt, Verifier
+    from ledger.errors import InvalidQuery
+
+    if key is None:
+        detail = "a receipt can only be checked with the key of its log."
+        raise InvalidQuery("key", detail, "Ask the owner: tallystick key show.")
+    verifier, required = Verifier.parse(key), [Verifier.parse(text) for text in witnesses]
+    receipt = Receipt.parse(path.read_bytes())
+    event = receipt.line if line is None else line.read_bytes().removesuffix(b"\n")
+    if event is None:
+        raise InvalidQuery("line", "this receipt does not contain its event.", "Name the event's file with --line.")
+    faults = receipt.faults(event, verifier, required)
+    if as_json:
+        print_json(_result(receipt, event, faults, required))
+    else:
+        for fault in faults:
+            print_note(f"wrong: {fault}")
+    if faults:
+        raise typer.Exit(1)
+    if not as_json:
+        print_line(event)
+        size, origin = receipt.signed.checkpoint.size, receipt.signed.checkpoint.origin
+        cosigned = f", cosigned by {', '.join(witness.name for witness in required)}" if required else ""
+        print_note(f"This is position {receipt.position} of the {size} events that {origin} has signed{cosigned}.")
+
+
+def _result(receipt: "Receipt", event: bytes, faults: list[str], witnesses: "list[Verifier]") -> dict[str, object]:
+    cosigned = {witness.name: witness.cosigned_at(receipt.signed.note) for witness in witnesses}
+    checked = {
+        "position": receipt.position,
+        **receipt.signed.checkpoint._asdict(),
+        "cosigned": cosigned,
+        "faults": faults,
+    }
+    return checked | {"event": event.decode(errors="replace")}
+
+
+def _receipt_fields(encoded: bytes) -> dict[str, object]:
+    """Return a receipt for JSON: its position, event and checkpoint, and the whole as text for --check."""
+    from ledger import Receipt
+
+    receipt = Receipt.parse(encoded)
+    event = None if receipt.line is None else receipt.line.decode()
+    checkpoint = receipt.signed.checkpoint._asdict()
+    return {"position": receipt.position, **checkpoint, "event": event, "receipt": encoded.decode()}

@@ -1,0 +1,57 @@
+"""The structs that the client returns about agents compared with each other."""
+
+import msgspec
+
+from tallystick.results import Interval
+
+
+class AgentSide(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent's figures in a category that two agents share."""
+
+    agent: str
+    """The agent's name."""
+    reviewed: int
+    """Decisions that are used."""
+    skill: float | None
+    """As in `Figures`."""
+
+
+class SharedCategory(msgspec.Struct, frozen=True, kw_only=True):
+    """A category in which two agents have reviews; it does not say which agent is better."""
+
+    category: str | None
+    """The category."""
+    sides: tuple[AgentSide, ...]
+    """Both agents."""
+
+
+class AgentPair(msgspec.Struct, frozen=True, kw_only=True):
+    """Two agents compared on the questions that both answered."""
+
+    agents: tuple[str, ...]
+    """Their names."""
+    paired: bool
+    """Whether they share enough questions to be compared."""
+    shared: int
+    """How many questions they share."""
+    brier_scores: tuple[float, ...] | None = None
+    """Their mean Brier scores on these questions."""
+    mean_difference: float | None = None
+    """The first agent's score minus the second's; below 0 the first is better."""
+    interval: Interval | None = None
+    """The interval of the difference."""
+    p: float | None = None
+    """The probability of such a difference between equally good agents."""
+    note: str | None = None
+    """Why they are not compared, if they are not."""
+    categories: tuple[SharedCategory, ...] = ()
+    """The categories that both have, if they are not compared."""
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """The comparison of every two agents."""
+
+    pairs: tuple[AgentPair, ...]
+    """The pairs, by name."""
+    left_out: int
+    """How many agents are left out."""
