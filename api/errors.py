@@ -4,7 +4,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from api.auth import AccessRefused, Forbidden, TokensUnreadable, Unauthenticated
+from api.principal import (
+    AccessRefused,
+    Forbidden,
+    TokensUnreadable,
+    Unauthenticated,
+)
 from api.rate_limit import QueryTimeout, RateLimited, ServerLimitReached, TokenLimitReached, TooManyRefusals
 from events.errors import InvalidEvent, MalformedInput, TallystickError
 from instruments.evals.errors import BadExpression, BadFixtures, FixtureExists, NoScenarios

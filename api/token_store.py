@@ -22,8 +22,17 @@ from typing import NamedTuple
 
 import msgspec
 
-from api.auth import OWNER, SCOPES, Principal, ReviewPolicy, Scope, TokensUnreadable, Unauthenticated, is_valid_agent
+from api.principal import (
+    OWNER,
+    SCOPES,
+    Principal,
+    ReviewPolicy,
+    Scope,
+    TokensUnreadable,
+    Unauthenticated,
+)
 from api.rate_limit import Rate, TokenBucket, TokenUse
+from events.agent_name import is_valid_agent
 from events.decode_error_messages import DECODE_ERRORS
 from events.envelope import source_of
 from ledger.errors import InvalidQuery, LedgerUnusable, NotFound

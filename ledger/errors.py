@@ -34,7 +34,7 @@ TallystickError                 events/errors.py
 ├── BadFixtures                 instruments/evals: correct the scenarios       (nothing run)
 │   └── NoScenarios             choose a folder that contains scenarios
 ├── BadExpression               instruments/evals: correct the selection
-└── AccessRefused               api/auth.py: the caller may not do this
+└── AccessRefused               api/principal.py: the caller may not do this
     ├── CrossSite               api/errors.py: a page of another site sent the request
     ├── ForeignHost             api/errors.py: use a loopback host name
     ├── Unauthenticated         send a valid token

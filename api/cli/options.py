@@ -103,7 +103,7 @@ def source_of_agent(target: LedgerTarget, option: str, agent: str | None) -> str
         option, agent = "TALLYSTICK_AGENT", os.environ.get("TALLYSTICK_AGENT") or None
     if agent is None:
         return None
-    from api.auth import is_valid_agent
+    from events.agent_name import is_valid_agent
     from events.envelope import source_of
     from ledger.errors import InvalidQuery
 

@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 import msgspec
 
-from api.auth import Unauthenticated
 from api.client.server_answer import IDENTITY, ServerAnswer, fetch, not_tallystick
 from api.errors import ERROR_TABLE, Problem, UnexpectedAnswer, problem_name
+from api.principal import Unauthenticated
 from api.rate_limit import RateLimited
 from api.service.decision_writer import RecordedDecision, RecordedRetraction, RecordedReview
 from api.service.evidence import Blob, ErasureReceipt, EvidenceContent, StoredEvidence, digest_of

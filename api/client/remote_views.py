@@ -13,13 +13,13 @@ from api.reports import EvaluationReport
 from api.service.calibration import Advice, CalibrationAnswer
 from api.service.decisions import DecisionPage
 from api.service.discovery.queries import RunPage, RunView
+from api.service.evaluation.gate import GateAnswer, GateQuery
 from api.service.evaluation.queries import (
     EvaluationAnswer,
     EvaluationPage,
     RunComparisonAnswer,
     ScoreboardAnswer,
 )
-from api.service.evaluation.report_data import GateAnswer, GateQuery
 from api.service.evidence import EvidencePage
 from api.service.id_prefix import id_not_found
 from api.service.model_queries import InventoryAnswer, ModelList, ProbesAnswer, registered_models

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from api.auth import Principal
 from api.cstp.get_calibration import rounded
 from api.cstp.query_decisions import QueryParams, decision_rows
+from api.principal import Principal
 from api.service.decisions import parse_search_words
 from api.service.ledger import LedgerService
 from api.service.search import SearchQuery, search_decisions

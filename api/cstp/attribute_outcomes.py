@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 import msgspec
 
-from api.auth import Principal
 from api.cstp.jsonrpc import RpcError
 from api.cstp.params_schema import (
     ParameterError,
@@ -15,6 +14,7 @@ from api.cstp.params_schema import (
     wrong_params_error,
 )
 from api.errors import INVALID_PARAMS
+from api.principal import Principal
 from api.service.ledger import LedgerService
 from api.service.outcome_attribution import (
     AttributionQuery,

@@ -1,6 +1,6 @@
 """Make `calibrationNote`, a note on the outcomes of an agent's similar decisions."""
 
-from api.auth import Principal
+from api.principal import Principal
 from api.service.calibration import advise
 from api.service.ledger import LedgerService
 from events.decision import DecisionRecorded

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 import msgspec
 
-from api.auth import Principal
 from api.cstp.get_calibration import rounded
 from api.cstp.params_schema import ParamsSchema, to_camel_json
+from api.principal import Principal
 from api.service.calibration import detect_recent_drift
 from api.service.ledger import LedgerService
 from projections.calibration.calibration import CalibrationFilter

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, structs
 
-from api.auth import Principal
 from api.cstp.params_schema import (
     ParamsSchema,
     merge_filters,
@@ -15,6 +14,7 @@ from api.cstp.params_schema import (
     to_camel,
     to_camel_json,
 )
+from api.principal import Principal
 from api.service.calibration import CalibrationAnswer, CalibrationQuery, Detail, compute_calibration_by_category
 from api.service.ledger import LedgerService
 from events.decision import Stakes

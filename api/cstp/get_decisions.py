@@ -6,11 +6,11 @@ from typing import Any, cast, get_args
 
 import msgspec
 
-from api.auth import Principal
 from api.cstp.decision_json import decision_json, decision_row
 from api.cstp.jsonrpc import RpcError
 from api.cstp.params_schema import ParamsSchema, missing_param_error, parse_period
 from api.errors import INVALID_PARAMS
+from api.principal import Principal
 from api.service.decisions import DecisionQuery, count_decisions, count_decisions_since, find_decision, select_decisions
 from api.service.ledger import LedgerService
 from events.decision import Stakes

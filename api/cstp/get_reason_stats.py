@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 import msgspec
 
-from api.auth import Principal
 from api.cstp.get_calibration import FilterParams, rounded
 from api.cstp.params_schema import ParamsSchema, merge_filters
+from api.principal import Principal
 from api.service.calibration import compute_reason_stats
 from api.service.ledger import LedgerService
 from projections.calibration.reason_index import REVIEWED_MIN

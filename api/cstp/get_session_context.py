@@ -6,11 +6,11 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from api.auth import Principal
 from api.cstp.agent_context import Row, own_agent, scores_json, similar_decisions
 from api.cstp.get_calibration import rounded
 from api.cstp.params_schema import ParamsSchema
 from api.cstp.session_markdown import markdown
+from api.principal import Principal
 from api.service.action_items import ActionItemQuery, ActionItems, list_action_items
 from api.service.calibration import CalibrationQuery, compute_calibration
 from api.service.decisions import DecisionQuery, count_decisions, select_decisions

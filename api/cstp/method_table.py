@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import structlog
 
-from api.auth import AccessRefused, Principal, Scope
 from api.cstp.attribute_outcomes import attribute_outcomes
 from api.cstp.check_drift import check_drift
 from api.cstp.get_calibration import get_calibration
@@ -27,6 +26,7 @@ from api.cstp.review_decision import review_decision
 from api.cstp.thoughts import debug_tracker, record_thought
 from api.cstp.unsupported import UNSUPPORTED
 from api.cstp.update_decision import update_decision
+from api.principal import AccessRefused, Principal, Scope
 from api.service.ledger import LedgerService
 from events.errors import TallystickError
 

@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 import msgspec
 
-from api.auth import Principal
 from api.cstp.agent_context import Row, own_agent, scores_json, similar_decisions
 from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_error
 from api.cstp.record_decision import DECISION, record_decision
 from api.cstp.unsupported import BreakerAction, parse_action
+from api.principal import Principal
 from api.service.calibration import CalibrationQuery, compute_calibration
 from api.service.ledger import LedgerService
 from events.decode_error_messages import json_type

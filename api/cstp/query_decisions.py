@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from api.auth import Principal
 from api.cstp.calibration_note import note_on_plan
 from api.cstp.decision_json import decision_row
 from api.cstp.params_schema import (
@@ -17,6 +16,7 @@ from api.cstp.params_schema import (
     parse_period,
     wrong_params_error,
 )
+from api.principal import Principal
 from api.service.decisions import DecisionQuery, select_decisions
 from api.service.ledger import LedgerService
 from api.service.search import SearchQuery, SearchResult, search_decisions

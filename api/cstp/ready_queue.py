@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from api.auth import Principal
 from api.cstp.params_schema import ParamsSchema
+from api.principal import Principal
 from api.service.action_items import (
     ActionItem,
     ActionItemQuery,

@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import structs
 
-from api.auth import Principal
 from api.cstp.calibration_note import note_on_decision
 from api.cstp.decision_quality import quality_of
 from api.cstp.idempotency_key import check_key
 from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_error
+from api.principal import Principal
 from api.service.decision_thoughts import record_with_thoughts
 from api.service.ledger import LedgerService
 from events.decision import Bridge, DecisionRecorded, Reason

@@ -4,11 +4,11 @@ from typing import Any
 
 import msgspec
 
-from api.auth import Principal
 from api.cstp.idempotency_key import check_key
 from api.cstp.jsonrpc import RpcError
 from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_error
 from api.errors import INTERNAL_ERROR
+from api.principal import Principal
 from api.service.decision_writer import review_decision as record_review
 from api.service.ledger import LedgerService
 from events.decision import DecisionReviewed

@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
-from api.auth import Principal
 from api.cstp.idempotency_key import check_key
 from api.cstp.jsonrpc import RpcError
 from api.cstp.params_schema import ParamsSchema, missing_param_error
 from api.errors import INVALID_PARAMS
+from api.principal import Principal
 from api.service.decision_thoughts import (
     PendingThoughts,
     StoredThought,

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
-from api.auth import Principal, Scope
 from api.cstp.decision_json import decision_json
 from api.cstp.jsonrpc import RpcError
 from api.cstp.params_schema import (
@@ -20,6 +19,7 @@ from api.cstp.params_schema import (
 )
 from api.cstp.query_decisions import AGENT
 from api.errors import INVALID_PARAMS
+from api.principal import Principal, Scope
 from api.service.decisions import DecisionQuery, count_decisions, select_decisions
 from api.service.ledger import LedgerService
 from events.decision import Stakes

@@ -4,7 +4,6 @@ from typing import Any
 
 import msgspec
 
-from api.auth import Principal
 from api.cstp.idempotency_key import check_key
 from api.cstp.params_schema import (
     ParameterError,
@@ -13,6 +12,7 @@ from api.cstp.params_schema import (
     wrong_params_error,
 )
 from api.cstp.record_decision import BRIDGE, REASON
+from api.principal import Principal
 from api.service.decision_writer import append_payload, is_unknown_decision
 from api.service.ledger import LedgerService
 from events.decision import DecisionAmended

@@ -4,7 +4,7 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from typing import NamedTuple
 
-from api.auth import OWNER
+from api.principal import OWNER
 from api.service.evidence import EvidenceService
 from ledger import Page
 from ledger.errors import Damaged, Gone

@@ -12,7 +12,7 @@ import msgspec
 import structlog
 from starlette.types import Scope
 
-from api.auth import Principal
+from api.principal import Principal
 from api.service.position_notes import PositionNotes
 from ledger.errors import InvalidQuery
 

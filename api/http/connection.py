@@ -16,7 +16,6 @@ from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from api.auth import Unauthenticated
 from api.errors import (
     AddressTooLong,
     HeadTooLarge,
@@ -33,6 +32,7 @@ from api.http.problems import problem_response
 from api.http.refusals import RefusalLog
 from api.http.security_headers import SecurityHeaders
 from api.http.telemetry import NO_STORE
+from api.principal import Unauthenticated
 from api.service.ledger import LedgerService
 from events.errors import MalformedInput, TallystickError
 from events.limits import (

@@ -9,10 +9,10 @@ from typing import NamedTuple, Protocol
 
 from starlette.types import Scope
 
-from api.auth import Principal
 from api.http.connection_table import ConnectionLimits
 from api.http.metrics import Metrics
 from api.http.refusals import ClientRefusals
+from api.principal import Principal
 from api.rate_limit import ServerLimitReached, TokenLimitReached
 from api.service.view_queries import QUERIES, QueryLimits
 from api.token_store import TokenStore

@@ -16,10 +16,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from api.auth import Scope
 from api.http.media_types import JSON, NOTE
 from api.http.request import Call, read_request, run_query
 from api.parameters import JsonSchema, Parameter
+from api.principal import Scope
 from api.service.ledger import LedgerService
 
 Method = Literal["GET", "PUT", "POST", "DELETE"]

@@ -13,9 +13,9 @@ from functools import lru_cache
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from api.auth import AccessRefused
 from api.errors import CrossSite, ForeignHost
 from api.http.problems import answer_error
+from api.principal import AccessRefused
 from api.token_store import TokenStore
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})

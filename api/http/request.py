@@ -10,12 +10,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope
 
-from api.auth import Principal
-from api.auth import Scope as TokenScope
 from api.errors import BodyTooLarge, UnsupportedMedia
 from api.http.limits import RunningRequests
 from api.http.media_types import JSON
 from api.parameters import Parameter, check_parameter_names, parameters_by_name
+from api.principal import Principal
+from api.principal import Scope as TokenScope
 from api.service.ledger import LedgerService
 from api.service.view_queries import QueryTurns
 from api.text_format import to_json

@@ -3,8 +3,8 @@
 import re
 from datetime import datetime
 
-from api.auth import is_valid_agent
 from api.parameters import parse_instant
+from events.agent_name import is_valid_agent
 from events.limits import STREAM_ID_CHARS_MAX
 from events.payload import STREAM_ID_PATTERN
 from ledger.errors import InvalidQuery

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from api.auth import Principal
+from api.principal import Principal
 from api.service.deliberation_steps import (
     append_steps,
     last_step,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import structs
 
-from api.auth import Principal
+from api.principal import Principal
 from api.service.decision_thoughts import record_with_thoughts
 from api.service.decisions import find_decision_id
 from api.service.ledger import LedgerService

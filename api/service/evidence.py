@@ -16,8 +16,8 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from api.auth import OWNER, Principal
 from api.errors import BodyTooLarge
+from api.principal import OWNER, Principal
 from api.service.as_of import AsOf
 from api.service.as_of import as_of as date_position
 from events.envelope import Draft

@@ -8,8 +8,8 @@ from typing import Self
 
 from msgspec import structs
 
-from api.auth import Forbidden, Principal
 from api.parameters import parse_instant
+from api.principal import Forbidden, Principal
 from api.progress import OpenProgress, no_progress
 from api.service.as_of import AsOf, as_of
 from api.service.checkpoints import CheckpointService

@@ -5,7 +5,6 @@ import shlex
 
 import msgspec
 
-from api.auth import is_valid_agent
 from api.service.store import AppendResult, EventStore
 from api.text_format import one_line
 from events import (
@@ -16,6 +15,7 @@ from events import (
     is_wrapper,
     source_of,
 )
+from events.agent_name import is_valid_agent
 from events.limits import STREAM_ID_CHARS_MAX
 from events.payload import STREAM_ID_PATTERN
 from ledger.errors import InvalidQuery, LifecycleViolation

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import msgspec
 import numpy as np
 
-from api.auth import Principal
+from api.principal import Principal
 from api.service.decisions import decision_states
 from api.service.ledger import LedgerService
 from events.decision import DecisionReviewed, Outcome

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import msgspec
 
-from api.auth import OWNER, Principal
+from api.principal import OWNER, Principal
 from api.service.decision_writer import (
     RecordedDecision,
     RecordedRetraction,

@@ -16,11 +16,11 @@ import msgspec
 import typer.main
 from starlette.routing import Route
 
-from api.auth import SCOPES
 from api.cli.main import app
 from api.errors import ERROR_TABLE, problem_name
 from api.http.app import routes
 from api.http.route_table import openapi_document
+from api.principal import SCOPES
 from api.rate_limit import BURST_DEFAULT, RATE_DEFAULT
 from events import VOCABULARY, json_schema, limits
 from events.payload import COUNT_MAX

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from api.auth import OWNER, Unauthenticated
+from api.principal import OWNER, Unauthenticated
 from api.service.calibration import CalibrationQuery, compute_calibration
 from api.service.decisions import DecisionQuery, select_decisions
 from api.service.evidence import Blob

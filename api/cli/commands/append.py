@@ -31,9 +31,9 @@ def append(
     """
     import asyncio
 
-    from api.auth import is_valid_agent
     from api.cli.output import print_json
     from api.text_format import pluralize
+    from events.agent_name import is_valid_agent
     from ledger.errors import InvalidQuery
 
     if agent is not None and not is_valid_agent(agent):

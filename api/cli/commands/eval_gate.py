@@ -53,7 +53,7 @@ def gate(
     from api.cli.output import print_json, print_note
     from api.cli.render.evaluations import print_comparison
     from api.reports import GateLimits, ReportFiles
-    from api.service.evaluation.report_data import GateQuery, build_gate_answer, judge_run
+    from api.service.evaluation.gate import GateQuery, build_gate_answer, judge_run
 
     files = ReportFiles.checked(target.ledger, junit=junit, html=html, markdown=markdown)
     limits = GateLimits(regressions=max_regressions, errors=max_errors, score=min_score)

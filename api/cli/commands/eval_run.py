@@ -122,7 +122,7 @@ def _run(options: "EvalOptions", target: LedgerTarget) -> None:
     from api.cli.output import print_json, print_note
     from api.cli.render.eval_run import print_evaluation
     from api.service.evaluation.eval_run_command import EvalRunCommand
-    from api.service.evaluation.report_data import without_analyses
+    from api.service.evaluation.queries import without_analyses
     from instruments.evals.scoring.semantic_matcher import matcher_from_environment
 
     cache = None if target.url is not None else target.ledger.with_name(f"{target.ledger.name}.embeddings")

@@ -43,7 +43,8 @@ def show(
     from api.cli.output import print_json
     from api.cli.render.evaluations import print_evaluation_detail, print_scenario
     from api.reports import ReportFiles
-    from api.service.evaluation.report_data import build_evaluation_report, find_scenario_result, without_analyses
+    from api.service.evaluation.queries import find_scenario_result, without_analyses
+    from api.service.evaluation.report_data import build_evaluation_report
 
     files = ReportFiles.checked(target.ledger, junit=junit, html=html, markdown=markdown)
     report = answer_as_of(

@@ -122,10 +122,10 @@ def list_evidence(target: LedgerTarget, as_of: AsOf = None) -> None:
 
     Example: tallystick evidence list
     """
-    from api.auth import OWNER
     from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json
     from api.parameters import POSITION_MAX
+    from api.principal import OWNER
 
     page = answer_as_of(
         target,

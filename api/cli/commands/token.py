@@ -38,8 +38,8 @@ def add(
     """
     from typing import cast
 
-    from api.auth import DEFAULT_SCOPES, ReviewPolicy, Scope
     from api.cli.output import print_json, print_note
+    from api.principal import DEFAULT_SCOPES, ReviewPolicy, Scope
     from api.text_format import format_time
     from api.token_store import TokenStore
     from ledger import system_clock

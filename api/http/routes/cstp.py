@@ -12,7 +12,6 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.auth import AccessRefused, Unauthenticated
 from api.cstp.jsonrpc import (
     BATCH_CALLS_MAX,
     Batch,
@@ -32,6 +31,7 @@ from api.http.media_types import JSON, PROBLEM
 from api.http.operation import TEXT, Answer, ArrayOf, Operation, json_answer, reference, with_left_out
 from api.http.problems import limit_refusals
 from api.http.request import Call, json_response, ledger_of, read_body, requests_of, run_query
+from api.principal import AccessRefused, Unauthenticated
 from api.rate_limit import LimitReached, RateLimited
 
 PROTOCOL_VERSION = "1.0"

@@ -9,7 +9,7 @@ from api.parameters import choice_list_parameter, integer_parameter, number_para
 from api.reports import GateLimits
 from api.reports.report import POINTS_MAX
 from api.service.evaluation import queries
-from api.service.evaluation.report_data import GateAnswer, GateQuery, build_gate_answer, judge_run
+from api.service.evaluation.gate import GateAnswer, GateQuery, build_gate_answer, judge_run
 from api.service.query_params import (
     AS_OF,
     EVALUATIONS_PARAMETERS,

@@ -11,17 +11,14 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import structs
 
-from api.importers.cstp.comparison import (
-    NEVER,
-    STORE_DEFAULTS,
+from api.importers.cstp.report import OTHER_TIME, CstpImportResult
+from api.importers.cstp.source_decision import NEVER, STORE_DEFAULTS, SourceDecision, SourceReview, stated_fields
+from api.importers.cstp.source_equality import (
     equal_values,
     maybe_same_time,
     same_decision,
     same_review,
-    stated_fields,
 )
-from api.importers.cstp.report import OTHER_TIME, CstpImportResult
-from api.importers.cstp.source_decision import SourceDecision, SourceReview
 
 
 def merge_decisions(decisions: Iterable[SourceDecision], report: CstpImportResult) -> list[SourceDecision]:

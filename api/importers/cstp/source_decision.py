@@ -1,7 +1,7 @@
 """Read a decision as one source states it: its fields as our events have them, its review, and its last change."""
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import msgspec
@@ -31,6 +31,12 @@ _STATUSES = (_PENDING, "reviewed")
 
 _Value = TypeVar("_Value")
 
+STORE_DEFAULTS = {"confidence": 0.0, "stakes": "medium"}
+"""Values that CSTP's store writes for fields that have no value."""
+
+NEVER = datetime.min.replace(tzinfo=UTC)
+"""Before every time: a source without a time is the older one."""
+
 
 class SourceReview(msgspec.Struct, kw_only=True):
     """One review: its fields, its time and its reviewer, as far as they are known."""
@@ -54,6 +60,12 @@ class SourceDecision(msgspec.Struct, kw_only=True):
     changed: datetime | None
     values: dict[str, Any]
     reviews: list[SourceReview]
+
+
+def stated_fields(struct: msgspec.Struct) -> dict[str, Any]:
+    """Return the fields of a struct that have a value."""
+    fields = ((name, getattr(struct, name)) for name in struct.__struct_fields__)
+    return {name: value for name, value in fields if value is not None and value != ()}
 
 
 def read_decision(

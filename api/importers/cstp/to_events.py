@@ -13,17 +13,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from api.importers.cstp.coerce import to_time
-from api.importers.cstp.comparison import (
-    NEVER,
-    STORE_DEFAULTS,
+from api.importers.cstp.report import CstpImportResult
+from api.importers.cstp.source_decision import NEVER, STORE_DEFAULTS, SourceDecision, SourceReview, stated_fields
+from api.importers.cstp.source_equality import (
     equal_values,
     maybe_same_time,
     same_decision,
     same_review,
-    stated_fields,
 )
-from api.importers.cstp.report import CstpImportResult
-from api.importers.cstp.source_decision import SourceDecision, SourceReview
 from api.importers.values import InvalidValue
 from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed, DecisionThought
 from events.envelope import ANONYMOUS, Draft, source_of, timestamp

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from api.auth import is_valid_agent
 from api.importers.batch_append import STREAMS_MAX, texts_without_outcome
 from api.importers.runs import reader
 from api.importers.runs.score_check import UnsupportedScore, unsupported_scores
@@ -19,6 +18,7 @@ from api.importers.runs.to_events import RunDraft, RunEvents, run_events
 from api.progress import ReportProgress
 from api.service.evidence import digest_of
 from api.service.store import EventStore
+from events.agent_name import is_valid_agent
 from events.discovery import DiscoveryAttempted
 from events.envelope import EventFacts
 from events.errors import InvalidEvent, TallystickError

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from api.service.as_of import AsOf
 from api.service.evidence import read_blobs
@@ -21,10 +21,13 @@ from projections.evaluation.run_comparison import compare_runs
 from projections.evaluation.run_summaries import summarize_runs
 from projections.evaluation.run_view import build_evaluation, evidence_digests
 from projections.evaluation.scoreboard import ScoreboardQuery, build_scoreboard
-from projections.evaluation.view_types import Evaluation, EvaluationSummary, RunComparison, Scoreboard
+from projections.evaluation.view_types import Evaluation, EvaluationSummary, RunComparison, ScenarioResult, Scoreboard
 
 LATEST = "latest"
 """Given as a baseline's id, it means the newest run that the candidate can be compared with."""
+
+SCENARIOS_LISTED_MAX = 20
+"""An error about an unknown scenario lists no more scenarios than this."""
 
 
 class EvaluationQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,3 +177,25 @@ def _find_latest(projection: EvaluationIndex, suite: str | None, before: str | N
 
 def _fields(view: Evaluation | RunComparison) -> dict[str, Any]:
     return {name: getattr(view, name) for name in view.__struct_fields__}
+
+
+def find_scenario_result(run: Evaluation, scenario_id: str) -> ScenarioResult:
+    """Return one scenario of an evaluation. Errors: NotFound."""
+    for result in run.results:
+        if result.scenario_id == scenario_id:
+            return result
+    listed = ", ".join(result.scenario_id for result in run.results[:SCENARIOS_LISTED_MAX])
+    more = ", ..." if len(run.results) > SCENARIOS_LISTED_MAX else ""
+    raise NotFound(f"{scenario_id} is not in {run.run_id}.", f"Its scenarios: {listed or 'none'}{more}")
+
+
+def without_analyses(result: Evaluation | ScenarioResult) -> Evaluation | ScenarioResult:
+    """Return an evaluation, or one of its scenarios, without the answers."""
+    if isinstance(result, ScenarioResult):
+        return _without_analysis(result)
+    return structs.replace(result, results=tuple(map(_without_analysis, result.results)))
+
+
+def _without_analysis(result: ScenarioResult) -> ScenarioResult:
+    rows = tuple(structs.replace(row, analysis=None) for row in result.rows)
+    return structs.replace(result, rows=rows)

@@ -11,7 +11,6 @@ from typing import Any, get_args
 
 import pytest
 
-from api.auth import SCOPES
 from api.cli import options
 from api.cli.commands import PANELS, VERBS, calibration, decisions, eval_import, export, serve, token
 from api.cli.lazy_group import Verb
@@ -19,6 +18,7 @@ from api.http.connection_table import ConnectionLimits
 from api.http.limits import DEFAULT_LIMITS, RequestLimits
 from api.importers.benchmark_scenarios import FORMATS
 from api.parameters import WINDOWS
+from api.principal import SCOPES
 from api.service.calibration import DETAILS
 from api.service.query_params import SORTS
 from api.service.view_queries import QueryLimits

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from api.auth import Scope
+from api.principal import Scope
 from api.token_store import TokenStore
 from tests.api.cstp.client import Caller
 from tests.support.server import serving

@@ -10,7 +10,7 @@ import httpx
 import msgspec
 import pytest
 
-from api.auth import Scope
+from api.principal import Scope
 from api.token_store import TokenStore
 from tests.api.cli.command import done, refused
 from tests.api.cstp.client import Caller, recorded, reviewed

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from api.auth import Scope
+from api.principal import Scope
 from api.token_store import TokenStore
 from tests.api.cstp.client import Caller, recorded
 from tests.api.cstp.thoughts import (

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from api.auth import Scope
+from api.principal import Scope
 from api.token_store import TokenStore
 from tests.api.cstp.client import Caller
 from tests.api.cstp.thoughts import (

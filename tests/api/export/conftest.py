@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import pytest
 
-from api.auth import OWNER
 from api.export import (
     Manifest,
     open_export,
     parse_selection,
     write_export,
 )
+from api.principal import OWNER
 from api.service.evidence import Blob
 from api.service.ledger import LedgerService
 from benchmarks import ledgers

@@ -8,7 +8,7 @@ import httpx
 import msgspec
 import pytest
 
-from api.auth import DEFAULT_SCOPES, Scope
+from api.principal import DEFAULT_SCOPES, Scope
 from api.token_store import TokenStore
 from ledger import system_clock
 from tests.api.http.posts import (

@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from api.auth import OWNER
+from api.principal import OWNER
 from api.service.ledger import LedgerService
 from api.token_store import TokenStore
 from ledger import Receipt, SignedCheckpoint, Verifier, system_clock

@@ -11,7 +11,7 @@ from threading import Barrier
 import httpx
 import pytest
 
-from api.auth import DEFAULT_SCOPES, Scope
+from api.principal import DEFAULT_SCOPES, Scope
 from api.token_store import TokenStore
 from ledger import system_clock
 from tests.api.http.discovery_agent import (

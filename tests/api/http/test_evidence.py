@@ -12,8 +12,8 @@ import httpx
 import msgspec
 import pytest
 
-from api.auth import OWNER
 from api.client.open_store import open_store
+from api.principal import OWNER
 from api.service.evidence import Blob
 from api.service.ledger import LedgerService
 from api.token_store import TokenStore

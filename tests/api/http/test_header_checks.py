@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from api.auth import DEFAULT_SCOPES
+from api.principal import DEFAULT_SCOPES
 from api.token_store import TokenStore
 from events.limits import HEAD_BYTES_MAX
 from ledger import system_clock

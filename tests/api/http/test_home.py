@@ -10,8 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from api.auth import DEFAULT_SCOPES
 from api.http.route_table import OPERATIONS
+from api.principal import DEFAULT_SCOPES
 from api.token_store import TokenStore
 from ledger import system_clock
 from tests.api.http.posts import recorded

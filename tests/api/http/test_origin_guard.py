@@ -12,8 +12,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.routing import Route
 
-from api.auth import SCOPES, Scope, Unauthenticated
 from api.http.app import routes
+from api.principal import SCOPES, Scope, Unauthenticated
 from api.rate_limit import EVENTS_PER_REQUEST, Rate, RateLimited, TokenBucket
 from api.token_store import TokenStore
 from ledger import system_clock

@@ -8,7 +8,7 @@ import httpx
 import msgspec
 import pytest
 
-from api.auth import ReviewPolicy, Scope
+from api.principal import ReviewPolicy, Scope
 from api.token_store import TokenStore
 from ledger import system_clock
 from tests.api.cli.command import done, refused

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import httpx
 
-from api.auth import Scope
+from api.principal import Scope
 from api.token_store import TokenStore
 from ledger import system_clock
 from tests.support.server import Served, served

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.auth import OWNER
 from api.errors import AttemptTaken, RunEnded
+from api.principal import OWNER
 from api.service.discovery import run_operations
 from api.service.discovery.run_types import ResponseResult, RunConfig
 from api.service.ledger import LedgerService

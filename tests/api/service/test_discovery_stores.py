@@ -10,8 +10,8 @@ import httpx
 import msgspec
 import pytest
 
-from api.auth import OWNER
 from api.client.open_store import open_store
+from api.principal import OWNER
 from api.service.discovery import run_operations
 from api.service.discovery.run_operations import respond, start
 from api.service.discovery.run_types import RunConfig, SignalDraft

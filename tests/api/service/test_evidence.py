@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from api.auth import OWNER, Forbidden, Principal
 from api.errors import BodyTooLarge
+from api.principal import OWNER, Forbidden, Principal
 from api.service.evidence import Blob
 from api.service.ledger import LedgerService
 from api.service.projections import list_projections, replay_projections, show_projection

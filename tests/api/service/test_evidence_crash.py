@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api.auth import OWNER
+from api.principal import OWNER
 from api.service.evidence import Blob
 from api.service.ledger import LedgerService
 from ledger.errors import Gone, NotFound
@@ -28,7 +28,7 @@ from tests.support.paths import ROOT
 CRASH = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from api.auth import OWNER
+from api.principal import OWNER
 from api.service.evidence import Blob
 from api.service.ledger import LedgerService
 from ledger import EvidenceStore

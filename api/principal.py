@@ -1,17 +1,16 @@
-"""Authentication: the caller of a request, its scopes, the source of its events, and the errors of refused access.
+"""The caller of a request, its scopes, the source of its events, and the errors of refused access.
 
 A ledger without tokens treats every caller as its owner: see token_store.py.
 """
 
-import re
 from typing import Literal, get_args
 
 import msgspec
 
 from api.rate_limit import TokenBucket, TokenUse
+from events.agent_name import is_valid_agent
 from events.envelope import ANONYMOUS, source_of
 from events.errors import TallystickError
-from events.limits import AGENT_NAME_CHARS_MAX
 from ledger import Permissions
 from ledger.errors import InvalidQuery
 
@@ -23,8 +22,6 @@ ReviewPolicy = Literal["any", "others", "none"]
 """Which decisions a token may review: any, only those of other agents, or none."""
 
 REVIEW_POLICIES: tuple[ReviewPolicy, ...] = get_args(ReviewPolicy)
-
-_agent_name = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._:@/+-]{{0,{AGENT_NAME_CHARS_MAX - 1}}}")
 
 
 class AccessRefused(TallystickError):
@@ -106,8 +103,3 @@ class Principal(msgspec.Struct, frozen=True):
 
 OWNER = Principal(ANONYMOUS, source_of(ANONYMOUS), frozenset(SCOPES))
 """The caller of a ledger without tokens."""
-
-
-def is_valid_agent(name: str) -> bool:
-    """Return whether a text can name an agent: 1..64 letters, digits and `._:@/+-`, the first a letter or a digit."""
-    return _agent_name.fullmatch(name) is not None

@@ -1,21 +1,12 @@
-"""Compare what two sources state of a decision. A source is a file, a store, or the ledger."""
+"""Whether two sources state the same decision, review or value. A source is a file, a store, or the ledger."""
 
 from collections.abc import Container
-from datetime import UTC, datetime, timedelta
-from typing import Any
-
-import msgspec
+from datetime import datetime, timedelta
 
 from api.importers.cstp.source_decision import SourceDecision, SourceReview
 
 SAME_TIME = timedelta(seconds=60)
 """CSTP reads the clock again for each file and store that it writes: times this close are the same time."""
-
-STORE_DEFAULTS = {"confidence": 0.0, "stakes": "medium"}
-"""Values that CSTP's store writes for fields that have no value."""
-
-NEVER = datetime.min.replace(tzinfo=UTC)
-"""Before every time: a source without a time is the older one."""
 
 
 def same_decision(decision: SourceDecision, agent: str | None, texts: Container[str], time: datetime | None) -> bool:
@@ -53,9 +44,3 @@ def equal_values(value_a: object, value_b: object) -> bool:
 
 def _all_texts(items: tuple[object, ...]) -> bool:
     return all(isinstance(item, str) for item in items)
-
-
-def stated_fields(struct: msgspec.Struct) -> dict[str, Any]:
-    """Return the fields of a struct that have a value."""
-    fields = ((name, getattr(struct, name)) for name in struct.__struct_fields__)
-    return {name: value for name, value in fields if value is not None and value != ()}
