@@ -100,10 +100,11 @@ class TokenBucket:
 class TokenUse:
     """What one token uses at this moment: requests that run, feeds among them, and bytes of bodies in memory.
 
-    `query_turn` lets one query of a view run at a time.
+    `query_turn` lets one query of a view run at a time. `next_page_s` is when a feed may read its next page, by the
+    monotonic clock.
     """
 
-    __slots__ = ("agent", "body_bytes", "feeds", "query_turn", "requests")
+    __slots__ = ("agent", "body_bytes", "feeds", "next_page_s", "query_turn", "requests")
 
     def __init__(self, agent: str) -> None:
         self.agent = agent
@@ -111,3 +112,4 @@ class TokenUse:
         self.feeds = 0
         self.body_bytes = 0
         self.query_turn = Semaphore(1)
+        self.next_page_s = 0.0

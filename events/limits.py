@@ -33,6 +33,9 @@ CONNECTIONS_PER_TOKEN_MAX = 256
 CONNECTIONS_RESERVED = 64
 """Connections beyond the limits that the server accepts to answer `/healthz` and `/readyz`."""
 
+CONNECTIONS_REFUSED_MAX = 1_000
+"""Refused connections that are kept until the client has received the answer; beyond these the oldest is aborted."""
+
 FEEDS_MAX = 512
 """Feeds open at once; `serve --feeds`."""
 

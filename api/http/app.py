@@ -43,7 +43,8 @@ def make_app(
 ) -> Starlette:
     """Return the application that serves an open ledger. It closes the ledger when the server stops."""
     metrics, refusal_log = Metrics(), RefusalLog()
-    requests, queries = RunningRequests(limits, service.tokens), QueryTurns(limits.queries)
+    requests = RunningRequests(limits, service.tokens)
+    queries = QueryTurns(limits.queries, requests.pacing)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

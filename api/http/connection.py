@@ -9,7 +9,7 @@ checks the deadlines of all connections once a second, so that requests do not p
 import asyncio
 from enum import Enum, auto
 from secrets import token_hex
-from typing import Any
+from typing import Any, Final
 
 import uvicorn
 from uvicorn._types import ASGI3Application
@@ -50,6 +50,9 @@ from events.limits import (
 
 HEALTH_PATHS = frozenset({b"/healthz", b"/readyz", b"/health"})
 """The paths that a connection of the reserve may request."""
+
+REFUSED_AFTER_S: Final = 1.0
+"""Seconds after which a connection is refused for want of a place."""
 
 
 class _Phase(Enum):
@@ -147,14 +150,17 @@ class HttpConnection(HttpToolsProtocol):
         self._unsent_s = self._phase_s
         self._ignored_s: float | None = None  # when it was noticed that the body of an answered request still arrives
         self._closing_s: float | None = None  # when the connection began to wait for the client to close it
+        self._refusal: asyncio.TimerHandle | None = None  # of a refusal that is answered later
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         if not self._table.add(self, self.loop.time()):
-            self._refuse(self._too_many_connections())
+            self._refuse_later(self._too_many_connections())
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._table.remove(self)
+        if self._refusal is not None:
+            self._refusal.cancel()
         super().connection_lost(exc)
 
     @property
@@ -282,7 +288,10 @@ class HttpConnection(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:
         """Answer data that is not HTTP, or the fault that the parser's callbacks raised."""
         fault, self._fault = self._fault, None
-        self._refuse(fault or MalformedInput("This is not an HTTP/1.1 request.", "Use HTTP/1.1."))
+        if isinstance(fault, TooManyConnections):
+            self._refuse_later(fault)
+        else:
+            self._refuse(fault or MalformedInput("This is not an HTTP/1.1 request.", "Use HTTP/1.1."))
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -337,6 +346,12 @@ class HttpConnection(HttpToolsProtocol):
             self._closing_s = now_s
         elif now_s - self._closing_s > LINGER_S:
             self.transport.abort()
+
+    def _refuse_later(self, error: TooManyConnections) -> None:
+        """Refuse the connection after REFUSED_AFTER_S: its client may connect again at once, and again."""
+        self._closing_s = self.loop.time() + REFUSED_AFTER_S
+        self._table.refuse(self)
+        self._refusal = self.loop.call_later(REFUSED_AFTER_S, self._refuse, error)
 
     def _refuse(self, error: TallystickError) -> None:
         """Answer an error, if no answer was started, and end the connection.

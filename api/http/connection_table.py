@@ -1,18 +1,29 @@
 """The open connections, and which of them the server closes for another one.
 
 Connections are limited in all, and by address until a request on them is authenticated. At a limit, the connection that
-has been idle longest is closed for a new one. If all are busy, the new connection is one of a small reserve, on which
-only health is answered.
+has been idle longest is closed for a new one, a limited number of times a second. Otherwise the new connection is one
+of a small reserve, on which only health is answered.
 """
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple, Protocol
 
 from api.http.metrics import Metrics
-from events.limits import CONNECTIONS_MAX, CONNECTIONS_PER_CLIENT_MAX, CONNECTIONS_RESERVED
+from events.limits import (
+    CONNECTIONS_MAX,
+    CONNECTIONS_PER_CLIENT_MAX,
+    CONNECTIONS_REFUSED_MAX,
+    CONNECTIONS_RESERVED,
+)
 
 IDLE_S_MIN: Final = 1.0
 """Seconds after which an idle connection may be closed for another: a client that has just connected sends soon."""
+
+REPLACED_PER_S: Final = 50.0
+"""Connections that are closed for others, per second. Each takes a search of all, and a client may connect again."""
+
+REPLACED_BURST: Final = 200.0
+"""Connections that are closed for others at once after a pause."""
 
 
 class ConnectionLimits(NamedTuple):
@@ -52,6 +63,8 @@ class ConnectionTable:
         self._reserved: set[OpenConnection] = set()
         self._refused: dict[OpenConnection, None] = {}
         self._unauthenticated: dict[str, dict[OpenConnection, None]] = {}
+        self._replaceable = REPLACED_BURST
+        self._replaceable_s = 0.0  # when `_replaceable` was computed
 
     def add_metrics(self, metrics: Metrics) -> None:
         """Add the gauges of each limit and its use."""
@@ -67,7 +80,7 @@ class ConnectionTable:
         if self._make_place(connection.address, now_s):
             self._place(connection)
             return True
-        if len(self._reserved) >= CONNECTIONS_RESERVED and not _close_oldest(self._reserved, now_s, self):
+        if len(self._reserved) >= CONNECTIONS_RESERVED and not self._close_oldest(self._reserved, now_s):
             return False
         self._reserved.add(connection)
         return True
@@ -103,7 +116,7 @@ class ConnectionTable:
         """Note that a connection was refused and waits for its client to close it. The oldest of many is aborted."""
         self.remove(connection)
         self._refused[connection] = None
-        if len(self._refused) > CONNECTIONS_RESERVED:
+        if len(self._refused) > CONNECTIONS_REFUSED_MAX:
             oldest = next(iter(self._refused))
             del self._refused[oldest]
             oldest.abort()
@@ -121,21 +134,25 @@ class ConnectionTable:
 
     def _make_place(self, address: str, now_s: float) -> bool:
         """Return whether a connection of an address may be added, after closing the longest idle one if needed."""
-        if self._at_client_limit(address) and not _close_oldest(self._unauthenticated[address], now_s, self):
+        if self._at_client_limit(address) and not self._close_oldest(self._unauthenticated[address], now_s):
             return False
-        return len(self._open) < self.limits.total or _close_oldest(self._open, now_s, self)
+        return len(self._open) < self.limits.total or self._close_oldest(self._open, now_s)
 
     def _at_client_limit(self, address: str) -> bool:
         limit = self.limits.per_client
         return limit > 0 and len(self._unauthenticated.get(address, ())) >= limit
 
-
-def _close_oldest(connections: Iterable[OpenConnection], now_s: float, table: ConnectionTable) -> bool:
-    """Close the connection that has been idle longest, if it has been so for IDLE_S_MIN; return whether one was."""
-    idle = [(since, connection) for connection in connections if (since := connection.idle_since()) is not None]
-    since_s, oldest = min(idle, key=lambda entry: entry[0], default=(now_s, None))
-    if oldest is None or now_s - since_s < IDLE_S_MIN:
-        return False
-    table.remove(oldest)
-    oldest.close_idle()
-    return True
+    def _close_oldest(self, connections: Iterable[OpenConnection], now_s: float) -> bool:
+        """Close the connection that has been idle longest, if it has been so for IDLE_S_MIN; return whether one was."""
+        refilled = (now_s - self._replaceable_s) * REPLACED_PER_S
+        self._replaceable, self._replaceable_s = min(REPLACED_BURST, self._replaceable + refilled), now_s
+        if self._replaceable < 1.0:
+            return False
+        self._replaceable -= 1.0
+        idle = [(since, connection) for connection in connections if (since := connection.idle_since()) is not None]
+        since_s, oldest = min(idle, key=lambda entry: entry[0], default=(now_s, None))
+        if oldest is None or now_s - since_s < IDLE_S_MIN:
+            return False
+        self.remove(oldest)
+        oldest.close_idle()
+        return True

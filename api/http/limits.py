@@ -14,6 +14,7 @@ from api.http.metrics import Metrics
 from api.http.refusals import ClientRefusals
 from api.principal import Principal
 from api.rate_limit import ServerLimitReached, TokenLimitReached
+from api.service.pacing import Pacing
 from api.service.view_queries import QUERIES, QueryLimits
 from api.token_store import TokenStore
 from events.errors import TallystickError
@@ -70,6 +71,7 @@ class RunningRequests:
     def __init__(self, limits: RequestLimits, tokens: TokenStore) -> None:
         self.limits = limits
         self.refusals = ClientRefusals(limits.refusals_per_s)
+        self.pacing = Pacing()
         self.feeds = 0
         self.body_bytes = 0
         self._tokens = tokens
@@ -95,6 +97,8 @@ class RunningRequests:
 
     def leave(self, scope: Scope) -> None:
         """End the count of a request that was answered."""
+        if "is_long" not in scope:
+            self.pacing.note_short_request()
         entry = self._callers.pop(id(scope), None)
         if entry is None:
             return
@@ -148,6 +152,7 @@ class RunningRequests:
         if use is not None:
             use.feeds += 1
         scope["end_feed"] = end
+        scope["is_long"] = True
 
     def end_feeds(self) -> None:
         """End every feed, because the server stops: a feed does not end by itself."""

@@ -81,6 +81,7 @@ async def run_query(call: Call, query: Callable[[], Coroutine[Any, Any, _Answer]
     """
     await call.ledger.engine.catch_up()
     turns: QueryTurns = call.request.app.state.queries
+    call.request.scope["is_long"] = True
 
     async def leave() -> None:
         while (await call.request.receive())["type"] != "http.disconnect":

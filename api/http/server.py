@@ -27,7 +27,7 @@ from api.http.security_headers import HEADERS, TLS_HEADERS
 from api.rate_limit import Rate
 from api.service.ledger import LedgerService
 from api.token_store import TokenStore
-from events.limits import CONNECTIONS_RESERVED, HEAD_S, IDLE_S
+from events.limits import CONNECTIONS_REFUSED_MAX, CONNECTIONS_RESERVED, HEAD_S, IDLE_S
 from ledger.errors import InvalidQuery
 from projections.engine import Progress
 
@@ -37,10 +37,10 @@ STOP_S = 30
 STOP_STALLED_S = 2
 """Seconds that a stop waits for the rest of a request, and for a client that does not read its answer."""
 
-LEDGER_FILES_MAX = 128 + 2 * CONNECTIONS_RESERVED
+LEDGER_FILES_MAX = 128 + CONNECTIONS_RESERVED + CONNECTIONS_REFUSED_MAX
 """Files that the ledger and its readers may have open, and connections beyond the limit."""
 
-SWITCH_S = 0.0005
+SWITCH_S = 0.0001
 """Seconds for which a thread that computes a view keeps the interpreter while requests wait. Python's default is 5 ms,
 which a request waits for several times."""
 

@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType, structs
 from api.service.as_of import AsOf
 from api.service.ledger import LedgerService
 from api.service.unknown_names import UnknownNames, find_unknown_names
-from api.service.view_queries import stop_check
+from api.service.view_queries import query_check
 from ledger.threads import run_on_thread
 from projections.calibration.advice import PastDecisions, PlannedDecision, summarize_past_decisions
 from projections.calibration.agent_comparison import AgentComparison
@@ -150,11 +150,13 @@ async def _calibrate(
     selection: CountSelection, query: CalibrationQuery
 ) -> tuple[CalibrationView, list[CategoryScores]]:
     """Compute the scores; on a thread if they take long, so that they do not block the event loop."""
-    check = stop_check()
+    check = query_check()
 
     def compute() -> tuple[CalibrationView, list[CategoryScores]]:
-        table = selection.table()
-        categories = score_categories(table)
+        table = selection.table(check)
+        check()
+        categories = score_categories(table, check)
+        check()
         view = build_calibration_view(
             table,
             query.group_by,

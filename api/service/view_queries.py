@@ -1,10 +1,12 @@
 """Run the queries of views: one for each token at a time, a few in all, and none longer than its deadline.
 
-A query whose client has left, or whose deadline has passed, stops: `check` raises QueryStopped between two parts of its
-work. Its turn ends when its thread has ended, so that abandoned queries cannot pile up.
+A query calls `check` between two parts of its work. It pauses there while short requests are answered. If its client
+has left, or its deadline has passed, `check` raises QueryStopped. Its turn ends when its thread has ended, so that
+abandoned queries cannot pile up.
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
 from contextvars import ContextVar
@@ -12,6 +14,7 @@ from threading import Event
 from typing import Any, NamedTuple, TypeVar
 
 from api.rate_limit import QueryTimeout, TokenUse
+from api.service.pacing import Pacing
 from events.limits import QUERIES_MAX, QUERY_S
 
 _Result = TypeVar("_Result")
@@ -31,16 +34,30 @@ class QueryStopped(Exception):
     """The query's client has left, its deadline has passed, or the server stops."""
 
 
-_stop: ContextVar[Event | None] = ContextVar("_stop", default=None)
+class _Running(NamedTuple):
+    """The running query: the event that stops it, and the pacing of its server."""
+
+    stop: Event
+    pacing: Pacing
 
 
-def stop_check() -> Callable[[], None]:
-    """Return a function that raises QueryStopped if the running query is to stop. A thread may call it."""
-    stop = _stop.get()
+_running: ContextVar[_Running | None] = ContextVar("_running", default=None)
+
+
+def query_check() -> Callable[[], None]:
+    """Return a function that pauses the running query, and raises QueryStopped if it is to stop, for its thread."""
+    running = _running.get()
+    worked_from_s = time.monotonic()
 
     def check() -> None:
-        if stop is not None and stop.is_set():
+        nonlocal worked_from_s
+        if running is None:
+            return
+        pause_s = running.pacing.pause_s(time.monotonic() - worked_from_s)
+        if running.stop.wait(pause_s) if pause_s else running.stop.is_set():
             raise QueryStopped
+        if pause_s:
+            worked_from_s = time.monotonic()
 
     return check
 
@@ -48,8 +65,9 @@ def stop_check() -> Callable[[], None]:
 class QueryTurns:
     """The queries of one server. The command line computes views without it, and without limits."""
 
-    def __init__(self, limits: QueryLimits = QUERIES) -> None:
+    def __init__(self, limits: QueryLimits = QUERIES, pacing: Pacing | None = None) -> None:
         self.running = 0
+        self._pacing = pacing or Pacing()
         self._limits = limits
         self._turns = asyncio.Semaphore(limits.at_once)
         self._tasks: dict[asyncio.Task[Any], Event] = {}
@@ -106,7 +124,7 @@ class QueryTurns:
                 await turn.enter_async_context(use.query_turn)
             await turn.enter_async_context(self._turns)
             self.running += 1
-            _stop.set(stop)
+            _running.set(_Running(stop, self._pacing))
             try:
                 return await query()
             finally:

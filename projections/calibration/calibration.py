@@ -1,6 +1,6 @@
 """The calibration projection: are agents as good as the confidence that they state?"""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, Literal, NamedTuple, Self, TypedDict
 
 import msgspec
@@ -42,6 +42,7 @@ from projections.calibration.scores import (
 from projections.calibration.shrinkage import shrink_gaps
 from projections.decisions.decision_index import DecisionIndex
 from projections.projection import Projection
+from projections.query_check import Check, no_check
 from projections.stats.intervals import Interval
 from projections.time_range import TimeRange
 
@@ -135,10 +136,6 @@ class GroupPage(NamedTuple):
 EVERY_GROUP = GroupPage(2**31)
 
 
-def no_check() -> None:
-    """Let a computation go on."""
-
-
 class Calibration(Projection):
     """Counts of outcomes by group and stated confidence: the last one that was stated before the first review."""
 
@@ -206,25 +203,29 @@ def build_calibration_view(
     curves: bool,
     warned: Sequence[CategoryScores] | None = None,
     page: GroupPage = EVERY_GROUP,
-    check: Callable[[], None] = no_check,
+    check: Check = no_check,
 ) -> CalibrationView:
     """Compute the scores of cells: overall, by group and by bucket.
 
     `overall` and the scores of a group are None below `min_decisions` reviewed decisions. With `curves`, each has its
     curve and band, and the view has a recalibration map. `warned` are the scores of the table's categories if the
-    caller has already computed them. `check` is called between groups, and raises to stop the computation.
+    caller has already computed them. `check` is called between parts of the work; it may pause, and raises to
+    stop the computation.
     """
     cells = merge_cells(table.confidence, table.counts)
+    check()
     overall = compute_scores(*cells, curves=curves)
     by_bucket, spread = list(score_buckets(*cells)), measure_spread(*cells)
     reviewed = overall.reviewed if overall is not None else 0
     if overall is None or reviewed < min_decisions:
         overall, recommendations = None, [recommend_more_reviews(reviewed, min_decisions)]
     else:
-        warnings = warn_about_categories(score_categories(table) if warned is None else warned)
+        warnings = warn_about_categories(score_categories(table, check) if warned is None else warned)
         recommendations = [*recommend_from_scores(overall, by_bucket, spread), *warnings]
     grouped = table if group_by != "confidence_bucket" else CountTable([], np.zeros(0, dtype=np.uint32), *cells)
-    groups = _make_groups(grouped, group_by)
+    check()
+    groups = _make_groups(grouped, group_by, check)
+    check()
     rows = list(_score_groups(groups, min_decisions, page, curves=curves, check=check))
     total, after = len(groups.nonempty), page.offset + len(rows)
     return CalibrationView(
@@ -241,10 +242,10 @@ def build_calibration_view(
     )
 
 
-def score_categories(table: CountTable) -> list[CategoryScores]:
+def score_categories(table: CountTable, check: Check = no_check) -> list[CategoryScores]:
     """Compute the mean scores of each named category with a reviewed decision, sorted by name, all in one pass."""
-    groups = _make_groups(table, "category")
-    sums = _sum_cells(groups)
+    groups = _make_groups(table, "category", check)
+    sums = _sum_cells(groups, check)
     return [
         CategoryScores(
             category=name,
@@ -254,11 +255,23 @@ def score_categories(table: CountTable) -> list[CategoryScores]:
             mean_confidence=confidence_sum / n,
             brier_score=max(0.0, loss / n),
         )
-        for name, total, n, outcome_sum, loss, confidence_sum in zip(
-            groups.names, *(column.tolist() for column in sums), strict=True
+        for number, (total, n, outcome_sum, loss, confidence_sum) in enumerate(
+            zip(*(column.tolist() for column in sums), strict=True)
         )
-        if name is not None and n
+        if n and (name := groups.names.of(number)) is not None
     ]
+
+
+class _GroupNames(NamedTuple):
+    """The names of groups: `names` has them among others, and `ranks` the place of each."""
+
+    names: Sequence[str | None]
+    ranks: npt.NDArray[np.intp]
+
+    def of(self, number: int) -> str | None:
+        """Return the name of a group by its number."""
+        rank: int = self.ranks[number]
+        return self.names[rank]
 
 
 class _Groups(NamedTuple):
@@ -266,7 +279,7 @@ class _Groups(NamedTuple):
 
     table: CountTable
     group_by: GroupBy
-    names: Sequence[str | None]
+    names: "_GroupNames"
     numbers: npt.NDArray[np.intp]
     nonempty: npt.NDArray[np.intp]
 
@@ -281,33 +294,37 @@ class _CellSums(NamedTuple):
     confidence: Floats
 
 
-def _make_groups(table: CountTable, group_by: GroupBy) -> _Groups:
-    names, numbers = _group_cells(table, group_by)
-    used = numbers[table.counts.any(axis=1) & (numbers >= 0)]
-    return _Groups(table, group_by, names, numbers, np.flatnonzero(np.bincount(used, minlength=len(names))))
+def _make_groups(table: CountTable, group_by: GroupBy, check: Check) -> _Groups:
+    names, numbers = _group_cells(table, group_by, check)
+    used = numbers[numbers >= 0]
+    check()
+    return _Groups(table, group_by, names, numbers, np.flatnonzero(np.bincount(used, minlength=len(names.ranks))))
 
 
-def _sum_cells(groups: _Groups) -> _CellSums:
+def _sum_cells(groups: _Groups, check: Check) -> _CellSums:
     """Sum the cells of every group, all in one pass."""
     table = groups.table
     stated = ~np.isnan(table.confidence)
     c = np.where(stated, table.confidence, 0)
+    check()
     total, n, outcome_sum, squares = (table.counts.astype(np.float64) @ _CELL_SUMS).T
+    check()
     n, outcome_sum, squares = n * stated, outcome_sum * stated, squares * stated
     loss = n * c**2 - 2 * c * outcome_sum + squares
 
     def summed(values: Floats) -> Floats:
-        return np.bincount(groups.numbers, weights=values, minlength=len(groups.names)).astype(np.float64)
+        check()
+        return np.bincount(groups.numbers, weights=values, minlength=len(groups.names.ranks)).astype(np.float64)
 
     return _CellSums(*map(summed, (total, n, outcome_sum, loss, n * c)))
 
 
 def _score_groups(
-    groups: _Groups, min_decisions: int, page: GroupPage, *, curves: bool, check: Callable[[], None]
+    groups: _Groups, min_decisions: int, page: GroupPage, *, curves: bool, check: Check
 ) -> Iterator[CalibrationGroup]:
     """Yield a row for each group of a page, in the order of buckets or of names; the group without a name is last."""
     shown = groups.nonempty[page.offset : page.offset + page.limit]
-    place = np.full(len(groups.names) + 1, -1, dtype=np.intp)  # the last is that of cells without a group
+    place = np.full(len(groups.names.ranks) + 1, -1, dtype=np.intp)  # the last is that of cells without a group
     place[shown] = np.arange(len(shown))
     cells = place[groups.numbers] >= 0
     table = groups.table
@@ -318,9 +335,10 @@ def _score_groups(
     for group_cells in collapsed:
         check()
         scores.append(compute_scores(*group_cells, curves=curves))
-    shrunk = _shrink_groups(groups, shown, scores)
+    shrunk = _shrink_groups(groups, shown, scores, check)
+    check()
     for number, group_cells, group_scores in zip(shown.tolist(), collapsed, scores, strict=True):
-        name = groups.names[number]
+        name = groups.names.of(number)
         label = agent_of(name) if groups.group_by == "agent" and name is not None else name
         if group_scores is None or group_scores.reviewed < min_decisions:
             yield CalibrationGroup(group=label, **structs.asdict(count_coverage(*group_cells)))
@@ -333,21 +351,24 @@ def count_groups(selection: CountSelection, group_by: GroupBy) -> int:
     return len(BUCKETS) if group_by == "confidence_bucket" else len(selection.values[_key_field[group_by]].numbers)
 
 
-def _group_cells(table: CountTable, group_by: GroupBy) -> tuple[Sequence[str | None], npt.NDArray[np.intp]]:
+def _group_cells(table: CountTable, group_by: GroupBy, check: Check) -> "tuple[_GroupNames, npt.NDArray[np.intp]]":
     """Return the names of the groups in order, and the number of each cell's group (-1: none)."""
     if group_by == "confidence_bucket":
-        return [name for name, _, _ in BUCKETS], bucket_numbers(table.confidence)
+        bucket_names = [name for name, _, _ in BUCKETS]
+        return _GroupNames(bucket_names, np.arange(len(bucket_names))), bucket_numbers(table.confidence)
     if not len(table.group):
-        return [], np.zeros(0, dtype=np.intp)
+        return _GroupNames([], np.zeros(0, dtype=np.intp)), np.zeros(0, dtype=np.intp)
     field = _key_field[group_by]
     names, ranks = table.values[field].in_order()
+    check()
     used = np.flatnonzero(np.bincount(table.group))
     used_ranks = ranks[table.columns[field][used]]
     present = np.zeros(len(names), dtype=bool)
     present[used_ranks] = True
     numbers = np.zeros(len(table.columns[field]), dtype=np.intp)
     numbers[used] = (np.cumsum(present) - 1)[used_ranks]
-    return [names[rank] for rank in np.flatnonzero(present).tolist()], numbers[table.group]
+    check()
+    return _GroupNames(names, np.flatnonzero(present)), numbers[table.group]
 
 
 class _ShrunkFields(TypedDict, total=False):
@@ -356,7 +377,7 @@ class _ShrunkFields(TypedDict, total=False):
 
 
 def _shrink_groups(
-    groups: _Groups, shown: npt.NDArray[np.intp], scores: Sequence[CalibrationScores | None]
+    groups: _Groups, shown: npt.NDArray[np.intp], scores: Sequence[CalibrationScores | None], check: Check
 ) -> dict[int, _ShrunkFields]:
     """Return the shrunk gaps of groups, by number. They depend on all groups, whichever are shown."""
     if groups.group_by == "confidence_bucket":
@@ -369,7 +390,7 @@ def _shrink_groups(
             for name in ("gap", "reviewed", "brier_score")
         )
     else:
-        numbers, gap, n, brier = _mean_scores(groups)
+        numbers, gap, n, brier = _mean_scores(groups, check)
     shrunk = shrink_gaps(gap, n * np.maximum(brier - gap**2, 0), n)
     if shrunk is None:
         return {}
@@ -378,9 +399,9 @@ def _shrink_groups(
     return {number: {"shrunk_gap": value, "shrunk_weight": weight} for number, value, weight in columns}
 
 
-def _mean_scores(groups: _Groups) -> tuple[npt.NDArray[np.intp], Floats, Floats, Floats]:
+def _mean_scores(groups: _Groups, check: Check) -> tuple[npt.NDArray[np.intp], Floats, Floats, Floats]:
     """Return the numbers of all groups with scores, and gap, number of reviews and Brier score of each, in one pass."""
-    sums = _sum_cells(groups)
+    sums = _sum_cells(groups, check)
     numbers = np.flatnonzero(sums.n)
     n = sums.n[numbers]
     gap = (sums.outcome[numbers] - sums.confidence[numbers]) / n

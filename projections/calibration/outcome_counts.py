@@ -20,6 +20,7 @@ from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.calibration.span_counts import CountColumns, CountSpans
 from projections.columns import GroupKey, as_array, microseconds_column, pack, pack_names, unpack_names
 from projections.outcome_codes import OUTCOME_NUMBERS, OUTCOMES_COUNT, RETRACTED, UNREVIEWED
+from projections.query_check import Check, no_check
 from projections.time_range import TimeRange
 
 GROUP_FIELDS_COUNT: Final = 5
@@ -86,13 +87,17 @@ class CountSelection(msgspec.Struct, frozen=True):
     matching: npt.NDArray[np.bool_]
     order: CellOrder
 
-    def table(self) -> CountTable:
-        """Return the matching cells with decisions. This may take long with many cells."""
+    def table(self, check: Check = no_check) -> CountTable:
+        """Return the matching cells with decisions. This may take long with many cells; `check` is called meanwhile."""
         rows = self.order.rows(self.confidence)
+        check()
         rows = rows[self.matching[self.group[rows]]]
+        check()
         retracted = int(self.counts[rows, RETRACTED].sum())
         counts = self.counts[:, :OUTCOMES_COUNT]
+        check()
         rows = rows[counts[rows] @ np.ones(OUTCOMES_COUNT, dtype=np.int64) > 0]
+        check()
         return CountTable(
             self.groups, self.group[rows], self.confidence[rows], counts[rows], retracted, self.columns, self.values
         )

@@ -30,6 +30,7 @@ FEATURES = 100_000
 PART_FEATURES = 40_000
 BATCH_EVENTS = 2_000
 WARM_POSTS = 200
+BETWEEN_S = 0.001
 SINGLE_TIMES_MAX = 4.0
 HEALTH_MS_MAX = 100.0
 MEMORY_MIB_MAX = 600.0
@@ -141,7 +142,7 @@ def reviewed_decision(number: int) -> tuple[bytes, bytes]:
 
 
 def observe(server: Served, token: str, seconds: float) -> Measured:
-    """Append single events one after another, while health is asked for."""
+    """Append single events one after another, slower than the rate of a token, while health is asked for."""
     watch, singles_ms, wrong = Watch(server), list[float](), list[str]()
     watch.start()
     with Poster(server.url, token) as poster:
@@ -153,6 +154,7 @@ def observe(server: Served, token: str, seconds: float) -> Measured:
             singles_ms.append((time.monotonic() - began) * 1_000)
             if status != 201:
                 wrong.append(f"a single append was answered {status}")
+            time.sleep(BETWEEN_S)
     watch.ended.set()
     watch.join()
     return Measured(singles_ms, watch.health_ms, watch.memory_mib, wrong + watch.wrong)

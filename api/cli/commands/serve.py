@@ -21,6 +21,8 @@ FEEDS, FEEDS_PER_TOKEN = 512, 32
 BODIES_MIB, BODIES_MIB_PER_TOKEN = 64, 32
 QUERIES, QUERY_SECONDS = 2, 10
 REFUSALS = 20
+BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+"""Environment variables with the number of threads that numpy's libraries compute on, read when numpy is imported."""
 
 
 def _limit(help: str, *, low: float = 0, high: float | None = LIMIT_MAX) -> Any:  # noqa: A002, ANN401 - as Typer names it; as `typer.Option`
@@ -113,10 +115,13 @@ def serve(
 
 
 def _run(target: LedgerTarget, host: str, port: int, log_level: str, settings: "ServerSettings") -> None:
+    import os
     import sys
 
     import uvloop
 
+    for name in BLAS_THREADS:
+        os.environ.setdefault(name, "1")  # a query that computes on every core would keep requests waiting
     from api.cli.output import print_note, show_progress
     from api.http import server
 

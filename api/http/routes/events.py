@@ -2,7 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from urllib.parse import unquote
 
 import msgspec
@@ -258,12 +259,16 @@ async def _feed(call: Call, query: Query) -> Response:
         if not ended.done():
             ended.set_result(None)
 
-    requests_of(call.request.scope).open_feed(call.request.scope, end)
+    requests = requests_of(call.request.scope)
+    requests.open_feed(call.request.scope, end)
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    return StreamingResponse(_messages(pages, ended), media_type=FEED, headers=headers)
+    messages = _messages(pages, ended, partial(requests.pacing.await_page, call.caller.use))
+    return StreamingResponse(messages, media_type=FEED, headers=headers)
 
 
-async def _messages(pages: AsyncIterator[Page], ended: asyncio.Future[None]) -> AsyncIterator[bytes]:
+async def _messages(
+    pages: AsyncIterator[Page], ended: asyncio.Future[None], await_turn: Callable[[], Awaitable[None]]
+) -> AsyncIterator[bytes]:
     """Yield server-sent events, each with its position as id, until `ended` is done or the client disconnects.
 
     The server ends a feed when it stops, and when the feed's token is revoked or expires.
@@ -279,6 +284,7 @@ async def _messages(pages: AsyncIterator[Page], ended: asyncio.Future[None]) -> 
                     b"id: %d\nevent: %b\ndata: %b\n\n" % (position, _type_of(line).type.encode(), line)
                     for position, line in zip(page.positions, page.lines, strict=True)
                 )
+                await await_turn()
                 next_page = _next(pages)
             elif not done:
                 yield b": alive\n\n"

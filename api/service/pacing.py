@@ -1,0 +1,48 @@
+"""Let short requests go first: queries and feeds pause between parts of their work while others are answered.
+
+The thread of a query holds the interpreter, and a page of a feed holds the event loop. An append needs both several
+times, so without pauses it waits for each of them. Nothing pauses while no short request is answered.
+"""
+
+import asyncio
+import time
+from typing import Final
+
+from api.rate_limit import TokenUse
+
+RECENT_S: Final = 0.05
+"""Seconds after a short request for which long work pauses."""
+
+PART_S: Final = 0.0005
+"""Seconds for which a query works between two pauses."""
+
+PAUSE_RATIO: Final = 9.0
+"""How much longer a query pauses than it has worked."""
+
+PAGE_S: Final = 0.004
+"""Seconds between two pages of all feeds of one token; reading and writing a page takes about a tenth of that."""
+
+
+class Pacing:
+    """Tells the long work of a server when to pause. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._short_s = float("-inf")
+
+    def note_short_request(self) -> None:
+        """Note that a request other than a query or a feed was answered."""
+        self._short_s = time.monotonic()
+
+    def pause_s(self, worked_s: float) -> float:
+        """Return for how many seconds a query pauses after it has worked for some."""
+        if worked_s < PART_S or time.monotonic() - self._short_s > RECENT_S:
+            return 0.0
+        return worked_s * PAUSE_RATIO
+
+    async def await_page(self, use: TokenUse | None) -> None:
+        """Wait until a feed of a token may read its next page."""
+        now_s = time.monotonic()
+        if use is None or now_s - self._short_s > RECENT_S:
+            return
+        use.next_page_s = max(now_s, use.next_page_s) + PAGE_S
+        await asyncio.sleep(use.next_page_s - now_s)
