@@ -44,7 +44,7 @@ def make_app(
     """Return the application that serves an open ledger. It closes the ledger when the server stops."""
     metrics, refusal_log = Metrics(), RefusalLog()
     requests = RunningRequests(limits, service.tokens)
-    queries = QueryTurns(limits.queries, requests.pacing)
+    queries = QueryTurns(limits.queries, requests.pauses)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

@@ -14,7 +14,7 @@ from api.http.metrics import Metrics
 from api.http.refusals import ClientRefusals
 from api.principal import Principal
 from api.rate_limit import ServerLimitReached, TokenLimitReached
-from api.service.pacing import Pacing
+from api.service.pauses import Pauses
 from api.service.view_queries import QUERIES, QueryLimits
 from api.token_store import TokenStore
 from events.errors import TallystickError
@@ -71,7 +71,7 @@ class RunningRequests:
     def __init__(self, limits: RequestLimits, tokens: TokenStore) -> None:
         self.limits = limits
         self.refusals = ClientRefusals(limits.refusals_per_s)
-        self.pacing = Pacing()
+        self.pauses = Pauses()
         self.feeds = 0
         self.body_bytes = 0
         self._tokens = tokens
@@ -98,7 +98,7 @@ class RunningRequests:
     def leave(self, scope: Scope) -> None:
         """End the count of a request that was answered."""
         if "is_long" not in scope:
-            self.pacing.note_short_request()
+            self.pauses.note_short_request()
         entry = self._callers.pop(id(scope), None)
         if entry is None:
             return

@@ -14,7 +14,7 @@ from threading import Event
 from typing import Any, NamedTuple, TypeVar
 
 from api.rate_limit import QueryTimeout, TokenUse
-from api.service.pacing import Pacing
+from api.service.pauses import Pauses
 from events.limits import QUERIES_MAX, QUERY_S
 
 _Result = TypeVar("_Result")
@@ -35,10 +35,10 @@ class QueryStopped(Exception):
 
 
 class _Running(NamedTuple):
-    """The running query: the event that stops it, and the pacing of its server."""
+    """The running query: the event that stops it, and the pauses of its server."""
 
     stop: Event
-    pacing: Pacing
+    pauses: Pauses
 
 
 _running: ContextVar[_Running | None] = ContextVar("_running", default=None)
@@ -53,7 +53,7 @@ def query_check() -> Callable[[], None]:
         nonlocal worked_from_s
         if running is None:
             return
-        pause_s = running.pacing.pause_s(time.monotonic() - worked_from_s)
+        pause_s = running.pauses.pause_s(time.monotonic() - worked_from_s)
         if running.stop.wait(pause_s) if pause_s else running.stop.is_set():
             raise QueryStopped
         if pause_s:
@@ -65,9 +65,9 @@ def query_check() -> Callable[[], None]:
 class QueryTurns:
     """The queries of one server. The command line computes views without it, and without limits."""
 
-    def __init__(self, limits: QueryLimits = QUERIES, pacing: Pacing | None = None) -> None:
+    def __init__(self, limits: QueryLimits = QUERIES, pauses: Pauses | None = None) -> None:
         self.running = 0
-        self._pacing = pacing or Pacing()
+        self._pauses = pauses or Pauses()
         self._limits = limits
         self._turns = asyncio.Semaphore(limits.at_once)
         self._tasks: dict[asyncio.Task[Any], Event] = {}
@@ -124,7 +124,7 @@ class QueryTurns:
                 await turn.enter_async_context(use.query_turn)
             await turn.enter_async_context(self._turns)
             self.running += 1
-            _running.set(_Running(stop, self._pacing))
+            _running.set(_Running(stop, self._pauses))
             try:
                 return await query()
             finally:

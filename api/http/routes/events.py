@@ -262,7 +262,7 @@ async def _feed(call: Call, query: Query) -> Response:
     requests = requests_of(call.request.scope)
     requests.open_feed(call.request.scope, end)
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    messages = _messages(pages, ended, partial(requests.pacing.await_page, call.caller.use))
+    messages = _messages(pages, ended, partial(requests.pauses.await_page, call.caller.use))
     return StreamingResponse(messages, media_type=FEED, headers=headers)
 
 

@@ -6,6 +6,7 @@ times, so without pauses it waits for each of them. Nothing pauses while no shor
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import Final
 
 from api.rate_limit import TokenUse
@@ -23,25 +24,26 @@ PAGE_S: Final = 0.004
 """Seconds between two pages of all feeds of one token; reading and writing a page takes about a tenth of that."""
 
 
-class Pacing:
-    """Tells the long work of a server when to pause. Thread-safe."""
+class Pauses:
+    """Tells the long work of a server when to pause. Thread-safe. `clock` is monotonic, in seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._short_s = float("-inf")
 
     def note_short_request(self) -> None:
         """Note that a request other than a query or a feed was answered."""
-        self._short_s = time.monotonic()
+        self._short_s = self._clock()
 
     def pause_s(self, worked_s: float) -> float:
         """Return for how many seconds a query pauses after it has worked for some."""
-        if worked_s < PART_S or time.monotonic() - self._short_s > RECENT_S:
+        if worked_s < PART_S or self._clock() - self._short_s > RECENT_S:
             return 0.0
         return worked_s * PAUSE_RATIO
 
     async def await_page(self, use: TokenUse | None) -> None:
         """Wait until a feed of a token may read its next page."""
-        now_s = time.monotonic()
+        now_s = self._clock()
         if use is None or now_s - self._short_s > RECENT_S:
             return
         use.next_page_s = max(now_s, use.next_page_s) + PAGE_S

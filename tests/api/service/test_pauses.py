@@ -1,0 +1,106 @@
+"""Queries and feeds pause while short requests are answered, and only then."""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from api.rate_limit import QueryTimeout, TokenUse
+from api.service.pauses import PAGE_S, PART_S, PAUSE_RATIO, RECENT_S, Pauses
+from api.service.view_queries import QueryStopped, QueryTurns, query_check
+
+
+class Clock:
+    """A clock that stands still until it is set."""
+
+    def __init__(self) -> None:
+        self.now_s = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+async def run(turns: QueryTurns, query: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    await turns.run(query, None, never)
+
+
+async def never() -> None:
+    await asyncio.Event().wait()
+
+
+def work() -> None:
+    """Work for longer than a part."""
+    end_s = time.monotonic() + 4 * PART_S
+    while time.monotonic() < end_s:
+        pass
+
+
+@pytest.mark.trial("C5")
+def test_a_query_pauses_only_while_short_requests_are_answered() -> None:
+    clock = Clock()
+    pauses = Pauses(clock)
+    assert pauses.pause_s(1.0) == 0.0, "no short request was answered yet"
+    pauses.note_short_request()
+    assert pauses.pause_s(2 * PART_S) == 2 * PART_S * PAUSE_RATIO
+    assert pauses.pause_s(PART_S / 2) == 0.0, "it has hardly worked"
+    clock.now_s += RECENT_S * 1.01
+    assert pauses.pause_s(1.0) == 0.0, "no short request was answered lately"
+
+
+@pytest.mark.trial("C3")
+def test_the_feeds_of_a_token_share_their_pages() -> None:
+    asyncio.run(share_pages())
+
+
+async def share_pages() -> None:
+    clock, use, other = Clock(), TokenUse("greedy"), TokenUse("other")
+    pauses = Pauses(clock)
+    pauses.note_short_request()
+    began_s = time.monotonic()
+    await asyncio.gather(*(pauses.await_page(use) for _ in range(20)))
+    assert time.monotonic() - began_s >= 19 * PAGE_S, "one after another"
+    assert use.next_page_s == pytest.approx(clock.now_s + 20 * PAGE_S)
+    await pauses.await_page(other)
+    assert other.next_page_s == pytest.approx(clock.now_s + PAGE_S), "another token does not wait for them"
+    clock.now_s += RECENT_S * 1.01
+    await pauses.await_page(use)
+    assert use.next_page_s == pytest.approx(clock.now_s - RECENT_S * 1.01 + 20 * PAGE_S), "nobody waits for them"
+
+
+@pytest.mark.trial("C5")
+def test_a_query_pauses_between_parts_and_stops_in_a_pause() -> None:
+    pauses = Pauses(Clock())
+    pauses.note_short_request()
+    turns = QueryTurns(pauses=pauses)
+    paused_s: list[float] = []
+    stopped: list[bool] = []
+
+    async def query() -> None:
+        check = query_check()
+        for _ in range(3):
+            work()
+            began_s = time.monotonic()
+            check()
+            paused_s.append(time.monotonic() - began_s)
+        turns.stop()
+        work()
+        try:
+            check()
+        except QueryStopped:
+            stopped.append(True)
+            raise
+
+    with pytest.raises(QueryTimeout, match="stopping"):
+        asyncio.run(run(turns, query))
+    assert min(paused_s) >= 4 * PART_S * PAUSE_RATIO
+    assert stopped == [True]
+
+
+def test_without_a_server_nothing_pauses() -> None:
+    check = query_check()
+    began_s = time.monotonic()
+    for _ in range(50):
+        check()
+    assert time.monotonic() - began_s < 50 * PART_S * PAUSE_RATIO
