@@ -48,6 +48,9 @@ REQUIRED = b"required\n"
 RECHECK_S = 0.25
 """Seconds between two checks whether the file has changed. A check for every request took 5% of the request's time."""
 
+UNKNOWN_RECHECK_S = 0.01
+"""Seconds after a check in which an unknown token is refused without another one."""
+
 
 class Token(msgspec.Struct, frozen=True, kw_only=True):
     """A token as the file stores it: an id by which it is revoked, agent, scopes, SHA-256 in hex, and expiry.
@@ -192,14 +195,14 @@ class TokenStore:
     def identify(self, authorization: str | None) -> Principal:
         """Authenticate the sender of an Authorization header, `Bearer TOKEN` or `Bearer AGENT:TOKEN`.
 
-        This takes one request from the token's rate limit. A token that another process makes is accepted within
-        RECHECK_S; one that it revokes is refused within RECHECK_S.
+        This takes one request from the token's rate limit. A token that another process makes is accepted at
+        once; one that it revokes is refused within RECHECK_S.
         Errors: Unauthenticated, RateLimited; TokensUnreadable.
         """
         now_s = time.monotonic()
         if not self._required(now_s):
             return OWNER
-        caller = self._find(authorization)
+        caller = self._find(authorization, now_s)
         if caller.bucket is not None:
             caller.bucket.take(now_s)
         return caller
@@ -218,11 +221,11 @@ class TokenStore:
     def find_agent(self, authorization: str | None) -> str | None:
         """Return the agent of the token in a header, for the log. This takes no request from the token's rate limit."""
         try:
-            return self._find(authorization).agent if self.required() else None
+            return self._find(authorization, time.monotonic()).agent if self.required() else None
         except (Unauthenticated, TokensUnreadable):
             return None
 
-    def _find(self, authorization: str | None) -> Principal:
+    def _find(self, authorization: str | None, now_s: float) -> Principal:
         """Return the principal of the token in a header. Errors: Unauthenticated; TokensUnreadable.
 
         The lookup uses the token's SHA-256, so its timing can reveal digests only: an attacker who learns a digest byte
@@ -239,12 +242,22 @@ class TokenStore:
         secret = secret.lstrip(" ")
         if scheme.lower() != "bearer" or not secret:
             raise Unauthenticated("Invalid authorization scheme, expected Bearer", "Send Authorization: Bearer TOKEN.")
+        caller = self._look_up(secret)
+        if caller is None and now_s - self._checked_s > UNKNOWN_RECHECK_S:  # it may have just been made
+            self._recheck()
+            self._checked_s = now_s
+            caller = self._look_up(secret)
+        if caller is None:
+            raise Unauthenticated("Invalid or expired token", "Make one: tallystick token add AGENT.")
+        return caller
+
+    def _look_up(self, secret: str) -> Principal | None:
         for candidate in (secret, secret.partition(":")[2]):
             digest = _digest(candidate)
             entry = self._by_digest.get(digest)
             if entry is not None and compare_digest(entry.token.sha256, digest) and not _has_expired(entry.token):
                 return entry.principal
-        raise Unauthenticated("Invalid or expired token", "Make one: tallystick token add AGENT.")
+        return None
 
     def add(
         self,

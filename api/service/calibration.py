@@ -20,12 +20,11 @@ from projections.calibration.calibration import (
     Calibration,
     CalibrationFilter,
     CalibrationView,
-    GroupBy,
     GroupPage,
     build_calibration_view,
-    count_groups,
     score_categories,
 )
+from projections.calibration.cell_groups import GroupBy, count_groups
 from projections.calibration.change_point import Drift
 from projections.calibration.history_view import CalibrationHistory, HistoryPart, build_history
 from projections.calibration.outcome_counts import CountSelection

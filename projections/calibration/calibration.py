@@ -1,7 +1,7 @@
 """The calibration projection: are agents as good as the confidence that they state?"""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar, Literal, NamedTuple, Self, TypedDict
+from typing import ClassVar, NamedTuple, Self, TypedDict
 
 import msgspec
 import numpy as np
@@ -12,7 +12,8 @@ from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, De
 from events.envelope import EventFacts, agent_of, source_of
 from events.payload import Payload
 from projections.arrays import Floats
-from projections.calibration.confidence_bins import REVIEWED_VALUES, bin_counts, merge_cells, merge_cells_by_group
+from projections.calibration.cell_groups import GroupBy, Groups, make_groups, sum_cells
+from projections.calibration.confidence_bins import bin_counts, merge_cells, merge_cells_by_group
 from projections.calibration.corp import Corp
 from projections.calibration.outcome_counts import CountSelection, CountTable, KeyFilter, OutcomeCounts
 from projections.calibration.recalibration import Recalibration, fit_recalibration
@@ -25,7 +26,6 @@ from projections.calibration.score_recommendations import (
     warn_about_categories,
 )
 from projections.calibration.scores import (
-    BUCKETS,
     BrierRating,
     Bucket,
     CalibrationScores,
@@ -33,7 +33,6 @@ from projections.calibration.scores import (
     Coverage,
     Verdict,
     ZTest,
-    bucket_numbers,
     compute_scores,
     count_coverage,
     measure_spread,
@@ -46,15 +45,8 @@ from projections.query_check import Check, no_check
 from projections.stats.intervals import Interval
 from projections.time_range import TimeRange
 
-GroupBy = Literal["confidence_bucket", "category", "stakes", "agent", "project", "feature"]
-GROUPINGS: tuple[GroupBy, ...] = ("confidence_bucket", "category", "stakes", "agent", "project", "feature")
-
 MIN_DECISIONS = 5
 """Default for the number of reviewed decisions that scores require."""
-
-_CELL_SUMS = np.array([[1, 0, 0, 0], *([1, 1, value, value**2] for value in REVIEWED_VALUES.tolist())])
-
-_key_field: Mapping[str, int] = {"agent": 0, "category": 1, "stakes": 2, "project": 3, "feature": 4}
 
 
 class CalibrationFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -224,7 +216,7 @@ def build_calibration_view(
         recommendations = [*recommend_from_scores(overall, by_bucket, spread), *warnings]
     grouped = table if group_by != "confidence_bucket" else CountTable([], np.zeros(0, dtype=np.uint32), *cells)
     check()
-    groups = _make_groups(grouped, group_by, check)
+    groups = make_groups(grouped, group_by, check)
     check()
     rows = list(_score_groups(groups, min_decisions, page, curves=curves, check=check))
     total, after = len(groups.nonempty), page.offset + len(rows)
@@ -244,8 +236,8 @@ def build_calibration_view(
 
 def score_categories(table: CountTable, check: Check = no_check) -> list[CategoryScores]:
     """Compute the mean scores of each named category with a reviewed decision, sorted by name, all in one pass."""
-    groups = _make_groups(table, "category", check)
-    sums = _sum_cells(groups, check)
+    groups = make_groups(table, "category", check)
+    sums = sum_cells(groups, check)
     return [
         CategoryScores(
             category=name,
@@ -262,65 +254,8 @@ def score_categories(table: CountTable, check: Check = no_check) -> list[Categor
     ]
 
 
-class _GroupNames(NamedTuple):
-    """The names of groups: `names` has them among others, and `ranks` the place of each."""
-
-    names: Sequence[str | None]
-    ranks: npt.NDArray[np.intp]
-
-    def of(self, number: int) -> str | None:
-        """Return the name of a group by its number."""
-        rank: int = self.ranks[number]
-        return self.names[rank]
-
-
-class _Groups(NamedTuple):
-    """Cells and their groups: the names of the groups in order, each cell's group (-1: none), those with decisions."""
-
-    table: CountTable
-    group_by: GroupBy
-    names: "_GroupNames"
-    numbers: npt.NDArray[np.intp]
-    nonempty: npt.NDArray[np.intp]
-
-
-class _CellSums(NamedTuple):
-    """Sums by group: decisions, reviews with a stated confidence, and the outcomes, losses and confidences of these."""
-
-    total: Floats
-    n: Floats
-    outcome: Floats
-    loss: Floats
-    confidence: Floats
-
-
-def _make_groups(table: CountTable, group_by: GroupBy, check: Check) -> _Groups:
-    names, numbers = _group_cells(table, group_by, check)
-    used = numbers[numbers >= 0]
-    check()
-    return _Groups(table, group_by, names, numbers, np.flatnonzero(np.bincount(used, minlength=len(names.ranks))))
-
-
-def _sum_cells(groups: _Groups, check: Check) -> _CellSums:
-    """Sum the cells of every group, all in one pass."""
-    table = groups.table
-    stated = ~np.isnan(table.confidence)
-    c = np.where(stated, table.confidence, 0)
-    check()
-    total, n, outcome_sum, squares = (table.counts.astype(np.float64) @ _CELL_SUMS).T
-    check()
-    n, outcome_sum, squares = n * stated, outcome_sum * stated, squares * stated
-    loss = n * c**2 - 2 * c * outcome_sum + squares
-
-    def summed(values: Floats) -> Floats:
-        check()
-        return np.bincount(groups.numbers, weights=values, minlength=len(groups.names.ranks)).astype(np.float64)
-
-    return _CellSums(*map(summed, (total, n, outcome_sum, loss, n * c)))
-
-
 def _score_groups(
-    groups: _Groups, min_decisions: int, page: GroupPage, *, curves: bool, check: Check
+    groups: Groups, min_decisions: int, page: GroupPage, *, curves: bool, check: Check
 ) -> Iterator[CalibrationGroup]:
     """Yield a row for each group of a page, in the order of buckets or of names; the group without a name is last."""
     shown = groups.nonempty[page.offset : page.offset + page.limit]
@@ -346,38 +281,13 @@ def _score_groups(
             yield CalibrationGroup(group=label, **structs.asdict(group_scores), **shrunk.get(number, _ShrunkFields()))
 
 
-def count_groups(selection: CountSelection, group_by: GroupBy) -> int:
-    """Return the largest number of groups that a grouping can have."""
-    return len(BUCKETS) if group_by == "confidence_bucket" else len(selection.values[_key_field[group_by]].numbers)
-
-
-def _group_cells(table: CountTable, group_by: GroupBy, check: Check) -> "tuple[_GroupNames, npt.NDArray[np.intp]]":
-    """Return the names of the groups in order, and the number of each cell's group (-1: none)."""
-    if group_by == "confidence_bucket":
-        bucket_names = [name for name, _, _ in BUCKETS]
-        return _GroupNames(bucket_names, np.arange(len(bucket_names))), bucket_numbers(table.confidence)
-    if not len(table.group):
-        return _GroupNames([], np.zeros(0, dtype=np.intp)), np.zeros(0, dtype=np.intp)
-    field = _key_field[group_by]
-    names, ranks = table.values[field].in_order()
-    check()
-    used = np.flatnonzero(np.bincount(table.group))
-    used_ranks = ranks[table.columns[field][used]]
-    present = np.zeros(len(names), dtype=bool)
-    present[used_ranks] = True
-    numbers = np.zeros(len(table.columns[field]), dtype=np.intp)
-    numbers[used] = (np.cumsum(present) - 1)[used_ranks]
-    check()
-    return _GroupNames(names, np.flatnonzero(present)), numbers[table.group]
-
-
 class _ShrunkFields(TypedDict, total=False):
     shrunk_gap: float
     shrunk_weight: float
 
 
 def _shrink_groups(
-    groups: _Groups, shown: npt.NDArray[np.intp], scores: Sequence[CalibrationScores | None], check: Check
+    groups: Groups, shown: npt.NDArray[np.intp], scores: Sequence[CalibrationScores | None], check: Check
 ) -> dict[int, _ShrunkFields]:
     """Return the shrunk gaps of groups, by number. They depend on all groups, whichever are shown."""
     if groups.group_by == "confidence_bucket":
@@ -399,9 +309,9 @@ def _shrink_groups(
     return {number: {"shrunk_gap": value, "shrunk_weight": weight} for number, value, weight in columns}
 
 
-def _mean_scores(groups: _Groups, check: Check) -> tuple[npt.NDArray[np.intp], Floats, Floats, Floats]:
+def _mean_scores(groups: Groups, check: Check) -> tuple[npt.NDArray[np.intp], Floats, Floats, Floats]:
     """Return the numbers of all groups with scores, and gap, number of reviews and Brier score of each, in one pass."""
-    sums = _sum_cells(groups, check)
+    sums = sum_cells(groups, check)
     numbers = np.flatnonzero(sums.n)
     n = sums.n[numbers]
     gap = (sums.outcome[numbers] - sums.confidence[numbers]) / n

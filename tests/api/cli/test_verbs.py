@@ -23,7 +23,7 @@ from api.service.calibration import DETAILS
 from api.service.query_params import SORTS
 from api.service.view_queries import QueryLimits
 from events.decision import Outcome, ReasonType, Stakes
-from projections.calibration.calibration import GROUPINGS
+from projections.calibration.cell_groups import GROUPINGS
 from projections.calibration.history_view import HistoryPart
 from tests.api.cli.command import Ended, done, environment, refused, tally
 from tests.api.cli.lines import decided

@@ -13,7 +13,7 @@ from api.service.view_queries import QueryStopped, QueryTurns, query_check
 
 
 class Clock:
-    """A clock that stands still until it is set."""
+    """A clock that shows the time to which it is set."""
 
     def __init__(self) -> None:
         self.now_s = 1_000.0

@@ -15,14 +15,13 @@ from msgspec.structs import replace
 from events import VOCABULARY, Draft
 from ledger.admission import prepare
 from projections.calibration.calibration import (
-    GROUPINGS,
     MIN_DECISIONS,
     Calibration,
     CalibrationFilter,
-    GroupBy,
     GroupPage,
     build_calibration_view,
 )
+from projections.calibration.cell_groups import GROUPINGS, GroupBy
 from projections.time_range import TimeRange
 from tests.projections import reference_model
 from tests.projections.random_histories import (

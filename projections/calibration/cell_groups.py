@@ -1,0 +1,103 @@
+"""Group the cells of a table by a field of their keys or by bucket of confidence, and sum them by group."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from projections.arrays import Floats
+from projections.calibration.confidence_bins import REVIEWED_VALUES
+from projections.calibration.outcome_counts import CountSelection, CountTable
+from projections.calibration.scores import BUCKETS, bucket_numbers
+from projections.query_check import Check
+
+GroupBy = Literal["confidence_bucket", "category", "stakes", "agent", "project", "feature"]
+GROUPINGS: tuple[GroupBy, ...] = ("confidence_bucket", "category", "stakes", "agent", "project", "feature")
+
+_CELL_SUMS = np.array([[1, 0, 0, 0], *([1, 1, value, value**2] for value in REVIEWED_VALUES.tolist())])
+
+_key_field: Mapping[str, int] = {"agent": 0, "category": 1, "stakes": 2, "project": 3, "feature": 4}
+
+
+class GroupNames(NamedTuple):
+    """The names of groups: `names` has them among others, and `ranks` the place of each."""
+
+    names: Sequence[str | None]
+    ranks: npt.NDArray[np.intp]
+
+    def of(self, number: int) -> str | None:
+        """Return the name of a group by its number."""
+        rank: int = self.ranks[number]
+        return self.names[rank]
+
+
+class Groups(NamedTuple):
+    """Cells and their groups: the names of the groups in order, each cell's group (-1: none), those with decisions."""
+
+    table: CountTable
+    group_by: GroupBy
+    names: "GroupNames"
+    numbers: npt.NDArray[np.intp]
+    nonempty: npt.NDArray[np.intp]
+
+
+class CellSums(NamedTuple):
+    """Sums by group: decisions, reviews with a stated confidence, and the outcomes, losses and confidences of these."""
+
+    total: Floats
+    n: Floats
+    outcome: Floats
+    loss: Floats
+    confidence: Floats
+
+
+def make_groups(table: CountTable, group_by: GroupBy, check: Check) -> Groups:
+    """Return the groups of the cells of a table. `check` is called between parts of the work."""
+    names, numbers = _group_cells(table, group_by, check)
+    used = numbers[numbers >= 0]
+    check()
+    return Groups(table, group_by, names, numbers, np.flatnonzero(np.bincount(used, minlength=len(names.ranks))))
+
+
+def sum_cells(groups: Groups, check: Check) -> CellSums:
+    """Sum the cells of every group, all in one pass."""
+    table = groups.table
+    stated = ~np.isnan(table.confidence)
+    c = np.where(stated, table.confidence, 0)
+    check()
+    total, n, outcome_sum, squares = (table.counts.astype(np.float64) @ _CELL_SUMS).T
+    check()
+    n, outcome_sum, squares = n * stated, outcome_sum * stated, squares * stated
+    loss = n * c**2 - 2 * c * outcome_sum + squares
+
+    def summed(values: Floats) -> Floats:
+        check()
+        return np.bincount(groups.numbers, weights=values, minlength=len(groups.names.ranks)).astype(np.float64)
+
+    return CellSums(*map(summed, (total, n, outcome_sum, loss, n * c)))
+
+
+def count_groups(selection: CountSelection, group_by: GroupBy) -> int:
+    """Return the largest number of groups that a grouping can have."""
+    return len(BUCKETS) if group_by == "confidence_bucket" else len(selection.values[_key_field[group_by]].numbers)
+
+
+def _group_cells(table: CountTable, group_by: GroupBy, check: Check) -> "tuple[GroupNames, npt.NDArray[np.intp]]":
+    """Return the names of the groups in order, and the number of each cell's group (-1: none)."""
+    if group_by == "confidence_bucket":
+        bucket_names = [name for name, _, _ in BUCKETS]
+        return GroupNames(bucket_names, np.arange(len(bucket_names))), bucket_numbers(table.confidence)
+    if not len(table.group):
+        return GroupNames([], np.zeros(0, dtype=np.intp)), np.zeros(0, dtype=np.intp)
+    field = _key_field[group_by]
+    names, ranks = table.values[field].in_order()
+    check()
+    used = np.flatnonzero(np.bincount(table.group))
+    used_ranks = ranks[table.columns[field][used]]
+    present = np.zeros(len(names), dtype=bool)
+    present[used_ranks] = True
+    numbers = np.zeros(len(table.columns[field]), dtype=np.intp)
+    numbers[used] = (np.cumsum(present) - 1)[used_ranks]
+    check()
+    return GroupNames(names, np.flatnonzero(present)), numbers[table.group]
