@@ -12,6 +12,8 @@ from benchmarks.__main__ import sections
 from benchmarks.measure import Report
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_try_out_writes_its_report(tmp_path: Path) -> None:
     report = tmp_path / "bench.json"

@@ -35,6 +35,8 @@ from tests.support.server import COMMAND, serving
 BESIDE = [ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")]
 ANSWERS = SHARED / "calibration" / "llm_confidence.csv"
 README_WORDS_MAX = 700
+RUN = [PAGES[0], *(pytest.param(page, marks=pytest.mark.slow) for page in PAGES[1:])]
+"""The README is run by `make test`, the manual by `make test-slow`."""
 TERMS = (ROOT / "tests" / "documents" / "terms.txt").read_text(encoding="utf-8").splitlines()
 """What the first README named: options, fields, files, variables. A page must name each of them still."""
 
@@ -60,7 +62,7 @@ def named(term: str) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(term)}(?![\w-])", CODE) is not None
 
 
-@pytest.mark.parametrize("path", PAGES, ids=name_of)
+@pytest.mark.parametrize("path", RUN, ids=name_of)
 def test_a_page_does_what_it_says(path: Path, tmp_path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     if missing := [file.name for file in files_needed(text) if not file.is_file()]:

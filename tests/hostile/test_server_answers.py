@@ -15,6 +15,8 @@ from tests.api.cli.command import done, refused, tally
 from tests.hostile.malicious_server import Response, bomb, flood, flood_error, malicious, reply, rubbish
 from tests.hostile.memory import MB, measured
 
+pytestmark = pytest.mark.slow
+
 DIGEST = "0" * 64
 EVENT = b'{"type":"decision.recorded.v1","data":{"decision_id":"d1","decision":"ship it","confidence":0.7}}\n'
 VERBS: dict[str, tuple[str, ...]] = {

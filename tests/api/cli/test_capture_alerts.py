@@ -135,7 +135,8 @@ def test_it_may_be_served_below_a_path(ledger: Path, tmp_path: Path) -> None:
     (tmp_path / "am").mkdir()
     with alertmanager(tmp_path / "am", "--web.route-prefix=/tools/alerts", path="/tools/alerts") as running:
         assert "No alert is firing" in done(ledger, "eval", "capture", "--list", "--alertmanager", running.url).err
-        assert "No alert is firing at" in refused(ledger, *capture(ledger, running.url, "--alert-index", 0, *NAMED))
+        none = refused(ledger, *capture(ledger, running.url, "--alert-index", 0, *NAMED), code=1)
+        assert "No alert is firing at" in none
         running.post(MEMORY)
         done(ledger, *capture(ledger, f"{running.url}/", "--alert-index", 0, *NAMED))
         below = running.url.removesuffix("/tools/alerts")

@@ -280,6 +280,7 @@ def test_an_answer_outlives_a_server_that_starts_again(ledger: Path, tmp_path: P
     assert accepted(events(ledger)) == list(MODELS[:3])
 
 
+@pytest.mark.slow
 def test_a_server_that_is_gone_for_good_is_reported_with_how_to_go_on(ledger: Path, tmp_path: Path) -> None:
     with served(ledger) as server:
 

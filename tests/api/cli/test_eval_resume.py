@@ -306,6 +306,7 @@ def test_an_answer_outlives_a_server_that_starts_again(
     assert sorted(asked(notes)) == list(NAMES)
 
 
+@pytest.mark.slow
 def test_a_server_that_is_gone_for_good_is_reported_with_how_to_go_on(
     ledger: Path, fixtures: Path, notes: Path, tmp_path: Path
 ) -> None:

@@ -28,6 +28,8 @@ from tests.support.paths import ROOT
 from tests.support.run_reports import report, written
 from tests.support.server import serving
 
+pytestmark = pytest.mark.slow
+
 Words = tuple[str, ...]
 
 DIGEST = sha256(b"evidence of this test").hexdigest()

@@ -18,7 +18,7 @@ from tests.recorded.old_ledger import beside, unpack
 from tests.support.paths import ROOT
 from tests.support.server import Served
 
-pytestmark = pytest.mark.trial("A8")
+pytestmark = [pytest.mark.slow, pytest.mark.trial("A8")]
 
 CAPABILITIES = "-dac_override,-dac_read_search"
 AS_A_USER = ["setpriv", f"--bounding-set={CAPABILITIES}", f"--inh-caps={CAPABILITIES}"] if os.geteuid() == 0 else []

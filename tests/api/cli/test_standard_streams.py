@@ -16,7 +16,7 @@ from tests.api.cli.test_one_ledger import ANSWER, NOTHING, READS, Words
 from tests.support.paths import ROOT
 from tests.support.server import POLL_S
 
-pytestmark = pytest.mark.trial("A9")
+pytestmark = [pytest.mark.slow, pytest.mark.trial("A9")]
 
 
 def ended(ledger: Path, words: tuple[Value, ...], streams: str) -> tuple[int, str]:

@@ -29,6 +29,8 @@ from tests.api.cli.wide_ledger import (
 from tests.instruments.routers.simulated import completed, in_turn, said, simulated
 from tests.support.run_reports import report, written
 
+pytestmark = pytest.mark.slow
+
 COLUMNS = 80
 WRAPPED_MIN = 16
 """The narrowest that a column becomes before another one is left out."""
