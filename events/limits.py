@@ -30,8 +30,8 @@ CONNECTIONS_PER_CLIENT_MAX = 128
 CONNECTIONS_PER_TOKEN_MAX = 256
 """Requests of one token that run at once, each on its connection; `serve --connections-per-token`."""
 
-CONNECTIONS_RESERVED = 64
-"""Connections beyond the limits that the server accepts to answer `/healthz` and `/readyz`."""
+CONNECTIONS_RESERVED = 512
+"""Connections beyond the limits that the server accepts to answer `/healthz` and `/readyz`, until each has asked."""
 
 CONNECTIONS_REFUSED_MAX = 1_000
 """Refused connections that are kept until the client has received the answer; beyond these the oldest is aborted."""

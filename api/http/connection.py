@@ -114,8 +114,7 @@ class HttpConnection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if not self._table.add(self, self.loop.time()):
-            self._refuse_later(self._too_many_connections())
+        self._table.add(self, self.loop.time())
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._table.remove(self)

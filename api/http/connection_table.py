@@ -60,7 +60,7 @@ class ConnectionTable:
     def __init__(self, limits: ConnectionLimits) -> None:
         self.limits = limits
         self._open: dict[OpenConnection, None] = {}
-        self._reserved: set[OpenConnection] = set()
+        self._reserved: dict[OpenConnection, None] = {}
         self._refused: dict[OpenConnection, None] = {}
         self._unauthenticated: dict[str, dict[OpenConnection, None]] = {}
         self._replaceable = REPLACED_BURST
@@ -75,15 +75,20 @@ class ConnectionTable:
             lambda: max(map(len, self._unauthenticated.values()), default=0),
         )
 
-    def add(self, connection: OpenConnection, now_s: float) -> bool:
-        """Add a connection; return whether it may be kept. Without a free place it is one of the reserve."""
+    def add(self, connection: OpenConnection, now_s: float) -> None:
+        """Add a connection. Without a free place it is one of the reserve, of which the oldest is closed if it is full.
+
+        A connection of the reserve is refused when it has requested anything but health, so that the reserve has only
+        those that have not requested anything yet.
+        """
         if self._make_place(connection.address, now_s):
             self._place(connection)
-            return True
-        if len(self._reserved) >= CONNECTIONS_RESERVED and not self._close_oldest(self._reserved, now_s):
-            return False
-        self._reserved.add(connection)
-        return True
+            return
+        if len(self._reserved) >= CONNECTIONS_RESERVED:
+            oldest = next(iter(self._reserved))
+            self.remove(oldest)
+            oldest.close_idle()
+        self._reserved[connection] = None
 
     def is_reserved(self, connection: OpenConnection, now_s: float) -> bool:
         """Return whether only health is answered on a connection: it is one of the reserve, and no place is free."""
@@ -91,7 +96,7 @@ class ConnectionTable:
             return False
         if not self._make_place(connection.address, now_s):
             return True
-        self._reserved.discard(connection)
+        del self._reserved[connection]
         self._place(connection)
         return False
 
@@ -124,7 +129,7 @@ class ConnectionTable:
     def remove(self, connection: OpenConnection) -> None:
         """Remove a connection that is closed or about to close."""
         self._open.pop(connection, None)
-        self._reserved.discard(connection)
+        self._reserved.pop(connection, None)
         self._refused.pop(connection, None)
         self.authenticate(connection)
 

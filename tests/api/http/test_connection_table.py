@@ -3,7 +3,7 @@
 import pytest
 
 from api.http.connection_table import REPLACED_BURST, REPLACED_PER_S, ConnectionLimits, ConnectionTable
-from events.limits import CONNECTIONS_REFUSED_MAX
+from events.limits import CONNECTIONS_REFUSED_MAX, CONNECTIONS_RESERVED
 
 
 class Idle:
@@ -28,7 +28,8 @@ class Idle:
 def test_connections_are_closed_for_others_at_a_bounded_rate() -> None:
     table = ConnectionTable(ConnectionLimits(total=1_000, per_client=0))
     connections = [Idle() for _ in range(1_000)]
-    assert all(table.add(connection, 0.0) for connection in connections)
+    for connection in connections:
+        table.add(connection, 0.0)
 
     def close_for_newcomers(number: int, now_s: float) -> int:
         """Let newcomers connect at one moment; return how many connections were closed for them."""
@@ -36,13 +37,25 @@ def test_connections_are_closed_for_others_at_a_bounded_rate() -> None:
         for _ in range(number):
             connections.append(Idle())
             table.add(connections[-1], now_s)
+            if table.is_reserved(connections[-1], now_s):
+                table.refuse(connections[-1])
         return sum(connection.closed for connection in connections) - before
 
     assert close_for_newcomers(100, 0.0) == 100, "each has been idle for long"
     assert close_for_newcomers(500, 0.0) == REPLACED_BURST - 100
     assert close_for_newcomers(500, 1.0) == REPLACED_PER_S
-    assert not table.add(Idle(), 1.0), "the reserve is full"
     assert close_for_newcomers(500, 1_000.0) == REPLACED_BURST
+
+
+@pytest.mark.trial("C3")
+def test_the_reserve_takes_every_newcomer_and_closes_its_oldest() -> None:
+    table = ConnectionTable(ConnectionLimits(total=0, per_client=0))
+    newcomers = [Idle() for _ in range(CONNECTIONS_RESERVED + 2)]
+    for connection in newcomers:
+        table.add(connection, 0.0)
+    assert [connection.closed for connection in newcomers[:3]] == [True, True, False]
+    assert not any(connection.closed for connection in newcomers[3:])
+    assert table.is_reserved(newcomers[-1], 0.0), "only health is answered on it"
 
 
 def test_the_oldest_of_many_refused_connections_is_aborted() -> None:
