@@ -20,11 +20,11 @@ from api.http.routes import (
     export,
     health,
     home,
+    merkle_tree,
     models,
     projections,
     receipts,
     runs,
-    tiles,
 )
 from api.parameters import JsonSchema
 
@@ -66,10 +66,10 @@ OPERATIONS: Sequence[Operation] = (
     checkpoints.get_checkpoint,
     checkpoints.get_witnessed,
     receipts.get_receipt,
-    tiles.get_entries,
-    tiles.get_tile,
-    tiles.get_inclusion,
-    tiles.get_consistency,
+    merkle_tree.get_entries,
+    merkle_tree.get_tile,
+    merkle_tree.get_inclusion,
+    merkle_tree.get_consistency,
     export.get_export,
     projections.get_projections,
     projections.get_projection,

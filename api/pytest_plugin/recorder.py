@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from api.client.open_store import open_store
-from api.service.evaluation.baselines import record_baselines
+from api.service.evaluation.baseline_answers import record_baseline_answers
 from api.service.evaluation.run_operations import (
     AttemptKey,
     EvalRun,
@@ -58,7 +58,7 @@ class RunRecorder:
         self._run = await begin_run(self._store, started)
         self._attempts, self._began_ns = attempts, time.monotonic_ns()
         with ThreadPoolExecutor(1) as grading_thread:
-            await record_baselines(self._store, started, scenarios, matcher, grading_thread, asyncio.Event())
+            await record_baseline_answers(self._store, started, scenarios, matcher, grading_thread, asyncio.Event())
         return self._run.run_id
 
     async def add(self, score: str) -> int:

@@ -1,4 +1,4 @@
-"""Use cases of proofs: tiles of the Merkle tree, their lines, inclusion and consistency proofs.
+"""Use cases of proofs: inclusion and consistency proofs.
 
 Proofs are those of RFC 6962. Leaves are numbered from 0: the event at position 7 is leaf 6.
 """
@@ -6,13 +6,7 @@ Proofs are those of RFC 6962. Leaves are numbered from 0: the event at position 
 import msgspec
 
 from api.service.ledger import LedgerService
-from ledger.errors import InvalidQuery, NotFound
-from ledger.transparency.tiles import (
-    WIDTH,
-    TileAddress,
-    entry_bundle,
-    tile_width,
-)
+from ledger.errors import InvalidQuery
 
 
 class InclusionAnswer(msgspec.Struct, frozen=True):
@@ -38,19 +32,6 @@ class ConsistencyAnswer(msgspec.Struct, frozen=True):
     """Empty if `from` is 0 or equals `to`."""
 
 
-async def tile(ledger: LedgerService, level: int, address: TileAddress) -> bytes:
-    """Return the hashes of a tile, concatenated. Errors: NotFound, for more hashes than exist."""
-    await _check_width(ledger, level, address)
-    return await ledger.proving.tree.tile(level, *address)
-
-
-async def entries(ledger: LedgerService, address: TileAddress) -> bytes:
-    """Return the lines of a tile of level 0, each after its length. Errors: NotFound, for more lines than exist."""
-    await _check_width(ledger, 0, address)
-    first = address.number * WIDTH
-    return entry_bundle(await ledger.proving.tree.lines(first, first + address.width))
-
-
 async def inclusion(ledger: LedgerService, position: int, size: int | None = None) -> InclusionAnswer:
     """Prove that an event is in the tree of the first `size` events, by default all. Errors: InvalidQuery."""
     size = await _check_size(ledger, "size", size)
@@ -69,15 +50,6 @@ async def consistency(ledger: LedgerService, older: int, newer: int | None = Non
     tree = ledger.proving.tree
     hashes = await tree.consistency(older, newer)
     return ConsistencyAnswer(older, await tree.root(older), newer, await tree.root(newer), hashes)
-
-
-async def _check_width(ledger: LedgerService, level: int, address: TileAddress) -> None:
-    head = (await ledger.reader.head()).position
-    width = tile_width(level, address.number, head)
-    if address.width > width:
-        part = f"its first {width} hashes are" if width else "nothing of it is"
-        detail = f"Tile {address.number} of level {level} is not {address.width} wide: {part} in the tree of {head}."
-        raise NotFound(detail, "Take the sizes from a checkpoint.")
 
 
 async def _check_size(ledger: LedgerService, name: str, size: int | None) -> int:

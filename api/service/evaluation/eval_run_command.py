@@ -15,7 +15,7 @@ from api.service.evaluation.answer_scorer import (
     run_on,
 )
 from api.service.evaluation.attempt_workers import CAPTURED_JOBS, GradeAttempt, score_attempts
-from api.service.evaluation.baselines import record_baselines
+from api.service.evaluation.baseline_answers import record_baseline_answers
 from api.service.evaluation.evaluation_reader import read_evaluation, read_trend
 from api.service.evaluation.options import EvalOptions, build_start, check_options
 from api.service.evaluation.resume_checks import check_scenarios, check_settings, describe_changes
@@ -76,7 +76,7 @@ class EvalRunCommand:
         try:
             if self._options.baselines:
                 start = structs.replace(run.started, suite_digest=self.suite.digest)
-                await record_baselines(store, start, self.suite.scenarios, self._matcher, executor, stop)
+                await record_baseline_answers(store, start, self.suite.scenarios, self._matcher, executor, stop)
             say(f"run {run.run_id}: {f'asking {run.started.agent}' if self._agent else 'scoring the captured answers'}")
             await self._score_attempts(store, run, stop, on_score, executor)
             evaluation = await read_evaluation(

@@ -28,7 +28,7 @@ KINDS: tuple[Baseline, ...] = ("empty", "most_frequent")
 AGENT = "baseline"
 
 
-async def record_baselines(
+async def record_baseline_answers(
     store: EventStore,
     started: EvalStarted,
     scenarios: Sequence[Scenario],
