@@ -58,6 +58,16 @@ class GapChange(msgspec.Struct, frozen=True, kw_only=True):
     """The gap after."""
     gap_after_interval: Interval
     """Its interval."""
+    earliest: datetime | None = None
+    """The first moment of the interval of the time, UTC; None from an earlier version."""
+    latest: datetime | None = None
+    """The last moment of the interval of the time, UTC."""
+    interval_level: float | None = None
+    """The confidence level of the interval from `earliest` to `latest`."""
+    difference: float | None = None
+    """The gap after minus the gap before, within each agent and category."""
+    difference_interval: Interval | None = None
+    """Its 95% interval."""
 
 
 class Drift(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +76,7 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     alarm: bool
     """Whether it changed."""
     p: float | None
-    """The probability of such a change if the agent has not changed; None if there are too few reviews."""
+    """The probability of such a change if the agent has not changed; None if there was no test."""
     reviewed: int
     """Decisions that are used."""
     reviews_needed: int
@@ -74,6 +84,12 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     level: float
     """The significance level: there is an alarm if `p` is below it."""
     false_alarm_rate: float
-    """The probability of a false alarm within a year of monthly tests."""
+    """The probability of a false alarm within a year of daily, weekly or monthly tests."""
     change: GapChange | None = None
     """The change, if there is an alarm."""
+    no_test: str | None = None
+    """Why there was no test: too few reviews, too few times, all outcomes alike, no category before and after."""
+    strata: int | None = None
+    """The number of agents and categories within which outcomes are compared."""
+    left_out: int | None = None
+    """Reviews that are not examined, because their times do not say when the decisions were made."""
