@@ -11,7 +11,7 @@ whose successes and failures come in runs does not raise an alarm (projections/s
 The sum at t, the share of information before, is weighted by (t(1-t))^-1/4. Of the powers 0, 1/4 and 1/2 this one dates
 most shifts of .15 correctly, early or late, and repeated looks at a growing history add few false alarms.
 
-False alarms: one look at an agent that did not change raises an alarm with probability ALARM_LEVEL. With a look every
+False alarms: one look at an agent that did not change raises an alarm with probability `level`. With a look every
 day, week or month for a year, the probability of any alarm is at most FALSE_ALARM_RATE.
 
 Decisions of one moment, as rows imported without times, are not divided, and a moment with many of all reviews is left
@@ -29,16 +29,19 @@ from projections.arrays import Floats, Ints
 from projections.calibration.review_moments import MOMENTS_MIN, find_dated, number_moments
 from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.stats.intervals import Interval, gap_interval
-from projections.stats.shift_search import INTERVAL_LEVEL, ShiftLayout
-from projections.stats.shift_simulation import HISTORIES_PER_ROUND, simulate_deviations
+from projections.stats.shift_search import INTERVAL_FACTOR, INTERVAL_LEVEL, ShiftLayout, inflation
+from projections.stats.shift_simulation import simulate_deviations
 
 SIDE_REVIEWS_MIN = 30
 """Reviews required on each side of a change."""
 
 REVIEWS_MIN = 2 * SIDE_REVIEWS_MIN
 
-ALARM_LEVEL = 0.0025
-"""A look raises an alarm if p is at most this."""
+ALARM_LEVEL = 0.0018
+"""A look at many reviews raises an alarm if p is at most this."""
+
+FULL_LEVEL_REVIEWS = 450
+"""With fewer reviews the level falls with the square of their number: dependence is hard to see in few reviews."""
 
 FALSE_ALARM_RATE = 0.05
 """The largest share of agents that raise any alarm in a year of daily, weekly or monthly looks without a change."""
@@ -46,26 +49,35 @@ FALSE_ALARM_RATE = 0.05
 STRATA_MAX = 2_000
 """Most agents and categories: those with the most reviews. The reviews of others are left out."""
 
-NoTest = Literal["too few reviews", "too few times", "all outcomes alike", "no category before and after"]
-"""Why there was no test.
+NoTest = Literal["too few times", "all outcomes alike", "no category before and after"]
+"""Why there was no test with enough reviews.
 
 "too few times": not enough reviews have a time that says when their decision was made. "no category before and after":
 no agent and category has enough reviews on both sides of any time.
 """
 
-_HISTORIES_MAX = 4_000
+_DEVIATING_AT_LEVEL = 4
+"""As many histories are simulated as are needed for this many to deviate further than a history at the level."""
+
 _DEVIATING_MAX = 20
-"""If more histories deviate than this, p can no longer fall to ALARM_LEVEL."""
+"""If more histories deviate than this, p can no longer fall to the level."""
 
 _NORMAL_QUANTILE = 1.959963984540054
 _ROUNDING = 1e-12
 
 
+class GapShift(msgspec.Struct, frozen=True, kw_only=True):
+    """The gap after a change minus the gap before within each agent and category, with its 95% interval."""
+
+    amount: float
+    interval: Interval
+
+
 class ChangePoint(msgspec.Struct, frozen=True, kw_only=True):
     """A change of the gap after `index` of the examined decisions. The first decision after it was made at `time`.
 
-    The change was between `earliest` and `latest` with the confidence level `interval_level`. `difference` is the gap
-    after minus the gap before within each agent and category, with its 95% interval at this time.
+    The change was between `earliest` and `latest` with the confidence level `coverage`. The gaps before and after are
+    of all decisions; `shift` is their difference within each agent and category.
     """
 
     time: datetime
@@ -78,17 +90,17 @@ class ChangePoint(msgspec.Struct, frozen=True, kw_only=True):
     gap_after_interval: Interval
     earliest: datetime
     latest: datetime
-    interval_level: float = INTERVAL_LEVEL
-    difference: float
-    difference_interval: Interval
+    coverage: float = INTERVAL_LEVEL
+    shift: GapShift
 
 
 class Drift(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a look. `p` is None without a test, and `no_test` has the reason.
+    """The result of a look. `p` is None without a test. `level` depends on the number of reviews.
 
-    `reviews_needed` is the number of reviews that are still missing for a look. `change` is None without an `alarm`.
-    `strata` is the number of agents and categories within which outcomes are compared. `left_out` reviews are not
-    examined, because their times do not say when the decisions were made.
+    `reviews_needed` is the number of reviews that are still missing for a look; `reason` says why there was no test
+    with enough of them. `change` is None without an `alarm`. `strata` is the number of agents and categories within
+    which outcomes are compared. `left_out` reviews are not examined, because their times do not say when the decisions
+    were made.
     """
 
     alarm: bool
@@ -98,7 +110,7 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     reviewed: int
     reviews_needed: int
     change: ChangePoint | None = None
-    no_test: NoTest | None = None
+    reason: NoTest | None = None
     strata: int = 0
     left_out: int = 0
 
@@ -123,7 +135,7 @@ def detect_change(confidence: Floats, outcome: Floats, time_us: Ints, stratum: I
     """
     n = len(confidence)
     if n < REVIEWS_MIN:
-        return Drift(alarm=False, p=None, reviewed=n, reviews_needed=REVIEWS_MIN - n, no_test="too few reviews")
+        return Drift(alarm=False, p=None, reviewed=n, reviews_needed=REVIEWS_MIN - n)
     stratum = np.zeros(n, dtype=np.int64) if stratum is None else stratum
     moment = number_moments(time_us)
     used = np.flatnonzero(find_dated(moment) & _in_largest(stratum))
@@ -131,7 +143,7 @@ def detect_change(confidence: Floats, outcome: Floats, time_us: Ints, stratum: I
     moment = moment[used]
     ends = np.append(np.flatnonzero(np.diff(moment)) + 1, len(used)) if len(used) else used
     if len(used) < REVIEWS_MIN or len(ends) < MOMENTS_MIN:
-        return Drift(alarm=False, p=None, reviewed=n, reviews_needed=0, no_test="too few times", left_out=left_out)
+        return Drift(alarm=False, p=None, reviewed=n, reviews_needed=0, reason="too few times", left_out=left_out)
     confidence, outcome, time_us = confidence[used], outcome[used], time_us[used]
     strata, stratum = np.unique(stratum[used], return_inverse=True)
     found = _search(confidence, outcome, time_us, ShiftLayout(stratum, ends, SIDE_REVIEWS_MIN))
@@ -149,26 +161,28 @@ def _in_largest(stratum: Ints) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
 def _search(confidence: Floats, outcome: Floats, time_us: Ints, layout: ShiftLayout) -> Drift:
     """Look for a change in the decisions of a layout."""
     if outcome.min() == outcome.max():
-        return Drift(alarm=False, p=None, reviewed=0, reviews_needed=0, no_test="all outcomes alike")
+        return Drift(alarm=False, p=None, reviewed=0, reviews_needed=0, reason="all outcomes alike")
     if not len(layout.candidates):
-        return Drift(alarm=False, p=None, reviewed=0, reviews_needed=0, no_test="no category before and after")
+        return Drift(alarm=False, p=None, reviewed=0, reviews_needed=0, reason="no category before and after")
     excess = outcome - confidence
     centred = layout.centred(excess)
     sums = layout.sums(centred)
     observed = layout.deviation(sums[None, layout.points], np.array([centred @ centred]))
-    largest = float(observed.largest[0])
-    deviating, histories, ratios = 1, 1, 0.0
+    level = ALARM_LEVEL * min(1.0, len(outcome) / FULL_LEVEL_REVIEWS) ** 2
+    deviating, histories, independent, largest = 1, 1, 0.0, 0.0
     for simulated in simulate_deviations(layout, confidence, np.clip(confidence + excess - centred, 0.0, 1.0)):
-        deviating += int((simulated.largest >= largest).sum())
-        ratios += float((simulated.spread / simulated.variance).sum())
-        histories += HISTORIES_PER_ROUND
-        if histories > _HISTORIES_MAX or deviating > _DEVIATING_MAX:
+        if not independent:
+            independent = float(simulated.windows.mean())
+            largest = float(observed.scaled(independent)[0])
+        deviating += int((simulated.scaled(independent) >= largest).sum())
+        histories += len(simulated.largest)
+        if histories > _DEVIATING_AT_LEVEL / level or deviating > _DEVIATING_MAX:
             break
     p = deviating / histories
-    alarm = p <= ALARM_LEVEL
-    variance = float(observed.spread[0]) * (histories - 1) / ratios
+    alarm = p <= level
+    variance = float((observed.variance * inflation(observed.windows / independent, INTERVAL_FACTOR))[0])
     change = _change(confidence, outcome, time_us, layout, sums, variance) if alarm else None
-    return Drift(alarm=alarm, p=p, reviewed=0, reviews_needed=0, change=change)
+    return Drift(alarm=alarm, p=p, level=level, reviewed=0, reviews_needed=0, change=change)
 
 
 def _change(
@@ -190,8 +204,7 @@ def _change(
         gap_after_interval=after[1],
         earliest=moment_of(int(time_us[shift.earliest])),
         latest=moment_of(int(time_us[shift.latest])),
-        difference=shift.amount,
-        difference_interval=Interval(shift.amount - half, shift.amount + half),
+        shift=GapShift(amount=shift.amount, interval=Interval(shift.amount - half, shift.amount + half)),
     )
 
 

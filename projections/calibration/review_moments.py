@@ -1,9 +1,9 @@
 """Moments of reviewed decisions: which of them were made one after another, and which have no time of their own?
 
 Rows that are imported without times get the time of their import: up to 500 decisions share one, and the next come
-milliseconds later. Their order is that of the file. Decisions less than MOMENT_US apart are therefore one moment, and no
-change is searched for within it. A moment with many of all reviews is left out, because nothing says when its decisions
-were made, and a difference between it and others would be dated at the import.
+milliseconds later. Their order is that of the file. Decisions less than MOMENT_US apart are therefore one moment, and
+no change is searched for within it. A moment with many of all reviews is left out, because nothing says when its
+decisions were made, and a difference between it and others would be dated at the import.
 """
 
 from typing import Final
@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from projections.arrays import Floats, Ints
+from projections.arrays import Ints
 
 MOMENT_US: Final = 1_000_000
 """Decisions that follow each other in less than this time belong to one moment."""

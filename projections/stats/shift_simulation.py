@@ -10,14 +10,17 @@ from projections.stats.shift_search import Deviation, ShiftLayout
 EXACT_MAX = 10_000
 """Up to this many values each outcome is drawn. With more, the sums are drawn from their normal limit."""
 
-HISTORIES_PER_ROUND = 100
+ROUND_MIN = 100
+ROUND_MAX = 1_000
+"""The number of histories of a round is between these, the more the shorter they are."""
 
 _SEED = 20_110_607
 _JITTER = 1e-9
+_ROUND_VALUES = 50_000
 
 
 def simulate_deviations(layout: ShiftLayout, stated: Floats, chance: Floats) -> Iterator[Deviation]:
-    """Yield rounds of HISTORIES_PER_ROUND simulated histories without end. The result is deterministic.
+    """Yield rounds of simulated histories without end. The result is deterministic: the seed is fixed.
 
     The values are outcomes minus `stated`; each outcome is 1 with its `chance` and otherwise 0, all independent.
     Shapes: one entry per value.
@@ -25,10 +28,11 @@ def simulate_deviations(layout: ShiftLayout, stated: Floats, chance: Floats) -> 
     rng = np.random.Generator(np.random.SFC64(_SEED))
     if len(stated) > EXACT_MAX:
         yield from _normal_rounds(rng, layout, chance * (1 - chance))
+    histories = min(max(_ROUND_VALUES // len(stated), ROUND_MIN), ROUND_MAX)
     edges = np.append(0, layout.ends[layout.points][:-1])
     share = layout.before / layout.sizes[:, None]
     while True:
-        excess = (rng.random((HISTORIES_PER_ROUND, len(stated))) < chance) - stated
+        excess = (rng.random((histories, len(stated))) < chance) - stated
         totals = np.add.reduceat(excess[:, layout.order], layout.starts, axis=1)
         sums = np.add.reduceat(excess, edges, axis=1).cumsum(axis=1) - totals @ share
         squares = np.einsum("ij,ij->i", excess, excess) - (totals**2 / layout.sizes).sum(axis=1)
@@ -43,6 +47,6 @@ def _normal_rounds(rng: np.random.Generator, layout: ShiftLayout, variance: Floa
     sums = before.sum(axis=0)
     covariance = np.minimum.outer(sums, sums) - crossed - crossed.T + share.T @ (share * total[:, None])
     root = np.linalg.cholesky(covariance + _JITTER * sums[-1] * np.eye(len(sums)))
-    squares = np.full(HISTORIES_PER_ROUND, total.sum() - (total / layout.sizes).sum())
+    squares = np.full(ROUND_MIN, total.sum() - (total / layout.sizes).sum())
     while True:
-        yield layout.deviation(rng.standard_normal((HISTORIES_PER_ROUND, len(sums))) @ root.T, squares)
+        yield layout.deviation(rng.standard_normal((ROUND_MIN, len(sums))) @ root.T, squares)

@@ -58,8 +58,8 @@ def _print_drift(console: Console, drift: Drift) -> None:
         console.print(_interval(drift.change, drift.strata))
     elif drift.reviews_needed:
         console.print(f"Too few reviews to look for drift: {format_count(drift.reviews_needed)} more are needed.")
-    elif drift.no_test is not None:
-        console.print(f"No test for drift in {pluralize(drift.reviewed, 'review')}: {_NO_TEST[drift.no_test]}.")
+    elif drift.reason is not None:
+        console.print(f"No test for drift in {pluralize(drift.reviewed, 'review')}: {_NO_TEST[drift.reason]}.")
     else:
         p = "" if drift.p is None else f" (p {format_p(drift.p)})"
         console.print(f"No drift found in {pluralize(drift.reviewed, 'review')}{p}.")
@@ -74,10 +74,11 @@ def _change(change: ChangePoint) -> str:
 
 
 def _interval(change: ChangePoint, strata: int) -> str:
-    dates = f"The change was between {change.earliest:%Y-%m-%d} and {change.latest:%Y-%m-%d} ({change.interval_level:.0%} interval)"
+    earliest, latest = f"{change.earliest:%Y-%m-%d}", f"{change.latest:%Y-%m-%d}"
+    dates = f"The change was between {earliest} and {latest} ({change.coverage:.0%} interval)"
     if strata < 2:
         return f"{dates}."
-    difference = f"{format_figure(change.difference, '+')} ({format_interval(change.difference_interval, '+')})"
+    difference = f"{format_figure(change.shift.amount, '+')} ({format_interval(change.shift.interval, '+')})"
     return f"{dates}. Within {strata} agents and categories the gap changed by {difference}."
 
 
