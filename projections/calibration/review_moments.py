@@ -38,5 +38,5 @@ def find_dated(moment: Ints) -> npt.NDArray[np.bool_]:
     while True:
         large = used & (reviewed > max(SHARED_MIN, SHARE_MAX * float(reviewed[used].sum())))
         if not large.any():
-            return used[moment]  # type: ignore[no-any-return]
+            return used[moment]
         used &= ~large

@@ -2,7 +2,7 @@
 
 The model: each stratum has a mean of its own, and after some point all means differ by the same shift. The sum of
 values minus the mean of their stratum, up to a point, is 0 at the end and stays near 0 without a shift. A stratum that
-ends before another begins adds nothing at the point between them, so strata that follow each other do not look like a shift. At
+ends before another begins adds nothing at the point between them, so strata that follow each other show no shift. At
 each point the sum divided by its `information` is the least-squares estimate of the shift (a Mantel-Haenszel
 combination of the strata), and its square divided by the information the reduction of squared errors.
 
@@ -37,8 +37,8 @@ WINDOW = 10
 EXCESS_FACTOR = 2.5
 """Chosen by simulation: clusters of 10 and autocorrelation of .5 then raise as few false alarms as independence."""
 
-INTERVAL_FACTOR = 1.6
-"""The same for the interval of the point: what windows of 10 do not see of clusters of 10."""
+INTERVAL_FACTOR = 1.3
+"""The same for the interval of the point, chosen so that it covers nine of ten changes of independent outcomes."""
 
 INTERVAL_LEVEL = 0.90
 """The confidence level of the interval of the point."""

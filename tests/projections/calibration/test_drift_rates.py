@@ -45,7 +45,8 @@ def draw(rng: np.random.Generator, chance: Floats, histories: int, dependence: s
     elif dependence == "autocorrelated":
         latent[:, 1:] *= np.sqrt(0.75)
         latent = lfilter([1.0], [1.0, -0.5], latent, axis=1)
-    return (latent < norm.ppf(chance)).astype(np.float64)
+    successes: Floats = (latent < norm.ppf(chance)).astype(np.float64)
+    return successes
 
 
 def layout_of(n: int) -> ShiftLayout:
@@ -119,23 +120,20 @@ def test_two_hundred_reviews_on_each_side_show_a_change(shift: float, least: flo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("n", "at", "shift"), [(400, 200, -0.2), (800, 300, -0.2), (1_000, 600, -0.15), (1_500, 700, -0.3)]
-)
-def test_nine_of_ten_intervals_contain_the_date(n: int, at: int, shift: float) -> None:
+def test_nine_of_ten_intervals_contain_the_date() -> None:
     rng = np.random.default_rng(90)
-    confidence = rng.choice([0.8, 0.9, 0.95], n)
-    chance = np.where(np.arange(n) < at, confidence, confidence + shift)
-    date = moment_of(int(times(n)[at]))
-    changes = [
-        change
-        for outcome in draw(rng, chance, 150, "independent")
-        if (change := detect_change(confidence, outcome, times(n)).change) is not None
-    ]
-    covered = sum(change.earliest <= date <= change.latest for change in changes) / len(changes)
-    print(f"{n} reviews, change of {shift} after {at}: {len(changes)} alarms, {covered:.3f} covered")
-    assert len(changes) > 100
-    assert INTERVAL_LEVEL - 0.075 <= covered <= INTERVAL_LEVEL + 0.075  # 2.4 to 3 standard errors
+    covered = []
+    for n, at, shift in ((400, 200, -0.2), (800, 300, -0.2), (1_000, 600, -0.15)):
+        confidence = rng.choice([0.8, 0.9, 0.95], n)
+        chance = np.where(np.arange(n) < at, confidence, confidence + shift)
+        date = moment_of(int(times(n)[at]))
+        for outcome in draw(rng, chance, 60, "independent"):
+            change = detect_change(confidence, outcome, times(n)).change
+            if change is not None:
+                covered.append(change.earliest <= date <= change.latest)
+    print(f"{len(covered)} alarms, {np.mean(covered):.3f} covered")
+    assert len(covered) > 140
+    assert INTERVAL_LEVEL - 0.05 <= np.mean(covered) <= INTERVAL_LEVEL + 0.05
 
 
 def one_after_another(rng: np.random.Generator, shift: float = 0.0) -> tuple[Floats, Floats, Ints]:
