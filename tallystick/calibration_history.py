@@ -39,6 +39,15 @@ class Trend(msgspec.Struct, frozen=True, kw_only=True):
     """The windows, the oldest first."""
 
 
+class GapShift(msgspec.Struct, frozen=True, kw_only=True):
+    """How much the gap changed."""
+
+    amount: float
+    """The gap after minus the gap before, within each agent and category."""
+    interval: Interval
+    """Its 95% interval."""
+
+
 class GapChange(msgspec.Struct, frozen=True, kw_only=True):
     """The time at which the gap changed, and the gap before and after."""
 
@@ -58,6 +67,14 @@ class GapChange(msgspec.Struct, frozen=True, kw_only=True):
     """The gap after."""
     gap_after_interval: Interval
     """Its interval."""
+    earliest: datetime | None = None
+    """The first moment of the interval of the time, UTC; None from an earlier version."""
+    latest: datetime | None = None
+    """The last moment of the interval of the time, UTC."""
+    coverage: float | None = None
+    """The confidence level of the interval from `earliest` to `latest`."""
+    shift: GapShift | None = None
+    """The gap after minus the gap before, within each agent and category."""
 
 
 class Drift(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,14 +83,20 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     alarm: bool
     """Whether it changed."""
     p: float | None
-    """The probability of such a change if the agent has not changed; None if there are too few reviews."""
+    """The probability of such a change if the agent has not changed; None if there was no test."""
     reviewed: int
     """Decisions that are used."""
     reviews_needed: int
     """How many more reviews the test needs."""
     level: float
-    """The significance level: there is an alarm if `p` is below it."""
+    """The significance level: there is an alarm if `p` is at most this. It is smaller below 450 reviews."""
     false_alarm_rate: float
-    """The probability of a false alarm within a year of monthly tests."""
+    """The probability of a false alarm within a year of daily, weekly or monthly tests."""
     change: GapChange | None = None
     """The change, if there is an alarm."""
+    reason: str | None = None
+    """Why there was no test with enough reviews: too few times, all outcomes alike, no category before and after."""
+    strata: int | None = None
+    """The number of agents and categories within which outcomes are compared."""
+    left_out: int | None = None
+    """Reviews that are not examined, because their times do not say when the decisions were made."""

@@ -1,61 +1,84 @@
 """Change-point detection: did the gap between outcomes and stated confidences change, and when?
 
 The detector takes the cumulative sum of o - c (outcome minus stated confidence) over decisions, in the order in which
-they were made, and subtracts the overall gap, so that a constant gap is not drift. If the sum deviates from 0 by more
-than chance explains, the gap changed; the change is dated at the largest deviation. The distribution under chance is
-simulated: outcomes are drawn as Bernoulli(p), where p are the stated confidences shifted by the overall gap (for a
-calibrated agent p is c itself). So each number of decisions and each mix of confidences has its own threshold.
-Real and simulated sums are divided by their own standard deviation of o - c, so that an agent with uninformative
-confidences, whose sums vary more than Bernoulli(p), does not raise an alarm.
+they were made, and subtracts the gap of each agent and category, so that neither a constant gap nor another mixture of
+categories is drift. If the sum deviates from 0 by more than chance explains, the gap changed; the change is dated where
+it fits best. The distribution under chance is simulated: outcomes are drawn as Bernoulli(p), where p are the stated
+confidences shifted by the gap of their agent and category. So each number of decisions and each mix of confidences has
+its own threshold. Real and simulated sums are divided by the long-run standard deviation of o - c, so that an agent
+whose successes and failures come in runs does not raise an alarm (projections/stats/shift_search.py).
 
-The sum at t, the share of decisions before, is weighted by (t(1-t))^-1/4. Of the powers 0, 1/4 and 1/2 this one dates
+The sum at t, the share of information before, is weighted by (t(1-t))^-1/4. Of the powers 0, 1/4 and 1/2 this one dates
 most shifts of .15 correctly, early or late, and repeated looks at a growing history add few false alarms.
 
-False alarms: one look at a perfectly calibrated agent raises an alarm with probability ALARM_LEVEL. With a look every
-month for a year, the probability of any alarm is at most FALSE_ALARM_RATE; with a look every week it is 4% at one
-review per day and 8% at ten.
+False alarms: one look at an agent that did not change raises an alarm with probability `level`. With a look every
+day, week or month for a year, the probability of any alarm is at most FALSE_ALARM_RATE.
+
+Decisions of one moment, as rows imported without times, are not divided, and a moment with many of all reviews is left
+out (review_moments.py).
 """
 
 from datetime import datetime
-from typing import Final
+from typing import Literal
 
 import msgspec
 import numpy as np
 
 from ledger import moment_of
 from projections.arrays import Floats, Ints
+from projections.calibration.review_moments import MOMENTS_MIN, find_dated, number_moments
+from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.stats.intervals import Interval, gap_interval
+from projections.stats.shift_search import INTERVAL_FACTOR, INTERVAL_LEVEL, ShiftLayout, inflation
+from projections.stats.shift_simulation import simulate_deviations
 
 SIDE_REVIEWS_MIN = 30
 """Reviews required on each side of a change."""
 
 REVIEWS_MIN = 2 * SIDE_REVIEWS_MIN
 
-ALARM_LEVEL = 0.005
-"""A look raises an alarm if p is at most this."""
+ALARM_LEVEL = 0.0018
+"""A look at many reviews raises an alarm if p is at most this."""
+
+FULL_LEVEL_REVIEWS = 450
+"""With fewer reviews the level falls with the square of their number: dependence is hard to see in few reviews."""
 
 FALSE_ALARM_RATE = 0.05
-"""The largest share of calibrated agents that raise any alarm in a year of monthly looks."""
+"""The largest share of agents that raise any alarm in a year of daily, weekly or monthly looks without a change."""
 
-BLOCKS_MAX = 500
-"""Most points at which the sum is compared. In a longer history, consecutive decisions are merged into blocks."""
+STRATA_MAX = 2_000
+"""Most agents and categories: those with the most reviews. The reviews of others are left out."""
 
-EXACT_MAX = 10_000
-"""Up to this many decisions each outcome is drawn. With more, each block is drawn with its mean probability."""
+NoTest = Literal["too few times", "all outcomes alike", "no category before and after"]
+"""Why there was no test with enough reviews.
 
-_POWER: Final = -0.25
-_HISTORIES_PER_ROUND = 100
-_HISTORIES_MAX = 2_000
+"too few times": not enough reviews have a time that says when their decision was made. "no category before and after":
+no agent and category has enough reviews on both sides of any time.
+"""
+
+_DEVIATING_AT_LEVEL = 4
+"""As many histories are simulated as are needed for this many to deviate further than a history at the level."""
+
 _DEVIATING_MAX = 20
-"""If more histories deviate than this, p can no longer fall to ALARM_LEVEL."""
+"""If more histories deviate than this, p can no longer fall to the level."""
 
-_SPREAD_MIN = 1e-6
+_NORMAL_QUANTILE = 1.959963984540054
 _ROUNDING = 1e-12
-_SEED = 20_110_607
+
+
+class GapShift(msgspec.Struct, frozen=True, kw_only=True):
+    """The gap after a change minus the gap before within each agent and category, with its 95% interval."""
+
+    amount: float
+    interval: Interval
 
 
 class ChangePoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of the gap after `index` reviewed decisions. The first decision after it was made at `time`."""
+    """A change of the gap after `index` of the examined decisions. The first decision after it was made at `time`.
+
+    The change was between `earliest` and `latest` with the confidence level `coverage`. The gaps before and after are
+    of all decisions; `shift` is their difference within each agent and category.
+    """
 
     time: datetime
     index: int
@@ -65,12 +88,19 @@ class ChangePoint(msgspec.Struct, frozen=True, kw_only=True):
     gap_before_interval: Interval
     gap_after: float
     gap_after_interval: Interval
+    earliest: datetime
+    latest: datetime
+    coverage: float = INTERVAL_LEVEL
+    shift: GapShift
 
 
 class Drift(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a look. `p` is None with fewer than REVIEWS_MIN reviews, or if all have the same outcome.
+    """The result of a look. `p` is None without a test. `level` depends on the number of reviews.
 
-    `reviews_needed` is the number of reviews that are still missing for a look. `change` is None without an `alarm`.
+    `reviews_needed` is the number of reviews that are still missing for a look; `reason` says why there was no test
+    with enough of them. `change` is None without an `alarm`. `strata` is the number of agents and categories within
+    which outcomes are compared. `left_out` reviews are not examined, because their times do not say when the decisions
+    were made.
     """
 
     alarm: bool
@@ -80,85 +110,87 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     reviewed: int
     reviews_needed: int
     change: ChangePoint | None = None
+    reason: NoTest | None = None
+    strata: int = 0
+    left_out: int = 0
 
 
-def detect_change(confidence: Floats, outcome: Floats, time_us: Ints) -> Drift:
+def detect_drift(history: ReviewedDecisions) -> Drift:
+    """Look for one change of the gap within each agent and category of a history."""
+    numbers: dict[tuple[str, str | None], int] = {}
+    group_stratum = np.array(
+        [numbers.setdefault((source, category), len(numbers)) for source, category, *_ in history.groups],
+        dtype=np.int64,
+    )
+    stratum = group_stratum[history.group] if len(history.group) else None
+    return detect_change(history.confidence, history.outcome_value, history.time_us, stratum)
+
+
+def detect_change(confidence: Floats, outcome: Floats, time_us: Ints, stratum: Ints | None = None) -> Drift:
     """Look for one change of the gap in reviewed decisions. The result is deterministic: the seed is fixed.
 
-    Shapes: one entry per decision, in the order in which they were made; outcome is 1, .5 or 0.
+    Shapes: one entry per decision, in the order in which they were made; outcome is 1, .5 or 0. stratum is the number
+    of each decision's agent and category; None if there is only one.
     Units:  time in microseconds since 1970 UTC.
     """
     n = len(confidence)
-    needed = max(0, REVIEWS_MIN - n)
-    if needed or outcome.min() == outcome.max():
-        return Drift(alarm=False, p=None, reviewed=n, reviews_needed=needed)
+    if n < REVIEWS_MIN:
+        return Drift(alarm=False, p=None, reviewed=n, reviews_needed=REVIEWS_MIN - n)
+    stratum = np.zeros(n, dtype=np.int64) if stratum is None else stratum
+    moment = number_moments(time_us)
+    used = np.flatnonzero(find_dated(moment) & _in_largest(stratum))
+    left_out = n - len(used)
+    moment = moment[used]
+    ends = np.append(np.flatnonzero(np.diff(moment)) + 1, len(used)) if len(used) else used
+    if len(used) < REVIEWS_MIN or len(ends) < MOMENTS_MIN:
+        return Drift(alarm=False, p=None, reviewed=n, reviews_needed=0, reason="too few times", left_out=left_out)
+    confidence, outcome, time_us = confidence[used], outcome[used], time_us[used]
+    strata, stratum = np.unique(stratum[used], return_inverse=True)
+    found = _search(confidence, outcome, time_us, ShiftLayout(stratum, ends, SIDE_REVIEWS_MIN))
+    return msgspec.structs.replace(found, reviewed=n, strata=len(strata), left_out=left_out)
+
+
+def _in_largest(stratum: Ints) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    """Return which decisions belong to the STRATA_MAX strata with the most reviews."""
+    sizes = np.bincount(stratum)
+    kept = np.zeros(len(sizes), dtype=bool)
+    kept[np.argsort(-sizes, kind="stable")[:STRATA_MAX]] = True
+    return kept[stratum]
+
+
+def _search(confidence: Floats, outcome: Floats, time_us: Ints, layout: ShiftLayout) -> Drift:
+    """Look for a change in the decisions of a layout."""
+    if outcome.min() == outcome.max():
+        return Drift(alarm=False, p=None, reviewed=0, reviews_needed=0, reason="all outcomes alike")
+    if not len(layout.candidates):
+        return Drift(alarm=False, p=None, reviewed=0, reviews_needed=0, reason="no category before and after")
     excess = outcome - confidence
-    deviation = _deviation(np.cumsum(excess), np.arange(1, n + 1), float(excess.std()))
-    edges = _edges(n)
-    p = _p_value(confidence, float(excess.mean()), edges, float(deviation[edges[:-1] - 1].max()))
-    alarm = p <= ALARM_LEVEL
-    if not alarm:
-        return Drift(alarm=False, p=p, reviewed=n, reviews_needed=0)
-    first, last = SIDE_REVIEWS_MIN, n - SIDE_REVIEWS_MIN
-    index = first + int(deviation[first - 1 : last].argmax())
-    return Drift(alarm=True, p=p, reviewed=n, reviews_needed=0, change=_change(confidence, outcome, time_us, index))
+    centred = layout.centred(excess)
+    sums = layout.sums(centred)
+    observed = layout.deviation(sums[None, layout.points], np.array([centred @ centred]))
+    level = ALARM_LEVEL * min(1.0, len(outcome) / FULL_LEVEL_REVIEWS) ** 2
+    deviating, histories, independent, largest = 1, 1, 0.0, 0.0
+    for simulated in simulate_deviations(layout, confidence, np.clip(confidence + excess - centred, 0.0, 1.0)):
+        if not independent:
+            independent = float(simulated.windows.mean())
+            largest = float(observed.scaled(independent)[0])
+        deviating += int((simulated.scaled(independent) >= largest).sum())
+        histories += len(simulated.largest)
+        if histories > _DEVIATING_AT_LEVEL / level or deviating > _DEVIATING_MAX:
+            break
+    p = deviating / histories
+    alarm = p <= level
+    variance = float((observed.variance * inflation(observed.windows / independent, INTERVAL_FACTOR))[0])
+    change = _change(confidence, outcome, time_us, layout, sums, variance) if alarm else None
+    return Drift(alarm=alarm, p=p, level=level, reviewed=0, reviews_needed=0, change=change)
 
 
-def _edges(n: int) -> Ints:
-    """Return the number of decisions before each point at which the sum is compared, and n."""
-    first, last = SIDE_REVIEWS_MIN, n - SIDE_REVIEWS_MIN
-    step = -(-(last - first + 1) // BLOCKS_MAX)
-    return np.append(np.arange(first, last + 1, step), n)
-
-
-def _deviation(sums: Floats, edges: Ints, spread: "float | Floats") -> Floats:
-    """Return the weighted distance of cumulative sums from the line to their last value, divided by `spread`."""
-    t = edges / edges[-1]
-    weight = np.append((t[:-1] * (1 - t[:-1])) ** _POWER, 0.0)
-    return np.abs(sums - t * sums[..., -1:]) * weight / spread  # type: ignore[no-any-return]
-
-
-def _p_value(confidence: Floats, gap: float, edges: Ints, observed: float) -> float:
-    """Return the share of histories that deviate at least as far as the observed one, which is among them.
-
-    Stop early if so many simulated histories deviate that an alarm is impossible.
-    """
-    rng = np.random.Generator(np.random.SFC64(_SEED))
-    chance = np.clip(confidence + gap, 0.0, 1.0)
-    n = len(chance)
-    if n > EXACT_MAX:
-        starts = np.append(0, edges[:-1])
-        sizes = edges - starts
-        stated = np.add.reduceat(confidence, starts) / sizes
-        chance = np.clip(np.add.reduceat(chance, starts) / sizes, 0.0, 1.0)
-    else:
-        sizes, stated = np.ones(n, dtype=np.int64), confidence
-    expected, squares = np.cumsum(sizes * stated), float((sizes * stated**2).sum())
-    deviating, histories = 1, 1
-    while histories <= _HISTORIES_MAX and deviating <= _DEVIATING_MAX:
-        hits = _draw_successes(rng, sizes, chance)
-        gaps = (hits.sum(axis=1) - expected[-1]) / n
-        variance = (np.einsum("ij,j->i", hits, 1 - 2 * stated) + squares) / n - gaps**2
-        sums = hits.cumsum(axis=1) - expected
-        if len(sizes) == n:
-            sums = sums[:, edges - 1]
-        spread = np.sqrt(np.maximum(variance, _SPREAD_MIN**2))[:, None]
-        deviating += int((_deviation(sums, edges, spread).max(axis=1) >= observed).sum())
-        histories += _HISTORIES_PER_ROUND
-    return deviating / histories
-
-
-def _draw_successes(rng: np.random.Generator, sizes: Ints, chance: Floats) -> Floats:
-    """Draw _HISTORIES_PER_ROUND simulated histories, one per row: the number of successes in each block or decision."""
-    if sizes.max() == 1:
-        return (rng.random((_HISTORIES_PER_ROUND, len(sizes))) < chance).astype(np.float64)
-    blocks = zip(sizes.tolist(), chance.tolist(), strict=True)
-    columns = [rng.binomial(size, p, _HISTORIES_PER_ROUND) for size, p in blocks]
-    return np.stack(columns, axis=1).astype(np.float64)
-
-
-def _change(confidence: Floats, outcome: Floats, time_us: Ints, index: int) -> ChangePoint:
+def _change(
+    confidence: Floats, outcome: Floats, time_us: Ints, layout: ShiftLayout, sums: Floats, variance: float
+) -> ChangePoint:
     n = len(confidence)
+    shift = layout.locate(sums, variance)
+    index, half = shift.end, _NORMAL_QUANTILE * shift.error
     before = gap_with_interval(float(outcome[:index].sum()), float(confidence[:index].sum()), index)
     after = gap_with_interval(float(outcome[index:].sum()), float(confidence[index:].sum()), n - index)
     return ChangePoint(
@@ -170,6 +202,9 @@ def _change(confidence: Floats, outcome: Floats, time_us: Ints, index: int) -> C
         gap_before_interval=before[1],
         gap_after=after[0],
         gap_after_interval=after[1],
+        earliest=moment_of(int(time_us[shift.earliest])),
+        latest=moment_of(int(time_us[shift.latest])),
+        shift=GapShift(amount=shift.amount, interval=Interval(shift.amount - half, shift.amount + half)),
     )
 
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from projections.calibration.agent_comparison import AgentComparison, compare_agents
-from projections.calibration.change_point import Drift, detect_change
+from projections.calibration.change_point import Drift, detect_drift
 from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.calibration.trend import TREND_DAYS, Trend, compute_trend
 
@@ -33,6 +33,6 @@ def build_history(
     confidence, outcome_value, time_us = history.confidence, history.outcome_value, history.time_us
     return CalibrationHistory(
         trend=compute_trend(confidence, outcome_value, time_us, trend_days) if "trend" in include else UNSET,
-        drift=detect_change(confidence, outcome_value, time_us) if "drift" in include else UNSET,
+        drift=detect_drift(history) if "drift" in include else UNSET,
         comparison=compare_agents(history) if "comparison" in include else UNSET,
     )

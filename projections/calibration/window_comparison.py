@@ -12,7 +12,7 @@ import msgspec
 
 from ledger import microseconds
 from projections.arrays import Floats
-from projections.calibration.change_point import Drift, detect_change
+from projections.calibration.change_point import Drift, detect_drift
 from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.stats.permutation_test import permutation_p_value
 from projections.time_range import TimeRange
@@ -92,7 +92,7 @@ def compare_windows(history: ReviewedDecisions, now: datetime, limits: DriftLimi
     loss = (confidence - outcome_value) ** 2
     recent = history.time_us >= microseconds(now - RECENT)
     reviewed = int(recent.sum()), int((~recent).sum())
-    drift = detect_change(confidence, outcome_value, history.time_us)
+    drift = detect_drift(history)
     if min(reviewed) < max(1, limits.min_decisions):
         return RecentDrift(found=reviewed, recent=None, historical=None, alerts=[], unsupported=[], drift=drift)
     windows = (

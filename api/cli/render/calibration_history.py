@@ -1,12 +1,14 @@
 """Print calibration over time: windows, drift with its date, and agents side by side."""
 
+from collections.abc import Mapping
+
 from rich.console import Console
 
 from api.cli.output import format_figure, format_interval, format_p, make_table
 from api.service.calibration import CalibrationAnswer
 from api.text_format import format_count, one_line, pluralize
 from projections.calibration.agent_comparison import AgentComparison, AgentPair
-from projections.calibration.change_point import ChangePoint, Drift
+from projections.calibration.change_point import ChangePoint, Drift, NoTest
 from projections.calibration.trend import Trend
 from projections.stats.intervals import Interval
 
@@ -37,23 +39,47 @@ def _print_trend(console: Console, trend: Trend) -> None:
         )
     console.print()
     console.print(table)
+    if trend.step_days < trend.days and len(trend.windows) > 1:
+        shared = 1 - trend.step_days / trend.days
+        console.print(f"Windows overlap: each has {shared:.0%} of its time in common with the next.")
+
+
+_NO_TEST: Mapping[NoTest, str] = {
+    "too few times": "too few reviews have a time that says when the decision was made",
+    "all outcomes alike": "all outcomes are alike",
+    "no category before and after": "no agent and category has enough reviews both before and after any time",
+}
 
 
 def _print_drift(console: Console, drift: Drift) -> None:
     console.print()
     if drift.change is not None and drift.p is not None:
         console.print(f"Drift: the gap changed (p {format_p(drift.p)}): {_change(drift.change)}.", style="yellow")
+        console.print(_interval(drift.change, drift.strata))
     elif drift.reviews_needed:
         console.print(f"Too few reviews to look for drift: {format_count(drift.reviews_needed)} more are needed.")
+    elif drift.reason is not None:
+        console.print(f"No test for drift in {pluralize(drift.reviewed, 'review')}: {_NO_TEST[drift.reason]}.")
     else:
         p = "" if drift.p is None else f" (p {format_p(drift.p)})"
         console.print(f"No drift found in {pluralize(drift.reviewed, 'review')}{p}.")
+    if drift.left_out:
+        console.print(f"{pluralize(drift.left_out, 'review')} left out: their times do not say when they were made.")
 
 
 def _change(change: ChangePoint) -> str:
     before = _gap(change.gap_before, change.gap_before_interval, change.index)
     after = _gap(change.gap_after, change.gap_after_interval, change.reviewed_after)
     return f"before {change.time:%Y-%m-%d %H:%M} it was {before}; since then it is {after}"
+
+
+def _interval(change: ChangePoint, strata: int) -> str:
+    earliest, latest = f"{change.earliest:%Y-%m-%d}", f"{change.latest:%Y-%m-%d}"
+    dates = f"The change was between {earliest} and {latest} ({change.coverage:.0%} interval)"
+    if strata < 2:
+        return f"{dates}."
+    difference = f"{format_figure(change.shift.amount, '+')} ({format_interval(change.shift.interval, '+')})"
+    return f"{dates}. Within {strata} agents and categories the gap changed by {difference}."
 
 
 def _gap(gap: float, interval: Interval | None, reviewed: int) -> str:

@@ -7,6 +7,9 @@ import msgspec
 import pytest
 
 from tests.api.cli.command import done, refused
+from tests.support.paths import SHARED
+
+ANSWERS = SHARED / "calibration" / "llm_confidence.csv"
 
 DAWN = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -31,6 +34,7 @@ def test_a_trend_is_a_table(ledger: Path) -> None:
     said = done(ledger, "calibration", "--agent", "ann", "--include", "trend", "--trend-days", 60).text
     assert "2026-01-01  2026-03-02" in said
     assert said.count("2026-") >= 2 * 8
+    assert "Windows overlap: each has 67% of its time in common with the next." in said
     assert "Drift: the gap changed" not in said
 
 
@@ -39,12 +43,43 @@ def test_a_change_is_reported_with_its_date(ledger: Path) -> None:
     assert (
         "Drift: the gap changed (p < 0.001): before 2026-05-01 00:00 it was +0.000 (-0.063 to +0.044), n=120; " in said
     )
+    assert "The change was between 2026-04-" in said
+    assert " (90% interval)." in said
     assert (
         "No drift found in 200 reviews (p = "
         in done(ledger, "calibration", "--agent", "bea", "--include", "drift").text
     )
     few = done(ledger, "calibration", "--agent", "bea", "--until", "2026-02-19", "--include", "drift").text
     assert "Too few reviews to look for drift: 10 more are needed." in few
+
+
+@pytest.mark.defect(2)
+@pytest.mark.skipif(not ANSWERS.exists(), reason="needs ../shared/data")
+def test_a_file_without_times_shows_no_drift(tmp_path: Path) -> None:
+    """Row 2 of the statistical defects: an alarm for every agent, dated at the end of its first category."""
+    done(tmp_path / "t.db", "import", "decisions", ANSWERS, "--map", "decision=question_id")
+    for agent in (None, "claude-3-7-sonnet-20250219", "claude-3-haiku-20240307", "deepseek_r1", "gpt-4o"):
+        options = ("calibration", *(("--agent", agent) if agent else ()), "--include", "drift")
+        drift = msgspec.json.decode(done(tmp_path / "t.db", *options, "--json").out)["drift"]
+        assert (drift["alarm"], drift["p"], drift["reason"]) == (False, None, "too few times")
+    said = done(tmp_path / "t.db", "calibration", "--agent", "gpt-4o", "--include", "drift").text
+    assert (
+        "No test for drift in 1,436 reviews: too few reviews have a time that says when the decision was made." in said
+    )
+    assert "1,436 reviews left out: their times do not say when they were made." in said
+
+
+@pytest.mark.defect(2)
+def test_categories_one_after_another_show_no_drift(tmp_path: Path) -> None:
+    """Row 2 of the statistical defects: each category was stationary, and their border was dated as a change."""
+    rows = ["agent,decision,category,confidence,outcome,time"]
+    for day in range(240):
+        right = day % 10 > 0 if day < 120 else day % 10 > 5
+        rows.append(f"ann,a{day},{'bc'[day // 120]},0.9,{int(right)},{(DAWN + timedelta(days=day)).isoformat()}")
+    (tmp_path / "table.csv").write_text("\n".join(rows))
+    done(tmp_path / "t.db", "import", "decisions", tmp_path / "table.csv")
+    drift = msgspec.json.decode(done(tmp_path / "t.db", "calibration", "--include", "drift", "--json").out)["drift"]
+    assert (drift["alarm"], drift["strata"]) == (False, 2)
 
 
 def test_agents_are_compared_on_shared_questions_and_marked_on_others(ledger: Path) -> None:

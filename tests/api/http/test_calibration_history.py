@@ -81,6 +81,11 @@ def test_the_history_of_a_year(cstp: Caller, year: str) -> None:
     assert abs(drift["change"]["index"] - 400) <= 20
     changed = datetime.fromisoformat(drift["change"]["time"])
     assert abs(changed - (DAWN + timedelta(days=200))) <= timedelta(days=10)
+    assert (drift["strata"], drift["left_out"], drift["reason"]) == (2, 0, None)
+    earliest, latest = (datetime.fromisoformat(drift["change"][name]) for name in ("earliest", "latest"))
+    assert earliest <= DAWN + timedelta(days=200) <= latest
+    assert (latest - earliest < timedelta(days=60), drift["change"]["coverage"]) == (True, 0.9)
+    assert drift["change"]["shift"]["interval"][0] < drift["change"]["shift"]["amount"] < -0.2
     (pair,) = answer["comparison"]["pairs"]
     assert (pair["agents"], pair["paired"], pair["shared"]) == (["ada", "bo"], True, 365)
     assert pair["interval"][0] < pair["mean_difference"] < pair["interval"][1]
