@@ -4,8 +4,8 @@ Every fit counts PRIOR_DECISIONS further decisions that turned out as stated. So
 of the way, and one from outcomes that are all alike stays finite.
 
 A map is offered only under three conditions. On decisions that it was not fitted to (ten-fold cross-validation,
-repeated ten times), it lowers the Brier score by at least GAIN_MIN. The 95% lower bound of that gain is above 0. And the
-outcomes contradict the stated confidences in the direction of the map (z test at 1%), which matters with few reviews.
+repeated ten times), it lowers the Brier score by at least GAIN_MIN. The 95% lower bound of that gain is above 0. The
+outcomes contradict the stated confidences in the direction of the map (z test at 1%): this matters with few reviews.
 
 The standard error of the gain is never below that of an agent whose confidences are true. So outcomes that are all
 alike, whose observed standard error is 0, confirm nothing by themselves.

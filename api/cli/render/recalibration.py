@@ -24,9 +24,7 @@ def print_recalibration(
     """Print the map of all decisions and those of categories."""
     console.print()
     if recalibration is None:
-        console.print(
-            f"No recalibration map is offered: none would surely lower the Brier score by {GAIN_MIN} or more."
-        )
+        console.print(f"No recalibration map: none would surely lower the Brier score by {GAIN_MIN} or more.")
     else:
         _print_map(console, recalibration, recalibration.stated_brier_score)
     for own in () if by_category is UNSET else by_category:

@@ -76,10 +76,9 @@ def test_one_category_has_no_map_beside_that_of_all() -> None:
 
 
 def test_the_figures_of_a_category() -> None:
-    drafts = judged((0.9, "SFFF" * 50), category="logic") + judged(
-        (0.9, "SSSSSSSSSF" * 50), category="facts", prefix="f"
-    )
-    maps = maps_of(calibration_of(drafts))
+    logic_drafts = judged((0.9, "SFFF" * 50), category="logic")
+    facts_drafts = judged((0.9, "SSSSSSSSSF" * 50), category="facts", prefix="f")
+    maps = maps_of(calibration_of(logic_drafts + facts_drafts))
     assert [one.category for one in maps.by_category] == ["facts", "logic"]
     facts, logic = maps.by_category
     assert maps.overall is not None

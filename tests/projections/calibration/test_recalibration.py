@@ -139,7 +139,8 @@ def test_the_gain_is_of_decisions_that_the_map_was_not_fitted_to() -> None:
         ]
     )
     gain = measure_gain(found, folds, np.broadcast_to(stated, refitted.shape), refitted, stated)
-    assert brier_score(found) - brier_score(found, fitted) > 0.01 > 0 > gain.mean
+    assert brier_score(found) - brier_score(found, fitted) > 0.01
+    assert gain.mean < 0
 
 
 def test_more_reviews_allow_more_flexible_maps() -> None:
