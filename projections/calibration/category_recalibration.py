@@ -10,7 +10,18 @@ from projections.calibration.cell_groups import Groups, make_groups
 from projections.calibration.confidence_bins import ConfidenceBins, bin_counts, merge_cells_by_group
 from projections.calibration.map_families import REVIEWS_MIN
 from projections.calibration.outcome_counts import CountTable
-from projections.calibration.recalibration import FittedMap, Recalibration, describe_map, fit_map, lower_bound
+from projections.calibration.recalibration import (
+    GAIN_MIN,
+    FittedMap,
+    Recalibration,
+    describe_map,
+    fit_map,
+    is_offered,
+    lower_bound,
+    measure_gain,
+    merge_neighbours,
+    split,
+)
 from projections.calibration.scores import brier_score
 from projections.query_check import Check, no_check
 
@@ -19,7 +30,7 @@ CATEGORIES_MAX = 200
 
 
 class CategoryRecalibration(Recalibration, frozen=True, kw_only=True):
-    """The map of one category. It is fitted to the forecasts of the map of all decisions, or to the stated ones.
+    """The map of one category. Its family is `as_stated` if the stated confidences are better than the shared map.
 
     `shared_brier_score` is the category's Brier score with the map of all decisions; if none is offered, it is that of
     the stated confidences. `gain` and `gain_lower_bound` are against it. The bound holds for
@@ -54,7 +65,7 @@ def fit_category_maps(
 ) -> Iterator[CategoryRecalibration]:
     """Yield the map of each category that needs its own beside the shared one, in the given order."""
     for name, bins in categories.items():
-        found = fit_map(bins, shared, len(categories), check)
+        found = _fit_beside(bins, shared, len(categories), check)
         check()
         if found is not None:
             before = brier_score(bins, None if shared is None else shared.at(bins.confidence))
@@ -64,6 +75,30 @@ def fit_category_maps(
                 "gain_lower_bound": lower_bound(found.gain, len(categories)),
             }
             yield CategoryRecalibration(category=name, shared_brier_score=before, **fields)
+
+
+def _fit_beside(bins: ConfidenceBins, shared: FittedMap | None, examined: int, check: Check) -> FittedMap | None:
+    """Return the map to offer for a category beside the shared map, with the gain over it.
+
+    It is one fitted to the stated confidences (or these as they are, if no map improves on them), or one fitted to the
+    shared map's forecasts: the one with the larger gain.
+    """
+    own = fit_map(bins, None, examined, check)
+    if shared is None:
+        return own
+    merged = merge_neighbours(bins)
+    forecast, stated = shared.at(merged.confidence), merged.confidence
+    offered = []
+    if brier_score(merged, forecast) - brier_score(merged, stated if own is None else own.mapped) >= GAIN_MIN:
+        folds = split(merged)
+        refitted = np.broadcast_to(stated, folds.successes.shape) if own is None else own.refitted
+        gain = measure_gain(merged, folds, np.broadcast_to(forecast, refitted.shape), refitted, forecast)
+        kept = FittedMap("as_stated", stated, stated, refitted, gain) if own is None else own._replace(gain=gain)
+        offered = [kept] if is_offered(gain, examined) else []
+    moved = fit_map(bins, shared, examined, check)
+    if moved is not None:
+        offered.append(moved)
+    return max(offered, key=lambda found: found.gain.mean, default=None)
 
 
 def _categories_by_name(groups: Groups) -> Iterator[tuple[str, ConfidenceBins]]:

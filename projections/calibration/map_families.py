@@ -17,7 +17,8 @@ from projections.arrays import Floats
 from projections.calibration.corp import fit_isotonic
 from projections.stats.logistic_regression import fit_logistic, inverse_logit, logit
 
-MapFamily = Literal["logit_shift", "beta", "isotonic"]
+MapFamily = Literal["as_stated", "logit_shift", "beta", "isotonic"]
+"""`as_stated` changes nothing: it is for a category that another map would make worse."""
 
 REVIEWS_MIN: Mapping[MapFamily, int] = {"logit_shift": 20, "beta": 100, "isotonic": 1_000}
 """With fewer reviews a family is not tried. The simplest family is first."""

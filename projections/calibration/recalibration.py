@@ -80,11 +80,15 @@ class Recalibration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FittedMap(NamedTuple):
-    """A map that may be offered: ascending confidences and the mapped ones, with the gain over the reference."""
+    """A map: ascending confidences and the mapped ones, with the gain over a reference.
+
+    `refitted` has the mapped confidences of each fold, fitted without its decisions.
+    """
 
     family: MapFamily
     confidence: Floats
     mapped: Floats
+    refitted: Floats
     gain: "Gain"
 
     def at(self, confidence: Floats) -> Floats:
@@ -151,7 +155,7 @@ def fit_map(
     """
     if bins.reviewed < REVIEWS_MIN["logit_shift"]:
         return None
-    bins = _merge_neighbours(bins)
+    bins = merge_neighbours(bins)
     forecast = bins.confidence if reference is None else reference.at(bins.confidence)
     folds: Folds | None = None
     best: FittedMap | None = None
@@ -167,11 +171,12 @@ def fit_map(
         gain = measure_gain(bins, folds, np.broadcast_to(forecast, refitted.shape), refitted, forecast)
         check()
         if best is None or gain.mean > best.gain.mean:
-            best = FittedMap(family, bins.confidence, mapped, gain)
-    return None if best is None or not _is_offered(best.gain, examined) else best
+            best = FittedMap(family, bins.confidence, mapped, refitted, gain)
+    return None if best is None or not is_offered(best.gain, examined) else best
 
 
-def _is_offered(gain: Gain, examined: int) -> bool:
+def is_offered(gain: Gain, examined: int = 1) -> bool:
+    """Tell whether a map with this gain is offered, as one of `examined`."""
     return (
         gain.mean >= GAIN_MIN
         and lower_bound(gain, examined) > 0
@@ -223,7 +228,7 @@ def _fit_with_prior(
     return fit_family(family, forecast, successes + prior * probability, failures + prior * (1 - probability))
 
 
-def _merge_neighbours(bins: ConfidenceBins) -> ConfidenceBins:
+def merge_neighbours(bins: ConfidenceBins) -> ConfidenceBins:
     """Return the bins, with neighbours merged down to CONFIDENCES_MAX."""
     if len(bins.n) <= CONFIDENCES_MAX:
         return bins

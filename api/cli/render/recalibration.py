@@ -30,7 +30,10 @@ def print_recalibration(
     for own in () if by_category is UNSET else by_category:
         against = "this map" if recalibration is not None else "the stated confidences"
         console.print()
-        console.print(f"{one_line(own.category)} needs a map of its own, which improves on {against}:")
+        if own.family == "as_stated":
+            console.print(f"In {one_line(own.category)} the stated confidences are better than this map:")
+        else:
+            console.print(f"{one_line(own.category)} needs a map of its own, which improves on {against}:")
         _print_map(console, own, own.shared_brier_score)
 
 
@@ -44,10 +47,17 @@ def _print_map(console: Console, found: Recalibration, before: float) -> None:
         )
     least = f"{found.gain_lower_bound:.4f}" if found.gain_lower_bound >= 0.00005 else "above 0"
     console.print(
-        f"With this map ({_family_names[found.family]}, n={format_count(found.reviewed)}) the Brier score of new "
+        f"{_how(found)} the Brier score of new "
         f"decisions falls from {format_figure(before)} to {format_figure(found.mapped_brier_score)}: by "
         f"{found.gain:.4f} (cross-validated; 95% lower bound {least})."
     )
+
+
+def _how(found: Recalibration) -> str:
+    reviewed = f"n={format_count(found.reviewed)}"
+    if found.family == "as_stated":
+        return f"As stated ({reviewed})"
+    return f"With this map ({_family_names[found.family]}, {reviewed})"
 
 
 def _share(value: float) -> str:

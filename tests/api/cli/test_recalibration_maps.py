@@ -68,6 +68,8 @@ def test_a_category_with_a_map_of_its_own(tmp_path: Path) -> None:
     )
     text = curves(ledger)
     assert "logic needs a map of its own, which improves on this map:" in text
+    assert "In facts the stated confidences are better than this map:" in text
+    assert "As stated (n=300) the Brier score of new decisions falls from 0." in text
     own = msgspec.convert(answer(ledger)["recalibration_by_category"], list[dict[str, object]])
     assert [one["category"] for one in own] == ["facts", "logic"]
     assert "recalibration_by_category" not in msgspec.json.decode(done(ledger, "calibration", "--json").out)
