@@ -262,7 +262,7 @@ class Recalibration(msgspec.Struct, frozen=True, kw_only=True):
     meanings: tuple[Meaning, ...]
     """The ranges."""
     family: str | None = None
-    """The form of the map: as_stated, logit_shift, beta or isotonic. None from an older server, as are the fields below."""
+    """The form of the map: as_stated, logit_shift, beta or isotonic. None from an older server, as below."""
     reviewed: int | None = None
     """Decisions that the map is fitted to."""
     gain: float | None = None
