@@ -248,10 +248,12 @@ class Meaning(msgspec.Struct, frozen=True, kw_only=True):
     """The interval of `meant`."""
     reviewed: int
     """Decisions that are used."""
+    mapped: float | None = None
+    """The confidence to state instead, 0..1; None from an older server."""
 
 
 class Recalibration(msgspec.Struct, frozen=True, kw_only=True):
-    """What stated confidences have meant, if using that instead lowers the Brier score by over a standard error."""
+    """Which confidence to state instead of each stated one, if that surely lowers the Brier score of new decisions."""
 
     stated_brier_score: float
     """The Brier score of the confidences as stated."""
@@ -259,6 +261,23 @@ class Recalibration(msgspec.Struct, frozen=True, kw_only=True):
     """The Brier score after the replacement, cross-validated."""
     meanings: tuple[Meaning, ...]
     """The ranges."""
+    family: str | None = None
+    """The form of the map: as_stated, logit_shift, beta or isotonic. None from an older server, as below."""
+    reviewed: int | None = None
+    """Decisions that the map is fitted to."""
+    gain: float | None = None
+    """How much lower the Brier score is with the map, cross-validated."""
+    gain_lower_bound: float | None = None
+    """The 95% lower bound of `gain`, above 0."""
+
+
+class CategoryRecalibration(Recalibration, frozen=True, kw_only=True):
+    """The map of a category that needs its own. `gain` is against `shared_brier_score`."""
+
+    category: str
+    """The category."""
+    shared_brier_score: float
+    """The Brier score of the category with the map of all decisions; with the stated confidences if there is none."""
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
@@ -277,7 +296,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     confidence_stats: ConfidenceStats | None
     """Statistics of the stated confidences; None if none is stated."""
     recalibration: Recalibration | None
-    """What stated confidences have meant; None if that would not reliably lower the Brier score."""
+    """Which confidences to state instead; None if no map surely lowers the Brier score of new decisions."""
     as_of: AsOf
     """The state of the log that the answer is computed from."""
     trend: Trend | None = None
@@ -286,6 +305,8 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the gap changed; with `include=["drift"]` only."""
     comparison: Comparison | None = None
     """Agents in pairs; with `include=["comparison"]` only."""
+    recalibration_by_category: tuple[CategoryRecalibration, ...] = ()
+    """The maps of categories that need their own."""
     retracted: int = 0
     """The number of decisions that were retracted and are not counted."""
     groups_total: int | None = None

@@ -96,7 +96,7 @@ async def get_calibration(ledger: LedgerService, caller: Principal, params: dict
     `groupsTotal` has their number, and `groupsNext` the next offset. `by_category` has two scores of every category
     with a reviewed decision. Fields of the protocol are rounded as the protocol specifies; fields that we add
     (intervals, scores, parts) are not rounded. `detail` is `figures`, or `curves`, which adds the curve and its band,
-    and the recalibration map if it improves the scores. `include` adds parts: `trend` (windows of `trendDays`),
+    and the recalibration maps that surely improve the scores. `include` adds parts: `trend` (windows of `trendDays`),
     `drift`, `comparison` of agents.
     """
     request = _schema.decode(merge_filters(params))
@@ -139,6 +139,8 @@ def _answer(
             **camel_fields(calibration.recalibration),
             "meanings": [camel_fields(meaning) for meaning in calibration.recalibration.meanings],
         }
+    if calibration.recalibration_by_category is not UNSET:
+        answer["recalibrationByCategory"] = [to_camel_json(one) for one in calibration.recalibration_by_category]
     if calibration.retracted is not UNSET:
         answer["retracted"] = calibration.retracted
     answer |= {name: to_camel_json(part) for name in HISTORY_PARTS if (part := getattr(calibration, name)) is not UNSET}

@@ -12,11 +12,16 @@ from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, De
 from events.envelope import EventFacts, agent_of, source_of
 from events.payload import Payload
 from projections.arrays import Floats
+from projections.calibration.category_recalibration import (
+    CategoryRecalibration,
+    RecalibrationMaps,
+    fit_recalibration_maps,
+)
 from projections.calibration.cell_groups import GroupBy, Groups, make_groups, sum_cells
-from projections.calibration.confidence_bins import bin_counts, merge_cells, merge_cells_by_group
+from projections.calibration.confidence_bins import merge_cells, merge_cells_by_group
 from projections.calibration.corp import Corp
 from projections.calibration.outcome_counts import CountSelection, CountTable, KeyFilter, OutcomeCounts
-from projections.calibration.recalibration import Recalibration, fit_recalibration
+from projections.calibration.recalibration import Recalibration
 from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.calibration.score_recommendations import (
     CategoryScores,
@@ -102,6 +107,7 @@ class CalibrationView(msgspec.Struct, frozen=True, kw_only=True):
     """The calibration of a set of decisions, unrounded.
 
     `retracted` is the number of decisions that were retracted and count in no figure; absent if there are none.
+    `recalibration_by_category` has the maps of categories that need their own; absent if none is offered.
     `groups_total` and `groups_next` (the offset of the next page, None on the last) are absent if `groups` has every
     group.
     """
@@ -113,6 +119,7 @@ class CalibrationView(msgspec.Struct, frozen=True, kw_only=True):
     recommendations: list[Recommendation]
     confidence_stats: ConfidenceSpread | None
     recalibration: Recalibration | None
+    recalibration_by_category: list[CategoryRecalibration] | UnsetType = UNSET
     retracted: int | UnsetType = UNSET
     groups_total: int | UnsetType = UNSET
     groups_next: int | UnsetType | None = UNSET
@@ -220,6 +227,7 @@ def build_calibration_view(
     check()
     rows = list(_score_groups(groups, min_decisions, page, curves=curves, check=check))
     total, after = len(groups.nonempty), page.offset + len(rows)
+    maps = fit_recalibration_maps(table, check) if curves and overall is not None else RecalibrationMaps()
     return CalibrationView(
         overall=overall,
         coverage=count_coverage(*cells),
@@ -227,7 +235,8 @@ def build_calibration_view(
         buckets=by_bucket,
         recommendations=recommendations,
         confidence_stats=spread,
-        recalibration=fit_recalibration(bin_counts(*cells)) if curves and overall is not None else None,
+        recalibration=maps.overall,
+        recalibration_by_category=list(maps.by_category) or UNSET,
         retracted=table.retracted or UNSET,
         groups_total=UNSET if len(rows) == total else total,
         groups_next=UNSET if len(rows) == total else after if after < total else None,

@@ -1,102 +1,259 @@
-"""The recalibration map: the mean outcome of past decisions at each stated confidence, as an isotonic curve.
+"""The recalibration map: which confidence to state instead of each stated one, learnt from past decisions.
 
-The map is offered only if it lowers the Brier score of decisions that it was not fitted to (ten-fold cross-validation)
-by more than one standard error of that improvement. The curve of a calibrated agent contains only noise. Without the
-standard error, such a curve would be offered in one of twelve samples.
+Every fit counts PRIOR_DECISIONS further decisions that turned out as stated. So a map from few reviews goes only part
+of the way, and one from outcomes that are all alike stays finite.
+
+A map is offered only under three conditions. On decisions that it was not fitted to (ten-fold cross-validation,
+repeated ten times), it lowers the Brier score by at least GAIN_MIN. The 95% lower bound of that gain is above 0. The
+outcomes contradict the stated confidences in the direction of the map (z test at 1%): this matters with few reviews.
+
+The standard error of the gain is never below that of an agent whose confidences are true. So outcomes that are all
+alike, whose observed standard error is 0, confirm nothing by themselves.
 """
 
-from math import sqrt
+from collections.abc import Iterator
+from math import copysign, inf, sqrt
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
+from projections.arrays import Floats, Ints
 from projections.calibration.confidence_bins import REVIEWED_VALUES, ConfidenceBins, bin_reviews
-from projections.calibration.corp import fit_isotonic
+from projections.calibration.map_families import EXTREME, REVIEWS_MIN, MapFamily, fit_family
 from projections.calibration.scores import brier_score
+from projections.query_check import Check, no_check
 from projections.stats.intervals import Interval, wilson_interval
 
 FOLDS = 10
+REPEATS = 10
 
 SEED = 20210
 
-REVIEWS_MIN = 20
-"""With fewer reviews no map is offered."""
+PRIOR_DECISIONS = 100
+"""Every fit counts this many further decisions, with confidences like the reviewed ones, that turned out as stated."""
+
+GAIN_MIN = 0.002
+"""A map that lowers the Brier score by less is not offered."""
+
+BOUND_ERROR = 0.05
+"""The lower bound of a gain is above the gain of new decisions with at most this probability."""
+
+CONTRADICTION_ERROR = 0.01
+"""The outcomes of an agent whose confidences are true contradict them with at most this probability."""
+
+CONFIDENCES_MAX = 1_000
+"""Most confidences that a fit distinguishes. If there are more, neighbours are merged into groups of equal size."""
+
+ROWS_MAX, ROW_REVIEWS_MIN = 20, 10
+"""A row of the map has at least ROW_REVIEWS_MIN reviews and about one in ROWS_MAX of all."""
 
 
 class ConfidenceMeaning(msgspec.Struct, frozen=True, kw_only=True):
-    """A level of the map: `meant` is the mean outcome of decisions with stated confidences from `low` to `high`."""
+    """A row of the map, about the stated confidences from `low` to `high`.
+
+    `meant` is the mean outcome of the decisions that stated them, with its interval. `mapped` is the confidence to
+    state instead (the mean over the decisions, if the row has several confidences).
+    """
 
     low: float
     high: float
     meant: float
     interval: Interval
     reviewed: int
+    mapped: float
 
 
 class Recalibration(msgspec.Struct, frozen=True, kw_only=True):
-    """A map, the Brier score of the stated confidences, and the cross-validated one of the mapped confidences."""
+    """A map, the Brier score of the stated confidences, and the cross-validated one of the mapped confidences.
+
+    `gain` is how much lower the second is, and `gain_lower_bound` its 95% lower bound, which is above 0.
+    """
 
     stated_brier_score: float
     mapped_brier_score: float
     meanings: list[ConfidenceMeaning]
+    family: MapFamily
+    reviewed: int
+    gain: float
+    gain_lower_bound: float
+
+
+class FittedMap(NamedTuple):
+    """A map: ascending confidences and the mapped ones, with the gain over a reference.
+
+    `refitted` has the mapped confidences of each fold, fitted without its decisions.
+    """
+
+    family: MapFamily
+    confidence: Floats
+    mapped: Floats
+    refitted: Floats
+    gain: "Gain"
+
+    def at(self, confidence: Floats) -> Floats:
+        """Return the mapped confidences, interpolated between those that the map was fitted to."""
+        return np.asarray(np.interp(confidence, self.confidence, self.mapped))
+
+
+class Gain(NamedTuple):
+    """How much the Brier score falls on decisions that a map was not fitted to, with the standard error.
+
+    `contradiction` is the z test of the forecasts before: how far the outcomes are on the map's side of them.
+    """
+
+    mean: float
+    standard_error: float
+    contradiction: float
+
+
+class Folds(NamedTuple):
+    """Reviewed decisions split into folds, several times over.
+
+    `test` has the counts of the decisions left out: by fold, confidence and outcome. `successes` and `failures`, by
+    fold and confidence, are the sums over the decisions that remain.
+    """
+
+    test: Ints
+    successes: Floats
+    failures: Floats
 
 
 def fit_recalibration(bins: ConfidenceBins) -> Recalibration | None:
-    """Return the map of some decisions, or None if it does not clearly lower the cross-validated Brier score."""
-    if bins.reviewed < REVIEWS_MIN:
-        return None
-    stated, mapped = brier_score(bins), cross_validate(bins)
-    if stated - mapped.brier_score <= mapped.standard_error:
-        return None
-    return Recalibration(stated_brier_score=stated, mapped_brier_score=mapped.brier_score, meanings=_meanings(bins))
+    """Return the map of some decisions, or None if it does not surely lower the Brier score of new ones."""
+    found = fit_map(bins)
+    return None if found is None else describe_map(bins, found)
 
 
-class CrossValidation(NamedTuple):
-    """A cross-validated Brier score, and the standard error of its difference from that of the stated confidences."""
+def describe_map(bins: ConfidenceBins, found: FittedMap) -> Recalibration:
+    """Return a map fitted to some decisions as it is published."""
+    stated = brier_score(bins)
+    return Recalibration(
+        stated_brier_score=stated,
+        mapped_brier_score=stated - found.gain.mean,
+        meanings=list(_meanings(bins, found.at(bins.confidence))),
+        family=found.family,
+        reviewed=bins.reviewed,
+        gain=found.gain.mean,
+        gain_lower_bound=lower_bound(found.gain),
+    )
 
-    brier_score: float
-    standard_error: float
+
+def lower_bound(gain: Gain, examined: int = 1) -> float:
+    """Return the 95% lower bound of a gain: one-sided, and for all of `examined` gains together (Bonferroni)."""
+    return gain.mean - _normal_quantile(BOUND_ERROR / examined) * gain.standard_error
 
 
-def cross_validate(bins: ConfidenceBins) -> CrossValidation:
-    """Score the map on decisions that it was not fitted to.
+def fit_map(
+    bins: ConfidenceBins, reference: FittedMap | None = None, examined: int = 1, check: Check = no_check
+) -> FittedMap | None:
+    """Return the map to offer for some decisions, or None if none surely improves on the reference.
 
-    Folds are drawn from the counts, because decisions with the same confidence and outcome are interchangeable.
+    The reference is another map, or the stated confidences. The map is fitted to its forecasts, so that few reviews
+    change little of it. Of the families for which there are enough reviews, it is the one with the largest gain.
+    `examined` is the number of sets of decisions for which a map is sought: the levels hold for all together.
     """
-    folds = np.random.default_rng(SEED).multinomial(bins.outcomes, np.full(FOLDS, 1 / FOLDS))
-    improvement_sum, improvement_squares, n = 0.0, 0.0, bins.reviewed
-    for fold in range(FOLDS):
-        test = folds[:, :, fold]
-        remaining = bins.outcomes - test
-        nonempty = remaining.any(axis=1)
-        if nonempty.any():
-            training = bin_reviews(bins.confidence[nonempty], remaining[nonempty])
-            mapped = np.interp(bins.confidence, training.confidence, fit_isotonic(training.rate, training.n))
-            stated_loss, mapped_loss = ((c[:, None] - REVIEWED_VALUES) ** 2 for c in (bins.confidence, mapped))
-            improvement = stated_loss - mapped_loss
-            improvement_sum += float((test * improvement).sum())
-            improvement_squares += float((test * improvement**2).sum())
-    mean = improvement_sum / n
-    return CrossValidation(brier_score(bins) - mean, sqrt(max(0.0, improvement_squares / n - mean**2) / n))
+    if bins.reviewed < REVIEWS_MIN["logit_shift"]:
+        return None
+    bins = merge_neighbours(bins)
+    forecast = bins.confidence if reference is None else reference.at(bins.confidence)
+    folds: Folds | None = None
+    best: FittedMap | None = None
+    for family, reviews_min in REVIEWS_MIN.items():
+        if bins.reviewed < reviews_min:
+            break
+        mapped = _fit_with_prior(family, bins, forecast, bins.outcome_sum[None], (bins.n - bins.outcome_sum)[None])[0]
+        if brier_score(bins, forecast) - brier_score(bins, mapped) < GAIN_MIN:
+            continue  # what a map gains on new decisions is less than on those that it was fitted to
+        folds = split(bins) if folds is None else folds
+        refitted = _fit_with_prior(family, bins, forecast, folds.successes, folds.failures)
+        check()
+        gain = measure_gain(bins, folds, np.broadcast_to(forecast, refitted.shape), refitted, forecast)
+        check()
+        if best is None or gain.mean > best.gain.mean:
+            best = FittedMap(family, bins.confidence, mapped, refitted, gain)
+    return None if best is None or not is_offered(best.gain, examined) else best
 
 
-def _meanings(bins: ConfidenceBins) -> list[ConfidenceMeaning]:
-    """Return one row for each level of the curve, the lowest first."""
-    fitted = fit_isotonic(bins.rate, bins.n)
-    level = np.concatenate([[0], np.cumsum(np.diff(fitted) != 0)])
-    rows = []
-    for number in range(level[-1] + 1):
-        inside = level == number
-        n, outcome_sum = int(bins.n[inside].sum()), float(bins.outcome_sum[inside].sum())
-        stated = bins.confidence[inside]
-        rows.append(
-            ConfidenceMeaning(
-                low=float(stated[0]),
-                high=float(stated[-1]),
-                meant=outcome_sum / n,
-                interval=wilson_interval(outcome_sum, n),
-                reviewed=n,
-            )
+def is_offered(gain: Gain, examined: int = 1) -> bool:
+    """Tell whether a map with this gain is offered, as one of `examined`."""
+    return (
+        gain.mean >= GAIN_MIN
+        and lower_bound(gain, examined) > 0
+        and gain.contradiction > _normal_quantile(CONTRADICTION_ERROR / examined)
+    )
+
+
+def _normal_quantile(tail: float) -> float:
+    from scipy.special import ndtri
+
+    return -float(ndtri(tail))
+
+
+def split(bins: ConfidenceBins) -> Folds:
+    """Draw the folds from the counts, because decisions with the same confidence and outcome are interchangeable."""
+    drawn = np.random.default_rng(SEED).multinomial(
+        bins.outcomes, np.full(FOLDS, 1 / FOLDS), size=(REPEATS, *bins.outcomes.shape)
+    )
+    test = np.moveaxis(drawn, -1, 1).reshape(-1, *bins.outcomes.shape)
+    remaining = (bins.outcomes - test).astype(np.float64)
+    successes = remaining @ REVIEWED_VALUES
+    return Folds(test, successes, remaining.sum(axis=2) - successes)
+
+
+def measure_gain(bins: ConfidenceBins, folds: Folds, before: Floats, after: Floats, forecast: Floats) -> Gain:
+    """Return how much lower the Brier score is with one set of forecasts than with another, on the decisions left out.
+
+    `before` and `after` have a row for each fold and a column for each confidence. The gains of single decisions are
+    averaged over the repetitions first. Their variance is the observed one, or, if that is larger, the one under
+    outcomes drawn with the probabilities `forecast`.
+    """
+    each = (before - after)[:, :, None] * ((before + after)[:, :, None] - 2 * REVIEWED_VALUES)
+    by_cell = (folds.test * each).sum(axis=0) / REPEATS
+    n = bins.reviewed
+    mean = float(by_cell.sum()) / n
+    average = np.divide(by_cell, bins.outcomes, out=np.zeros_like(by_cell), where=bins.outcomes > 0)
+    observed = float((bins.outcomes * (average - mean) ** 2).sum()) / n
+    step = 2 * (before - after).mean(axis=0)
+    expected = float((bins.n * step**2 * forecast * (1 - forecast)).sum()) / n
+    product = mean + float((folds.test.sum(axis=2) * (before - after) ** 2).sum()) / REPEATS / n
+    contradiction = product * sqrt(n / expected) if expected > 0 else copysign(inf, product)
+    return Gain(mean, sqrt(max(observed, expected) / n), contradiction)
+
+
+def _fit_with_prior(
+    family: MapFamily, bins: ConfidenceBins, forecast: Floats, successes: Floats, failures: Floats
+) -> Floats:
+    prior, probability = PRIOR_DECISIONS * bins.n / bins.reviewed, np.clip(forecast, EXTREME, 1 - EXTREME)
+    return fit_family(family, forecast, successes + prior * probability, failures + prior * (1 - probability))
+
+
+def merge_neighbours(bins: ConfidenceBins) -> ConfidenceBins:
+    """Return the bins, with neighbours merged down to CONFIDENCES_MAX."""
+    if len(bins.n) <= CONFIDENCES_MAX:
+        return bins
+    middle = np.cumsum(bins.n) - bins.n / 2
+    group = (middle / bins.reviewed * CONFIDENCES_MAX).astype(np.intp)
+    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    confidence = np.add.reduceat(bins.n * bins.confidence, starts) / np.add.reduceat(bins.n, starts)
+    return bin_reviews(confidence, np.add.reduceat(bins.outcomes, starts, axis=0))
+
+
+def _meanings(bins: ConfidenceBins, mapped: Floats) -> Iterator[ConfidenceMeaning]:
+    """Yield the rows of the map, the lowest confidence first."""
+    enough = max(ROW_REVIEWS_MIN, bins.reviewed / ROWS_MAX)
+    starts, inside, rest = [0], 0.0, float(bins.reviewed)
+    for place, n in enumerate(bins.n.tolist()):
+        if inside >= enough and rest >= enough:
+            starts, inside = [*starts, place], 0.0
+        inside, rest = inside + n, rest - n
+    for start, end in zip(starts, [*starts[1:], len(bins.n)], strict=True):
+        n, outcome_sum = int(bins.n[start:end].sum()), float(bins.outcome_sum[start:end].sum())
+        yield ConfidenceMeaning(
+            low=float(bins.confidence[start]),
+            high=float(bins.confidence[end - 1]),
+            meant=outcome_sum / n,
+            interval=wilson_interval(outcome_sum, n),
+            reviewed=n,
+            mapped=float((bins.n[start:end] * mapped[start:end]).sum()) / n,
         )
-    return rows

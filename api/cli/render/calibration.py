@@ -5,6 +5,7 @@ from rich.console import Console
 
 from api.cli.output import format_figure, format_interval, format_p, make_table, open_console
 from api.cli.render.calibration_history import print_history
+from api.cli.render.recalibration import print_recalibration
 from api.service.as_of import AsOf
 from api.service.calibration import CalibrationAnswer
 from api.text_format import (
@@ -15,7 +16,6 @@ from api.text_format import (
 )
 from projections.calibration.calibration import CalibrationGroup
 from projections.calibration.corp import Corp
-from projections.calibration.recalibration import Recalibration
 from projections.calibration.scores import Bucket, CalibrationScores, ConfidenceSpread, Coverage, ZTest
 from projections.stats.intervals import Interval
 
@@ -40,7 +40,7 @@ def print_calibration(answer: CalibrationAnswer, agent: str | None, group_by: st
     _print_buckets(console, answer.buckets)
     if overall is not None and overall.corp.curve is not None:
         _print_curve(console, overall.corp)
-        _print_recalibration(console, answer.recalibration)
+        print_recalibration(console, answer.recalibration, answer.recalibration_by_category)
     if answer.confidence_stats is not None:
         _print_spread(console, answer.confidence_stats)
     print_history(console, answer)
@@ -196,21 +196,6 @@ def _print_curve(console: Console, corp: Corp) -> None:
         )
     console.print()
     console.print(table)
-
-
-def _print_recalibration(console: Console, recalibration: Recalibration | None) -> None:
-    console.print()
-    if recalibration is None:
-        console.print("No recalibration would improve the stated confidences.")
-        return
-    for row in recalibration.meanings:
-        stated = f"{row.low:.2f}" if row.low == row.high else f"{row.low:.2f} to {row.high:.2f}"
-        interval = f"{row.interval.low:.2f} to {row.interval.high:.2f}"
-        console.print(f"Stated {stated} has meant {row.meant:.2f} ({interval}), n={format_count(row.reviewed)}.")
-    console.print(
-        f"Recalibrated so, the Brier score falls from {format_figure(recalibration.stated_brier_score)} to "
-        f"{format_figure(recalibration.mapped_brier_score)} (cross-validated)."
-    )
 
 
 def _print_spread(console: Console, spread: ConfidenceSpread) -> None:

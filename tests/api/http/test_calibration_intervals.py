@@ -72,18 +72,42 @@ def test_http_and_cstp_give_the_same_evidence(cstp: Caller, mixed: str, detail: 
     assert here["coverage"]["unreviewed"] == there["coverage"]["unreviewed"] == 12
 
 
-def test_curves_come_with_a_band_and_with_what_was_meant(cstp: Caller, mixed: str) -> None:
+def test_curves_come_with_a_band(cstp: Caller, mixed: str) -> None:
     found = plain(cstp, mixed, detail="curves")
     corp = found["overall"]["corp"]
     assert [point["confidence"] for point in corp["curve"]] == [0.8, 0.9]
     assert [bound["confidence"] for bound in corp["band"]] == [0.8, 0.9]
     assert all(0 <= bound["low"] <= bound["high"] <= 1 for bound in corp["band"])
-    meanings = found["recalibration"]["meanings"]
-    assert sum(meaning["reviewed"] for meaning in meanings) == found["overall"]["reviewed"]
-    assert found["recalibration"]["mapped_brier_score"] < found["recalibration"]["stated_brier_score"]
     assert plain(cstp, mixed)["recalibration"] is None
-    here = cstp.result("getCalibration", {"project": mixed, "detail": "curves"})["recalibration"]
-    assert here["meanings"] == meanings
+
+
+def test_http_and_cstp_give_the_same_maps(cstp: Caller, project: str) -> None:
+    """Logic is badly overconfident: a map for all decisions, and one for each category."""
+    events = []
+    for number in range(400):
+        name, logic = f"{project[:40]}-{number}", number % 2 == 0
+        about: dict[str, Any] = {"project": project, "category": "logic" if logic else "facts", "confidence": 0.9}
+        won = number % 8 == 0 if logic else number % 20 != 3
+        events += [recorded(name, None, None, **about), reviewed(name, "success" if won else "failure")]
+    cstp.events(events)
+    there = plain(cstp, project, detail="curves")
+    found = there["recalibration"]
+    assert found["reviewed"] == 400
+    assert sum(meaning["reviewed"] for meaning in found["meanings"]) == 400
+    assert found["gain"] == pytest.approx(found["stated_brier_score"] - found["mapped_brier_score"])
+    assert 0 < found["gain_lower_bound"] < found["gain"]
+    assert found["family"] in {"logit_shift", "beta"}
+    assert found["meanings"][0]["mapped"] < 0.8
+    assert [one["category"] for one in there["recalibration_by_category"]] == ["facts", "logic"]
+    here = cstp.result("getCalibration", {"project": project, "detail": "curves"})
+    assert here["recalibration"]["meanings"] == found["meanings"]
+    assert here["recalibration"]["gainLowerBound"] == found["gain_lower_bound"]
+    for own, other in zip(here["recalibrationByCategory"], there["recalibration_by_category"], strict=True):
+        assert own["category"] == other["category"]
+        assert own["sharedBrierScore"] == other["shared_brier_score"]
+        assert own["meanings"] == other["meanings"]
+    for fewer in (plain(cstp, project), plain(cstp, project, detail="curves", category="logic")):
+        assert "recalibration_by_category" not in fewer
 
 
 def test_one_call_shows_the_category_that_the_whole_hides(cstp: Caller, mixed: str) -> None:

@@ -1,0 +1,120 @@
+"""Recalibration maps of single categories, each offered only where it improves on the map of all decisions."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from msgspec import structs
+
+from projections.calibration.cell_groups import Groups, make_groups
+from projections.calibration.confidence_bins import ConfidenceBins, bin_counts, merge_cells_by_group
+from projections.calibration.map_families import REVIEWS_MIN
+from projections.calibration.outcome_counts import CountTable
+from projections.calibration.recalibration import (
+    GAIN_MIN,
+    FittedMap,
+    Recalibration,
+    describe_map,
+    fit_map,
+    is_offered,
+    lower_bound,
+    measure_gain,
+    merge_neighbours,
+    split,
+)
+from projections.calibration.scores import brier_score
+from projections.query_check import Check, no_check
+
+CATEGORIES_MAX = 200
+"""Most categories that are examined: those with the most reviews."""
+
+
+class CategoryRecalibration(Recalibration, frozen=True, kw_only=True):
+    """The map of one category. Its family is `as_stated` if the stated confidences are better than the shared map.
+
+    `shared_brier_score` is the category's Brier score with the map of all decisions; if none is offered, it is that of
+    the stated confidences. `gain` and `gain_lower_bound` are against it. The bound holds for
+    all examined categories together (Bonferroni).
+    """
+
+    category: str
+    shared_brier_score: float
+
+
+class RecalibrationMaps(NamedTuple):
+    """The map of all decisions, and those of categories; None and empty if none is offered."""
+
+    overall: Recalibration | None = None
+    by_category: Sequence[CategoryRecalibration] = ()
+
+
+def fit_recalibration_maps(table: CountTable, check: Check = no_check) -> RecalibrationMaps:
+    """Return the maps of the decisions of a table. `check` is called between parts of the work."""
+    bins = bin_counts(table.confidence, table.counts)
+    shared = fit_map(bins, check=check)
+    check()
+    groups = make_groups(table, "category", check)
+    categories = dict(_categories_by_name(groups)) if len(groups.nonempty) > 1 else {}
+    return RecalibrationMaps(
+        None if shared is None else describe_map(bins, shared), list(fit_category_maps(categories, shared, check))
+    )
+
+
+def fit_category_maps(
+    categories: Mapping[str, ConfidenceBins], shared: FittedMap | None, check: Check = no_check
+) -> Iterator[CategoryRecalibration]:
+    """Yield the map of each category that needs its own beside the shared one, in the given order."""
+    for name, bins in categories.items():
+        found = _fit_beside(bins, shared, len(categories), check)
+        check()
+        if found is not None:
+            before = brier_score(bins, None if shared is None else shared.at(bins.confidence))
+            fields = {
+                **structs.asdict(describe_map(bins, found)),
+                "mapped_brier_score": before - found.gain.mean,
+                "gain_lower_bound": lower_bound(found.gain, len(categories)),
+            }
+            yield CategoryRecalibration(category=name, shared_brier_score=before, **fields)
+
+
+def _fit_beside(bins: ConfidenceBins, shared: FittedMap | None, examined: int, check: Check) -> FittedMap | None:
+    """Return the map to offer for a category beside the shared map, with the gain over it.
+
+    It is one fitted to the stated confidences (or these as they are, if no map improves on them), or one fitted to the
+    shared map's forecasts: the one with the larger gain.
+    """
+    own = fit_map(bins, None, examined, check)
+    if shared is None:
+        return own
+    merged = merge_neighbours(bins)
+    forecast, stated = shared.at(merged.confidence), merged.confidence
+    offered = []
+    if brier_score(merged, forecast) - brier_score(merged, stated if own is None else own.mapped) >= GAIN_MIN:
+        folds = split(merged)
+        refitted = np.broadcast_to(stated, folds.successes.shape) if own is None else own.refitted
+        gain = measure_gain(merged, folds, np.broadcast_to(forecast, refitted.shape), refitted, forecast)
+        kept = FittedMap("as_stated", stated, stated, refitted, gain) if own is None else own._replace(gain=gain)
+        offered = [kept] if is_offered(gain, examined) else []
+    moved = fit_map(bins, shared, examined, check)
+    if moved is not None:
+        offered.append(moved)
+    return max(offered, key=lambda found: found.gain.mean, default=None)
+
+
+def _categories_by_name(groups: Groups) -> Iterator[tuple[str, ConfidenceBins]]:
+    """Yield the named categories with enough reviews, in the order of their names."""
+    table = groups.table
+    reviewed = np.where(np.isnan(table.confidence), 0, table.counts[:, 1:].sum(axis=1))
+    n = np.bincount(groups.numbers, weights=reviewed, minlength=len(groups.names.ranks))
+    most = np.argsort(-n, kind="stable")[:CATEGORIES_MAX]
+    examined = np.sort(most[n[most] >= REVIEWS_MIN["logit_shift"]])
+    place = np.full(len(n), -1, dtype=np.intp)
+    place[examined] = np.arange(len(examined))
+    cells = place[groups.numbers] >= 0
+    merged = merge_cells_by_group(
+        table.confidence[cells], table.counts[cells], place[groups.numbers[cells]], len(examined)
+    )
+    for number, part in zip(examined.tolist(), merged, strict=True):
+        name = groups.names.of(number)
+        if name is not None:
+            yield name, bin_counts(*part)
