@@ -27,9 +27,11 @@ from projections.calibration.calibration import (
 from projections.calibration.cell_groups import GroupBy, count_groups
 from projections.calibration.change_point import Drift
 from projections.calibration.history_view import CalibrationHistory, HistoryPart, build_history
+from projections.calibration.missing_reviews import ReviewsByAge, age_cells, compare_ages
 from projections.calibration.outcome_counts import CountSelection
 from projections.calibration.reason_index import ReasonIndex
 from projections.calibration.reason_stats import ReasonsView
+from projections.calibration.reviewed_decisions import DatedDecisions
 from projections.calibration.score_recommendations import CategoryScores
 from projections.calibration.trend import TREND_DAYS, Trend
 from projections.calibration.window_comparison import (
@@ -39,6 +41,7 @@ from projections.calibration.window_comparison import (
     examined_range,
 )
 from projections.columns import GroupKey, names_by_field
+from projections.query_check import Check
 
 Detail = Literal["figures", "curves"]
 DETAILS: tuple[Detail, ...] = get_args(Detail)
@@ -67,6 +70,7 @@ class CalibrationAnswer(CalibrationView, frozen=True, kw_only=True):
     trend: Trend | UnsetType = UNSET
     drift: Drift | UnsetType = UNSET
     comparison: AgentComparison | UnsetType = UNSET
+    reviews_by_age: ReviewsByAge | UnsetType = UNSET
     unknown_names: UnknownNames = UNSET
 
 
@@ -103,16 +107,23 @@ async def compute_calibration_by_category(
     projection, position = await ledger.engine.at(Calibration, as_of)
     selection = projection.selection(query.filter)
     examined = projection.history(query.filter) if query.include else None
+    dated = projection.dated(query.filter) if "reviews_by_age" in query.include else None
     view, categories = await _calibrate(selection, query)
     history = (
         CalibrationHistory()
         if examined is None
         else await run_on_thread(build_history, examined, query.include, query.trend_days)
     )
+    if dated is not None:
+        history = structs.replace(history, reviews_by_age=await run_on_thread(_compare_ages, dated, query_check()))
     fields = {**structs.asdict(view), **structs.asdict(history)}
     unknown = UNSET if view.coverage.total else _unknown_names(selection.groups, query.filter)
     answer = CalibrationAnswer(**fields, as_of=await ledger.dated(position), unknown_names=unknown)
     return CalibrationByCategory(answer, categories)
+
+
+def _compare_ages(dated: DatedDecisions, check: Check) -> ReviewsByAge:
+    return compare_ages(age_cells(dated, check), check)
 
 
 async def detect_recent_drift(
