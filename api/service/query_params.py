@@ -110,9 +110,7 @@ GROUP_OFFSET = integer_parameter(
     "offset", "How many groups to skip: the `groups_next` of the previous page.", 0, default=0
 )
 
-SAMPLE_SIZE = integer_parameter(
-    "size", "How many decisions to name.", 1, PAGE_EVENTS_MAX, default=SAMPLE_SIZE_DEFAULT
-)
+SAMPLE_SIZE = integer_parameter("size", "How many decisions to name.", 1, PAGE_EVENTS_MAX, default=SAMPLE_SIZE_DEFAULT)
 SEED = integer_parameter(
     "seed", "The seed of the sample. The same seed and `drawn_at` name the same decisions. Without it, a new one.",
     0, SEED_MAX,

@@ -73,9 +73,7 @@ class ReviewSample(msgspec.Struct, frozen=True, kw_only=True):
     unknown_names: UnknownNames = UNSET
 
 
-async def draw_review_sample(
-    ledger: LedgerService, query: ReviewSampleQuery, as_of: int | None = None
-) -> ReviewSample:
+async def draw_review_sample(ledger: LedgerService, query: ReviewSampleQuery, as_of: int | None = None) -> ReviewSample:
     """Draw unreviewed decisions uniformly, without replacement, and return what their reviews tell. Errors: InvalidQuery.
 
     The sample is drawn as of `drawn_at`; the outcomes are those as of `as_of`.

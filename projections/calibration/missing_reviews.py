@@ -24,8 +24,10 @@ from projections.stats.intervals import Interval, supports
 from projections.stats.strata import (
     NO_STRATUM,
     Numbers,
+    Observations,
     make_strata,
     quantile_bins,
+    sum_by_number,
     weigh_strata,
     weighted_rate_interval,
 )
@@ -42,8 +44,11 @@ DIFFERENCE_P = 0.005
 UNREVIEWED_SHARE_MAX = 0.5
 """If a larger share of decisions is unreviewed, the verdict rests on the minority."""
 
-STRATUM_REVIEWS_MIN = 5
+STRATUM_REVIEWS_MIN = 3
 """The fewest reviews that represent decisions of a category, and of a range of confidence in it."""
+
+STRATUM_SPAN_MAX = 0.2
+"""A review represents no decision whose stated confidence differs by more than about this."""
 
 CONFIDENCE_BINS_MAX = 20
 """The most ranges of confidence in a category."""
@@ -78,8 +83,8 @@ class WeightedGap(msgspec.Struct, frozen=True, kw_only=True):
     """The gap of reviewed decisions, weighted to represent unreviewed ones too (inverse-propensity weights).
 
     It has no bias if, among decisions that are alike in `by`, whether one is reviewed does not depend on its outcome.
-    `interval` is its 95% interval. `represented` is the share of decisions that it represents: those in a category with
-    enough reviews. `effective_reviews` is the number of equally weighted reviews that would be as precise.
+    `interval` is its 95% interval. `represented` is the share of decisions that it represents: those of which enough
+    are reviewed in the same category at about the same confidence. `effective_reviews` is the number of equally weighted reviews that would be as precise.
     """
 
     gap: float
@@ -135,7 +140,7 @@ class ReviewCells(NamedTuple):
     @property
     def total(self) -> Floats:
         """The number of decisions of each cell."""
-        return self.counts.sum(axis=1).astype(np.float64)
+        return self.counts @ np.ones(OUTCOMES_COUNT)
 
     @property
     def unreviewed(self) -> Floats:
@@ -235,16 +240,12 @@ def weigh_gap(cells: ReviewCells, check: Check = no_check) -> WeightedGap | None
     """
     total = cells.total
     reviewed = total - cells.unreviewed
-    unit, aged = _weighting_units(cells, reviewed)
-    check()
-    strata = make_strata(
-        unit, quantile_bins(cells.confidence, total, CONFIDENCE_BINS_MAX), reviewed, STRATUM_REVIEWS_MIN
-    )
+    strata, aged = review_strata(cells)
     check()
     inside = strata != NO_STRATUM
     strata, outcomes = strata[inside], _outcome_sums(cells)[inside]
     stated = (cells.confidence * reviewed)[inside]
-    weights = weigh_strata(np.bincount(strata, weights=total[inside]), np.bincount(strata, weights=reviewed[inside]))
+    weights = weigh_strata(sum_by_number(strata, total[inside]), sum_by_number(strata, reviewed[inside]))
     if weights is None:
         return None
     rate, mean_stated = float(weights.weight[strata] @ outcomes), float(weights.weight[strata] @ stated)
@@ -258,6 +259,16 @@ def weigh_gap(cells: ReviewCells, check: Check = no_check) -> WeightedGap | None
     )
 
 
+def review_strata(cells: ReviewCells) -> tuple[Numbers, bool]:
+    """Return the stratum of each cell, NO_STRATUM where nothing reviewed is like it; and whether ages are used."""
+    total = cells.total
+    unit, aged = _weighting_units(cells, total - cells.unreviewed)
+    number = quantile_bins(cells.confidence, total, CONFIDENCE_BINS_MAX)
+    bin_value = sum_by_number(number, cells.confidence * total) / sum_by_number(number, total)
+    observations = Observations(unit, number, total - cells.unreviewed, bin_value)
+    return make_strata(observations, STRATUM_REVIEWS_MIN, STRATUM_SPAN_MAX), aged
+
+
 def _weighting_units(cells: ReviewCells, reviewed: Floats) -> tuple[Numbers, bool]:
     """Return the unit of each cell: its category, and its age where that can be weighted; and whether one can be."""
     if cells.age is None or not len(cells.age):
@@ -265,8 +276,8 @@ def _weighting_units(cells: ReviewCells, reviewed: Floats) -> tuple[Numbers, boo
     ages = len(AGES)
     number = cells.category * ages + cells.age
     size = (int(cells.category.max()) + 1) * ages
-    decisions = np.bincount(number, weights=cells.total, minlength=size).reshape(-1, ages)
-    reviews = np.bincount(number, weights=reviewed, minlength=size).reshape(-1, ages)
+    decisions = sum_by_number(number, cells.total, size).reshape(-1, ages)
+    reviews = sum_by_number(number, reviewed, size).reshape(-1, ages)
     weighted = ((reviews >= STRATUM_REVIEWS_MIN) | (decisions == 0)).all(axis=1) & (decisions.sum(axis=1) > 0)
     return np.where(weighted[cells.category], number, cells.category * ages), bool(weighted.any())
 
@@ -286,13 +297,13 @@ def _compare(
     factor: Factor, cells: ReviewCells, number: Numbers, names: Sequence[str | None]
 ) -> ReviewDifference | None:
     """Compare reviewed and unreviewed decisions by class: `number` is an index into `names` for each cell."""
-    unreviewed = np.bincount(number, weights=cells.unreviewed, minlength=len(names))
-    reviewed = np.bincount(number, weights=cells.total - cells.unreviewed, minlength=len(names))
+    unreviewed = sum_by_number(number, cells.unreviewed, len(names))
+    reviewed = sum_by_number(number, cells.total - cells.unreviewed, len(names))
     found = compare_distributions(reviewed, unreviewed)
     if found is None:
         return None
     shares = reviewed / reviewed.sum(), unreviewed / unreviewed.sum()
-    most = int(np.argmax(np.abs(shares[0] - shares[1])))
+    most = int(np.argmax(np.abs(shares[0] - shares[1]) + TOLERANCE * shares[0]))
     return ReviewDifference(
         by=factor,
         distance=found.distance,
@@ -306,36 +317,37 @@ def _compare(
 
 def _message(found: MissingReviews) -> str:
     """Say which decisions the verdict holds for, how the others differ, and what gap they leave possible."""
+    reviewed = found.total - found.unreviewed
+    first = f"This verdict holds for the reviewed decisions only: {reviewed:,} of {found.total:,} with a confidence."
     sentences = [
-        f"The verdict holds for the {found.total - found.unreviewed:,} reviewed decisions, of {found.total:,} with a "
-        "stated confidence."
+        first,
+        *(_difference_sentence(found, difference) for difference in found.differences if difference.differs),
     ]
-    for difference in found.differences:
-        if not difference.differs:
-            continue
-        if difference.by == "confidence":
-            sentences.append(
-                f"On average they state {found.mean_confidence_reviewed:.0%}, and the unreviewed ones "
-                f"{found.mean_confidence_unreviewed:.0%}."
-            )
-        else:
-            name = "no category" if difference.most is None else f"the category {difference.most}"
-            sentences.append(
-                f"{difference.reviewed_share:.0%} of them have {name}, and {difference.unreviewed_share:.0%} of the "
-                "unreviewed ones."
-            )
     weighted, bounds = found.weighted_gap, found.gap_bounds
     if weighted is not None:
-        represented = "all" if weighted.represented > 1 - TOLERANCE else f"{weighted.represented:.0%}"
-        sentences.append(
-            f"Weighted to represent {represented} of the decisions, the gap is {_signed(weighted.gap)} "
-            f"({_signed(weighted.interval.low)} to {_signed(weighted.interval.high)})."
-        )
+        interval = f"({_signed(weighted.interval.low)} to {_signed(weighted.interval.high)})"
+        alone = weighted.represented < 1 - TOLERANCE
+        whole = f"the {weighted.represented:.1%} that are like them" if alone else "all decisions"
+        rest = "; the others are like no reviewed decision" if alone else ""
+        sentences.append(f"Weighted to represent {whole}, the gap is {_signed(weighted.gap)} {interval}{rest}.")
     sentences.append(
         f"Depending on the missing outcomes, the gap of all is between {_signed(bounds.low)} and "
         f"{_signed(bounds.high)}."
     )
     return " ".join(sentences)
+
+
+def _difference_sentence(found: MissingReviews, difference: ReviewDifference) -> str:
+    if difference.by == "confidence":
+        return (
+            f"The stated confidence differs: {found.mean_confidence_reviewed:.0%} on average if reviewed, "
+            f"{found.mean_confidence_unreviewed:.0%} if not."
+        )
+    name = "no category" if difference.most is None else f"category {difference.most}"
+    return (
+        f"The categories differ: {name} has {difference.reviewed_share:.0%} of the reviewed and "
+        f"{difference.unreviewed_share:.0%} of the unreviewed decisions."
+    )
 
 
 def _signed(value: float) -> str:

@@ -30,6 +30,11 @@ class StratumWeights(NamedTuple):
     represented: float
 
 
+def sum_by_number(numbers: Numbers, values: Floats, size: int = 0) -> Floats:
+    """Return the sums of the values with each number 0.., at least `size` of them."""
+    return np.bincount(numbers, weights=values, minlength=size).astype(np.float64)
+
+
 def quantile_bins(values: Floats, counts: Floats, bins: int) -> Numbers:
     """Return a bin number 0.. for each value: at most `bins` bins of about equal counts. Equal values share a bin.
 
@@ -38,48 +43,86 @@ def quantile_bins(values: Floats, counts: Floats, bins: int) -> Numbers:
     if not len(values):
         return np.zeros(0, dtype=np.intp)
     distinct, inverse = np.unique(values, return_inverse=True)
-    by_value = np.bincount(inverse, weights=counts, minlength=len(distinct))
+    by_value = sum_by_number(inverse, counts, len(distinct))
     middle = np.cumsum(by_value) - by_value / 2
     number = np.floor(middle * bins / max(float(by_value.sum()), 1.0)).astype(np.intp)
     changes = np.concatenate([[0], np.cumsum(number[1:] != number[:-1])])
     return changes[inverse].astype(np.intp)
 
 
-def make_strata(unit: Numbers, bin_number: Numbers, observed: Floats, observed_min: int) -> Numbers:
+class Observations(NamedTuple):
+    """Cells of units in bins: the unit, bin and number of observed units of each, and the mean value of each bin.
+
+    Units and bins count from 0, and the values of the bins ascend.
+    """
+
+    unit: Numbers
+    bin_number: Numbers
+    observed: Floats
+    bin_value: Floats
+
+
+def make_strata(cells: Observations, observed_min: int, span: float) -> Numbers:
     """Return the stratum of each cell: adjacent bins of one unit, merged until each stratum has enough observed units.
 
-    Units with fewer than `observed_min` observed get NO_STRATUM. Strata depend on no outcome.
-    Shapes: one entry per cell; `unit` and `bin_number` count from 0.
+    Bins in a stratum differ in value by at most about `span`. A bin without enough observed units within `span` gets
+    NO_STRATUM: nothing observed is like it. Strata depend on no outcome.
     """
-    strata = np.full(len(unit), NO_STRATUM, dtype=np.intp)
-    if not len(unit):
+    strata = np.full(len(cells.unit), NO_STRATUM, dtype=np.intp)
+    if not len(strata):
         return strata
-    by_unit = np.bincount(unit, weights=observed)
+    by_unit = np.bincount(cells.unit, weights=cells.observed)
     units = np.flatnonzero(by_unit >= observed_min)
-    place = np.full(len(by_unit), -1, dtype=np.intp)
+    place = np.full(len(by_unit), NO_STRATUM, dtype=np.intp)
     place[units] = np.arange(len(units))
-    inside = place[unit] >= 0
-    bins = int(bin_number.max()) + 1
-    rows, columns = place[unit[inside]], bin_number[inside]
-    sums = np.bincount(rows * bins + columns, weights=observed[inside], minlength=len(units) * bins)
-    label = _merge_columns(sums.reshape(len(units), bins), observed_min)
-    _, numbers = np.unique(rows * bins + label[rows, columns], return_inverse=True)
-    strata[inside] = numbers
+    inside = place[cells.unit] >= 0
+    bins = len(cells.bin_value)
+    rows, columns = place[cells.unit[inside]], cells.bin_number[inside]
+    sums = sum_by_number(rows * bins + columns, cells.observed[inside], len(units) * bins)
+    label = _merge_columns(sums.reshape(len(units), bins), cells.bin_value, observed_min, span)[rows, columns]
+    kept = label != NO_STRATUM
+    _, numbers = np.unique((rows * bins + label)[kept], return_inverse=True)
+    strata[np.flatnonzero(inside)[kept]] = numbers
     return strata
 
 
-def _merge_columns(observed: Floats, observed_min: int) -> Numbers:
-    """Return the label of each column of a row, ascending. Columns with one label have at least `observed_min`."""
+def _merge_columns(observed: Floats, value: Floats, observed_min: int, span: float) -> Numbers:
+    """Return the label of each column of a row: columns with one label have at least `observed_min` and are adjacent.
+
+    A run of columns that ends with too few, because the next is too far away, takes the label of the nearest complete
+    column within `span`, or NO_STRATUM.
+    """
     label = np.zeros(observed.shape, dtype=np.intp)
+    complete = np.zeros(observed.shape, dtype=bool)
     current = np.zeros(len(observed), dtype=np.intp)
+    start = np.full(len(observed), value[0])
     collected = np.zeros(len(observed))
     for column in range(observed.shape[1]):
+        leaves = value[column] - start > span
+        current += leaves
+        collected[leaves] = 0
+        start[leaves] = value[column]
         label[:, column] = current
         collected += observed[:, column]
-        complete = collected >= observed_min
-        current += complete
-        collected[complete] = 0
-    return np.minimum(label, np.maximum(current - 1, 0)[:, np.newaxis])
+        enough = collected >= observed_min
+        complete |= enough[:, np.newaxis] & (label == current[:, np.newaxis]) & (np.arange(len(value)) <= column)
+        current += enough
+        collected[enough] = 0
+        start[enough] = value[min(column + 1, len(value) - 1)]
+    return _join_nearest(label, complete, value, span)
+
+
+def _join_nearest(label: Numbers, complete: npt.NDArray[np.bool_], value: Floats, span: float) -> Numbers:
+    """Give columns that are not complete the label of the nearest complete column within `span`, or NO_STRATUM."""
+    joined = label.copy()
+    for column in range(len(value)):
+        distance = np.where(complete, np.abs(value - value[column]), np.inf)
+        nearest = distance.argmin(axis=1)
+        rows = np.arange(len(label))
+        near = distance[rows, nearest] <= span
+        other = np.where(near, label[rows, nearest], NO_STRATUM)
+        joined[:, column] = np.where(complete[:, column], label[:, column], other)
+    return joined
 
 
 def weigh_strata(total: Floats, observed: Floats) -> StratumWeights | None:

@@ -38,7 +38,9 @@ def review(
     ] = None,
     sample: Annotated[
         str | None,
-        typer.Option(help="Review nothing: name this many unreviewed decisions, drawn at random.", rich_help_panel=PANEL),
+        typer.Option(
+            help="Review nothing: name this many unreviewed decisions, drawn at random.", rich_help_panel=PANEL
+        ),
     ] = None,
     seed: Annotated[
         str | None, typer.Option(help="Draw with this seed. Without it, a new one.", rich_help_panel=PANEL)

@@ -59,10 +59,8 @@ def _print_result(sample: ReviewSample) -> None:
         return
     result = sample.result
     verdict = result.interpretation.replace("_", " ") + ("" if result.supported else "?")
-    console.print(
-        f"All are reviewed. The gap of all decisions is {format_figure(result.gap, '+')} "
-        f"({format_interval(result.interval, '+')}): {verdict}."
-    )
+    interval = format_interval(result.interval, "+")
+    console.print(f"All are reviewed. Gap of all decisions: {format_figure(result.gap, '+')} ({interval}), {verdict}")
 
 
 def _repetition(sample: ReviewSample, parameters: Mapping[str, str]) -> str:
