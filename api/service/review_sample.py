@@ -74,9 +74,9 @@ class ReviewSample(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def draw_review_sample(ledger: LedgerService, query: ReviewSampleQuery, as_of: int | None = None) -> ReviewSample:
-    """Draw unreviewed decisions uniformly, without replacement, and return what their reviews tell. Errors: InvalidQuery.
+    """Draw unreviewed decisions uniformly, without replacement, and say what their reviews tell.
 
-    The sample is drawn as of `drawn_at`; the outcomes are those as of `as_of`.
+    The sample is drawn as of `drawn_at`; the outcomes are those as of `as_of`. Errors: InvalidQuery.
     """
     projection, position = await ledger.engine.at(Calibration, as_of)
     drawn_at = position if query.drawn_at is None else query.drawn_at

@@ -20,7 +20,7 @@ HISTORY_PARTS: tuple[HistoryPart, ...] = get_args(HistoryPart)
 
 
 class CalibrationHistory(msgspec.Struct, frozen=True, kw_only=True):
-    """The requested parts. Parts that were not requested are absent. `reviews_by_age` needs unreviewed decisions too."""
+    """The requested parts. Parts that were not requested are absent."""
 
     trend: Trend | UnsetType = UNSET
     drift: Drift | UnsetType = UNSET
@@ -31,7 +31,10 @@ class CalibrationHistory(msgspec.Struct, frozen=True, kw_only=True):
 def build_history(
     history: ReviewedDecisions, include: Collection[HistoryPart], trend_days: int = TREND_DAYS
 ) -> CalibrationHistory:
-    """Build the requested parts that need reviewed decisions only. For a million decisions this takes a few tenths of a second."""
+    """Build the requested parts that need reviewed decisions only.
+
+    For a million decisions this takes a few tenths of a second.
+    """
     confidence, outcome_value, time_us = history.confidence, history.outcome_value, history.time_us
     return CalibrationHistory(
         trend=compute_trend(confidence, outcome_value, time_us, trend_days) if "trend" in include else UNSET,

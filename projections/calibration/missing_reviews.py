@@ -84,7 +84,8 @@ class WeightedGap(msgspec.Struct, frozen=True, kw_only=True):
 
     It has no bias if, among decisions that are alike in `by`, whether one is reviewed does not depend on its outcome.
     `interval` is its 95% interval. `represented` is the share of decisions that it represents: those of which enough
-    are reviewed in the same category at about the same confidence. `effective_reviews` is the number of equally weighted reviews that would be as precise.
+    are reviewed in the same category at about the same confidence. `effective_reviews` is the number of equally
+    weighted reviews that would be as precise.
     """
 
     gap: float
@@ -117,8 +118,8 @@ class MissingReviews(msgspec.Struct, frozen=True, kw_only=True):
 class ReviewsByAge(msgspec.Struct, frozen=True, kw_only=True):
     """How old reviewed and unreviewed decisions are, and the gap weighted by age too.
 
-    `difference` is None if every decision, or none of them, is reviewed. `weighted_gap` is weighted by the age of decisions
-    only in categories with enough reviews of every age.
+    `difference` is None if every decision, or none of them, is reviewed. `weighted_gap` uses the age only in categories
+    with enough reviews of every age.
     """
 
     difference: ReviewDifference | None
@@ -303,7 +304,7 @@ def _compare(
     if found is None:
         return None
     shares = reviewed / reviewed.sum(), unreviewed / unreviewed.sum()
-    most = int(np.argmax(np.abs(shares[0] - shares[1]) + TOLERANCE * shares[0]))
+    most = int(np.argmax(np.abs(shares[0] - shares[1]) + TOLERANCE * shares[1]))
     return ReviewDifference(
         by=factor,
         distance=found.distance,

@@ -6,8 +6,14 @@ import numpy as np
 
 from projections.arrays import Floats
 
-EXPECTED_MIN = 1.0
-"""Classes of which fewer are expected in one of the samples are merged for the test."""
+EXPECTED_MIN = 5.0
+"""If fewer of a class are expected in a sample, the test is by permutation (Cochran 1954)."""
+
+CLASSES_MAX = 30
+"""The test adds up the counts of all classes but so many, the largest."""
+
+PERMUTATIONS = 1_000
+_SEED = 1954
 
 
 class DistributionDifference(NamedTuple):
@@ -24,37 +30,43 @@ class DistributionDifference(NamedTuple):
 def compare_distributions(first: Floats, second: Floats) -> DistributionDifference | None:
     """Compare the counts of two samples by class; return None if a sample is empty.
 
-    The test is Pearson's chi-square test of homogeneity, without correction. Classes with an expected count below
-    EXPECTED_MIN in either sample are merged into one (Cochran 1954).
+    The test is Pearson's chi-square test of homogeneity, without correction. If a class is rare, its p value is that of
+    PERMUTATIONS random divisions of all counts into two samples of these sizes, which are the same at every call.
     Shapes: one count per class in each array.
     """
     first_total, second_total = float(first.sum()), float(second.sum())
     if first_total <= 0 or second_total <= 0:
         return None
     distance = float(np.abs(first / first_total - second / second_total).sum()) / 2
-    return DistributionDifference(distance, _chi_square_p(_merge_rare(first, second)))
+    return DistributionDifference(distance, _homogeneity_p(_largest_classes(first, second)))
 
 
-def _merge_rare(first: Floats, second: Floats) -> Floats:
-    """Return the counts as two rows, with the rare classes added up in the last column; empty columns left out."""
+def _largest_classes(first: Floats, second: Floats) -> Floats:
+    """Return the counts as two rows, with all but the largest classes added up; empty columns are left out."""
     counts = np.stack([first, second]).astype(np.float64)
-    total = counts.sum()
-    smaller_share = counts.sum(axis=1).min() / total
-    rare = counts.sum(axis=0) * smaller_share < EXPECTED_MIN
-    merged = np.column_stack([counts[:, ~rare], counts[:, rare].sum(axis=1)])
-    if 0 < merged[:, -1].sum() * smaller_share < EXPECTED_MIN and merged.shape[1] > 1:
-        rarest = int(np.argmin(merged[:, :-1].sum(axis=0)))
-        merged[:, rarest] += merged[:, -1]
-        merged = merged[:, :-1]
-    return merged[:, merged.sum(axis=0) > 0]
+    total = counts.sum(axis=0)
+    if len(total) > CLASSES_MAX:
+        order = np.argsort(-total, kind="stable")
+        rest = counts[:, order[CLASSES_MAX:]].sum(axis=1)
+        counts = np.column_stack([counts[:, order[:CLASSES_MAX]], rest])
+    return counts[:, counts.sum(axis=0) > 0]
 
 
-def _chi_square_p(counts: Floats) -> float | None:
-    """Return the p value of the chi-square test on a table of two rows; None with fewer than two columns."""
+def _homogeneity_p(counts: Floats) -> float | None:
+    """Return the p value of the test on a table of two rows; None with fewer than two columns."""
     from scipy.special import chdtrc
 
-    if counts.shape[1] < 2:
+    classes, total = counts.sum(axis=0), counts.sum()
+    if len(classes) < 2:
         return None
-    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
-    statistic = float(((counts - expected) ** 2 / expected).sum())
-    return float(chdtrc(counts.shape[1] - 1, statistic))
+    expected = classes * (counts[0].sum() / total)
+    variance = expected * (1 - counts[0].sum() / total)
+    statistic = float(((counts[0] - expected) ** 2 / variance).sum())
+    if min(expected.min(), (classes - expected).min()) >= EXPECTED_MIN:
+        return float(chdtrc(len(classes) - 1, statistic))
+    random = np.random.default_rng(_SEED)
+    drawn = random.multivariate_hypergeometric(
+        classes.astype(np.int64), int(counts[0].sum()), size=PERMUTATIONS, method="marginals"
+    )
+    statistics = ((drawn - expected) ** 2 / variance).sum(axis=1)
+    return float(1 + (statistics >= statistic - 1e-9).sum()) / (PERMUTATIONS + 1)

@@ -128,7 +128,7 @@ def _require(decision: str | None, outcome: str | None) -> None:
 
 
 def _refuse(kind: str, given_values: "Mapping[str, object]") -> None:
-    """Refuse what only a sample takes with a review, and what only a review takes with a sample. Errors: InvalidQuery."""
+    """Refuse options that only the other use takes. Errors: InvalidQuery."""
     from ledger.errors import InvalidQuery
 
     for name, value in given_values.items():

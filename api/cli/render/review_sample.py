@@ -33,8 +33,8 @@ def print_review_sample(sample: ReviewSample, parameters: Mapping[str, str]) -> 
         )
     console.print(table)
     console.print(
-        f"{pluralize(len(sample.decisions), 'decision')}, drawn at random from {format_count(sample.unreviewed)} without "
-        f"a review, of {format_count(sample.total)} with a stated confidence."
+        f"{pluralize(len(sample.decisions), 'decision')}, drawn at random from {format_count(sample.unreviewed)} "
+        f"without a review, of {format_count(sample.total)} with a stated confidence."
     )
     _print_result(sample)
     waiting = [each.command for each in sample.decisions if each.outcome is None and not each.retracted]
@@ -53,8 +53,8 @@ def _print_result(sample: ReviewSample) -> None:
     if sample.result is None:
         if sample.half_width is not None:
             console.print(
-                f"{format_count(sample.reviewed)} of them are reviewed. When all are, the gap of all decisions is known "
-                f"within about {format_figure(sample.half_width)} above and below."
+                f"{format_count(sample.reviewed)} of them are reviewed. When all are, the gap of all decisions is "
+                f"known within about {format_figure(sample.half_width)} above and below."
             )
         return
     result = sample.result
