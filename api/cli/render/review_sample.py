@@ -43,9 +43,10 @@ def print_review_sample(sample: ReviewSample, parameters: Mapping[str, str]) -> 
         console.print("Review each (OUTCOME is success, partial, failure or abandoned):")
         for command in waiting:
             console.print(command, soft_wrap=True)
-    console.print()
-    console.print("The same set again, with its result:")
-    console.print(_repetition(sample, parameters), soft_wrap=True)
+    if sample.result is None:
+        console.print()
+        console.print("The same set again, with its result:")
+        console.print(_repetition(sample, parameters), soft_wrap=True)
 
 
 def _print_result(sample: ReviewSample) -> None:
@@ -53,8 +54,8 @@ def _print_result(sample: ReviewSample) -> None:
     if sample.result is None:
         if sample.half_width is not None:
             console.print(
-                f"{format_count(sample.reviewed)} of them are reviewed. When all are, the gap of all decisions is "
-                f"known within about {format_figure(sample.half_width)} above and below."
+                f"{format_count(sample.reviewed)} of them are reviewed. When all are, the interval of the gap of all "
+                f"decisions is at most about {format_figure(2 * sample.half_width)} wide."
             )
         return
     result = sample.result

@@ -84,7 +84,7 @@ def test_it_is_printed_with_commands(filled: Path, where: tuple[str, ...]) -> No
     first, second = names(drawn(filled, *words[1:], *where))
     assert "2 decisions, drawn at random from 96 without a review, of 100 with a stated confidence.\n" in said
     assert (
-        "0 of them are reviewed. When all are, the gap of all decisions is known within about 0.468 above and below."
+        "0 of them are reviewed. When all are, the interval of the gap of all decisions is at most about 0.936 wide."
         in said
     )
     assert f"\ntallystick review {first} --outcome OUTCOME\ntallystick review {second} --outcome OUTCOME\n" in said

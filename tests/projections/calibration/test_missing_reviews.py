@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,6 +26,7 @@ from projections.calibration.reviewed_decisions import DatedDecisions
 from projections.calibration.scores import compute_scores
 from projections.stats.strata import NO_STRATUM, Numbers
 
+Flags = npt.NDArray[np.bool_]
 Draw = Callable[[np.random.Generator, int], Floats]
 
 CONFIDENCES: dict[str, Draw] = {
@@ -54,10 +56,10 @@ PROPENSITIES: dict[str, Callable[[Floats, Numbers], Floats]] = {
 """The probability of a review, given confidence and category."""
 
 
-def cells(confidence: Floats, category: Numbers, outcome: Floats, reviewed: Floats) -> ReviewCells:
+def cells(confidence: Floats, category: Numbers, outcome: Floats, reviewed: Flags) -> ReviewCells:
     """One cell for each decision."""
     counts = np.zeros((len(confidence), 5), dtype=np.int64)
-    kind = np.select([reviewed == 0, outcome == 1, outcome == 0.5], [0, 1, 2], 3)
+    kind = np.select([~reviewed, outcome == 1, outcome == 0.5], [0, 1, 2], 3)
     counts[np.arange(len(confidence)), kind] = 1
     names = [f"category {number}" for number in range(int(category.max(initial=0)) + 1)]
     return ReviewCells(names, category, confidence, counts)
@@ -133,7 +135,7 @@ decisions = st.lists(
 @given(decisions)
 def test_the_bounds_always_have_the_gap_of_all(rows: list[tuple[float, int, float, bool]]) -> None:
     c, k, outcome, reviewed = (np.array(column) for column in zip(*rows, strict=True))
-    missing = described(cells(c, k, outcome, reviewed.astype(np.float64)))
+    missing = described(cells(c, k, outcome, reviewed))
     gap = (outcome - c).mean()
     assert missing.gap_bounds.low - 1e-12 <= gap <= missing.gap_bounds.high + 1e-12
     assert missing.gap_bounds.high - missing.gap_bounds.low == pytest.approx(1 - reviewed.mean())
@@ -223,13 +225,13 @@ def test_reviews_at_random_are_seldom_called_different(confidences: str, share: 
 
 
 def test_without_missing_reviews_nothing_is_said() -> None:
-    found = cells(np.full(9, 0.8), np.zeros(9, dtype=np.intp), np.ones(9), np.ones(9))
+    found = cells(np.full(9, 0.8), np.zeros(9, dtype=np.intp), np.ones(9), np.ones(9, dtype=bool))
     overall = compute_scores(*merge_cells(found.confidence, found.counts))
     assert overall is not None
     assert describe_missing_reviews(found, overall) is None
 
 
-def dated(category: Numbers, confidence: Floats, outcome: Floats, reviewed: Floats, time: Numbers) -> DatedDecisions:
+def dated(category: Numbers, confidence: Floats, outcome: Floats, reviewed: Flags, time: Numbers) -> DatedDecisions:
     keys, cell = np.unique(np.stack([category, confidence]), axis=1, return_inverse=True)
     return DatedDecisions(
         categories=["a", "b"],
