@@ -27,11 +27,10 @@ from projections.calibration.calibration import (
 from projections.calibration.cell_groups import GroupBy, count_groups
 from projections.calibration.change_point import Drift
 from projections.calibration.history_view import CalibrationHistory, HistoryPart, build_history
-from projections.calibration.missing_reviews import ReviewsByAge, age_cells, compare_ages
+from projections.calibration.missing_reviews import ReviewsByAge, compare_ages
 from projections.calibration.outcome_counts import CountSelection
 from projections.calibration.reason_index import ReasonIndex
 from projections.calibration.reason_stats import ReasonsView
-from projections.calibration.reviewed_decisions import DatedDecisions
 from projections.calibration.score_recommendations import CategoryScores
 from projections.calibration.trend import TREND_DAYS, Trend
 from projections.calibration.window_comparison import (
@@ -41,7 +40,6 @@ from projections.calibration.window_comparison import (
     examined_range,
 )
 from projections.columns import GroupKey, names_by_field
-from projections.query_check import Check
 
 Detail = Literal["figures", "curves"]
 DETAILS: tuple[Detail, ...] = get_args(Detail)
@@ -115,15 +113,11 @@ async def compute_calibration_by_category(
         else await run_on_thread(build_history, examined, query.include, query.trend_days)
     )
     if dated is not None:
-        history = structs.replace(history, reviews_by_age=await run_on_thread(_compare_ages, dated, query_check()))
+        history = structs.replace(history, reviews_by_age=await run_on_thread(compare_ages, dated, query_check()))
     fields = {**structs.asdict(view), **structs.asdict(history)}
     unknown = UNSET if view.coverage.total else _unknown_names(selection.groups, query.filter)
     answer = CalibrationAnswer(**fields, as_of=await ledger.dated(position), unknown_names=unknown)
     return CalibrationByCategory(answer, categories)
-
-
-def _compare_ages(dated: DatedDecisions, check: Check) -> ReviewsByAge:
-    return compare_ages(age_cells(dated, check), check)
 
 
 async def detect_recent_drift(

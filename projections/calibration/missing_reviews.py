@@ -218,9 +218,10 @@ def describe_missing_reviews(
     return structs.replace(found, message=_message(found)) if qualified else found
 
 
-def compare_ages(cells: ReviewCells, check: Check = no_check) -> ReviewsByAge:
+def compare_ages(decisions: DatedDecisions, check: Check = no_check) -> ReviewsByAge:
     """Compare the ages of reviewed and unreviewed decisions, and weight the gap by age where that is possible."""
-    assert cells.age is not None, "the cells have no ages"
+    cells = age_cells(decisions, check)
+    assert cells.age is not None
     difference = _compare("age", cells, cells.age, AGES)
     check()
     return ReviewsByAge(difference=difference, weighted_gap=weigh_gap(cells, check))

@@ -59,7 +59,7 @@ def review(
     feature: Feature = None,
     as_of: AsOf = None,
 ) -> None:
-    """Record how a decision turned out, or with --sample name a random set of decisions to review.
+    """Record how a decision turned out.
 
     Prints the id of the decision and the position of the review. A later review supersedes an earlier one, which stays
     in the history.

@@ -15,7 +15,6 @@ from projections.calibration.missing_reviews import (
     DIFFERENCE_P,
     MissingReviews,
     ReviewCells,
-    age_cells,
     compare_ages,
     describe_missing_reviews,
     gap_bounds,
@@ -216,9 +215,8 @@ def test_reviews_at_random_are_seldom_called_different(confidences: str, share: 
     histories, differing, ages = 400, 0, 0
     for _ in range(histories):
         c, k, reviewed = CONFIDENCES[confidences](rng, 1000), rng.integers(12, size=1000), rng.random(1000) < share
-        found = cells(c, k, np.ones(1000), reviewed)._replace(age=np.arange(1000) // 250)
-        differing += bool({"confidence", "category"} & set(described(found).reasons))
-        by_age = compare_ages(found).difference
+        differing += bool({"confidence", "category"} & set(described(cells(c, k, np.ones(1000), reviewed)).reasons))
+        by_age = compare_ages(dated(k % 2, c, np.ones(1000), reviewed, np.arange(1000))).difference
         ages += by_age is not None and by_age.differs
     assert differing / histories <= 6 * DIFFERENCE_P
     assert ages / histories <= 4 * DIFFERENCE_P
@@ -252,7 +250,7 @@ def test_age_is_compared_and_weighted() -> None:
         c = rng.choice([0.8, 0.9], 1000)
         outcome = (rng.random(1000) < c - 0.3 * time / 1000).astype(np.float64)
         reviewed = rng.random(1000) < 0.8 - 0.7 * time / 1000
-        found = compare_ages(age_cells(dated(category, c, outcome, reviewed, time)))
+        found = compare_ages(dated(category, c, outcome, reviewed, time))
         assert found.difference is not None
         assert found.difference.differs
         assert found.weighted_gap is not None
@@ -265,6 +263,6 @@ def test_age_is_compared_and_weighted() -> None:
 
 def test_decisions_without_times_of_their_own_do_not_differ_in_age() -> None:
     c, reviewed = np.full(100, 0.8), np.arange(100) < 50
-    found = compare_ages(age_cells(dated(np.zeros(100, int), c, np.ones(100), reviewed, np.zeros(100, int))))
+    found = compare_ages(dated(np.zeros(100, int), c, np.ones(100), reviewed, np.zeros(100, int)))
     assert found.difference is not None
     assert (found.difference.distance, found.difference.p, found.difference.differs) == (0.0, None, False)
