@@ -14,6 +14,24 @@ if TYPE_CHECKING:
 
 PANEL = "Draw a sample to review"
 
+Reviewer = Annotated[
+    str | None, typer.Option(help="The reviewer; without it the token's agent, or TALLYSTICK_AGENT.", metavar="NAME")
+]
+ReviewerOrAgent = Annotated[
+    str | None, typer.Option(help="The same as --by. With --sample: only decisions of this agent.", metavar="NAME")
+]
+SampleSize = Annotated[
+    str | None,
+    typer.Option(help="Review nothing: name this many unreviewed decisions, drawn at random.", rich_help_panel=PANEL),
+]
+Seed = Annotated[str | None, typer.Option(help="Draw with this seed. Without it, a new one.", rich_help_panel=PANEL)]
+DrawnAt = Annotated[
+    str | None,
+    typer.Option(
+        help="Draw from the decisions that were unreviewed at this position.", metavar="POSITION", rich_help_panel=PANEL
+    ),
+]
+
 
 @verb(server=True)
 def review(
@@ -26,33 +44,14 @@ def review(
     result: Annotated[str | None, typer.Option(help="What happened.", metavar="TEXT")] = None,
     lessons: Annotated[str | None, typer.Option(help="What was learned.", metavar="TEXT")] = None,
     notes: Annotated[str | None, typer.Option(help="Anything else.", metavar="TEXT")] = None,
-    by: Annotated[
-        str | None,
-        typer.Option(help="The reviewer; without it the token's agent, or TALLYSTICK_AGENT.", metavar="NAME"),
-    ] = None,
-    agent: Annotated[
-        str | None, typer.Option(help="The same as --by. With --sample: only decisions of this agent.", metavar="NAME")
-    ] = None,
+    by: Reviewer = None,
+    agent: ReviewerOrAgent = None,
     event_id: Annotated[
         str | None, typer.Option(help="The event's id. Repeating the command with it adds nothing.", metavar="ID")
     ] = None,
-    sample: Annotated[
-        str | None,
-        typer.Option(
-            help="Review nothing: name this many unreviewed decisions, drawn at random.", rich_help_panel=PANEL
-        ),
-    ] = None,
-    seed: Annotated[
-        str | None, typer.Option(help="Draw with this seed. Without it, a new one.", rich_help_panel=PANEL)
-    ] = None,
-    drawn_at: Annotated[
-        str | None,
-        typer.Option(
-            help="Draw from the decisions that were unreviewed at this position.",
-            metavar="POSITION",
-            rich_help_panel=PANEL,
-        ),
-    ] = None,
+    sample: SampleSize = None,
+    seed: Seed = None,
+    drawn_at: DrawnAt = None,
     category: Category = None,
     stakes: Stakes = None,
     project: Project = None,

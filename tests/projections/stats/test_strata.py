@@ -83,7 +83,7 @@ def test_the_test_is_pearsons() -> None:
 
 
 def test_rare_classes_are_tested_by_permutation() -> None:
-    """All of a rare class in one sample is no chance, and the p value is that of Fisher's exact test."""
+    """A rare class that is in one sample alone gets a small p value, which is near that of Fisher's exact test."""
     apart = compare_distributions(np.array([8.0, 0.0]), np.array([0.0, 192.0]))
     assert apart is not None
     assert apart.p == pytest.approx(1 / 1001)
