@@ -56,9 +56,10 @@ class SampledDecision(msgspec.Struct, frozen=True, kw_only=True):
 class ReviewSample(msgspec.Struct, frozen=True, kw_only=True):
     """A random set of unreviewed decisions with a stated confidence, in the order in which they were drawn.
 
-    `seed`, `drawn_at` and the filter name the same set again. `total` decisions with a stated confidence passed the filter
-    then, and `unreviewed` of them had no review. When the set is reviewed, the 95% interval of the gap of all decisions
-    is at most about twice `half_width` wide. `reviewed` of the set have a review now; `result` is None until all have.
+    `seed`, `drawn_at` and the filter name the same set again. `total` decisions with a stated confidence passed the
+    filter then, and `unreviewed` of them had no review. When the set is reviewed, the 95% interval of the gap of all
+    decisions is at most about twice `half_width` wide. `reviewed` of the set have a review now; `result` is None until
+    all have.
     """
 
     seed: int
