@@ -114,7 +114,7 @@ def test_the_weighted_gap_has_no_bias_if_reviews_depend_on_confidence_and_catego
     assert abs(found.represented) <= 0.01, "against the decisions that it represents"
     assert abs(found.weighted) <= 0.0125, "against all decisions, some of which are like no reviewed one"
     assert found.bounded
-    assert found.covered >= 0.93
+    assert found.covered >= 0.92
 
 
 def test_the_weighted_gap_corrects_reviews_that_avoid_a_bad_category() -> None:
