@@ -1,6 +1,7 @@
 """Trend, drift and comparison: /calibration and getCalibration give the same, and only on request."""
 
 from datetime import datetime, timedelta
+from re import sub
 from typing import Any
 
 import pytest
@@ -51,7 +52,10 @@ def snake(value: object) -> object:
     """Return CSTP's answer with the names and times of HTTP."""
     camel_to_snake = {camel: name for name, camel in SNAKE_TO_CAMEL.items()}
     if isinstance(value, dict):
-        return {camel_to_snake.get(name, name): snake(inner) for name, inner in value.items()}
+        names = {
+            name: camel_to_snake.get(name, sub("[A-Z]", lambda found: f"_{found[0].lower()}", name)) for name in value
+        }
+        return {names[name]: snake(inner) for name, inner in value.items()}
     if isinstance(value, list):
         return [snake(inner) for inner in value]
     return value.replace("+00:00", "Z") if isinstance(value, str) else value
