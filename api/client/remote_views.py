@@ -24,6 +24,7 @@ from api.service.evidence import EvidencePage
 from api.service.id_prefix import id_not_found
 from api.service.model_queries import InventoryAnswer, ModelList, ProbesAnswer, registered_models
 from api.service.projections import ProjectionInfo, ProjectionList, ProjectionState
+from api.service.review_sample import ReviewSample
 from api.service.status import LedgerStatus
 from events.limits import PAGE_EVENTS_MAX
 from events.payload import STREAM_ID_PATTERN
@@ -65,6 +66,9 @@ class RemoteViews:
 
     async def advice(self, parameters: Parameters) -> Advice:
         return await self._store.view("/calibration/advice", Advice, {**parameters, **self._as_of})
+
+    async def review_sample(self, parameters: Parameters) -> ReviewSample:
+        return await self._store.view("/reviews/sample", ReviewSample, {**parameters, **self._as_of})
 
     async def decisions(self, parameters: Parameters) -> DecisionPage:
         return await self._store.view("/decisions", DecisionPage, {**parameters, **self._as_of})

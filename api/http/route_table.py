@@ -40,6 +40,7 @@ OPERATIONS: Sequence[Operation] = (
     decisions.get_decision,
     decisions.post_decision,
     decisions.post_review,
+    decisions.get_review_sample,
     decisions.post_retraction,
     calibration.get_advice,
     cstp.get_health,

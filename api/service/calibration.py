@@ -27,6 +27,7 @@ from projections.calibration.calibration import (
 from projections.calibration.cell_groups import GroupBy, count_groups
 from projections.calibration.change_point import Drift
 from projections.calibration.history_view import CalibrationHistory, HistoryPart, build_history
+from projections.calibration.missing_reviews import ReviewsByAge, compare_ages
 from projections.calibration.outcome_counts import CountSelection
 from projections.calibration.reason_index import ReasonIndex
 from projections.calibration.reason_stats import ReasonsView
@@ -67,6 +68,7 @@ class CalibrationAnswer(CalibrationView, frozen=True, kw_only=True):
     trend: Trend | UnsetType = UNSET
     drift: Drift | UnsetType = UNSET
     comparison: AgentComparison | UnsetType = UNSET
+    reviews_by_age: ReviewsByAge | UnsetType = UNSET
     unknown_names: UnknownNames = UNSET
 
 
@@ -103,12 +105,15 @@ async def compute_calibration_by_category(
     projection, position = await ledger.engine.at(Calibration, as_of)
     selection = projection.selection(query.filter)
     examined = projection.history(query.filter) if query.include else None
+    dated = projection.dated(query.filter) if "reviews_by_age" in query.include else None
     view, categories = await _calibrate(selection, query)
     history = (
         CalibrationHistory()
         if examined is None
         else await run_on_thread(build_history, examined, query.include, query.trend_days)
     )
+    if dated is not None:
+        history = structs.replace(history, reviews_by_age=await run_on_thread(compare_ages, dated, query_check()))
     fields = {**structs.asdict(view), **structs.asdict(history)}
     unknown = UNSET if view.coverage.total else _unknown_names(selection.groups, query.filter)
     answer = CalibrationAnswer(**fields, as_of=await ledger.dated(position), unknown_names=unknown)

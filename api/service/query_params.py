@@ -28,6 +28,7 @@ from api.service.calibration import DETAILS, CalibrationQuery
 from api.service.decisions import DecisionQuery
 from api.service.discovery.queries import RunQuery
 from api.service.evaluation.queries import EvaluationQuery
+from api.service.review_sample import SAMPLE_SIZE_DEFAULT, ReviewSampleQuery
 from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
 from events.registry import VOCABULARY
 from ledger import Query, microseconds
@@ -43,6 +44,7 @@ from projections.discovery.run_index import RunSelection
 from projections.evaluation.evaluation_index import EvaluationSelection
 from projections.evaluation.scoreboard import VERSIONS_SHOWN as VERSIONS_DEFAULT
 from projections.evaluation.scoreboard import ScoreboardQuery
+from projections.stats.random_sample import SEED_MAX
 
 Parameters = tuple[Parameter[Any], ...]
 
@@ -95,7 +97,8 @@ DETAIL = choice_parameter(
 )
 INCLUDE = choice_list_parameter(
     "include",
-    "What to add, separated by commas: the trend, a test for drift, the comparison of agents.",
+    "What to add, separated by commas: the trend, a test for drift, the comparison of agents, the age of unreviewed "
+    "decisions.",
     HISTORY_PARTS,
 )
 TREND_WINDOW = integer_parameter(
@@ -105,6 +108,15 @@ TREND_WINDOW = integer_parameter(
 GROUP_LIMIT = integer_parameter("limit", "The largest number of groups.", 1, PAGE_EVENTS_MAX, default=PAGE_EVENTS_MAX)
 GROUP_OFFSET = integer_parameter(
     "offset", "How many groups to skip: the `groups_next` of the previous page.", 0, default=0
+)
+
+SAMPLE_SIZE = integer_parameter("size", "How many decisions to name.", 1, PAGE_EVENTS_MAX, default=SAMPLE_SIZE_DEFAULT)
+SEED = integer_parameter(
+    "seed", "The seed of the sample. The same seed and `drawn_at` name the same decisions. Without it, a new one.",
+    0, SEED_MAX,
+)  # fmt: skip
+DRAWN_AT = integer_parameter(
+    "drawn_at", "Draw the sample from the decisions that were unreviewed at this position; by default `as_of`.", 0
 )
 
 STATUS = choice_parameter(
@@ -138,6 +150,7 @@ CALIBRATION_PARAMETERS: Parameters = (
     AS_OF,
 )  # fmt: skip
 ADVICE_PARAMETERS: Parameters = (AGENT, CATEGORY, STAKES, CONFIDENCE, AS_OF)
+REVIEW_SAMPLE_PARAMETERS: Parameters = (*_DECISIONS, SAMPLE_SIZE, SEED, DRAWN_AT, AS_OF)
 DECISIONS_PARAMETERS: Parameters = (
     *_DECISIONS, STATUS, OUTCOME, TAG, SINCE, UNTIL, WINDOW, SEARCH, SORT, ORDER_DESCENDING, LIMIT, OFFSET, AS_OF,
 )  # fmt: skip
@@ -209,6 +222,16 @@ def parse_decision_query(parameters: Mapping[str, str], now: datetime) -> Decisi
         limit=LIMIT.read(parameters),
         offset=OFFSET.read(parameters),
         search=SEARCH.find(parameters),
+    )
+
+
+def parse_review_sample_query(parameters: Mapping[str, str]) -> ReviewSampleQuery:
+    """Return the query for a random set of unreviewed decisions. Errors: InvalidQuery."""
+    return ReviewSampleQuery(
+        filter=CalibrationFilter(**_fields(_DECISIONS, parameters)),
+        size=SAMPLE_SIZE.read(parameters),
+        seed=SEED.find(parameters),
+        drawn_at=DRAWN_AT.find(parameters),
     )
 
 

@@ -20,9 +20,10 @@ from projections.calibration.category_recalibration import (
 from projections.calibration.cell_groups import GroupBy, Groups, make_groups, sum_cells
 from projections.calibration.confidence_bins import merge_cells, merge_cells_by_group
 from projections.calibration.corp import Corp
+from projections.calibration.missing_reviews import MissingReviews, describe_missing_reviews, review_cells
 from projections.calibration.outcome_counts import CountSelection, CountTable, KeyFilter, OutcomeCounts
 from projections.calibration.recalibration import Recalibration
-from projections.calibration.reviewed_decisions import ReviewedDecisions
+from projections.calibration.reviewed_decisions import DatedDecisions, ReviewedDecisions
 from projections.calibration.score_recommendations import (
     CategoryScores,
     Recommendation,
@@ -109,7 +110,7 @@ class CalibrationView(msgspec.Struct, frozen=True, kw_only=True):
     `retracted` is the number of decisions that were retracted and count in no figure; absent if there are none.
     `recalibration_by_category` has the maps of categories that need their own; absent if none is offered.
     `groups_total` and `groups_next` (the offset of the next page, None on the last) are absent if `groups` has every
-    group.
+    group. `missing_reviews` is absent if every decision is reviewed, and without `overall`.
     """
 
     overall: CalibrationScores | None
@@ -123,6 +124,7 @@ class CalibrationView(msgspec.Struct, frozen=True, kw_only=True):
     retracted: int | UnsetType = UNSET
     groups_total: int | UnsetType = UNSET
     groups_next: int | UnsetType | None = UNSET
+    missing_reviews: MissingReviews | UnsetType = UNSET
 
 
 class GroupPage(NamedTuple):
@@ -173,6 +175,10 @@ class Calibration(Projection):
     def history(self, filters: CalibrationFilter) -> ReviewedDecisions:
         """Return the reviewed decisions with a confidence that pass a filter, in the order in which they were made."""
         return self._cells.history(filters.key_filter(), filters.range)
+
+    def dated(self, filters: CalibrationFilter) -> DatedDecisions:
+        """Return the decisions with a confidence that pass a filter, reviewed or not."""
+        return self._cells.dated(filters.key_filter(), filters.range)
 
     def table(self, filters: CalibrationFilter) -> CountTable:
         """Return the cells of the decisions that pass a filter. Later folding does not change them."""
@@ -240,6 +246,9 @@ def build_calibration_view(
         retracted=table.retracted or UNSET,
         groups_total=UNSET if len(rows) == total else total,
         groups_next=UNSET if len(rows) == total else after if after < total else None,
+        missing_reviews=UNSET
+        if overall is None
+        else describe_missing_reviews(review_cells(table), overall, check) or UNSET,
     )
 
 

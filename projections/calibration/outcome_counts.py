@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import EventFacts
-from projections.calibration.reviewed_decisions import ReviewedDecisions
+from projections.calibration.reviewed_decisions import DatedDecisions, ReviewedDecisions
 from projections.calibration.span_counts import CountColumns, CountSpans
 from projections.columns import GroupKey, as_array, microseconds_column, pack, pack_names, unpack_names
 from projections.outcome_codes import OUTCOME_NUMBERS, OUTCOMES_COUNT, RETRACTED, UNREVIEWED
@@ -311,6 +311,22 @@ class OutcomeCounts:
             outcome=outcome[rows],
             group=cell_group[cells],
             question=question[rows],
+        )
+
+    def dated(self, key_filter: KeyFilter, when: TimeRange) -> DatedDecisions:
+        """Return the matching decisions with a stated confidence, reviewed or not, made within a range of time."""
+        cell_group, cell_confidence = as_array(self._cell_group, np.uint32), as_array(self._cell_confidence, np.float64)
+        kept_cells = self._matching_groups(key_filter)[cell_group] & ~np.isnan(cell_confidence)
+        cell, outcome = as_array(self.cell, np.uint32), as_array(self.outcome, np.uint8)
+        time_us = as_array(self._time_us, np.int64)
+        rows = np.flatnonzero(kept_cells[cell] & (outcome != RETRACTED) & when.contains(time_us))
+        return DatedDecisions(
+            categories=list(self._values[1].numbers),
+            cell_category=as_array(self._group_values[1], np.uint32)[cell_group],
+            cell_confidence=cell_confidence.copy(),
+            cell=cell[rows],
+            outcome=outcome[rows],
+            time_us=time_us[rows],
         )
 
     def rows(self, key_filter: KeyFilter, when: TimeRange) -> DecisionRows:

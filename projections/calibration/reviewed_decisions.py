@@ -1,5 +1,7 @@
 """The history of reviewed decisions: one row for each, sorted by the time at which the decision was made."""
 
+from collections.abc import Sequence
+
 import msgspec
 import numpy as np
 import numpy.typing as npt
@@ -28,3 +30,17 @@ class ReviewedDecisions(msgspec.Struct, frozen=True):
     def outcome_value(self) -> Floats:
         """The value of each outcome: 1, .5 or 0."""
         return OUTCOME_VALUES[self.outcome]
+
+
+class DatedDecisions(msgspec.Struct, frozen=True):
+    """Decisions with a stated confidence, reviewed or not, one row for each: its cell, outcome number and time.
+
+    Each cell has its category, an index into `categories`, and its confidence. The arrays are copies.
+    """
+
+    categories: Sequence[str | None]
+    cell_category: npt.NDArray[np.uint32]
+    cell_confidence: Floats
+    cell: npt.NDArray[np.uint32]
+    outcome: npt.NDArray[np.uint8]
+    time_us: Ints

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 GROUPINGS = ("confidence_bucket", "category", "stakes", "agent", "project", "feature")
 DETAILS = ("figures", "curves")
-INCLUSIONS = ("trend", "drift", "comparison")
+INCLUSIONS = ("trend", "drift", "comparison", "reviews_by_age")
 
 
 @verb(server=True, reads=True)

@@ -1,45 +1,74 @@
-"""review: record how a decision turned out from options, without hand-written JSON."""
+"""review: record how a decision turned out, or name a random set of decisions to review."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import OUTCOMES, choice, source_of_agent
+from api.cli.options import OUTCOMES, AsOf, Category, Feature, Project, Stakes, choice, given, source_of_agent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from api.service.decision_writer import RecordedReview
 
+PANEL = "Draw a sample to review"
+
+Reviewer = Annotated[
+    str | None, typer.Option(help="The reviewer; without it the token's agent, or TALLYSTICK_AGENT.", metavar="NAME")
+]
+ReviewerOrAgent = Annotated[
+    str | None, typer.Option(help="The same as --by. With --sample: only decisions of this agent.", metavar="NAME")
+]
+SampleSize = Annotated[
+    str | None,
+    typer.Option(help="Review nothing: name this many unreviewed decisions, drawn at random.", rich_help_panel=PANEL),
+]
+Seed = Annotated[str | None, typer.Option(help="Draw with this seed. Without it, a new one.", rich_help_panel=PANEL)]
+DrawnAt = Annotated[
+    str | None,
+    typer.Option(
+        help="Draw from the decisions that were unreviewed at this position.", metavar="POSITION", rich_help_panel=PANEL
+    ),
+]
+
 
 @verb(server=True)
 def review(
     target: LedgerTarget,
     decision: Annotated[
-        str, typer.Argument(metavar="DECISION", help="The decision's id, or an unambiguous beginning of it.")
-    ],
+        str | None, typer.Argument(metavar="DECISION", help="The decision's id, or an unambiguous beginning of it.")
+    ] = None,
     *,
-    outcome: Annotated[str, choice("How it turned out.", OUTCOMES)],
+    outcome: Annotated[str | None, choice("How it turned out.", OUTCOMES)] = None,
     result: Annotated[str | None, typer.Option(help="What happened.", metavar="TEXT")] = None,
     lessons: Annotated[str | None, typer.Option(help="What was learned.", metavar="TEXT")] = None,
     notes: Annotated[str | None, typer.Option(help="Anything else.", metavar="TEXT")] = None,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            "--by", "--agent", help="The reviewer; without it the token's agent, or TALLYSTICK_AGENT.", metavar="NAME"
-        ),
-    ] = None,
+    by: Reviewer = None,
+    agent: ReviewerOrAgent = None,
     event_id: Annotated[
         str | None, typer.Option(help="The event's id. Repeating the command with it adds nothing.", metavar="ID")
     ] = None,
+    sample: SampleSize = None,
+    seed: Seed = None,
+    drawn_at: DrawnAt = None,
+    category: Category = None,
+    stakes: Stakes = None,
+    project: Project = None,
+    feature: Feature = None,
+    as_of: AsOf = None,
 ) -> None:
     """Record how a decision turned out.
 
     Prints the id of the decision and the position of the review. A later review supersedes an earlier one, which stays
     in the history.
 
+    With --sample, prints unreviewed decisions drawn at random, and the command that reviews each. Their reviews tell
+    the gap of all decisions. The same --seed and --drawn-at name the same set; once it is reviewed, the gap is printed.
+
     Example: tallystick review 3f2a9c1e --outcome success --result "Latency halved" --lessons "Measure idle time first"
+
+    Example: tallystick review --sample 20 --agent claude
     """
     import asyncio
 
@@ -52,7 +81,19 @@ def review(
         "lessons": lessons,
         "notes": notes,
     }
-    recorded = asyncio.run(_review(target, fields, event_id, source_of_agent(target, "by", by)))
+    drawing = given(
+        size=sample, seed=seed, drawn_at=drawn_at, category=category, stakes=stakes, project=project, feature=feature,
+        as_of=as_of,
+    )  # fmt: skip
+    if sample is not None:
+        own = {"decision": decision, "outcome": outcome, "result": result, "lessons": lessons, "notes": notes}
+        _refuse("sample", {**own, "by": by, "event_id": event_id})
+        _print_sample(target, drawing if agent is None else drawing | {"agent": agent})
+        return
+    _refuse("decision", drawing)
+    _require(decision, outcome)
+    name = "agent" if by is None and agent is not None else "by"
+    recorded = asyncio.run(_review(target, fields, event_id, source_of_agent(target, name, by or agent)))
     if target.json:
         print_json(recorded)
         return
@@ -73,3 +114,45 @@ async def _review(
     event_id = convert_text("event_id", event_id, EventId)
     async with open_store(target) as store:
         return await store.review_decision(review, event_id=event_id, source=source)
+
+
+def _require(decision: str | None, outcome: str | None) -> None:
+    """Check that a review has what it needs. Errors: InvalidQuery."""
+    from ledger.errors import InvalidQuery
+
+    if decision is None:
+        raise InvalidQuery("decision", "Missing argument 'DECISION'.", "See --help.")
+    if outcome is None:
+        raise InvalidQuery("outcome", "Missing option '--outcome'.", "See --help.")
+
+
+def _refuse(kind: str, given_values: "Mapping[str, object]") -> None:
+    """Refuse options that only the other use takes. Errors: InvalidQuery."""
+    from ledger.errors import InvalidQuery
+
+    for name, value in given_values.items():
+        if value is not None:
+            advice = "Leave it out." if kind == "sample" else "Leave it out, or add --sample."
+            raise InvalidQuery(name, f"it does not go with {'--sample' if kind == 'sample' else 'a review'}.", advice)
+
+
+def _print_sample(target: LedgerTarget, parameters: dict[str, str]) -> None:
+    """Draw a sample and print it."""
+    from api.cli.open_ledger import answer_as_of
+    from api.cli.output import print_json
+    from api.cli.render.review_sample import print_review_sample
+    from api.service.query_params import parse_review_sample_query
+    from api.service.review_sample import draw_review_sample
+
+    as_of = parameters.pop("as_of", None)
+    query = parse_review_sample_query(parameters)
+    found = answer_as_of(
+        target,
+        as_of,
+        lambda service, position: draw_review_sample(service, query, position),
+        lambda server: server.review_sample(parameters),
+    )
+    if target.json:
+        print_json(found)
+    else:
+        print_review_sample(found, parameters)

@@ -5,6 +5,7 @@ from rich.console import Console
 
 from api.cli.output import format_figure, format_interval, format_p, make_table, open_console
 from api.cli.render.calibration_history import print_history
+from api.cli.render.missing_reviews import print_missing_reviews, print_reviews_by_age
 from api.cli.render.recalibration import print_recalibration
 from api.service.as_of import AsOf
 from api.service.calibration import CalibrationAnswer
@@ -29,6 +30,7 @@ def print_calibration(answer: CalibrationAnswer, agent: str | None, group_by: st
         console.print("Too few decisions are reviewed for figures.")
     else:
         _print_overall(console, overall, agent)
+        print_missing_reviews(console, answer)
     _print_coverage(console, answer.coverage)
     if answer.retracted is not UNSET:
         console.print(f"{pluralize(answer.retracted, 'decision')} retracted and not counted.")
@@ -44,6 +46,7 @@ def print_calibration(answer: CalibrationAnswer, agent: str | None, group_by: st
     if answer.confidence_stats is not None:
         _print_spread(console, answer.confidence_stats)
     print_history(console, answer)
+    print_reviews_by_age(console, answer)
     if answer.recommendations:
         console.print()
         for advice in answer.recommendations:

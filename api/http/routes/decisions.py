@@ -1,4 +1,4 @@
-"""Routes of decisions: list, show, record, review and retract them."""
+"""Routes of decisions: list, show, record, review and retract them, and draw a sample to review."""
 
 import msgspec
 from starlette.responses import Response
@@ -16,7 +16,15 @@ from api.service.decision_writer import (
     review_decision,
 )
 from api.service.decisions import DecisionPage, find_decision, select_decisions
-from api.service.query_params import AS_OF, DECISIONS_PARAMETERS, PREFIX, parse_decision_query
+from api.service.query_params import (
+    AS_OF,
+    DECISIONS_PARAMETERS,
+    PREFIX,
+    REVIEW_SAMPLE_PARAMETERS,
+    parse_decision_query,
+    parse_review_sample_query,
+)
+from api.service.review_sample import ReviewSample, draw_review_sample
 from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import EventId, Source
 from events.payload import Label
@@ -142,6 +150,23 @@ async def post_review(call: Call) -> Response:
         call.ledger, call.caller, body.data, event_id=body.id, source=body.source, prefix=body.prefix
     )
     return json_response(recorded, 200 if recorded.duplicate else 201)
+
+
+@Operation(
+    method="GET",
+    path="/reviews/sample",
+    heavy=True,
+    query=REVIEW_SAMPLE_PARAMETERS,
+    answers={200: json_answer("The random set, and what its reviews tell so far.", ReviewSample)},
+    links={"decision": Link("get_decision", "decision_id", "$response.body#/decisions/0/decision_id")},
+)
+async def get_review_sample(call: Call) -> Response:
+    """Draw a random set of unreviewed decisions, whose reviews tell the gap of all decisions.
+
+    The answer states `seed` and `drawn_at`, which draw the same set again.
+    """
+    query = parse_review_sample_query(call.parameters)
+    return json_response(await draw_review_sample(call.ledger, query, await call.as_of()))
 
 
 @Operation(

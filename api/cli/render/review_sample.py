@@ -1,0 +1,74 @@
+"""Print a random set of decisions to review, the commands that review them, and what their reviews tell."""
+
+from collections.abc import Mapping
+from shlex import quote
+
+from api.cli.output import format_figure, format_interval, make_table, open_console, truncate
+from api.service.review_sample import ReviewSample
+from api.text_format import format_count, format_time, one_line, pluralize
+
+
+def print_review_sample(sample: ReviewSample, parameters: Mapping[str, str]) -> None:
+    """Print a sample, and the command that draws it again; `parameters` are those of the command."""
+    console = open_console()
+    if not sample.decisions:
+        console.print(
+            f"Nothing to review: none of {pluralize(sample.total, 'decision')} with a stated confidence is unreviewed."
+        )
+        return
+    drop = ("recorded (UTC)", "agent", "category", "stated", "decision")
+    table = make_table(
+        "id", "recorded (UTC)", "agent", "category", "stated", "outcome", "decision",
+        right=("stated",), wrap=("agent", "category", "decision"), drop=drop,
+    )  # fmt: skip
+    for each in sample.decisions:
+        table.add_row(
+            each.decision_id,
+            format_time(each.recorded_at),
+            one_line(each.agent),
+            one_line(each.category),
+            format_figure(each.confidence),
+            "retracted" if each.retracted else each.outcome or "-",
+            truncate(one_line(each.decision)),
+        )
+    console.print(table)
+    console.print(
+        f"{pluralize(len(sample.decisions), 'decision')}, drawn at random from {format_count(sample.unreviewed)} "
+        f"without a review, of {format_count(sample.total)} with a stated confidence."
+    )
+    _print_result(sample)
+    waiting = [each.command for each in sample.decisions if each.outcome is None and not each.retracted]
+    if waiting:
+        console.print()
+        console.print("Review each (OUTCOME is success, partial, failure or abandoned):")
+        for command in waiting:
+            console.print(command, soft_wrap=True)
+    if sample.result is None:
+        console.print()
+        console.print("The same set again, with its result:")
+        console.print(_repetition(sample, parameters), soft_wrap=True)
+
+
+def _print_result(sample: ReviewSample) -> None:
+    console = open_console()
+    if sample.result is None:
+        if sample.half_width is not None:
+            console.print(
+                f"{format_count(sample.reviewed)} of them are reviewed. When all are, the interval of the gap of all "
+                f"decisions is at most about {format_figure(2 * sample.half_width)} wide."
+            )
+        return
+    result = sample.result
+    verdict = result.interpretation.replace("_", " ") + ("" if result.supported else "?")
+    interval = format_interval(result.interval, "+")
+    console.print(f"All are reviewed. Gap of all decisions: {format_figure(result.gap, '+')} ({interval}), {verdict}")
+
+
+def _repetition(sample: ReviewSample, parameters: Mapping[str, str]) -> str:
+    """Return the command that draws a sample again."""
+    words = ["tallystick", "review", "--sample", parameters["size"]]
+    words += ["--seed", str(sample.seed), "--drawn-at", str(sample.drawn_at)]
+    for name, value in parameters.items():
+        if name not in {"size", "seed", "drawn_at"}:
+            words += [f"--{name}", quote(value)]
+    return " ".join(words)

@@ -1,0 +1,144 @@
+"""Use case: name a random set of unreviewed decisions, whose reviews tell the gap of all decisions."""
+
+import secrets
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+import numpy as np
+from msgspec import UNSET
+
+from api.service.as_of import AsOf
+from api.service.decisions import decision_states
+from api.service.ledger import LedgerService
+from api.service.unknown_names import UnknownNames, find_unknown_names
+from events.decision import Outcome
+from ledger.errors import InvalidQuery
+from projections.calibration.calibration import Calibration, CalibrationFilter
+from projections.calibration.sampled_gap import ReviewPopulation, SampledGap, estimate_gap, expected_half_width
+from projections.columns import names_by_field
+from projections.decisions.decision_state import DecisionState
+from projections.outcome_codes import OUTCOME_NUMBERS, OUTCOME_VALUES, UNREVIEWED
+from projections.stats.random_sample import draw_sample
+
+SAMPLE_SIZE_DEFAULT = 20
+
+NEW_SEEDS = 10**6
+"""A new seed is below this, so that it is short to type."""
+
+
+class ReviewSampleQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """From which decisions to draw how many. Without a seed a new one is made; `drawn_at` is by default the newest."""
+
+    filter: CalibrationFilter = CalibrationFilter()
+    size: int = SAMPLE_SIZE_DEFAULT
+    seed: int | None = None
+    drawn_at: int | None = None
+
+
+class SampledDecision(msgspec.Struct, frozen=True, kw_only=True):
+    """A decision to review. `outcome` is None until it is reviewed; `retracted` ones need no review.
+
+    `confidence` is the one stated when the sample was drawn. `command` reviews the decision, with OUTCOME to fill in.
+    """
+
+    decision_id: str
+    agent: str
+    recorded_at: datetime
+    decision: str
+    category: str | None
+    confidence: float
+    outcome: Outcome | None
+    retracted: bool
+    command: str
+
+
+class ReviewSample(msgspec.Struct, frozen=True, kw_only=True):
+    """A random set of unreviewed decisions with a stated confidence, in the order in which they were drawn.
+
+    `seed`, `drawn_at` and the filter name the same set again. `total` decisions with a stated confidence passed the
+    filter then, and `unreviewed` of them had no review. When the set is reviewed, the 95% interval of the gap of all
+    decisions is at most about twice `half_width` wide. `reviewed` of the set have a review now; `result` is None until
+    all have.
+    """
+
+    seed: int
+    drawn_at: int
+    total: int
+    unreviewed: int
+    half_width: float | None
+    decisions: list[SampledDecision]
+    reviewed: int
+    result: SampledGap | None
+    as_of: AsOf
+    unknown_names: UnknownNames = UNSET
+
+
+async def draw_review_sample(ledger: LedgerService, query: ReviewSampleQuery, as_of: int | None = None) -> ReviewSample:
+    """Draw unreviewed decisions uniformly, without replacement, and say what their reviews tell.
+
+    The sample is drawn as of `drawn_at`; the outcomes are those as of `as_of`. Errors: InvalidQuery.
+    """
+    projection, position = await ledger.engine.at(Calibration, as_of)
+    drawn_at = position if query.drawn_at is None else query.drawn_at
+    if drawn_at > position:
+        detail = f"{drawn_at} is beyond {position}, the position of the answer."
+        raise InvalidQuery("drawn_at", detail, "Name the position that the sample was drawn at.")
+    if drawn_at < position:
+        projection, _ = await ledger.engine.at(Calibration, drawn_at)
+    rows = projection.cells.rows(query.filter.key_filter(), query.filter.range)
+    stated = ~np.isnan(rows.confidence)
+    number, confidence, outcome = rows.number[stated], rows.confidence[stated], rows.outcome[stated]
+    waiting = np.flatnonzero(outcome == UNREVIEWED)
+    seed = secrets.randbelow(NEW_SEEDS) if query.seed is None else query.seed
+    drawn = waiting[draw_sample(len(waiting), query.size, seed)]
+    names = list(projection.cells.index) if len(drawn) else []
+    subjects = [names[row] for row in number[drawn].tolist()]
+    unknown = UNSET if len(rows.number) else _unknown_names(projection, query.filter)
+    population = ReviewPopulation(
+        total=len(number),
+        unreviewed=len(waiting),
+        outcome_sum=float(OUTCOME_VALUES[outcome[outcome != UNREVIEWED]].sum()),
+        mean_confidence=float(confidence.mean()) if len(number) else 0.0,
+    )
+    states = await decision_states(ledger, subjects, position)
+    decisions = list(map(_sampled, states, confidence[drawn].tolist()))
+    return ReviewSample(
+        seed=seed,
+        drawn_at=drawn_at,
+        total=population.total,
+        unreviewed=population.unreviewed,
+        half_width=expected_half_width(population, len(drawn)),
+        decisions=decisions,
+        reviewed=sum(each.outcome is not None for each in decisions),
+        result=estimate_gap(population, _outcomes(decisions)),
+        as_of=await ledger.dated(position),
+        unknown_names=unknown,
+    )
+
+
+def _sampled(state: DecisionState, confidence: float) -> SampledDecision:
+    return SampledDecision(
+        decision_id=state.decision_id,
+        agent=state.agent,
+        recorded_at=state.recorded_at,
+        decision=state.decision.decision,
+        category=state.decision.category,
+        confidence=confidence,
+        outcome=None if state.review is None else state.review.outcome,
+        retracted=state.retracted is not None,
+        command=f"tallystick review {state.decision_id} --outcome OUTCOME",
+    )
+
+
+def _outcomes(decisions: Sequence[SampledDecision]) -> list[float] | None:
+    """Return the values of the outcomes of a sample without retracted decisions; None while one has no review."""
+    kept = [each.outcome for each in decisions if not each.retracted]
+    values = [float(OUTCOME_VALUES[OUTCOME_NUMBERS[outcome]]) for outcome in kept if outcome is not None]
+    return values if len(values) == len(kept) else None
+
+
+def _unknown_names(projection: Calibration, selection: CalibrationFilter) -> UnknownNames:
+    """Return the names of a filter that no decision has."""
+    asked = {name: getattr(selection, name) for name in ("agent", "category", "project", "feature")}
+    return find_unknown_names(asked, names_by_field(projection.selection(selection).groups))
