@@ -64,19 +64,33 @@ def _print_comparison(console: Console, comparison: AgentComparison) -> None:
     console.print()
     if not comparison.pairs:
         console.print("There are fewer than two agents to compare.")
+    compared = sum(pair.p is not None for pair in comparison.pairs)
     for pair in comparison.pairs:
         agents = " and ".join(one_line(name) for name in pair.agents)
-        if pair.paired and pair.brier_scores and pair.interval and pair.p is not None:
-            first, second = (format_figure(score) for score in pair.brier_scores)
-            difference = f"{format_figure(pair.mean_difference, '+')} ({format_interval(pair.interval, '+')})"
-            console.print(
-                f"{agents} on {pluralize(pair.shared, 'shared question')}: Brier {first} and {second}, difference "
-                f"{difference}, p {format_p(pair.p)}."
-            )
+        if pair.paired:
+            console.print(f"{agents} on {_paired(pair, compared)}.")
         else:
             console.print(f"{agents}: {pair.note}, {format_count(pair.shared)} shared. {_skills(pair)}")
     if comparison.left_out:
         console.print(f"{pluralize(comparison.left_out, 'agent')} with fewer reviews left out.")
+
+
+def _paired(pair: AgentPair, compared: int) -> str:
+    """Return the figures of a pair, one of the `compared` ones that have a p value."""
+    clusters = f" in {pluralize(pair.clusters, 'cluster')}" if pair.clusters and pair.clusters < pair.shared else ""
+    first, second = (format_figure(score) for score in pair.brier_scores or (None, None))
+    text = (
+        f"{pluralize(pair.shared, 'shared question')}{clusters}: Brier {first} and {second}, difference "
+        f"{format_figure(pair.mean_difference, '+')}"
+    )
+    if pair.p is None or pair.interval is None:
+        return f"{text}; {pair.note}"
+    adjusted = f", adjusted for {compared} pairs {format_p(pair.adjusted_p)}" if compared > 1 else ""
+    text = f"{text} ({format_interval(pair.interval, '+')}), p {format_p(pair.p)}{adjusted}"
+    if not pair.mean_difference:
+        return text
+    better = one_line(pair.agents[0] if pair.mean_difference < 0 else pair.agents[1])
+    return f"{text}: {better} is better{'' if pair.supported else '?'}"
 
 
 def _skills(pair: AgentPair) -> str:
