@@ -6,7 +6,8 @@ one-step forecast, with the correction of Harvey, Leybourne and Newbold (1997), 
 
 Questions of one cluster (a task, a session, a text that several questions are about) are dependent, so named clusters
 are the sample, see `projections.stats.clustered_mean`. Two agents may name different clusters for one question;
-clusters that share a question count as one.
+clusters that share a question count as one. Where no decision names a cluster, neighbours in time may still be alike:
+then stretches of neighbouring questions are the sample.
 
 Of fifteen pairs of equal agents one may well have a p below .05. So a difference is supported only at a false discovery
 rate of 5% over all pairs (Benjamini and Hochberg 1995).
@@ -22,6 +23,7 @@ from msgspec import structs
 from events.envelope import agent_of
 from projections.arrays import Floats, Ints
 from projections.calibration.reviewed_decisions import ReviewedDecisions
+from projections.stats.autocorrelation import estimate_autocorrelation
 from projections.stats.clustered_mean import clustered_mean
 from projections.stats.false_discovery import FALSE_DISCOVERY_RATE, benjamini_hochberg
 from projections.stats.intervals import Interval
@@ -40,6 +42,16 @@ DIFFERENT_QUESTIONS = "different questions"
 
 ONE_CLUSTER = "all shared questions are of one cluster"
 """The note on a pair without an interval."""
+
+NEIGHBOURS_ALIKE = "questions that were answered one after another are alike, so stretches of them are the clusters"
+"""The note on a pair whose differences are autocorrelated in time, without a named cluster."""
+
+STRETCHES_MIN, STRETCHES_MAX = 10, 20
+STRETCH_QUESTIONS = 10
+"""The number of stretches of neighbouring questions, and how many questions one has, within that number."""
+
+DISTINCT_TIMES_MIN = 0.9
+"""With a lower share of distinct times the order of questions is not known."""
 
 _TOLERANCE: Final = 1e-12
 
@@ -65,7 +77,8 @@ class AgentPair(msgspec.Struct, frozen=True, kw_only=True):
     A difference below 0 means that the first agent has the lower loss. An agent's loss on a question is the mean over
     its answers. If not `paired`, `note` has the reason and `categories` the categories that both have.
 
-    `interval` and `p` are for this pair alone, and are None if all questions are of one cluster (then `note` says so).
+    `interval` and `p` are for this pair alone, and are None if all questions are of one cluster. `note` says so, and
+    also if no cluster is named and stretches of neighbouring questions are used instead.
     `adjusted_p` is corrected for the number of pairs, and `supported` tells whether it is at most .05. `clusters` is
     the number of clusters, those of a single question included; `effective_questions` is the number of independent
     questions that would show the difference as precisely.
@@ -106,11 +119,15 @@ def compare_agents(history: ReviewedDecisions, cluster: Ints | None = None) -> A
     loss = (history.confidence - history.outcome_value) ** 2
     topic = _topics(history)
     named = np.full(len(topic), -1, dtype=np.int64) if cluster is None else cluster
-    answers = [_answers(topic[rows], loss[rows], named[rows]) for rows in (agent == number for number in compared)]
+    scope_width = max(1, len(history.questions))
+    answers = [
+        _answers(topic[rows], loss[rows], named[rows], history.time_us[rows])
+        for rows in (agent == number for number in compared)
+    ]
     categories = _Categories(history, agent)
     pairs = []
     for (first, first_answers), (second, second_answers) in combinations(zip(compared, answers, strict=True), 2):
-        pair = _paired([names[first], names[second]], first_answers, second_answers)
+        pair = _paired([names[first], names[second]], first_answers, second_answers, scope_width)
         pairs.append(pair if pair.paired else structs.replace(pair, categories=categories.common(names, first, second)))
     return AgentComparison(pairs=_adjust(pairs), left_out=int((reviewed > 0).sum()) - len(compared))
 
@@ -127,12 +144,14 @@ def _adjust(pairs: list[AgentPair]) -> list[AgentPair]:
 class _Answers(NamedTuple):
     """The numbers of the questions that an agent answered, ascending, and its mean loss on each.
 
-    `clustered` has a row for each question and cluster that a decision names for it.
+    `clustered` has a row for each question and cluster that a decision names for it, `time_us` the time of the first
+    answer to each question.
     """
 
     topics: Ints
     losses: Floats
     clustered: Ints
+    time_us: Ints
 
 
 def _topics(history: ReviewedDecisions) -> Ints:
@@ -150,15 +169,18 @@ def _topics(history: ReviewedDecisions) -> Ints:
     return topics
 
 
-def _answers(topic: Ints, loss: Floats, cluster: Ints) -> _Answers:
+def _answers(topic: Ints, loss: Floats, cluster: Ints, time_us: Ints) -> _Answers:
+    """Return an agent's answers, given its decisions in the order of time."""
     has_question = topic >= 0
-    topics, index = np.unique(topic[has_question], return_inverse=True)
+    topics, first, index = np.unique(topic[has_question], return_index=True, return_inverse=True)
     losses = np.bincount(index, loss[has_question], len(topics)) / np.bincount(index, minlength=len(topics))
     named = has_question & (cluster >= 0)
-    return _Answers(topics, losses, np.unique(np.stack([topic[named], cluster[named]], axis=1), axis=0))
+    clustered = np.unique(np.stack([topic[named], cluster[named]], axis=1), axis=0)
+    return _Answers(topics, losses, clustered, time_us[has_question][first])
 
 
-def _paired(agents: list[str], first: _Answers, second: _Answers) -> AgentPair:
+def _paired(agents: list[str], first: _Answers, second: _Answers, scope_width: int) -> AgentPair:
+    """Compare two agents. `scope_width` is the number of topics of a project and category."""
     shared, first_index, second_index = np.intersect1d(
         first.topics, second.topics, assume_unique=True, return_indices=True
     )
@@ -166,7 +188,15 @@ def _paired(agents: list[str], first: _Answers, second: _Answers) -> AgentPair:
         return AgentPair(agents=agents, paired=False, shared=len(shared), note=DIFFERENT_QUESTIONS)
     first_losses, second_losses = first.losses[first_index], second.losses[second_index]
     clusters = _join_clusters(shared, np.concatenate([first.clustered, second.clustered]))
-    difference = clustered_mean(first_losses - second_losses, clusters, -1.0, 1.0)
+    excess, note = first_losses - second_losses, None
+    if len(np.unique(clusters)) == len(shared):
+        time_us = np.minimum(first.time_us[first_index], second.time_us[second_index])
+        within = _without_scope_means(excess, shared // scope_width)
+        stretches = _stretches(within, time_us)
+        if stretches is not None:
+            clusters, note = stretches, NEIGHBOURS_ALIKE
+            excess = within + excess.mean()
+    difference = clustered_mean(excess, clusters, -1.0, 1.0)
     return AgentPair(
         agents=agents,
         paired=True,
@@ -177,8 +207,30 @@ def _paired(agents: list[str], first: _Answers, second: _Answers) -> AgentPair:
         p=difference.p,
         clusters=difference.clusters,
         effective_questions=difference.effective_n,
-        note=ONE_CLUSTER if difference.p is None else None,
+        note=ONE_CLUSTER if difference.p is None else note,
     )
+
+
+def _without_scope_means(difference: Floats, scope: Ints) -> Floats:
+    """Return differences less the mean of their project and category, whose order in time shows no dependence."""
+    _, index = np.unique(scope, return_inverse=True)
+    means: Floats = np.bincount(index, difference) / np.bincount(index)
+    return difference - means[index]
+
+
+def _stretches(difference: Floats, time_us: Ints) -> Ints | None:
+    """Return the number of the stretch of time that each question is in; None if neighbours are not alike."""
+    n = len(difference)
+    if len(np.unique(time_us)) < DISTINCT_TIMES_MIN * n:
+        return None
+    order = np.argsort(time_us, kind="stable")
+    (found,) = estimate_autocorrelation(difference[order], np.zeros(n, dtype=np.intp), 1)
+    if found is None or not found.material:
+        return None
+    stretches = min(STRETCHES_MAX, max(STRETCHES_MIN, n // STRETCH_QUESTIONS))
+    numbers = np.empty(n, dtype=np.int64)
+    numbers[order] = np.arange(n) * stretches // n
+    return numbers
 
 
 def _join_clusters(shared: Ints, clustered: Ints) -> Ints:
@@ -194,7 +246,8 @@ def _join_clusters(shared: Ints, clustered: Ints) -> Ints:
     names, name = np.unique(links[:, 1], return_inverse=True)
     size = len(shared) + len(names)
     graph = coo_array((np.ones(len(links)), (question, len(shared) + name)), shape=(size, size))
-    return connected_components(graph, directed=False)[1][: len(shared)].astype(np.int64)
+    components: Ints = connected_components(graph, directed=False)[1].astype(np.int64)
+    return components[: len(shared)]
 
 
 class _Categories:

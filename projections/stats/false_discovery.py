@@ -8,7 +8,7 @@ it is the probability that any is rejected.
 - `e_bh` takes e values (Wang and Ramdas, JRSSB 2022): valid for any dependence, and at any time if they are from
   e processes.
 
-Both return adjusted values: reject where one is at most the level. NaN means that there is no value: it is no
+Both return adjusted values: reject where one is at most the level. NaN means that a value is missing: it is not a
 hypothesis, and remains NaN.
 """
 

@@ -20,7 +20,8 @@ _STEP = 1.02
 def gap_p_values(outcome_sum: Floats, n: Floats, mean_confidence: Floats) -> Floats:
     """Return the two-sided p value of each hypothesis that the gap is 0; n > 0."""
     too_low, too_high = _tails(outcome_sum, n, mean_confidence)
-    return np.minimum(1.0, 2 * np.minimum(too_low, too_high))
+    p: Floats = np.minimum(1.0, 2 * np.minimum(too_low, too_high))
+    return p
 
 
 def margin_p_values(outcome_sum: Floats, n: Floats, mean_confidence: Floats) -> Floats:
@@ -32,7 +33,8 @@ def margin_p_values(outcome_sum: Floats, n: Floats, mean_confidence: Floats) -> 
     lower, upper = mean_confidence - GAP_MARGIN, mean_confidence + GAP_MARGIN
     above_lower = np.where(lower > 0, _tails(outcome_sum, n, lower)[1], 0.0)
     below_upper = np.where(upper < 1, _tails(outcome_sum, n, upper)[0], 0.0)
-    return np.minimum(1.0, 2 * np.maximum(above_lower, below_upper))
+    p: Floats = np.minimum(1.0, 2 * np.maximum(above_lower, below_upper))
+    return p
 
 
 def reviews_at_level(test: GapTest, rate: float, n: int, mean_confidence: float, level: float) -> int | None:

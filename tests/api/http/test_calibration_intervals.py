@@ -88,10 +88,10 @@ def test_curves_come_with_a_band_and_with_what_was_meant(cstp: Caller, mixed: st
 
 def test_one_call_shows_the_category_that_the_whole_hides(cstp: Caller, mixed: str) -> None:
     for found in (plain(cstp, mixed), cstp.calibration(mixed)):
-        (warning,) = [one for one in found["recommendations"] if one["type"] == "category_warning"]
-        assert warning["severity"] == "warning"
-        assert warning["supported"] is True
-        assert warning["message"].startswith("In logic, actual success is ")
+        warnings = [one for one in found["recommendations"] if one["type"] == "category_warning"]
+        assert [(one["severity"], one["supported"]) for one in warnings] == [("warning", True)] * 2
+        assert warnings[0]["message"].startswith("In logic, actual success is ")
+        assert warnings[1]["message"].startswith("In facts, actual success is "), "the underconfident category"
 
 
 def test_unreviewed_decisions_are_counted_beside_every_figure(cstp: Caller, mixed: str) -> None:

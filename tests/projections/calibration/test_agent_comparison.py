@@ -4,6 +4,7 @@ import csv
 from collections import defaultdict
 from itertools import combinations, pairwise
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from events.decision import Outcome
 from projections.calibration.agent_comparison import (
     AGENTS_MAX,
     DIFFERENT_QUESTIONS,
+    NEIGHBOURS_ALIKE,
     ONE_CLUSTER,
     SHARED_QUESTIONS_MIN,
     SKILL_REVIEWS_MIN,
@@ -140,6 +142,54 @@ def test_named_clusters_are_the_sample() -> None:
     assert clustered.effective_questions == pytest.approx(40, rel=0.05)
 
 
+def unnamed_clusters(correlation: float, questions: int, histories: int) -> tuple[float, float]:
+    """Return how often equal agents differ by p <= .05, and how often the note says that neighbours are alike.
+
+    Questions are answered in clusters of ten that no decision names, with correlated results.
+    """
+    rng = np.random.default_rng(questions)
+    agent, question = (values.ravel() for values in np.mgrid[:2, :questions])
+    differ = noted = 0
+    for _ in range(histories):
+        cluster = rng.normal(size=(2, questions // 10))[agent, question // 10]
+        latent = correlation**0.5 * cluster + (1 - correlation) ** 0.5 * rng.normal(size=len(agent))
+        confidence = rng.choice([0.8, 0.9, 0.95], len(agent))
+        right = stats.norm.cdf(latent) < confidence
+        history = made(agent, question, confidence, right)
+        by_time = np.argsort(history.question, kind="stable")  # the same times for both agents
+        history = msgspec.structs.replace(
+            history,
+            confidence=history.confidence[by_time],
+            outcome=history.outcome[by_time],
+            group=history.group[by_time],
+            question=history.question[by_time],
+        )
+        (pair,) = compare_agents(history).pairs
+        differ += pair.p is not None and pair.p <= 0.05
+        noted += pair.note == NEIGHBOURS_ALIKE
+    return differ / histories, noted / histories
+
+
+@pytest.mark.parametrize(
+    ("correlation", "most", "least_noted"), [(0.0, 0.08, 0.0), (0.3, 0.09, 0.75), (0.6, 0.09, 0.97)]
+)
+def test_clusters_that_nobody_names_are_noticed_in_time(correlation: float, most: float, least_noted: float) -> None:
+    """Student's test alone: 15 to 34%."""
+    differ, noted = unnamed_clusters(correlation, 500, 200)
+    assert differ <= most
+    assert noted >= least_noted
+    assert correlation or noted <= 0.08
+
+
+def test_tied_times_have_no_order() -> None:
+    rng = np.random.default_rng(11)
+    agent, question = (values.ravel() for values in np.mgrid[:2, :300])
+    right = (rng.random((2, 30)) < 0.7)[agent, question // 10]
+    history = made(agent, question, np.full(len(agent), 0.9), right)
+    undated = msgspec.structs.replace(history, time_us=np.zeros(len(agent), dtype=np.int64))
+    assert compare_agents(undated).pairs[0].note is None
+
+
 def test_clusters_of_two_agents_that_share_a_question_are_one() -> None:
     rng = np.random.default_rng(7)
     agent, question = (values.ravel() for values in np.mgrid[:2, :60])
@@ -256,7 +306,9 @@ def test_real_agents_on_the_same_questions() -> None:
             category=row["category"],
         )  # fmt: skip
         losses[row["agent"]][row["category"], row["question_id"]].append((confidence - right) ** 2)
-    pairs = {tuple(pair.agents): pair for pair in compared(drafts).pairs}
+    history = calibration_of(drafts).history(CalibrationFilter())
+    undated = msgspec.structs.replace(history, time_us=np.zeros(len(history.time_us), dtype=np.int64))
+    pairs = {tuple(pair.agents): pair for pair in compare_agents(undated).pairs}
     assert len(pairs) == 6
     for one, other in combinations(sorted(losses), 2):
         places = sorted(losses[one].keys() & losses[other].keys())
