@@ -281,8 +281,7 @@ def _score_groups(
     all_groups = _mean_scores(groups, shown, scores, check)
     shrunk = _shrink_groups(groups, all_groups)
     check()
-    support = _support_groups(all_groups, min_decisions)
-    check()
+    support = _support_groups(all_groups, min_decisions, check)
     for number, group_cells, group_scores in zip(shown.tolist(), collapsed, scores, strict=True):
         name = groups.names.of(number)
         label = agent_of(name) if groups.group_by == "agent" and name is not None else name
@@ -341,11 +340,11 @@ def _shrink_groups(groups: Groups, all_groups: _GroupMeans) -> _ShrunkGroups:
     return _ShrunkGroups(all_groups.numbers, shrunk)
 
 
-def _support_groups(all_groups: _GroupMeans, min_decisions: int) -> _SupportedGroups:
+def _support_groups(all_groups: _GroupMeans, min_decisions: int, check: Check) -> _SupportedGroups:
     """Return the support of all groups that have a verdict."""
     judged = all_groups.means.n >= min_decisions
     means = RowMeans(*(getattr(all_groups.means, name)[judged] for name in RowMeans.__struct_fields__))
-    return _SupportedGroups(all_groups.numbers[judged], support_rows(gap_sides(means.gap), means))
+    return _SupportedGroups(all_groups.numbers[judged], support_rows(gap_sides(means.gap), means, check))
 
 
 def _mean_scores(

@@ -15,11 +15,15 @@ from msgspec import structs
 
 from projections.arrays import Floats
 from projections.calibration.scores import TOLERANCE, WELL_CALIBRATED_BELOW, Bucket, Verdict, gap_side
+from projections.query_check import Check, no_check
 from projections.stats.false_discovery import FALSE_DISCOVERY_RATE, benjamini_hochberg
 from projections.stats.gap_tests import gap_p_values, margin_p_values, reviews_at_level
 
 Adjust = Callable[[Floats], Floats]
 """`benjamini_hochberg` for p values, `e_bh` for e values: returns levels at which hypotheses are rejected."""
+
+TESTED_AT_ONCE = 1_000
+"""Rows that are tested between two calls of `check`: a few milliseconds."""
 
 Sides = npt.NDArray[np.str_]
 """The `GapSide` of the verdict on each row."""
@@ -45,10 +49,15 @@ class RowSupport(msgspec.Struct, frozen=True):
     level: Floats
 
 
-def support_rows(sides: Sides, means: RowMeans) -> RowSupport:
+def support_rows(sides: Sides, means: RowMeans, check: Check = no_check) -> RowSupport:
     """Return the support of the verdicts on all rows of a table, from p values at one look."""
-    tested = means.accuracy * means.n, means.n, means.mean_confidence
-    return select_rows(sides, means.gap, gap_p_values(*tested), margin_p_values(*tested))
+    off, within = np.ones(len(sides)), np.ones(len(sides))
+    for start in range(0, len(sides), TESTED_AT_ONCE):
+        part = slice(start, start + TESTED_AT_ONCE)
+        tested = means.accuracy[part] * means.n[part], means.n[part], means.mean_confidence[part]
+        off[part], within[part] = gap_p_values(*tested), margin_p_values(*tested)
+        check()
+    return select_rows(sides, means.gap, off, within)
 
 
 def select_rows(

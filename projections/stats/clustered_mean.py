@@ -1,10 +1,10 @@
 """The mean of values in clusters, with an interval and a test that allow for dependence within clusters.
 
-Values of one cluster may depend on each other in any way; clusters are independent. With at least WILD_CLUSTERS_BELOW
-clusters the variance is cluster-robust (Liang and Zeger 1986), as Miller recommends for evaluations (arXiv 2411.00640).
-Its degrees of freedom are those of the effective number of clusters, (sum of sizes)^2 / sum of squared sizes, less one,
-so that a few large clusters make the interval wide (Carter, Schnepel and Steigerwald 2017). With fewer clusters, whole
-clusters have their signs flipped: the wild cluster bootstrap. Without clusters of several values it is Student's test.
+Values of one cluster may depend on each other in any way; clusters are independent. The effective number of clusters
+is (sum of sizes)^2 / sum of squared sizes: a few large ones count most (Carter, Schnepel and Steigerwald 2017). From
+WILD_CLUSTERS_BELOW on, the variance is cluster-robust (Liang and Zeger 1986), with the effective number less one as
+degrees of freedom; Miller recommends it for evaluations (arXiv 2411.00640). With fewer, whole clusters have their signs
+flipped: the wild cluster bootstrap. Without clusters of several values it is Student's test.
 """
 
 from math import sqrt
@@ -17,7 +17,10 @@ from projections.stats.intervals import CONFIDENCE_LEVEL, Interval
 from projections.stats.sign_flips import sign_flip_mean
 
 WILD_CLUSTERS_BELOW = 40
-"""With fewer clusters, signs of clusters are flipped instead of estimating a variance."""
+"""With fewer effective clusters, signs of clusters are flipped instead of estimating a variance."""
+
+FLIPPED_MAX = 200
+"""With more clusters than this the variance is always estimated."""
 
 _TOLERANCE = 1e-12
 
@@ -50,12 +53,13 @@ def clustered_mean(values: Floats, cluster: Ints, low: float, high: float) -> Cl
     deviation = sqrt(clusters / (clusters - 1) * float(excess @ excess)) / n
     alone = sqrt(float(values.var()) / (n - 1))
     effective_n = n * min(1.0, (alone / deviation) ** 2) if deviation > _TOLERANCE else float(n)
-    if clusters < min(n, WILD_CLUSTERS_BELOW):
+    effective_clusters = n * n / float(sizes @ sizes)
+    if clusters < n and clusters <= FLIPPED_MAX and effective_clusters < WILD_CLUSTERS_BELOW:
         interval, p = sign_flip_mean(excess + mean * sizes, sizes, low, high)
         return ClusteredMean(mean, interval, p, clusters, effective_n)
     if deviation < _TOLERANCE:
         return ClusteredMean(mean, Interval(mean, mean), 1.0 if abs(mean) < _TOLERANCE else 0.0, clusters, effective_n)
-    freedom = n * n / float(sizes @ sizes) - 1
+    freedom = effective_clusters - 1
     half = deviation * float(stdtrit(freedom, (1 + CONFIDENCE_LEVEL) / 2))
     interval = Interval(max(low, mean - half), min(high, mean + half))
     return ClusteredMean(mean, interval, 2 * float(stdtr(freedom, -abs(mean) / deviation)), clusters, effective_n)

@@ -13,8 +13,8 @@ from projections.stats.intervals import EXACT_REVIEWS_BELOW, GAP_MARGIN, REVIEWS
 GapTest = Callable[[Floats, Floats, Floats], Floats]
 """Returns the p value of each row, given its sum of outcomes, number of reviews and mean stated confidence."""
 
-_STEP = 1.02
-"""Numbers of reviews are searched in steps of 2%."""
+_STEPS = 40
+"""Numbers of reviews are searched in this many steps between a number and its double."""
 
 
 def gap_p_values(outcome_sum: Floats, n: Floats, mean_confidence: Floats) -> Floats:
@@ -39,10 +39,17 @@ def margin_p_values(outcome_sum: Floats, n: Floats, mean_confidence: Floats) -> 
 
 def reviews_at_level(test: GapTest, rate: float, n: int, mean_confidence: float, level: float) -> int | None:
     """Return about how many more reviews with the same averages give a p value at a level; None if no number does."""
-    steps = int(np.log(REVIEWS_MAX / n) / np.log(_STEP)) + 1
-    totals = np.unique(np.ceil(n * _STEP ** np.arange(1, steps + 1)))
-    enough = test(rate * totals, totals, np.full(len(totals), mean_confidence)) <= level
-    return int(totals[enough.argmax()]) - n if enough.any() else None
+
+    def first(totals: Floats) -> int | None:
+        enough = test(rate * totals, totals, np.full(len(totals), mean_confidence)) <= level
+        return int(totals[enough.argmax()]) if enough.any() else None
+
+    doublings = int(np.log2(REVIEWS_MAX / n)) + 1
+    high = first(np.ceil(n * 2.0 ** np.arange(1, doublings + 1)))
+    if high is None:
+        return None
+    found = first(np.unique(np.ceil(np.linspace(max(n + 1, high // 2), high, _STEPS))))
+    return None if found is None else found - n
 
 
 def _tails(outcome_sum: Floats, n: Floats, mean: Floats) -> tuple[Floats, Floats]:
