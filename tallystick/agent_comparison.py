@@ -41,9 +41,17 @@ class AgentPair(msgspec.Struct, frozen=True, kw_only=True):
     interval: Interval | None = None
     """The interval of the difference."""
     p: float | None = None
-    """The probability of such a difference between equally good agents."""
+    """The probability of such a difference between equally good agents, if these two alone are compared."""
+    adjusted_p: float | None = None
+    """`p`, corrected for the number of pairs (Benjamini and Hochberg)."""
+    supported: bool | None = None
+    """Whether the data confirm that they differ, whatever the number of pairs."""
+    clusters: int | None = None
+    """How many clusters the shared questions are of, those of a single question included."""
+    effective_questions: float | None = None
+    """The number of independent questions that would show the difference as precisely."""
     note: str | None = None
-    """Why they are not compared, if they are not."""
+    """Why they are not compared, or have no interval."""
     categories: tuple[SharedCategory, ...] = ()
     """The categories that both have, if they are not compared."""
 

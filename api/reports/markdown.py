@@ -120,7 +120,7 @@ def _difference(contrast: RunComparison) -> str:
     over = f"over {count_noun(contrast.scenarios, 'comparable scenario')}, {pairs}"
     test = contrast.mcnemar
     passes = f"{test.passed_to_failed} passed only before, {test.failed_to_passed} only now"
-    p = "" if test.p is None else f" (exact McNemar, p = {test.p:.3f})"
+    p = "" if test.p is None else f" (exact test over scenarios, p = {test.p:.3f})"
     interval = bracketed(point_interval(contrast.difference_interval, "+"))
     return f"Points {points(contrast.difference, '+')}{interval} {over}; {passes}{p}."
 

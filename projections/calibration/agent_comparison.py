@@ -2,13 +2,19 @@
 
 Two agents that answered different questions cannot be ranked by their scores, because one may have had easier ones. For
 questions that both answered (same project, category and question), the test of Diebold and Mariano (1995) for a
-one-step forecast, with the correction of Harvey, Leybourne and Newbold (1997), compares their Brier losses. The p
-values are not corrected for multiple comparisons: of twenty pairs of equal agents, one has a p below .05.
+one-step forecast, with the correction of Harvey, Leybourne and Newbold (1997), compares their Brier losses.
+
+Questions of one cluster (a task, a session, a text that several questions are about) are dependent, so named clusters
+are the sample, see `projections.stats.clustered_mean`. Two agents may name different clusters for one question;
+clusters that share a question count as one. Where no decision names a cluster, neighbours in time may still be alike:
+then stretches of neighbouring questions are the sample.
+
+Of fifteen pairs of equal agents one may well have a p below .05. So a difference is supported only at a false discovery
+rate of 5% over all pairs (Benjamini and Hochberg 1995).
 """
 
 from itertools import combinations
-from math import sqrt
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -17,7 +23,10 @@ from msgspec import structs
 from events.envelope import agent_of
 from projections.arrays import Floats, Ints
 from projections.calibration.reviewed_decisions import ReviewedDecisions
-from projections.stats.intervals import CONFIDENCE_LEVEL, Interval
+from projections.stats.autocorrelation import estimate_autocorrelation
+from projections.stats.clustered_mean import clustered_mean
+from projections.stats.false_discovery import FALSE_DISCOVERY_RATE, benjamini_hochberg
+from projections.stats.intervals import Interval
 
 SHARED_QUESTIONS_MIN = 30
 """With fewer common questions the losses of two agents are not compared."""
@@ -30,6 +39,19 @@ AGENTS_MAX = 16
 
 DIFFERENT_QUESTIONS = "different questions"
 """The note on a pair that is not paired."""
+
+ONE_CLUSTER = "all shared questions are of one cluster"
+"""The note on a pair without an interval."""
+
+NEIGHBOURS_ALIKE = "questions that were answered one after another are alike, so stretches of them are the clusters"
+"""The note on a pair whose differences are autocorrelated in time, without a named cluster."""
+
+STRETCHES_MIN, STRETCHES_MAX = 10, 20
+STRETCH_QUESTIONS = 10
+"""The number of stretches of neighbouring questions, and how many questions one has, within that number."""
+
+DISTINCT_TIMES_MIN = 0.9
+"""With a lower share of distinct times the order of questions is not known."""
 
 _TOLERANCE: Final = 1e-12
 
@@ -54,6 +76,12 @@ class AgentPair(msgspec.Struct, frozen=True, kw_only=True):
 
     A difference below 0 means that the first agent has the lower loss. An agent's loss on a question is the mean over
     its answers. If not `paired`, `note` has the reason and `categories` the categories that both have.
+
+    `interval` and `p` are for this pair alone, and are None if all questions are of one cluster. `note` says so, and
+    also if no cluster is named and stretches of neighbouring questions are used instead.
+    `adjusted_p` is corrected for the number of pairs, and `supported` tells whether it is at most .05. `clusters` is
+    the number of clusters, those of a single question included; `effective_questions` is the number of independent
+    questions that would show the difference as precisely.
     """
 
     agents: list[str]
@@ -63,6 +91,10 @@ class AgentPair(msgspec.Struct, frozen=True, kw_only=True):
     mean_difference: float | None = None
     interval: Interval | None = None
     p: float | None = None
+    adjusted_p: float | None = None
+    supported: bool | None = None
+    clusters: int | None = None
+    effective_questions: float | None = None
     note: str | None = None
     categories: list[SharedQuestions] = []
 
@@ -74,16 +106,8 @@ class AgentComparison(msgspec.Struct, frozen=True, kw_only=True):
     left_out: int
 
 
-class PairedDifference(msgspec.Struct, frozen=True):
-    """The mean of paired differences, its 95% interval, and the two-sided p value of the hypothesis that it is 0."""
-
-    mean: float
-    interval: Interval
-    p: float
-
-
-def compare_agents(history: ReviewedDecisions) -> AgentComparison:
-    """Compare each pair of agents in a history."""
+def compare_agents(history: ReviewedDecisions, cluster: Ints | None = None) -> AgentComparison:
+    """Compare each pair of agents in a history. `cluster` has the number of the cluster of each decision; -1: none."""
     group_names = [agent_of(source) for source, *_ in history.groups]
     names = sorted(set(group_names))
     numbers = {name: number for number, name in enumerate(names)}
@@ -94,33 +118,40 @@ def compare_agents(history: ReviewedDecisions) -> AgentComparison:
     compared = sorted(int(number) for number in largest if reviewed[number])
     loss = (history.confidence - history.outcome_value) ** 2
     topic = _topics(history)
-    answers = [_mean_losses(topic[agent == number], loss[agent == number]) for number in compared]
+    named = np.full(len(topic), -1, dtype=np.int64) if cluster is None else cluster
+    scope_width = max(1, len(history.questions))
+    answers = [
+        _answers(topic[rows], loss[rows], named[rows], history.time_us[rows])
+        for rows in (agent == number for number in compared)
+    ]
     categories = _Categories(history, agent)
     pairs = []
     for (first, first_answers), (second, second_answers) in combinations(zip(compared, answers, strict=True), 2):
-        pair = _paired([names[first], names[second]], first_answers, second_answers)
+        pair = _paired([names[first], names[second]], first_answers, second_answers, scope_width)
         pairs.append(pair if pair.paired else structs.replace(pair, categories=categories.common(names, first, second)))
-    return AgentComparison(pairs=pairs, left_out=int((reviewed > 0).sum()) - len(compared))
+    return AgentComparison(pairs=_adjust(pairs), left_out=int((reviewed > 0).sum()) - len(compared))
 
 
-def diebold_mariano(first: Floats, second: Floats) -> PairedDifference:
-    """Run the corrected Diebold-Mariano test for one-step forecasts on n >= 2 losses on the same questions.
+def _adjust(pairs: list[AgentPair]) -> list[AgentPair]:
+    """Return pairs with the p values corrected for the number of pairs that have one."""
+    adjusted = benjamini_hochberg(np.array([np.nan if pair.p is None else pair.p for pair in pairs]))
+    return [
+        pair if pair.p is None else structs.replace(pair, adjusted_p=p, supported=p <= FALSE_DISCOVERY_RATE)
+        for pair, p in zip(pairs, adjusted.tolist(), strict=True)
+    ]
 
-    With the correction of Harvey, Leybourne and Newbold the statistic is Student's t with n - 1 degrees of freedom.
+
+class _Answers(NamedTuple):
+    """The numbers of the questions that an agent answered, ascending, and its mean loss on each.
+
+    `clustered` has a row for each question and cluster that a decision names for it, `time_us` the time of the first
+    answer to each question.
     """
-    from scipy.special import stdtr, stdtrit
 
-    excess = first - second
-    n, mean = len(excess), float(excess.mean())
-    deviation = sqrt(float(excess.var()) / (n - 1))
-    if deviation < _TOLERANCE:
-        return PairedDifference(mean, Interval(mean, mean), 1.0 if abs(mean) < _TOLERANCE else 0.0)
-    half = deviation * float(stdtrit(n - 1, (1 + CONFIDENCE_LEVEL) / 2))
-    return PairedDifference(mean, Interval(mean - half, mean + half), 2 * float(stdtr(n - 1, -abs(mean) / deviation)))
-
-
-_Answers = tuple[Ints, Floats]
-"""The numbers of the questions that an agent answered, ascending, and its mean loss on each."""
+    topics: Ints
+    losses: Floats
+    clustered: Ints
+    time_us: Ints
 
 
 def _topics(history: ReviewedDecisions) -> Ints:
@@ -138,18 +169,34 @@ def _topics(history: ReviewedDecisions) -> Ints:
     return topics
 
 
-def _mean_losses(topic: Ints, loss: Floats) -> _Answers:
+def _answers(topic: Ints, loss: Floats, cluster: Ints, time_us: Ints) -> _Answers:
+    """Return an agent's answers, given its decisions in the order of time."""
     has_question = topic >= 0
-    topics, index = np.unique(topic[has_question], return_inverse=True)
-    return topics, np.bincount(index, loss[has_question], len(topics)) / np.bincount(index, minlength=len(topics))
+    topics, first, index = np.unique(topic[has_question], return_index=True, return_inverse=True)
+    losses = np.bincount(index, loss[has_question], len(topics)) / np.bincount(index, minlength=len(topics))
+    named = has_question & (cluster >= 0)
+    clustered = np.unique(np.stack([topic[named], cluster[named]], axis=1), axis=0)
+    return _Answers(topics, losses, clustered, time_us[has_question][first])
 
 
-def _paired(agents: list[str], first: _Answers, second: _Answers) -> AgentPair:
-    shared, first_index, second_index = np.intersect1d(first[0], second[0], assume_unique=True, return_indices=True)
+def _paired(agents: list[str], first: _Answers, second: _Answers, scope_width: int) -> AgentPair:
+    """Compare two agents. `scope_width` is the number of topics of a project and category."""
+    shared, first_index, second_index = np.intersect1d(
+        first.topics, second.topics, assume_unique=True, return_indices=True
+    )
     if len(shared) < SHARED_QUESTIONS_MIN:
         return AgentPair(agents=agents, paired=False, shared=len(shared), note=DIFFERENT_QUESTIONS)
-    first_losses, second_losses = first[1][first_index], second[1][second_index]
-    difference = diebold_mariano(first_losses, second_losses)
+    first_losses, second_losses = first.losses[first_index], second.losses[second_index]
+    clusters = _join_clusters(shared, np.concatenate([first.clustered, second.clustered]))
+    excess, note = first_losses - second_losses, None
+    if len(np.unique(clusters)) == len(shared):
+        time_us = np.minimum(first.time_us[first_index], second.time_us[second_index])
+        within = _without_scope_means(excess, shared // scope_width)
+        stretches = _stretches(within, time_us)
+        if stretches is not None:
+            clusters, note = stretches, NEIGHBOURS_ALIKE
+            excess = within + excess.mean()
+    difference = clustered_mean(excess, clusters, -1.0, 1.0)
     return AgentPair(
         agents=agents,
         paired=True,
@@ -158,7 +205,49 @@ def _paired(agents: list[str], first: _Answers, second: _Answers) -> AgentPair:
         mean_difference=difference.mean,
         interval=difference.interval,
         p=difference.p,
+        clusters=difference.clusters,
+        effective_questions=difference.effective_n,
+        note=ONE_CLUSTER if difference.p is None else note,
     )
+
+
+def _without_scope_means(difference: Floats, scope: Ints) -> Floats:
+    """Return differences less the mean of their project and category, whose order in time shows no dependence."""
+    _, index = np.unique(scope, return_inverse=True)
+    means: Floats = np.bincount(index, difference) / np.bincount(index)
+    return difference - means[index]
+
+
+def _stretches(difference: Floats, time_us: Ints) -> Ints | None:
+    """Return the number of the stretch of time that each question is in; None if neighbours are not alike."""
+    n = len(difference)
+    if len(np.unique(time_us)) < DISTINCT_TIMES_MIN * n:
+        return None
+    order = np.argsort(time_us, kind="stable")
+    (found,) = estimate_autocorrelation(difference[order], np.zeros(n, dtype=np.intp), 1)
+    if found is None or not found.material:
+        return None
+    stretches = min(STRETCHES_MAX, max(STRETCHES_MIN, n // STRETCH_QUESTIONS))
+    numbers = np.empty(n, dtype=np.int64)
+    numbers[order] = np.arange(n) * stretches // n
+    return numbers
+
+
+def _join_clusters(shared: Ints, clustered: Ints) -> Ints:
+    """Return the number of the cluster of each shared question: two are of one if a chain of named clusters links them.
+
+    `shared` has the questions, ascending; `clustered` has rows of a question and a cluster that a decision names.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    links = clustered[np.isin(clustered[:, 0], shared)]
+    question = np.searchsorted(shared, links[:, 0])
+    names, name = np.unique(links[:, 1], return_inverse=True)
+    size = len(shared) + len(names)
+    graph = coo_array((np.ones(len(links)), (question, len(shared) + name)), shape=(size, size))
+    components: Ints = connected_components(graph, directed=False)[1].astype(np.int64)
+    return components[: len(shared)]
 
 
 class _Categories:

@@ -1,7 +1,7 @@
 """The calibration projection: are agents as good as the confidence that they state?"""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar, NamedTuple, Self, TypedDict
+from typing import ClassVar, NamedTuple, Self
 
 import msgspec
 import numpy as np
@@ -24,6 +24,14 @@ from projections.calibration.missing_reviews import MissingReviews, describe_mis
 from projections.calibration.outcome_counts import CountSelection, CountTable, KeyFilter, OutcomeCounts
 from projections.calibration.recalibration import Recalibration
 from projections.calibration.reviewed_decisions import DatedDecisions, ReviewedDecisions
+from projections.calibration.row_support import (
+    RowMeans,
+    RowSupport,
+    gap_sides,
+    reviews_to_support,
+    support_buckets,
+    support_rows,
+)
 from projections.calibration.score_recommendations import (
     CategoryScores,
     Recommendation,
@@ -44,7 +52,7 @@ from projections.calibration.scores import (
     measure_spread,
     score_buckets,
 )
-from projections.calibration.shrinkage import shrink_gaps
+from projections.calibration.shrinkage import ShrunkGaps, shrink_gaps
 from projections.decisions.decision_index import DecisionIndex
 from projections.projection import Projection
 from projections.query_check import Check, no_check
@@ -220,7 +228,7 @@ def build_calibration_view(
     cells = merge_cells(table.confidence, table.counts)
     check()
     overall = compute_scores(*cells, curves=curves)
-    by_bucket, spread = list(score_buckets(*cells)), measure_spread(*cells)
+    by_bucket, spread = support_buckets(list(score_buckets(*cells))), measure_spread(*cells)
     reviewed = overall.reviewed if overall is not None else 0
     if overall is None or reviewed < min_decisions:
         overall, recommendations = None, [recommend_more_reviews(reviewed, min_decisions)]
@@ -288,49 +296,88 @@ def _score_groups(
     for group_cells in collapsed:
         check()
         scores.append(compute_scores(*group_cells, curves=curves))
-    shrunk = _shrink_groups(groups, shown, scores, check)
+    all_groups = _mean_scores(groups, shown, scores, check)
+    shrunk = _shrink_groups(groups, all_groups)
     check()
+    support = _support_groups(all_groups, min_decisions, check)
     for number, group_cells, group_scores in zip(shown.tolist(), collapsed, scores, strict=True):
         name = groups.names.of(number)
         label = agent_of(name) if groups.group_by == "agent" and name is not None else name
         if group_scores is None or group_scores.reviewed < min_decisions:
             yield CalibrationGroup(group=label, **structs.asdict(count_coverage(*group_cells)))
         else:
-            yield CalibrationGroup(group=label, **structs.asdict(group_scores), **shrunk.get(number, _ShrunkFields()))
+            fields = {**structs.asdict(group_scores), **shrunk.of(number), **support.of(number, group_scores)}
+            yield CalibrationGroup(group=label, **fields)
 
 
-class _ShrunkFields(TypedDict, total=False):
-    shrunk_gap: float
-    shrunk_weight: float
+class _GroupMeans(NamedTuple):
+    """The numbers of all groups with reviews, ascending, and the means and the Brier score of each."""
+
+    numbers: npt.NDArray[np.intp]
+    means: RowMeans
+    brier: Floats
 
 
-def _shrink_groups(
-    groups: Groups, shown: npt.NDArray[np.intp], scores: Sequence[CalibrationScores | None], check: Check
-) -> dict[int, _ShrunkFields]:
-    """Return the shrunk gaps of groups, by number. They depend on all groups, whichever are shown."""
-    if groups.group_by == "confidence_bucket":
-        return {}
-    scored = np.array([found is not None for found in scores], dtype=bool)
-    if len(shown) == len(groups.nonempty):
-        numbers = shown[scored]
-        gap, n, brier = (
-            np.array([float(getattr(found, name)) for found in scores if found is not None])
-            for name in ("gap", "reviewed", "brier_score")
+class _ShrunkGroups(NamedTuple):
+    """The shrunk gaps of groups, by number. They depend on all groups, whichever are shown."""
+
+    numbers: npt.NDArray[np.intp]
+    shrunk: ShrunkGaps | None
+
+    def of(self, number: int) -> dict[str, float]:
+        """Return the fields of a group."""
+        if self.shrunk is None:
+            return {}
+        place = np.searchsorted(self.numbers, number)
+        return {"shrunk_gap": float(self.shrunk.gap[place]), "shrunk_weight": float(self.shrunk.weight[place])}
+
+
+class _SupportedGroups(NamedTuple):
+    """The support of the verdicts on groups, by number. It depends on all groups, whichever are shown."""
+
+    numbers: npt.NDArray[np.intp]
+    support: RowSupport
+
+    def of(self, number: int, scores: CalibrationScores) -> dict[str, object]:
+        """Return the fields that differ from the scores of the group alone."""
+        place = np.searchsorted(self.numbers, number)
+        if not scores.supported or self.support.supported[place]:
+            return {}
+        level = float(self.support.level[place])
+        needed = reviews_to_support(
+            scores.interpretation, scores.reviewed, scores.accuracy, scores.mean_confidence, level
         )
-    else:
-        numbers, gap, n, brier = _mean_scores(groups, check)
-    shrunk = shrink_gaps(gap, n * np.maximum(brier - gap**2, 0), n)
-    if shrunk is None:
-        return {}
-    places = np.searchsorted(numbers, shown[scored])
-    columns = zip(shown[scored].tolist(), shrunk.gap[places].tolist(), shrunk.weight[places].tolist(), strict=True)
-    return {number: {"shrunk_gap": value, "shrunk_weight": weight} for number, value, weight in columns}
+        return {"supported": False, "reviews_needed": needed}
 
 
-def _mean_scores(groups: Groups, check: Check) -> tuple[npt.NDArray[np.intp], Floats, Floats, Floats]:
-    """Return the numbers of all groups with scores, and gap, number of reviews and Brier score of each, in one pass."""
+def _shrink_groups(groups: Groups, all_groups: _GroupMeans) -> _ShrunkGroups:
+    if groups.group_by == "confidence_bucket":
+        return _ShrunkGroups(all_groups.numbers, None)
+    gap, n = all_groups.means.gap, all_groups.means.n
+    shrunk = shrink_gaps(gap, n * np.maximum(all_groups.brier - gap**2, 0), n)
+    return _ShrunkGroups(all_groups.numbers, shrunk)
+
+
+def _support_groups(all_groups: _GroupMeans, min_decisions: int, check: Check) -> _SupportedGroups:
+    """Return the support of all groups that have a verdict."""
+    judged = all_groups.means.n >= min_decisions
+    means = RowMeans(*(getattr(all_groups.means, name)[judged] for name in RowMeans.__struct_fields__))
+    return _SupportedGroups(all_groups.numbers[judged], support_rows(gap_sides(means.gap), means, check))
+
+
+def _mean_scores(
+    groups: Groups, shown: npt.NDArray[np.intp], scores: Sequence[CalibrationScores | None], check: Check
+) -> _GroupMeans:
+    """Return the means of all groups with reviews: of the scores if all are shown, or else in one pass."""
+    if len(shown) == len(groups.nonempty):
+        scored = np.array([found is not None for found in scores], dtype=bool)
+        n, accuracy, confidence, brier = (
+            np.array([float(getattr(found, name)) for found in scores if found is not None])
+            for name in ("reviewed", "accuracy", "mean_confidence", "brier_score")
+        )
+        return _GroupMeans(shown[scored], RowMeans(n, accuracy, confidence), brier)
     sums = sum_cells(groups, check)
     numbers = np.flatnonzero(sums.n)
     n = sums.n[numbers]
-    gap = (sums.outcome[numbers] - sums.confidence[numbers]) / n
-    return numbers, gap, n, np.maximum(0.0, sums.loss[numbers] / n)
+    means = RowMeans(n, sums.outcome[numbers] / n, sums.confidence[numbers] / n)
+    return _GroupMeans(numbers, means, np.maximum(0.0, sums.loss[numbers] / n))

@@ -1,13 +1,15 @@
 """Recommendations derived from calibration scores, with the messages of CSTP's getCalibration."""
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Literal
 
 import msgspec
+import numpy as np
 
 from projections.calibration.scores import TOLERANCE, Bucket, CalibrationScores, ConfidenceSpread
-from projections.stats.intervals import GAP_MARGIN, gap_interval
+from projections.stats.false_discovery import FALSE_DISCOVERY_RATE, benjamini_hochberg
+from projections.stats.gap_tests import gap_p_values
+from projections.stats.intervals import GAP_MARGIN
 
 HABIT_CONFIDENCES_MIN = 10
 """With fewer stated confidences no recommendation about habits is given."""
@@ -85,28 +87,28 @@ def recommend_from_scores(
 
 
 def warn_about_categories(categories: Sequence[CategoryScores]) -> Iterator[Recommendation]:
-    """Warn about the worst categories: those whose whole interval of the gap is below -GAP_MARGIN.
+    """Warn about the worst categories, over- or underconfident: gaps beyond GAP_MARGIN that are surely not 0.
 
-    Good overall scores may hide such categories. A single category is the whole, so it is left out.
+    Good overall scores may hide such categories. The false discovery rate over all categories is at most 5%. A single
+    category is the whole, so it is left out.
     """
-    worst_first = sorted(categories, key=_gap) if len(categories) > 1 else []
-    for scores in islice(filter(_is_surely_overconfident, worst_first), WARNED_CATEGORIES_MAX):
+    if len(categories) < 2:
+        return
+    columns = [
+        np.array([getattr(scores, name) for scores in categories], dtype=np.float64)
+        for name in ("accuracy", "reviewed", "mean_confidence")
+    ]
+    accuracy, n, stated = columns
+    adjusted = benjamini_hochberg(gap_p_values(accuracy * n, n, stated))
+    off = np.abs(accuracy - stated)
+    surely_off = np.flatnonzero((adjusted <= FALSE_DISCOVERY_RATE) & (off > GAP_MARGIN + TOLERANCE))
+    for place in surely_off[np.argsort(-off[surely_off], kind="stable")][:WARNED_CATEGORIES_MAX].tolist():
+        scores = categories[place]
         message = (
             f"In {scores.category}, actual success is {scores.accuracy * 100:.0f}% where "
             f"{scores.mean_confidence * 100:.0f}% was stated (n={scores.reviewed:,})."
         )
         yield Recommendation(type="category_warning", message=message, severity="warning", supported=True)
-
-
-def _gap(scores: CategoryScores) -> float:
-    return scores.accuracy - scores.mean_confidence
-
-
-def _is_surely_overconfident(scores: CategoryScores) -> bool:
-    if _gap(scores) >= -GAP_MARGIN:
-        return False
-    outcome_sum = scores.accuracy * scores.reviewed
-    return gap_interval(outcome_sum, scores.reviewed, scores.mean_confidence).high < -GAP_MARGIN
 
 
 def _adjust(overall: CalibrationScores) -> Iterator[Recommendation]:

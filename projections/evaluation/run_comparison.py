@@ -6,9 +6,10 @@ A fixture's digest covers its expectations, so the digest of the expectations is
 stated.
 
 A scenario has regressed if fewer of its paired attempts pass than before. Attempts without a pair do not count, so
-unequal numbers of attempts cause no regression. A regression of a flaky scenario may be chance: see the exact McNemar
-test and the interval of the difference. An error is an attempt that did not pass, with 0 points. Scenarios are the
-sample: the interval is Student's over the differences of their means, with the candidate's weights.
+unequal numbers of attempts cause no regression. A regression of a flaky scenario may be chance: see the sign-flip test
+and the interval of the difference. An error is an attempt that did not pass, with 0 points. Scenarios are the sample,
+because attempts at one scenario depend on each other: the interval is Student's over the differences of their means,
+with the candidate's weights, and the test of passes flips the signs of whole scenarios.
 """
 
 from collections import Counter
@@ -29,7 +30,7 @@ from projections.evaluation.view_types import (
     ScenarioResult,
     ScoreRow,
 )
-from projections.stats.intervals import mcnemar_p_value
+from projections.stats.sign_flips import sign_flip_p_value
 
 _TOLERANCE = 1e-9
 """Points that differ by less are treated as equal."""
@@ -104,7 +105,7 @@ def _build_comparison(
         mean_candidate=mean_difference(zeros, after, weights)[0],
         difference=gap,
         difference_interval=interval,
-        mcnemar=_mcnemar(pair for item in compared for pair in item.pairs),
+        mcnemar=_mcnemar([item.pairs for item in compared]),
         regressions=len(regressed) + len(missing),
         unchanged=len(changes) - len(regressed) - len(lower) - len(improved),
         regressed=_worst_first(regressed),
@@ -117,10 +118,13 @@ def _build_comparison(
     )
 
 
-def _mcnemar(pairs: Iterable[Pair]) -> McNemarTest:
-    results = Counter((bool(was.passed), bool(now.passed)) for was, now in pairs)
-    lost, won = results[True, False], results[False, True]
-    return McNemarTest(passed_to_failed=lost, failed_to_passed=won, p=mcnemar_p_value(lost, won))
+def _mcnemar(pairs: Sequence[Sequence[Pair]]) -> McNemarTest:
+    """Test whether more attempts pass than before, given the pairs of each scenario."""
+    lost = [sum(bool(was.passed) and not now.passed for was, now in scenario) for scenario in pairs]
+    won = [sum(bool(now.passed) and not was.passed for was, now in scenario) for scenario in pairs]
+    discordant = sum(lost) + sum(won)
+    p = sign_flip_p_value(np.array(won, dtype=np.int64) - np.array(lost, dtype=np.int64)) if discordant else None
+    return McNemarTest(passed_to_failed=sum(lost), failed_to_passed=sum(won), p=p)
 
 
 def _pairs(was: ScenarioResult, now: ScenarioResult) -> list[Pair]:

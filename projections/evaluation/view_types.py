@@ -136,9 +136,10 @@ class Evaluation(EvaluationSummary, frozen=True, kw_only=True):
 
 
 class McNemarTest(_View, frozen=True, kw_only=True):
-    """McNemar's exact test of the paired attempts that passed in only one of the runs.
+    """The paired attempts that passed in only one of the runs, and a test whether more of them did in one run.
 
-    `p` is two-sided, and absent without such pairs.
+    `p` is two-sided, exact, and absent without such pairs. The test flips the signs of whole scenarios, because
+    attempts at one scenario depend on each other. With one attempt at each scenario it is McNemar's exact test.
     """
 
     passed_to_failed: int

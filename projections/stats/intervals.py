@@ -96,14 +96,6 @@ def weighted_mean_interval(values: Floats, weights: Floats, low: float, high: fl
     return mean, Interval(max(low, mean - half), min(high, mean + half))
 
 
-def mcnemar_p_value(first: int, second: int) -> float | None:
-    """Return the two-sided p value of McNemar's exact test on the two counts of discordant pairs; None without any."""
-    from scipy.special import bdtr
-
-    n = first + second
-    return min(1.0, 2.0 * float(bdtr(min(first, second), n, 0.5))) if n else None
-
-
 def gap_interval(outcome_sum: float, n: float, mean_confidence: float) -> Interval:
     """Return the interval of the gap, accuracy minus mean stated confidence; n > 0."""
     mean = mean_outcome_interval(outcome_sum, n)

@@ -90,19 +90,39 @@ def _print_comparison(console: Console, comparison: AgentComparison) -> None:
     console.print()
     if not comparison.pairs:
         console.print("There are fewer than two agents to compare.")
+    compared = sum(pair.p is not None for pair in comparison.pairs)
     for pair in comparison.pairs:
         agents = " and ".join(one_line(name) for name in pair.agents)
-        if pair.paired and pair.brier_scores and pair.interval and pair.p is not None:
-            first, second = (format_figure(score) for score in pair.brier_scores)
-            difference = f"{format_figure(pair.mean_difference, '+')} ({format_interval(pair.interval, '+')})"
-            console.print(
-                f"{agents} on {pluralize(pair.shared, 'shared question')}: Brier {first} and {second}, difference "
-                f"{difference}, p {format_p(pair.p)}."
-            )
+        if pair.paired:
+            console.print(f"{agents} on {_paired(pair)}.")
+            console.print(f"  {_conclusion(pair, compared)}.")
         else:
             console.print(f"{agents}: {pair.note}, {format_count(pair.shared)} shared. {_skills(pair)}")
     if comparison.left_out:
         console.print(f"{pluralize(comparison.left_out, 'agent')} with fewer reviews left out.")
+
+
+def _paired(pair: AgentPair) -> str:
+    clusters = f" in {pluralize(pair.clusters, 'cluster')}" if pair.clusters and pair.clusters < pair.shared else ""
+    first, second = (format_figure(score) for score in pair.brier_scores or (None, None))
+    interval = "" if pair.interval is None else f" ({format_interval(pair.interval, '+')})"
+    p = "" if pair.p is None else f", p {format_p(pair.p)}"
+    return (
+        f"{pluralize(pair.shared, 'shared question')}{clusters}: Brier {first} and {second}, difference "
+        f"{format_figure(pair.mean_difference, '+')}{interval}{p}"
+    )
+
+
+def _conclusion(pair: AgentPair, compared: int) -> str:
+    """Say which agent is better, with a question mark if the data cannot confirm it among the `compared` pairs."""
+    if not pair.mean_difference:
+        text = "Neither is better"
+    else:
+        better = one_line(pair.agents[0] if pair.mean_difference < 0 else pair.agents[1])
+        text = f"{better} is better{'' if pair.supported else '?'}"
+    if compared > 1 and pair.adjusted_p is not None:
+        text += f" (adjusted for {compared} pairs, p {format_p(pair.adjusted_p)})"
+    return f"{text}; {pair.note}" if pair.note else text
 
 
 def _skills(pair: AgentPair) -> str:

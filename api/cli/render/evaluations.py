@@ -243,7 +243,7 @@ def _figures(contrast: RunComparison) -> Iterator[str]:
         yield f"{title} {summary.run_id}: {agent} on {one_line(summary.suite)}{selection}{state}: {figures}."
     if contrast.scenarios:
         test = contrast.mcnemar
-        p = "" if test.p is None else f" (exact McNemar, p = {test.p:.3f})"
+        p = "" if test.p is None else f" (exact test over scenarios, p = {test.p:.3f})"
         interval = bracketed(point_interval(contrast.difference_interval, "+"))
         yield (
             f"Difference {points(contrast.difference, '+')}{interval} over "

@@ -112,10 +112,10 @@ def test_http_and_cstp_give_the_same_maps(cstp: Caller, project: str) -> None:
 
 def test_one_call_shows_the_category_that_the_whole_hides(cstp: Caller, mixed: str) -> None:
     for found in (plain(cstp, mixed), cstp.calibration(mixed)):
-        (warning,) = [one for one in found["recommendations"] if one["type"] == "category_warning"]
-        assert warning["severity"] == "warning"
-        assert warning["supported"] is True
-        assert warning["message"].startswith("In logic, actual success is ")
+        warnings = [one for one in found["recommendations"] if one["type"] == "category_warning"]
+        assert [(one["severity"], one["supported"]) for one in warnings] == [("warning", True)] * 2
+        assert warnings[0]["message"].startswith("In logic, actual success is ")
+        assert warnings[1]["message"].startswith("In facts, actual success is "), "the underconfident category"
 
 
 def test_unreviewed_decisions_are_counted_beside_every_figure(cstp: Caller, mixed: str) -> None:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,7 +13,8 @@ from events import Draft
 from events.evaluation import Component
 from projections.evaluation.run_comparison import compare_runs
 from projections.evaluation.view_types import Evaluation, RunComparison
-from projections.stats.intervals import Interval, mcnemar_p_value
+from projections.stats.intervals import Interval
+from projections.stats.sign_flips import sign_flip_p_value
 from tests.projections.short_evaluations import (
     begin,
     evaluation,
@@ -40,27 +43,54 @@ def names(changes: tuple[Any, ...]) -> list[str]:
     return [change.scenario_id for change in changes]
 
 
-@pytest.mark.parametrize(
-    ("lost", "won", "p"),
-    [
-        (0, 5, 0.0625),
-        (5, 0, 0.0625),
-        (1, 8, 0.0390625),
-        (0, 0, None),
-        (1, 1, 1.0),
-        (2, 3, 1.0),
-        (0, 1, 1.0),
-        (10, 0, 2**-9),
-    ],
-)
-def test_mcnemar_is_exact(lost: int, won: int, p: float | None) -> None:
-    assert mcnemar_p_value(lost, won) == pytest.approx(p)
-
-
-@given(lost=st.integers(0, 200), won=st.integers(0, 200))
-def test_mcnemar_is_the_binomial_test(lost: int, won: int) -> None:
+@given(lost=st.integers(0, 60), won=st.integers(0, 60))
+@settings(max_examples=30, deadline=None)
+def test_with_one_attempt_at_each_scenario_it_is_mcnemars_test(lost: int, won: int) -> None:
+    ids = [f"s{number}" for number in range(lost + won)]
+    before = [score("old", name, 90 if number < lost else 20) for number, name in enumerate(ids)]
+    after = [score("new", name, 20 if number < lost else 90) for number, name in enumerate(ids)]
     expected = stats.binomtest(lost, lost + won, 0.5).pvalue if lost + won else None
-    assert mcnemar_p_value(lost, won) == pytest.approx(expected)
+    assert compared(before, after).mcnemar.p == pytest.approx(expected)
+
+
+def attempts(run: str, passed: npt.NDArray[np.bool_]) -> Evaluation:
+    """A run in which each scenario, a row, has an attempt for each column."""
+    scores = [
+        score(run, f"s{row}", 90 if result else 20, column + 1)
+        for row, results in enumerate(passed.tolist())
+        for column, result in enumerate(results)
+    ]
+    return evaluation(begin(run), *scores)
+
+
+@pytest.mark.defect(11)
+def test_one_deterministic_scenario_that_fails_ten_times_is_one_scenario() -> None:
+    """One of 20 scenarios flips, with 10 attempts: McNemar's test of the attempts gave p = 0.002."""
+    before = np.ones((20, 10), dtype=bool)
+    after = before.copy()
+    after[0] = False
+    found_ = compare_runs(attempts("old", before), attempts("new", after))
+    assert (found_.mcnemar.passed_to_failed, found_.mcnemar.failed_to_passed, found_.mcnemar.p) == (10, 0, 1.0)
+
+
+def test_scenarios_that_cancel_out_have_p_1() -> None:
+    before = np.array([[True, True], [False, False]])
+    found_ = compare_runs(attempts("old", before), attempts("new", ~before))
+    assert (found_.mcnemar.passed_to_failed, found_.mcnemar.failed_to_passed, found_.mcnemar.p) == (2, 2, 1.0)
+
+
+@pytest.mark.defect(11)
+@pytest.mark.parametrize("identical", [False, True], ids=["scenario by version", "identical attempts"])
+@pytest.mark.parametrize("scenarios", [10, 20, 60])
+def test_equal_versions_differ_in_at_most_6_percent(scenarios: int, *, identical: bool) -> None:
+    """Each version is better at some scenarios by chance, and no better on the whole; 10 attempts at each."""
+    rng = np.random.default_rng(scenarios)
+    shape = (4_000, scenarios)
+    rates = [stats.norm.cdf(rng.normal(0, 1, shape) + effect) for effect in rng.normal(0, 0.7, (2, *shape))]
+    passes = [10 * (rng.random(shape) < rate) if identical else rng.binomial(10, rate) for rate in rates]
+    nets = (passes[1] - passes[0]).astype(np.int64)
+    p = np.array([sign_flip_p_value(net) for net in nets])
+    assert (p <= 0.05).mean() <= 0.06
 
 
 def test_the_difference_is_paired_over_scenarios_with_its_interval() -> None:
