@@ -23,6 +23,7 @@ from api.http.routes import (
     models,
     projections,
     receipts,
+    related,
     runs,
     tiles,
 )
@@ -52,6 +53,7 @@ OPERATIONS: Sequence[Operation] = (
     discovery.post_finish,
     runs.get_runs,
     runs.get_run,
+    related.get_related,
     models.get_inventory,
     models.get_probes,
     evaluations.get_scoreboard,

@@ -27,12 +27,18 @@ class CalibrationHistory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build_history(
-    history: ReviewedDecisions, include: Collection[HistoryPart], trend_days: int = TREND_DAYS
+    history: ReviewedDecisions,
+    include: Collection[HistoryPart],
+    trend_days: int = TREND_DAYS,
+    compared: ReviewedDecisions | None = None,
 ) -> CalibrationHistory:
-    """Build the requested parts. For a million decisions this takes a few tenths of a second."""
+    """Build the requested parts. For a million decisions this takes a few tenths of a second.
+
+    The comparison is of the agents of `compared`, by default of `history`.
+    """
     confidence, outcome_value, time_us = history.confidence, history.outcome_value, history.time_us
     return CalibrationHistory(
         trend=compute_trend(confidence, outcome_value, time_us, trend_days) if "trend" in include else UNSET,
         drift=detect_change(confidence, outcome_value, time_us) if "drift" in include else UNSET,
-        comparison=compare_agents(history) if "comparison" in include else UNSET,
+        comparison=compare_agents(history if compared is None else compared) if "comparison" in include else UNSET,
     )

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from events.decision import DecisionAmended, DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import EventFacts, agent_of, source_of
+from events.model_names import join_names
 from events.payload import Payload
 from ledger import microseconds, moment_of
 from projections.arrays import RowNumbers, sum_by_name
@@ -31,6 +32,7 @@ from projections.columns import (
     pack_names,
     unpack_names,
 )
+from projections.decisions.stated_texts import StatedTexts
 from projections.outcome_codes import OUTCOME_NUMBERS, OUTCOMES_COUNT, UNREVIEWED
 from projections.projection import Projection
 from projections.time_range import TimeRange
@@ -56,7 +58,7 @@ class DecisionSelection(msgspec.Struct, frozen=True, kw_only=True):
     Retracted decisions pass only a filter with the status `retracted`.
     A bound of confidence excludes decisions without a confidence. `compacted_before` excludes reviewed decisions made
     before that time. `due_before` selects decisions whose review date is before that time, `dated` those with (True) or
-    without (False) a review date.
+    without (False) a review date. `models` are names of models as `join_names` joins them; one of them must match.
     """
 
     agent: str | None = None
@@ -68,6 +70,8 @@ class DecisionSelection(msgspec.Struct, frozen=True, kw_only=True):
     outcome: str | None = None
     tags: tuple[str, ...] = ()
     pr: int | None = None
+    cluster: str | None = None
+    models: frozenset[str] | None = None
     confidence_min: float | None = None
     confidence_max: float | None = None
     range: TimeRange = TimeRange()
@@ -92,7 +96,7 @@ class DecisionIndex(Projection):
     """An index of decisions, in the order in which they were recorded."""
 
     name: ClassVar[str] = "decisions"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     reads: ClassVar[tuple[type[Payload], ...]] = (
         DecisionRecorded, DecisionAmended, DecisionReviewed, DecisionRetracted,
     )  # fmt: skip
@@ -114,14 +118,20 @@ class DecisionIndex(Projection):
         """A digest of the decision's pattern; 0 without one."""
         self._retracted = array("I")
         """The row numbers of retracted decisions."""
+        self._clusters = StatedTexts()
+        self._models = StatedTexts()
+        """The names of the model, joined by `join_names`."""
         self._groups: dict[GroupKey, int] = {}
         self._tagsets: dict[tuple[str, ...], int] = {(): NO_TAGS}
 
     def fold(self, events: Sequence[EventFacts]) -> None:
         index, subjects, groups, tagsets = self.index, self._subjects, self._groups, self._tagsets
         group, tags, confidence, outcome = self._group, self._tags, self._confidence, self._outcome
-        patterns, size = self._patterns, len(subjects)
+        patterns, first = self._patterns, len(subjects)
+        size = first
         times: list[str] = []
+        clusters: list[str | None] = []
+        models: list[str | None] = []
         for event in events:
             data = event.data
             if type(data) is DecisionRecorded:
@@ -139,6 +149,10 @@ class DecisionIndex(Projection):
                 outcome.append(UNREVIEWED)
                 times.append(event.time)
                 patterns.append(_digest(data.pattern) if data.pattern else 0)
+                clusters.append(data.cluster)
+                models.append(
+                    data.model if data.reported_model is None else join_names(data.model, data.reported_model)
+                )
                 if data.pr is not None:
                     self._prs.extend((size - 1, data.pr))
                 if data.review_by is not None:
@@ -150,6 +164,8 @@ class DecisionIndex(Projection):
             elif type(data) is DecisionRetracted:
                 self._retracted.append(index[event.subject])
         self._time_us.frombytes(microseconds_column(times))
+        self._clusters.extend(first, clusters)
+        self._models.extend(first, models)
 
     def _amend(self, row: int, data: DecisionAmended) -> None:
         if data.confidence is not None:
@@ -172,6 +188,8 @@ class DecisionIndex(Projection):
                 "dues": self._dues.tobytes(),
                 "patterns": self._patterns.tobytes(),
                 "retracted": self._retracted.tobytes(),
+                "clusters": self._clusters.parts(),
+                "models": self._models.parts(),
                 "shareds": list(self._groups),
                 "tagsets": list(self._tagsets),
             }
@@ -187,6 +205,8 @@ class DecisionIndex(Projection):
         for name in ("tags", "confidence", "time_us", "prs", "dues", "patterns", "retracted"):
             getattr(new, f"_{name}").frombytes(getattr(parts, name))
         new._outcome.extend(parts.outcome)
+        new._clusters = StatedTexts.from_parts(*parts.clusters)
+        new._models = StatedTexts.from_parts(*parts.models)
         new._groups = {group: number for number, group in enumerate(parts.shareds)}
         new._tagsets = {tags: number for number, tags in enumerate(parts.tagsets)}
         columns = (new._group, new._tags, new._confidence, new._time_us, new._outcome, new._patterns)
@@ -209,8 +229,14 @@ class DecisionIndex(Projection):
         return [subject.removeprefix("decision/") for subject in subjects]
 
     def names(self) -> dict[str, set[str]]:
-        """Return the agents, categories, projects, features and tags of all decisions."""
-        return {**names_by_field(self._groups), "tag": {tag for tags in self._tagsets for tag in tags}}
+        """Return the agents, categories, projects, features, tags and clusters of all decisions."""
+        tags = {tag for tags in self._tagsets for tag in tags}
+        return {**names_by_field(self._groups), "tag": tags, "cluster": set(self._clusters.texts)}
+
+    @property
+    def models(self) -> Sequence[str]:
+        """The names of the models of all decisions, joined by `join_names`."""
+        return list(self._models.texts)
 
     def find(self, selection: DecisionSelection) -> RowNumbers:
         """Return the row numbers of the decisions that pass a filter, the oldest first."""
@@ -226,6 +252,10 @@ class DecisionIndex(Projection):
         if selection.pr is not None:
             rows, prs = as_array(self._prs, np.uint64).reshape(-1, 2).T
             keep &= _mask_of(rows[prs == selection.pr], len(keep))
+        if selection.cluster is not None:
+            keep &= _mask_of(self._clusters.rows({selection.cluster}), len(keep))
+        if selection.models is not None:
+            keep &= _mask_of(self._models.rows(selection.models), len(keep))
         confidence = as_array(self._confidence, np.float64)
         if selection.confidence_min is not None:
             keep &= confidence >= selection.confidence_min
@@ -356,6 +386,8 @@ class _Parts(msgspec.Struct):
     dues: bytes
     patterns: bytes
     retracted: bytes
+    clusters: tuple[bytes, bytes, list[str]]
+    models: tuple[bytes, bytes, list[str]]
     shareds: list[GroupKey]
     tagsets: list[tuple[str, ...]]
 
