@@ -8,9 +8,8 @@ folded (`decision_state.py`).
 from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from hashlib import blake2b
-from typing import Any, ClassVar, Literal, Self, get_args
+from datetime import datetime
+from typing import ClassVar, Literal, Self, get_args
 
 import msgspec
 import numpy as np
@@ -21,7 +20,7 @@ from events.envelope import EventFacts, agent_of, source_of
 from events.model_names import join_names
 from events.payload import Payload
 from ledger import microseconds, moment_of
-from projections.arrays import RowNumbers, sum_by_name
+from projections.arrays import RowNumbers, mask_of, sum_by_name
 from projections.columns import (
     GroupKey,
     as_array,
@@ -32,6 +31,8 @@ from projections.columns import (
     pack_names,
     unpack_names,
 )
+from projections.decisions.days import DAY_S, day_name
+from projections.decisions.pattern_digest import pattern_digest
 from projections.decisions.stated_texts import StatedTexts
 from projections.outcome_codes import OUTCOME_NUMBERS, OUTCOMES_COUNT, UNREVIEWED
 from projections.projection import Projection
@@ -44,7 +45,6 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 NO_TAGS = 0
 """The number of the empty set of tags, which most decisions have."""
 
-DAY_S = 86_400
 DAY_US = DAY_S * 1_000_000
 STAKES = ("low", "medium", "high", "critical")
 
@@ -148,11 +148,10 @@ class DecisionIndex(Projection):
                 confidence.append(_NAN if data.confidence is None else data.confidence)
                 outcome.append(UNREVIEWED)
                 times.append(event.time)
-                patterns.append(_digest(data.pattern) if data.pattern else 0)
+                patterns.append(pattern_digest(data.pattern) if data.pattern else 0)
                 clusters.append(data.cluster)
-                models.append(
-                    data.model if data.reported_model is None else join_names(data.model, data.reported_model)
-                )
+                model, reported = data.model, data.reported_model
+                models.append(model if reported is None else join_names(model, reported))
                 if data.pr is not None:
                     self._prs.extend((size - 1, data.pr))
                 if data.review_by is not None:
@@ -173,7 +172,7 @@ class DecisionIndex(Projection):
         if data.tags is not None:
             self._tags[row] = self._tagsets.setdefault(data.tags, len(self._tagsets))
         if data.pattern is not None:
-            self._patterns[row] = _digest(data.pattern) if data.pattern else 0
+            self._patterns[row] = pattern_digest(data.pattern) if data.pattern else 0
 
     def encode(self) -> bytes:
         return pack(
@@ -251,11 +250,11 @@ class DecisionIndex(Projection):
             keep &= any_tag[as_array(self._tags, np.uint32)]
         if selection.pr is not None:
             rows, prs = as_array(self._prs, np.uint64).reshape(-1, 2).T
-            keep &= _mask_of(rows[prs == selection.pr], len(keep))
+            keep &= mask_of(rows[prs == selection.pr], len(keep))
         if selection.cluster is not None:
-            keep &= _mask_of(self._clusters.rows({selection.cluster}), len(keep))
+            keep &= mask_of(self._clusters.rows({selection.cluster}), len(keep))
         if selection.models is not None:
-            keep &= _mask_of(self._models.rows(selection.models), len(keep))
+            keep &= mask_of(self._models.rows(selection.models), len(keep))
         confidence = as_array(self._confidence, np.float64)
         if selection.confidence_min is not None:
             keep &= confidence >= selection.confidence_min
@@ -284,9 +283,9 @@ class DecisionIndex(Projection):
             keep &= ~(old & (as_array(self._outcome, np.uint8) != UNREVIEWED))
         rows, dues = as_array(self._dues, np.int64).reshape(-1, 2).T
         if selection.due_before is not None:
-            keep &= _mask_of(rows[dues < microseconds(selection.due_before)], len(keep))
+            keep &= mask_of(rows[dues < microseconds(selection.due_before)], len(keep))
         if selection.dated is not None:
-            keep &= _mask_of(rows, len(keep)) == selection.dated
+            keep &= mask_of(rows, len(keep)) == selection.dated
         return keep
 
     def sort_places(self, rows: RowNumbers, sort: SortField, *, descending: bool) -> RowNumbers:
@@ -362,7 +361,7 @@ class DecisionIndex(Projection):
             by_stakes=sum_by_name((key[2], n) for key, n in weighted),
             by_status={name: n for name, n in statuses if n},
             by_agent=sum_by_name((agent_of(key[0]), n) for key, n in weighted),
-            by_day=[(_day(int(day)), int(n)) for day, n in reversed(list(by_day))],
+            by_day=[(day_name(int(day)), int(n)) for day, n in reversed(list(by_day))],
             top_tags=self._count_tags(rows),
         )
 
@@ -399,19 +398,3 @@ def _matches(selection: DecisionSelection, group: GroupKey) -> bool:
     stakes = selection.stakes if isinstance(selection.stakes, str) else None
     required = (source, selection.category, stakes, selection.project, selection.feature)
     return all(value is None or value == actual for value, actual in zip(required, group, strict=True))
-
-
-def _mask_of(rows: npt.NDArray[Any], size: int) -> npt.NDArray[np.bool_]:
-    """Return a mask of `size` decisions that is True in `rows`."""
-    mask = np.zeros(size, dtype=bool)
-    mask[rows.astype(np.intp)] = True
-    return mask
-
-
-def _digest(pattern: str) -> int:
-    """Return a number 1..2**64-1 for a pattern. Two patterns have the same one with probability 2**-64."""
-    return int.from_bytes(blake2b(pattern.encode("utf-8", "surrogatepass"), digest_size=8).digest()) or 1
-
-
-def _day(days: int) -> str:
-    return datetime.fromtimestamp(days * DAY_S, UTC).date().isoformat()

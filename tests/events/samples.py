@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+from msgspec import structs
+
 from events import VOCABULARY, Line, Payload, encode_line
 from events.decision import (
     Bridge,
@@ -86,33 +88,6 @@ SAMPLES: dict[str, Payload] = {
         file="ledger/sqlite.py",
         line=42,
         commit="ecbda25",
-    ),
-    "decision.recorded.v2": DecisionRecorded(
-        decision_id="3f2a9c1e",
-        decision='Use SQLite: "één bestand" \\ one file\nno server',
-        confidence=0.8,
-        category="architecture",
-        stakes="high",
-        context="Choosing the embedded store",
-        reasons=(_REASON,),
-        tags=("storage", "sqlite"),
-        pattern="Prefer the embedded engine",
-        mental_state="deliberate",
-        review_by=datetime(2026, 12, 24, 18, 0, tzinfo=UTC),
-        kpi_indicators=("appends_per_s",),
-        pre_decision=PreDecision(query_run=True, similar_found=2, guardrails_checked=True, guardrails_passed=False),
-        trace=(TraceStep(step=1, thought="Compare", output="SQLite", confidence=0.6, tags=("compare",)),),
-        deliberation=_DELIBERATION,
-        bridge=_BRIDGE,
-        project="tallystick",
-        feature="ledger",
-        pr=17,
-        file="ledger/sqlite.py",
-        line=42,
-        commit="ecbda25",
-        cluster="task-7",
-        model="Example-Large",
-        reported_model="vendor/example-large-20261001",
     ),
     "decision.amended.v1": DecisionAmended(
         decision_id="3f2a9c1e",
@@ -211,23 +186,6 @@ SAMPLES: dict[str, Payload] = {
         dimension_scores={"naming": 1.0, "decomposition": 0.6666666666666666},
         apart={"unreached": 1},
     ),
-    "probe.scored.v2": ProbeScored(
-        score_id="c41d0e77",
-        probe_id="refactor-go",
-        probe_version="1",
-        scorer_id="refactor-go",
-        scorer_version="2",
-        run_id="night-7",
-        attempt=2,
-        model_name="Example-Large",
-        output_digest="0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0",
-        valid=True,
-        counts={"renames": 6, "function_splits": 2, "comments_added": 0, "structural_changes": 3},
-        total_score=0.6541666666666667,
-        dimension_scores={"naming": 1.0, "decomposition": 0.6666666666666666},
-        apart={"unreached": 1},
-        reported_model="vendor/example-large-20261001",
-    ),
     "eval.scenario_captured.v1": EvalScenarioCaptured(
         scenario_id="job-image.llm",
         name="Job image not found",
@@ -320,56 +278,6 @@ SAMPLES: dict[str, Payload] = {
         detail="one pattern was cut off",
         said="last words",
     ),
-    "eval.scored.v2": EvalScored(
-        run_id="night-7",
-        scenario_id="job-image.llm",
-        attempt=2,
-        state="scored",
-        total_score=92.5,
-        pass_threshold=70.0,
-        passed=True,
-        components=(
-            Component(
-                name="root_cause",
-                applicable=True,
-                score=90.0,
-                weight=0.5,
-                mark=70.0,
-                passed=True,
-                findings=(
-                    PatternFinding(
-                        expectation="root_cause.patterns[0]",
-                        pattern="image.*not found",
-                        match_type="regex",
-                        matched=True,
-                        where="decision.why[1]",
-                        start=4,
-                        end=23,
-                        text="image was not found",
-                        similarity=0.75,
-                        note="looked for as it is written",
-                    ),
-                ),
-            ),
-        ),
-        breakdown_digest=_DIGEST,
-        weight=2.0,
-        fixture_digest=_DIGEST,
-        expectation_digest=_DIGEST,
-        scorer_id="rca",
-        scorer_version="1",
-        agent="triage",
-        agent_version="1.4.0",
-        analysis='{"rca":{"root_cause":"the image was not found"}}',
-        analysis_digest=_DIGEST,
-        elapsed_ns=1_250_000_000,
-        failure="pattern",
-        detail="one pattern was cut off",
-        said="last words",
-        model="Example-Large",
-        reported_model="vendor/example-large-20261001",
-        confidence=0.85,
-    ),
     "eval.finished.v1": EvalFinished(run_id="night-7", reason="asked to stop", elapsed_ns=90_000_000_000),
     "evidence.stored.v1": EvidenceStored(
         digest="9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
@@ -382,6 +290,19 @@ SAMPLES: dict[str, Payload] = {
         reason="It named a person",
     ),
 }
+
+_ADDED: dict[str, tuple[type[Payload], dict[str, object]]] = {
+    "decision.recorded": (DecisionRecorded, {"cluster": "task-7"}),
+    "probe.scored": (ProbeScored, {}),
+    "eval.scored": (EvalScored, {"confidence": 0.85}),
+}
+"""The payloads of version 2, and what they add to the samples of version 1, beside the names of the model."""
+
+for _name, (_payload, _more) in _ADDED.items():
+    _stated: dict[str, object] = dict(_more, reported_model="vendor/example-large-20261001")
+    if "model" in _payload.__struct_fields__:
+        _stated["model"] = "Example-Large"
+    SAMPLES[f"{_name}.v2"] = _payload(**structs.asdict(SAMPLES[f"{_name}.v1"]), **_stated)
 
 
 def line_of(type_: str, payload: Payload) -> bytes:
