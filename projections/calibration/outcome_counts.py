@@ -182,6 +182,7 @@ class OutcomeCounts:
         first = size = len(cell)
         times: list[str] = []
         clusters: list[str | None] = []
+        add_cluster = clusters.append
         decreased, increased, changed = array("q"), array("q"), array("q")
         add_changed = changed.append
         for event in events:
@@ -195,7 +196,7 @@ class OutcomeCounts:
                 if cell_number is None:
                     cell_number = self._make_cell(key)
                 index[event.subject] = size
-                clusters.append(data.cluster)
+                add_cluster(data.cluster)
                 size += 1
                 add_cell(cell_number)
                 add_outcome(UNREVIEWED)

@@ -17,7 +17,7 @@ def print_figures(console: Console, figures: ModelFigures) -> None:
     else:
         console.print(
             f"Decisions: {pluralize(decided.reviewed, 'review')}, gap {decided.gap:+.3f}"
-            f"{_bracketed(decided.gap_interval)}, Brier score {decided.brier_score:.3f}."
+            f"{_bracketed(decided.gap_interval, '+')}, Brier score {decided.brier_score:.3f}."
         )
     for suite in figures.evaluations:
         console.print(
@@ -37,5 +37,5 @@ def print_figures(console: Console, figures: ModelFigures) -> None:
         )
 
 
-def _bracketed(interval: Interval | None) -> str:
-    return "" if interval is None else f" ({format_interval(interval)})"
+def _bracketed(interval: Interval | None, sign: str = "") -> str:
+    return "" if interval is None else f" ({format_interval(interval, sign)})"
