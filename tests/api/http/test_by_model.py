@@ -148,4 +148,4 @@ def test_a_repeated_post_of_either_version_is_a_retry(client: httpx.Client) -> N
         body = {"data": {"decision_id": fresh(), "decision": "ship it", **fields}}
         answers = [client.post("/decisions", json=body) for _ in range(2)]
         assert [answer.status_code for answer in answers] == [201, 200]
-        assert get(client, f"/decisions/{body['data']['decision_id']}")["history"][0]["type"] == kind  # type: ignore[index]
+        assert get(client, f"/decisions/{body['data']['decision_id']}")["history"][0]["type"] == kind
