@@ -30,7 +30,6 @@ SINGLE = (
 BATCH_BODY = b"\n".join([SINGLE] * BATCH)
 """A thousand such events as NDJSON."""
 
-_recorded = VOCABULARY.event_types["decision.recorded.v1"].draft
 _reviewed = VOCABULARY.event_types["decision.reviewed.v1"].draft
 
 
@@ -68,7 +67,7 @@ def _history(events: int, rng: random.Random) -> Iterator[Draft]:
             stakes=rng.choice(STAKES),  # type: ignore[arg-type]
             project=rng.choice(PROJECTS),
         )
-        yield _recorded(data=data, source=source)
+        yield VOCABULARY.draft_of(data, source=source)
 
 
 async def make_run_ledger(path: Path, runs: int, attempts: int, *, seed: int = 7) -> None:

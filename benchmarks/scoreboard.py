@@ -20,7 +20,6 @@ MS_MAX = 500.0
 PASS_POINTS = 70.0
 
 _started = VOCABULARY.event_types["eval.started.v1"].draft
-_scored = VOCABULARY.event_types["eval.scored.v1"].draft
 _finished = VOCABULARY.event_types["eval.finished.v1"].draft
 
 
@@ -71,7 +70,7 @@ def _run(run_id: str, version: str, rng: random.Random) -> Iterator[Draft]:
             expectation_digest=digest,
             analysis='{"rca":{"root_cause":"' + "The limit of the container is too low. " * 12 + '"}}',
         )
-        yield _scored(data=data, source=source)
+        yield VOCABULARY.draft_of(data, source=source)
     yield _finished(data=EvalFinished(run_id=run_id), source=source)
 
 

@@ -119,8 +119,8 @@ class TraceStep(PayloadPart, frozen=True, kw_only=True):
     """Labels of the step. Source: the agent."""
 
 
-class DecisionRecorded(Payload, frozen=True, kw_only=True):
-    """A decision, as the agent stated it when it was made."""
+class DecisionRecordedV1(Payload, frozen=True, kw_only=True):
+    """A decision, as the agent stated it when it was made. Version 2 can also state its cluster and its model."""
 
     decision_id: StreamId | None = None
     """Names the stream `decision/ID`. Source: the client; where absent in a post, the ledger makes 8 hex digits."""
@@ -166,6 +166,18 @@ class DecisionRecorded(Payload, frozen=True, kw_only=True):
     """1-based line in that file. Source: the agent."""
     commit: str | None = None
     """Commit at which the decision was made. Source: the agent."""
+
+
+class DecisionRecorded(DecisionRecordedV1, frozen=True, kw_only=True):
+    """A decision, as the agent stated it when it was made."""
+
+    cluster: Label | None = None
+    """What its outcome depends on together with other decisions: a task, a session, a day. Decisions with the same text
+    are one cluster. Source: the agent."""
+    model: Label | None = None
+    """The language model that decided, as it is claimed. Source: the agent."""
+    reported_model: Label | None = None
+    """The model that the endpoint named in its answer. Source: the endpoint, passed on by the agent."""
 
 
 class DecisionAmended(Payload, frozen=True, kw_only=True):

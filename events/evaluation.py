@@ -11,6 +11,7 @@ import msgspec
 from events.limits import ITEMS_MAX
 from events.payload import (
     COUNT_MAX,
+    Confidence,
     Count,
     Digest,
     Label,
@@ -162,8 +163,11 @@ class Component(PayloadPart, frozen=True, kw_only=True):
     """The result of each pattern. Source: the scorer."""
 
 
-class EvalScored(Payload, frozen=True, kw_only=True):
-    """The score of one answer to one scenario, or the reason why it has none."""
+class EvalScoredV1(Payload, frozen=True, kw_only=True):
+    """The score of one answer to one scenario, or the reason why it has none.
+
+    Version 2 can also state the model, and the confidence that the answer states.
+    """
 
     run_id: StreamId
     """The evaluation it belongs to. Source: the runner."""
@@ -218,6 +222,18 @@ class EvalScored(Payload, frozen=True, kw_only=True):
             raise ValueError("The state `scored` needs `total_score` and `passed`; otherwise use `error` or `skipped`")
         if self.state != "scored" and (self.total_score is not None or self.passed is not None):
             raise ValueError("`total_score` and `passed` are allowed only in the state `scored`")
+
+
+class EvalScored(EvalScoredV1, frozen=True, kw_only=True):
+    """The score of one answer to one scenario, or the reason why it has none."""
+
+    model: Label | None = None
+    """The language model that answered, as the answer or the caller claims. Source: the answer, or the caller of the
+    runner."""
+    reported_model: Label | None = None
+    """The model that the endpoint named. Source: the endpoint, passed on by the agent."""
+    confidence: Confidence | None = None
+    """The probability of being right that the answer states, 0..1. Source: the answer."""
 
 
 class EvalFinished(Payload, frozen=True, kw_only=True):

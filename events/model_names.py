@@ -27,6 +27,9 @@ UNRESOLVED = frozenset({
 CACHED_NAMES_MAX = 4_096
 """Names whose results are cached. A history has few names; the bound is for clients that invent many."""
 
+_BETWEEN = "\x1f"
+"""What separates two joined names: the unit separator of ASCII."""
+
 _parts = re.compile(r"[^a-z0-9]+")
 _version = re.compile(r"v?\d+")
 
@@ -48,6 +51,17 @@ ALIAS_RULES: tuple[tuple[re.Pattern[str], str], ...] = (
 def claim_key(model_name: str) -> str:
     """Return the key of a claimed name: `GPT-X ` and `gpt-x` are the same claim."""
     return model_name.strip().lower()
+
+
+def join_names(claimed: str | None, reported: str | None) -> str | None:
+    """Return the claimed name of a model and the one that its endpoint reported as one text; None without any."""
+    return claimed if reported is None else f"{claimed or ''}{_BETWEEN}{reported}"
+
+
+def split_names(joined: str) -> tuple[str, str]:
+    """Return the two names that `join_names` joined. A missing one is empty."""
+    claimed, _, reported = joined.partition(_BETWEEN)
+    return claimed, reported
 
 
 @lru_cache(CACHED_NAMES_MAX)

@@ -13,8 +13,8 @@ Counts = Annotated[dict[Label, Whole], msgspec.Meta(max_length=ITEMS_MAX)]
 Dimensions = Annotated[dict[Label, Confidence], msgspec.Meta(max_length=ITEMS_MAX)]
 
 
-class ProbeScored(Payload, frozen=True, kw_only=True):
-    """One scorer's score of one answer to a probe."""
+class ProbeScoredV1(Payload, frozen=True, kw_only=True):
+    """One scorer's score of one answer to a probe. Version 2 can also state the model that the endpoint named."""
 
     score_id: StreamId | None = None
     """Names the stream `probe/ID`. Source: the client; where absent in a post, the ledger makes 8 hex digits."""
@@ -44,6 +44,13 @@ class ProbeScored(Payload, frozen=True, kw_only=True):
     """Scores of single dimensions by name, each 0..1. Source: the scorer."""
     apart: Counts | None = None
     """Counts by name that do not enter the score. Source: the scorer."""
+
+
+class ProbeScored(ProbeScoredV1, frozen=True, kw_only=True):
+    """One scorer's score of one answer to a probe. `model_name` is the claimed model."""
+
+    reported_model: Label | None = None
+    """The model that the endpoint named in its answer. Source: the endpoint."""
 
 
 def score_id_of(run_id: str, attempt: int, scorer_id: str, scorer_version: str | None = None) -> str:

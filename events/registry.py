@@ -13,6 +13,7 @@ from events.decision import (
     DecisionAmended,
     DecisionAsked,
     DecisionRecorded,
+    DecisionRecordedV1,
     DecisionRetracted,
     DecisionReviewed,
     DecisionThought,
@@ -21,13 +22,20 @@ from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySig
 from events.draft_decoder import DraftDecoder
 from events.envelope import Draft, Event, EventFacts
 from events.errors import InvalidEvent
-from events.evaluation import EvalFinished, EvalScenarioCaptured, EvalScenarioRevised, EvalScored, EvalStarted
+from events.evaluation import (
+    EvalFinished,
+    EvalScenarioCaptured,
+    EvalScenarioRevised,
+    EvalScored,
+    EvalScoredV1,
+    EvalStarted,
+)
 from events.evidence import EvidenceErased, EvidenceStored
 from events.extensions import AddedAttributes
 from events.limits import STREAM_ID_CHARS_MAX
 from events.model import ModelAliased, ModelRegistered
 from events.payload import Payload
-from events.probe import ProbeScored
+from events.probe import ProbeScored, ProbeScoredV1
 from events.thought import ThoughtAdopted, ThoughtRecorded
 
 Upcaster = Callable[[Any], Payload]
@@ -73,7 +81,8 @@ class Author(Enum):
 class EventType:
     """One event type: its name, payload, stream and life, who may append it, and the envelope structs made for it.
 
-    `linked` names the stream and the field of another stream that must have the same owner.
+    `linked` names the stream and the field of another stream that must have the same owner. `read_as` is the payload of
+    a later version that only adds fields: stored lines are decoded straight into it, which costs nothing.
     """
 
     def __init__(
@@ -86,9 +95,12 @@ class EventType:
         *,
         by: Author = Author.ANYONE,
         linked: tuple[str, str] | None = None,
+        read_as: type[Payload] | None = None,
     ) -> None:
         self.name = name
         self.payload = payload
+        self.current = payload if read_as is None else read_as
+        """The payload as which a stored event is read."""
         self.stream = stream
         self.id_field = id_field
         self.life = life
@@ -96,15 +108,18 @@ class EventType:
         self.linked = linked
         self.begins = life.begins
         self.ends = life.ends
-        self.draft = self._envelope(Draft)
+        self.draft = self._envelope(Draft, payload)
         self.extended_draft = self._extended_draft()
-        self.event = self._envelope(Event)
-        self.fact = self._envelope(EventFacts)
+        self.event = self._envelope(Event, payload)
+        """The struct of a stored event as it was written."""
+        self.current_event = self._envelope(Event, self.current)
+        """The struct as which a stored event is read, as is `fact`."""
+        self.fact = self._envelope(EventFacts, self.current)
 
-    def _envelope(self, base: type[_Envelope]) -> type[_Envelope]:
+    def _envelope(self, base: type[_Envelope], data: type[Payload]) -> type[_Envelope]:
         envelope = msgspec.defstruct(
             f"{self.payload.__name__}{base.__name__}",
-            [("data", self.payload)],
+            [("data", data)],
             bases=(base,),
             tag=self.name,
             kw_only=True,
@@ -150,7 +165,8 @@ class Vocabulary:
     """A set of event types, with decoders for the drafts of clients and for stored lines.
 
     `upcasters` maps the name of an old type to the function that makes the next version's payload. Reading applies
-    them until the version is current, so that folds know only current shapes. The stored bytes do not change.
+    them until the version is current, so that folds know only current shapes. A type with `read_as` needs none: its
+    lines are decoded as the current shape, under the name with which they were written. The stored bytes do not change.
     """
 
     def __init__(self, event_types: Iterable[EventType], upcasters: Mapping[str, Upcaster] | None = None) -> None:
@@ -159,14 +175,17 @@ class Vocabulary:
         self.first_author_types = tuple(kind.name for kind in self.event_types.values() if kind.by is Author.FIRST)
         self._upcasters = dict(upcasters or {})
         self._by_payload = {event_type.payload: event_type for event_type in self.event_types.values()}
-        events: Any = reduce(or_, (event_type.event for event_type in self.event_types.values()))
+        written: Any = reduce(or_, (event_type.event for event_type in self.event_types.values()))
+        events: Any = reduce(or_, (event_type.current_event for event_type in self.event_types.values()))
         facts: Any = reduce(or_, (event_type.fact for event_type in self.event_types.values()))
         self._fact = msgspec.json.Decoder(facts)
         self._drafts = DraftDecoder(
             {name: event_type.draft for name, event_type in self.event_types.items()},
             {name: event_type.extended_draft for name, event_type in self.event_types.items()},
         )
+        self._written = msgspec.json.Decoder(written)
         self._event = msgspec.json.Decoder(events)
+        self._older = {kind.current: kind for kind in self.event_types.values() if kind.current is not kind.payload}
 
     def draft(self, body: bytes) -> Draft:
         """Decode one event as a client posts it. Errors: MalformedInput, InvalidEvent with its field."""
@@ -182,12 +201,13 @@ class Vocabulary:
 
     def stored(self, line: bytes) -> Event:
         """Decode one stored line in the version in which it was written."""
-        event: Event = self._event.decode(line)
+        event: Event = self._written.decode(line)
         return event
 
     def event(self, line: bytes) -> Event:
         """Decode one stored line, upcast to the current version."""
-        return self._current(self.stored(line))
+        event: Event = self._event.decode(line)
+        return self._current(event)
 
     def events(self, lines: bytes) -> list[Event]:
         """Decode stored lines (NDJSON), each upcast to the current version."""
@@ -199,6 +219,22 @@ class Vocabulary:
         facts: list[EventFacts] = self._fact.decode_lines(lines)
         return [self._current(fact) for fact in facts] if self._upcasters else facts
 
+    def draft_of(self, data: Payload, **attributes: Any) -> Draft:  # noqa: ANN401 - the attributes of a draft
+        """Return the draft of a payload, in the oldest version that can state it.
+
+        A program that knows only the older version can then read what it could always read, and the repetition of a
+        post from before an update is still a retry.
+        """
+        older = self._older.get(type(data))
+        if older is None or any(getattr(data, name) is not None for name in added_fields(older)):
+            return self._by_payload[type(data)].draft(data=data, **attributes)
+        names = older.payload.__struct_fields__
+        return older.draft(data=older.payload(**{name: getattr(data, name) for name in names}), **attributes)
+
+    def names_of(self, *payloads: type[Payload]) -> tuple[str, ...]:
+        """Return the names of the types whose events are read as these payloads, in every version."""
+        return tuple(name for name, kind in self.event_types.items() if kind.current in payloads)
+
     def _current(self, fact: _Fact) -> _Fact:
         while (upcast := self._upcasters.get(fact.name)) is not None:
             data = upcast(fact.data)
@@ -209,17 +245,25 @@ class Vocabulary:
         return fact
 
 
+def added_fields(older: EventType) -> tuple[str, ...]:
+    """Return the fields that the version adds as which a type is read. Each is None where it is not stated."""
+    first = len(older.payload.__struct_fields__)
+    return older.current.__struct_fields__[first:]
+
+
 _decision = partial(EventType, stream="decision", id_field="decision_id")
 _thought = partial(EventType, stream="thought", id_field="thought_id")
 _discovery = partial(EventType, stream="discovery", id_field="run_id")
 _model = partial(EventType, stream="model", id_field="key")
+_probe = partial(EventType, stream="probe", id_field="score_id")
 _evidence = partial(EventType, stream="evidence", id_field="digest")
 _scenario = partial(EventType, stream="scenario", id_field="scenario_id")
 _evaluation = partial(EventType, stream="evaluation", id_field="run_id")
 
 VOCABULARY = Vocabulary(
     [
-        _decision("decision.recorded.v1", DecisionRecorded, life=Life.OPENS),
+        _decision("decision.recorded.v1", DecisionRecordedV1, life=Life.OPENS, read_as=DecisionRecorded),
+        _decision("decision.recorded.v2", DecisionRecorded, life=Life.OPENS),
         _decision("decision.amended.v1", DecisionAmended, life=Life.CONTINUES, by=Author.OWNER),
         _decision("decision.thought.v1", DecisionThought, life=Life.CONTINUES, by=Author.OWNER),
         _decision("decision.asked.v1", DecisionAsked, life=Life.CONTINUES, by=Author.OWNER),
@@ -239,11 +283,13 @@ VOCABULARY = Vocabulary(
         _discovery("discovery.finished.v1", DiscoveryFinished, life=Life.CLOSES),
         _model("model.registered.v1", ModelRegistered, life=Life.OPENS),
         _model("model.aliased.v1", ModelAliased, life=Life.CONTINUES),
-        EventType("probe.scored.v1", ProbeScored, stream="probe", id_field="score_id", life=Life.SINGLE),
+        _probe("probe.scored.v1", ProbeScoredV1, life=Life.SINGLE, read_as=ProbeScored),
+        _probe("probe.scored.v2", ProbeScored, life=Life.SINGLE),
         _scenario("eval.scenario_captured.v1", EvalScenarioCaptured, life=Life.OPENS),
         _scenario("eval.scenario_revised.v1", EvalScenarioRevised, life=Life.CONTINUES),
         _evaluation("eval.started.v1", EvalStarted, life=Life.OPENS),
-        _evaluation("eval.scored.v1", EvalScored, life=Life.CONTINUES),
+        _evaluation("eval.scored.v1", EvalScoredV1, life=Life.CONTINUES, read_as=EvalScored),
+        _evaluation("eval.scored.v2", EvalScored, life=Life.CONTINUES),
         _evaluation("eval.finished.v1", EvalFinished, life=Life.CLOSES),
         _evidence("evidence.stored.v1", EvidenceStored, life=Life.OPENS),
         _evidence("evidence.erased.v1", EvidenceErased, life=Life.CLOSES),

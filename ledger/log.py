@@ -26,6 +26,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     source: str | None = None
     since_us: int | None = None
     until_us: int | None = None
+    correlationid: str | None = None
+    """Read every line between the positions to find these events: there is no index of correlation ids."""
     walk: bool = False
     """Set it to read all matching events page by page: SQLite then avoids each index whose result it must sort."""
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,3 +31,10 @@ def sum_by_name(pairs: Iterable[tuple[str | None, int]]) -> dict[str, int]:
         if name is not None:
             sums[name] += n
     return dict(sorted(sums.items(), key=lambda item: (-item[1], item[0])))
+
+
+def mask_of(rows: npt.NDArray[Any], size: int) -> npt.NDArray[np.bool_]:
+    """Return a mask of `size` decisions that is True in `rows`."""
+    mask = np.zeros(size, dtype=bool)
+    mask[rows.astype(np.intp)] = True
+    return mask

@@ -17,6 +17,9 @@ from events.envelope import agent_of
 GroupKey = tuple[str, str | None, str | None, str | None, str | None]
 """The fields by which decisions are grouped: source, category, stakes, project, feature."""
 
+ModelGroupKey = tuple[str, str | None, str | None, str | None, str | None, str | None]
+"""The fields of a `GroupKey`, and the model's names, joined by `events.model_names.join_names`."""
+
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
@@ -34,10 +37,10 @@ def microseconds_column(times: list[str]) -> bytes:
     return text.astype("datetime64[us]").astype(np.int64).tobytes()
 
 
-def names_by_field(groups: Iterable[GroupKey]) -> dict[str, set[str]]:
+def names_by_field(groups: Iterable[GroupKey | ModelGroupKey]) -> dict[str, set[str]]:
     """Return the names that some groups have, by field."""
     names: dict[str, set[str]] = {"agent": set(), "category": set(), "project": set(), "feature": set()}
-    for source, category, _, project, feature in groups:
+    for source, category, _, project, feature, *_ in groups:
         names["agent"].add(agent_of(source))
         for field, name in (("category", category), ("project", project), ("feature", feature)):
             if name is not None:

@@ -16,6 +16,9 @@ from tallystick.results import ThoughtEvent
 Draft = dict[str, Any]
 """One event as it is posted: `id`, `type`, `data`, and the other attributes that are given."""
 
+NEW_FIELDS = frozenset({"cluster", "model", "reported_model"})
+"""The fields of a decision that only version 2 of its event has. An older server still accepts a decision without."""
+
 _ENVELOPE = frozenset(EventFields.__annotations__)
 
 
@@ -35,9 +38,8 @@ class Drafts:
         envelope["id"] = event_id
         if thoughts:
             data["deliberation"] = _add_steps(data.get("deliberation"), thoughts)
-        drafts = [
-            self._draft("decision.recorded.v1", envelope, {**data, "decision_id": decision_id, "decision": decision})
-        ]
+        kind = "decision.recorded.v1" if NEW_FIELDS.isdisjoint(data) else "decision.recorded.v2"
+        drafts = [self._draft(kind, envelope, {**data, "decision_id": decision_id, "decision": decision})]
         shared = {name: value for name, value in envelope.items() if name not in {"id", "expectedversion"}}
         for thought in thoughts:
             if isinstance(thought, ThoughtEvent) and thought.thought_id is not None:

@@ -55,6 +55,12 @@ class DecisionFields(EventFields, total=False):
     question: str | None
     """The question that it answers, unique within project and category. Agents that answered the same one can be
     compared."""
+    cluster: str | None
+    """What its outcome depends on together with other decisions: a task, a session, a day."""
+    model: str | None
+    """The language model that decides, as it is claimed."""
+    reported_model: str | None
+    """The model that the endpoint named in its answer."""
     tags: Sequence[str] | None
     """Labels for searching."""
     pattern: str | None
@@ -165,6 +171,10 @@ class DecisionFilter(DecisionSelection, total=False):
     """Only decisions with this label, or with any of these."""
     search: str | None
     """Only decisions whose texts contain all of these words."""
+    cluster: str | None
+    """Decisions of one cluster."""
+    model: str | None
+    """Decisions by one model, by any of its names."""
     sort: Literal["created_at", "confidence", "category", "stakes", "status"] | None
     """The field to sort by. The default is created_at."""
     order: Literal["asc", "desc"] | None
@@ -178,7 +188,7 @@ class DecisionFilter(DecisionSelection, total=False):
 class CalibrationFilter(DecisionSelection, total=False):
     """The figures to compute, and the arguments of `DecisionSelection`."""
 
-    group_by: Literal["confidence_bucket", "category", "stakes", "agent", "project", "feature"] | None
+    group_by: Literal["confidence_bucket", "category", "stakes", "agent", "project", "feature", "model"] | None
     """The field to group by. The default is confidence_bucket."""
     min_decisions: int | None
     """The lowest number of reviewed decisions for which there are figures. The default is 5."""
@@ -216,6 +226,8 @@ class EventFilter(TypedDict, total=False):
     """Only these streams, such as `decision/3f2a9c1e`."""
     agent: str | None
     """Only events of this agent. The default is every agent."""
+    correlationid: str | None
+    """Only events with this correlation id."""
     since: Moment | None
     """Only events that happened then or later."""
     until: Moment | None

@@ -184,6 +184,12 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """The 1-based line in that file."""
     commit: str | None = None
     """The commit at which it was made."""
+    cluster: str | None = None
+    """What its outcome depends on together with other decisions: a task, a session, a day."""
+    model: str | None = None
+    """The language model that decided, as it is claimed."""
+    reported_model: str | None = None
+    """The model that the endpoint named in its answer."""
 
 
 class Review(msgspec.Struct, frozen=True, kw_only=True):

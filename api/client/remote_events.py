@@ -140,6 +140,7 @@ def _parameters(query: Query, *, limited: bool) -> dict[str, str]:
         "type": ",".join(query.types) or None,
         "subject": ",".join(query.subjects) or None,
         "source": query.source,
+        "correlationid": query.correlationid,
         "since": None if query.since_us is None else timestamp(moment_of(query.since_us)),
         "until": None if query.until_us is None else timestamp(moment_of(query.until_us)),
     }

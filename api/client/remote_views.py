@@ -24,6 +24,7 @@ from api.service.evidence import EvidencePage
 from api.service.id_prefix import id_not_found
 from api.service.model_queries import InventoryAnswer, ModelList, ProbesAnswer, registered_models
 from api.service.projections import ProjectionInfo, ProjectionList, ProjectionState
+from api.service.related_events import RelatedEvents
 from api.service.review_sample import ReviewSample
 from api.service.status import LedgerStatus
 from events.limits import PAGE_EVENTS_MAX
@@ -85,7 +86,7 @@ class RemoteViews:
         kind = VOCABULARY.event_types.get(entry.type)
         if kind is None:
             raise self._store.unexpected(path)
-        return HistoryEntry(**{**structs.asdict(entry), "data": self._store.decode(path, entry.data, kind.payload)})
+        return HistoryEntry(**{**structs.asdict(entry), "data": self._store.decode(path, entry.data, kind.current)})
 
     async def evidence(self) -> EvidencePage:
         """Return all evidence, which the server lists in pages."""
@@ -111,6 +112,10 @@ class RemoteViews:
         if detail.summary is UNSET:
             raise self._store.unexpected(path)
         return RunView(entry=detail.summary, detail=structs.replace(detail, summary=UNSET))
+
+    async def related(self, correlationid: str, after: int) -> RelatedEvents:
+        parameters = {"correlationid": correlationid, "after": str(after), "limit": str(PAGE_EVENTS_MAX)}
+        return await self._store.view("/related", RelatedEvents, parameters | self._as_of)
 
     async def inventory(self, model: str | None = None) -> InventoryAnswer:
         parameters = {} if model is None else {"model": model}

@@ -7,7 +7,17 @@ from events.decision import DecisionReviewed
 from projections.decisions.decision_index import Status
 from projections.decisions.decision_state import DecisionState, HistoryEntry
 
-_OPTIONAL = ("file", "line", "commit", "mental_state", "review_by", "pre_decision")
+_OPTIONAL = (
+    "file",
+    "line",
+    "commit",
+    "mental_state",
+    "review_by",
+    "pre_decision",
+    "cluster",
+    "model",
+    "reported_model",
+)
 """Fields that a row has only if the decision states them."""
 
 

@@ -76,6 +76,9 @@ async def record_decision(ledger: LedgerService, caller: Principal, params: dict
     `question` names the question that the decision answers. It is unique within project and category, so that agents
     that answered the same question can be compared.
 
+    `cluster` names what its outcome depends on together with others: a task, a session, a day. `model` is the language
+    model that decides, and `reportedModel` the one that the endpoint named in its answer.
+
     `idempotencyKey` (or `idempotency_key`, 1..128 printable characters, unique to the agent) makes a retry safe: the
     same key with the same parameters returns the first answer again; with other parameters it is an error.
     """

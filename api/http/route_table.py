@@ -24,6 +24,7 @@ from api.http.routes import (
     models,
     projections,
     receipts,
+    related,
     runs,
 )
 from api.parameters import JsonSchema
@@ -53,6 +54,7 @@ OPERATIONS: Sequence[Operation] = (
     discovery.post_finish,
     runs.get_runs,
     runs.get_run,
+    related.get_related,
     models.get_inventory,
     models.get_probes,
     evaluations.get_scoreboard,

@@ -9,6 +9,7 @@ from msgspec import UNSET, UnsetType, structs
 
 from api.service.as_of import AsOf
 from api.service.ledger import LedgerService
+from api.service.model_names import find_model_names, model_resolver
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from api.service.view_queries import query_check
 from ledger.threads import run_on_thread
@@ -28,6 +29,7 @@ from projections.calibration.cell_groups import GroupBy, count_groups
 from projections.calibration.change_point import Drift
 from projections.calibration.history_view import CalibrationHistory, HistoryPart, build_history
 from projections.calibration.missing_reviews import ReviewsByAge, compare_ages
+from projections.calibration.model_groups import decisions_by_model, with_models
 from projections.calibration.outcome_counts import CountSelection
 from projections.calibration.reason_index import ReasonIndex
 from projections.calibration.reason_stats import ReasonsView
@@ -39,7 +41,7 @@ from projections.calibration.window_comparison import (
     compare_windows,
     examined_range,
 )
-from projections.columns import GroupKey, names_by_field
+from projections.columns import ModelGroupKey, names_by_field
 
 Detail = Literal["figures", "curves"]
 DETAILS: tuple[Detail, ...] = get_args(Detail)
@@ -106,11 +108,16 @@ async def compute_calibration_by_category(
     selection = projection.selection(query.filter)
     examined = projection.history(query.filter) if query.include else None
     dated = projection.dated(query.filter) if "reviews_by_age" in query.include else None
+    compared = None
+    if query.group_by == "model":
+        resolve = model_resolver(await find_model_names(ledger, as_of))
+        selection = with_models(selection, resolve)
+        compared = None if examined is None else decisions_by_model(examined, resolve)
     view, categories = await _calibrate(selection, query)
     history = (
         CalibrationHistory()
         if examined is None
-        else await run_on_thread(build_history, examined, query.include, query.trend_days)
+        else await run_on_thread(build_history, examined, query.include, query.trend_days, compared)
     )
     if dated is not None:
         history = structs.replace(history, reviews_by_age=await run_on_thread(compare_ages, dated, query_check()))
@@ -144,7 +151,7 @@ async def compute_reason_stats(ledger: LedgerService, selection: CalibrationFilt
     return projection.view(selection, min_reviewed)
 
 
-def _unknown_names(groups: Sequence[GroupKey], selection: CalibrationFilter) -> UnknownNames:
+def _unknown_names(groups: Sequence[ModelGroupKey], selection: CalibrationFilter) -> UnknownNames:
     """Return the names of a filter that no decision has. `groups` are those of all decisions."""
     asked = {name: getattr(selection, name) for name in ("agent", "category", "project", "feature")}
     return find_unknown_names(asked, names_by_field(groups))

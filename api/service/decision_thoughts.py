@@ -35,7 +35,6 @@ from projections.decisions.thought_index import ThoughtEntry, ThoughtIndex, Thou
 BuildDecision = Callable[[datetime], DecisionRecorded]
 """Returns the decision of the client, given the time of recording, without pending thoughts."""
 
-_decision = VOCABULARY.event_types["decision.recorded.v1"].draft
 _asking = VOCABULARY.event_types["decision.asked.v1"].draft
 _adoption = VOCABULARY.event_types["thought.adopted.v1"].draft
 _rng = random.Random()
@@ -133,7 +132,7 @@ async def _first_post(ledger: LedgerService, conflict: IdentityConflict) -> Even
 def _drafts(
     decision: DecisionRecorded, thoughts: Sequence[Event], question: str | None, event_id: str | None, now: datetime
 ) -> list[Draft]:
-    drafts: list[Draft] = [_decision(data=decision, id=event_id, time=now)]
+    drafts: list[Draft] = [VOCABULARY.draft_of(decision, id=event_id, time=now)]
     drafts += [_adoption(data=_adoption_payload(thought, decision), time=now) for thought in thoughts]
     if question is not None:
         assert decision.decision_id is not None, "a decision that answers a question is named"
@@ -262,7 +261,7 @@ async def _repeat_first_result(
         decision = structs.replace(decision, decision_id=first.data.decision_id)
     if (caller.source, event_id) == (first.source, first.id):
         await _check_question(ledger, first.position, question)
-    (placed,) = await ledger.record([_decision(data=decision, id=event_id, time=first.moment)], caller)
+    (placed,) = await ledger.record([VOCABULARY.draft_of(decision, id=event_id, time=first.moment)], caller)
     return await _first_result(ledger, caller, scope, placed, thoughts)
 
 

@@ -19,8 +19,6 @@ from ledger import AppendedEvent, Query
 from ledger.errors import InvalidQuery, LifecycleViolation, NotFound
 from projections.decisions.thought_index import ThoughtScope
 
-_drafts = {kind.payload: kind.draft for kind in VOCABULARY.event_types.values()}
-
 
 class AppendedPayload(NamedTuple):
     """An appended event and its time; for a retry, the time of the first post."""
@@ -80,7 +78,7 @@ async def append_payload(
 
     Errors: those of `LedgerService.record`.
     """
-    (placed,) = await ledger.record([_drafts[type(payload)](data=payload, id=event_id, time=now)], caller)
+    (placed,) = await ledger.record([VOCABULARY.draft_of(payload, id=event_id, time=now)], caller)
     if not placed.duplicate:
         return AppendedPayload(placed, now)
     return AppendedPayload(placed, VOCABULARY.event(await ledger.event(placed.position)).moment)

@@ -9,9 +9,11 @@ from msgspec import UNSET, structs
 from api.service.as_of import AsOf
 from api.service.id_prefix import resolve_id
 from api.service.ledger import LedgerService
+from api.service.model_names import find_model_names
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from events.envelope import Event
 from events.limits import PAGE_EVENTS_MAX, SEARCH_WORDS_MAX
+from events.model_names import split_names
 from ledger import Query
 from ledger.errors import InvalidQuery
 from projections.decisions.decision_index import DecisionCounts, DecisionIndex, DecisionSelection, SortField
@@ -32,7 +34,7 @@ class DecisionPage(msgspec.Struct, frozen=True, kw_only=True):
 class DecisionQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which decisions to list, and how. `search` selects decisions whose texts have all its words, whole.
 
-    `history` adds the events of each decision.
+    `model` selects decisions by a model, by any of its names. `history` adds the events of each decision.
     """
 
     selection: DecisionSelection = DecisionSelection()
@@ -41,13 +43,20 @@ class DecisionQuery(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = 100
     offset: int = 0
     search: str | None = None
+    model: str | None = None
     history: bool = False
 
 
 async def select_decisions(ledger: LedgerService, query: DecisionQuery, as_of: int | None = None) -> DecisionPage:
     """List decisions in their current state. Errors: InvalidQuery."""
     projection, position = await ledger.engine.at(DecisionIndex, as_of)
-    rows = projection.sort_places(projection.find(query.selection), query.sort, descending=query.descending)
+    selection = query.selection
+    if query.model is not None:
+        names = await find_model_names(ledger, as_of)
+        means = names.resolve(query.model)
+        models = frozenset(joined for joined in projection.models if names.resolve_joined(joined) == means)
+        selection = structs.replace(selection, models=models)
+    rows = projection.sort_places(projection.find(selection), query.sort, descending=query.descending)
     if query.search is not None and (words := parse_search_words(query.search, "search")):
         hits = await ledger.search.find(words, position, projection.index)
         rows = hits.filter_places(rows, len(words))
@@ -60,14 +69,16 @@ async def select_decisions(ledger: LedgerService, query: DecisionQuery, as_of: i
         total=total,
         next=after if after < total else None,
         as_of=dated,
-        unknown_names=UNSET if total else _unknown_names(projection, query.selection),
+        unknown_names=UNSET if total else _unknown_names(projection, selection, query.model),
     )
 
 
-def _unknown_names(projection: DecisionIndex, selection: DecisionSelection) -> UnknownNames:
-    """Return the names of a filter that no decision has."""
-    asked = {name: getattr(selection, name) for name in ("agent", "category", "project", "feature")}
-    return find_unknown_names({**asked, "tag": selection.tags}, projection.names())
+def _unknown_names(projection: DecisionIndex, selection: DecisionSelection, model: str | None) -> UnknownNames:
+    """Return the names of a filter that no decision has. A model that some decision means is known by any name."""
+    asked = {name: getattr(selection, name) for name in ("agent", "category", "project", "feature", "cluster")}
+    models = {name for joined in projection.models for name in split_names(joined) if name}
+    known = {**projection.names(), "model": models | ({model} if model is not None and selection.models else set())}
+    return find_unknown_names({**asked, "tag": selection.tags, "model": model}, known)
 
 
 async def find_decision(

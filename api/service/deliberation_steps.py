@@ -62,7 +62,7 @@ def _line_bytes(decision: DecisionRecorded, source: str, key: str | None) -> int
         specversion="1.0",
         id=key if key is not None else "-" * 36,
         source=source,
-        type="decision.recorded.v1",
+        type="decision.recorded.v2",
         subject=f"decision/{decision.decision_id}",
         time=time,
         recordedtime=time,

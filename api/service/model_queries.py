@@ -1,10 +1,11 @@
 """Use cases of models: which models answered, which are registered, and their probe scores."""
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from api.service.as_of import AsOf
 from api.service.ledger import LedgerService
+from api.service.model_figures import ModelFigures, compute_model_figures, is_empty_of_figures
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from ledger.threads import run_on_thread
 from projections.discovery.attempt_index import AttemptColumns, AttemptIndex
@@ -19,6 +20,8 @@ class InventoryAnswer(InventoryView, frozen=True, kw_only=True):
 
     as_of: AsOf
     unknown_names: UnknownNames = UNSET
+    figures: ModelFigures | UnsetType = UNSET
+    """How good the model is; absent unless one model was requested."""
 
 
 class ProbesAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +48,10 @@ async def list_inventory(ledger: LedgerService, model: str | None = None, as_of:
     is_empty = not (inventory.models or inventory.wrappers or inventory.unresolved)
     known = await run_on_thread(_model_names, attempts) if is_empty and model is not None else set()
     unknown = find_unknown_names({"model": model}, {"model": known}) if is_empty else UNSET
-    return InventoryAnswer(**fields, as_of=await ledger.dated(position), unknown_names=unknown)
+    figures = UNSET if model is None else await compute_model_figures(ledger, model, as_of)
+    if figures is not UNSET and not is_empty_of_figures(figures):
+        unknown = UNSET
+    return InventoryAnswer(**fields, as_of=await ledger.dated(position), unknown_names=unknown, figures=figures)
 
 
 def _model_names(attempts: AttemptColumns) -> set[str]:

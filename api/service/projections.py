@@ -113,7 +113,7 @@ def _kind_of(name: str) -> type[Projection]:
 
 
 def _info(ledger: LedgerService, kind: type[Projection], position: int) -> dict[str, object]:
-    types = [event.name for event in VOCABULARY.event_types.values() if event.payload in kind.reads]
+    types = [event.name for event in VOCABULARY.event_types.values() if event.current in kind.reads]
     info: dict[str, object] = {"name": kind.name, "version": kind.version, "types": types, "position": position}
     if left_out := ledger.engine.left_out:
         first, reason = min(left_out.items())

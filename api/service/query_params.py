@@ -42,8 +42,8 @@ from projections.decisions.decision_index import STAKES as STAKES_CHOICES
 from projections.decisions.decision_index import STATUSES, DecisionSelection, SortField
 from projections.discovery.run_index import RunSelection
 from projections.evaluation.evaluation_index import EvaluationSelection
+from projections.evaluation.scoreboard import ROWS_OF, ScoreboardQuery
 from projections.evaluation.scoreboard import VERSIONS_SHOWN as VERSIONS_DEFAULT
-from projections.evaluation.scoreboard import ScoreboardQuery
 from projections.stats.random_sample import SEED_MAX
 
 Parameters = tuple[Parameter[Any], ...]
@@ -65,6 +65,7 @@ ORDER_DESCENDING = choice_parameter("order", "Ascending or descending.", ORDERS,
 TYPE = choice_list_parameter("type", "Events of these types, separated by commas.", VOCABULARY.type_names)
 SUBJECT = text_list_parameter("subject", "Events of these streams, separated by commas.")
 SOURCE = text_parameter("source", "Events of one agent: its name, or /agents/NAME.")
+CORRELATION_ID = text_parameter("correlationid", "Events with this correlation id.")
 AS_OF = text_parameter(
     "as_of",
     "Answer as of a position, a time, or the end of a day.",
@@ -141,10 +142,25 @@ VERSIONS = integer_parameter(
     VERSIONS_MAX,
     default=VERSIONS_DEFAULT,
 )
+ROWS = choice_parameter("group_by", "What a row is about: a version of an agent, or a model.", ROWS_OF, default="agent")
 
 _DECISIONS = (AGENT, CATEGORY, STAKES, PROJECT, FEATURE)
 
-EVENT_PARAMETERS: Parameters = (AFTER, BEFORE, LIMIT, ORDER_ASCENDING, TYPE, SUBJECT, SOURCE, SINCE, UNTIL)
+CLUSTER = text_parameter("cluster", "Decisions of one cluster: a task, a session, a day.")
+MODEL = text_parameter("model", "Decisions by one model, by any of its names.")
+
+EVENT_PARAMETERS: Parameters = (
+    AFTER,
+    BEFORE,
+    LIMIT,
+    ORDER_ASCENDING,
+    TYPE,
+    SUBJECT,
+    SOURCE,
+    CORRELATION_ID,
+    SINCE,
+    UNTIL,
+)
 CALIBRATION_PARAMETERS: Parameters = (
     *_DECISIONS, SINCE, UNTIL, WINDOW, GROUP_BY, MIN_REVIEWED, DETAIL, INCLUDE, TREND_WINDOW, GROUP_LIMIT, GROUP_OFFSET,
     AS_OF,
@@ -152,10 +168,11 @@ CALIBRATION_PARAMETERS: Parameters = (
 ADVICE_PARAMETERS: Parameters = (AGENT, CATEGORY, STAKES, CONFIDENCE, AS_OF)
 REVIEW_SAMPLE_PARAMETERS: Parameters = (*_DECISIONS, SAMPLE_SIZE, SEED, DRAWN_AT, AS_OF)
 DECISIONS_PARAMETERS: Parameters = (
-    *_DECISIONS, STATUS, OUTCOME, TAG, SINCE, UNTIL, WINDOW, SEARCH, SORT, ORDER_DESCENDING, LIMIT, OFFSET, AS_OF,
+    *_DECISIONS, CLUSTER, MODEL, STATUS, OUTCOME, TAG, SINCE, UNTIL, WINDOW, SEARCH, SORT, ORDER_DESCENDING, LIMIT,
+    OFFSET, AS_OF,
 )  # fmt: skip
 RUNS_PARAMETERS: Parameters = (AGENT, ROUTER, PROBE, SINCE, UNTIL, WINDOW, LIMIT, OFFSET, AS_OF)
-SCOREBOARD_PARAMETERS: Parameters = (SUITE, EVALUATED_AGENT, VERSIONS, AS_OF)
+SCOREBOARD_PARAMETERS: Parameters = (SUITE, EVALUATED_AGENT, VERSIONS, ROWS, AS_OF)
 EVALUATIONS_PARAMETERS: Parameters = (SUITE, EVALUATED_AGENT, SINCE, UNTIL, WINDOW, LIMIT, OFFSET, AS_OF)
 
 
@@ -173,6 +190,7 @@ def parse_event_query(parameters: Mapping[str, str]) -> Query:
         types=types,
         subjects=SUBJECT.read(parameters),
         source=source,
+        correlationid=CORRELATION_ID.find(parameters),
         since_us=_microseconds(SINCE.find(parameters)),
         until_us=_microseconds(UNTIL.find(parameters)),
     )
@@ -215,6 +233,7 @@ def parse_decision_query(parameters: Mapping[str, str], now: datetime) -> Decisi
             status=STATUS.find(parameters) or None,  # type: ignore[arg-type]
             outcome=OUTCOME.find(parameters) or None,
             tags=TAG.read(parameters),
+            cluster=CLUSTER.find(parameters),
             range=parse_time_range(parameters, now),
         ),
         sort=SORT.read(parameters),
@@ -222,6 +241,7 @@ def parse_decision_query(parameters: Mapping[str, str], now: datetime) -> Decisi
         limit=LIMIT.read(parameters),
         offset=OFFSET.read(parameters),
         search=SEARCH.find(parameters),
+        model=MODEL.find(parameters),
     )
 
 
@@ -243,7 +263,11 @@ def parse_run_query(parameters: Mapping[str, str], now: datetime) -> RunQuery:
 
 def parse_scoreboard_query(parameters: Mapping[str, str]) -> ScoreboardQuery:
     """Return the query for a scoreboard. Errors: InvalidQuery."""
-    return ScoreboardQuery(**_fields((SUITE, EVALUATED_AGENT), parameters), versions=VERSIONS.read(parameters))
+    return ScoreboardQuery(
+        **_fields((SUITE, EVALUATED_AGENT), parameters),
+        versions=VERSIONS.read(parameters),
+        group_by=ROWS.read(parameters),
+    )
 
 
 def parse_evaluation_query(parameters: Mapping[str, str], now: datetime) -> EvaluationQuery:

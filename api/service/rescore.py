@@ -43,9 +43,8 @@ ANSWERED = frozenset(("accepted", "repeat", "wrapper"))
 UNNAMED = "(unnamed)"
 
 RUNS = ("discovery.started.v1", "discovery.attempted.v1")
-SCORES = ("probe.scored.v1",)
+SCORES = VOCABULARY.names_of(ProbeScored)
 
-_scored = VOCABULARY.event_types["probe.scored.v1"].draft
 
 OutputKey = tuple[str, int]
 """Run and attempt."""
@@ -279,7 +278,7 @@ def _score_draft(key: OutputKey, output: StoredOutput, text: str, score: ProbeSc
         dimension_scores=score.dimensions,
         apart=score.apart,
     )
-    return _scored(data=data, id=f"rescore:{score_id}")
+    return VOCABULARY.draft_of(data, id=f"rescore:{score_id}")
 
 
 def _subjects(run: str | None) -> tuple[str, ...]:

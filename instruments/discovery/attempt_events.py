@@ -69,6 +69,7 @@ def score_event(attempt: DiscoveryAttempted, claimed: ModelIdentity, score: Prob
         total_score=score.total,
         dimension_scores=score.dimensions,
         apart=score.apart,
+        reported_model=attempt.reported_model,
     )
 
 

@@ -19,7 +19,7 @@ from msgspec import structs
 from events.decode_error_messages import in_json_words
 from events.evaluation import Component, Failure
 from events.limits import ANSWER_BYTES_MAX
-from instruments.evals.analysis import Analysis, parse_analysis
+from instruments.evals.analysis import Analysis, AnswerStatements, parse_analysis, parse_statements
 from instruments.evals.scenario import Scenario
 from instruments.routers.bounded_process import (
     ProcessResult,
@@ -42,6 +42,15 @@ _kinds = {
 }
 
 
+class AgentAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """An analysis to score, the JSON object that it was parsed from, and the whole answer with what it states."""
+
+    analysis: Analysis
+    value: dict[str, Any]
+    whole: dict[str, Any] = {}
+    stated: AnswerStatements = AnswerStatements()
+
+
 class AgentOutput(msgspec.Struct, frozen=True, kw_only=True):
     """The result of one run of the agent: an analysis, or a failure."""
 
@@ -57,6 +66,8 @@ class AgentOutput(msgspec.Struct, frozen=True, kw_only=True):
     """The last lines of a failed command's output, redacted."""
     elapsed_ns: int | None = None
     """From input to output, nanoseconds; None if the command did not run."""
+    stated: AnswerStatements = AnswerStatements()
+    """The model and the confidence that the answer states."""
 
 
 class Agent:
@@ -102,8 +113,10 @@ class Agent:
         failure, detail = self._failure(result)
         if failure is None:
             try:
-                analysis, text = self._read(result.out.decode("utf-8", "replace").removeprefix("\ufeff"))
-                return AgentOutput(analysis=analysis, text=text, elapsed_ns=result.elapsed_ns)
+                answer, text = self._read(result.out.decode("utf-8", "replace").removeprefix("\ufeff"))
+                return AgentOutput(
+                    analysis=answer.analysis, text=text, elapsed_ns=result.elapsed_ns, stated=answer.stated
+                )
             except ValueError as error:
                 failure, detail = "unreadable", self._secrets.hide(str(error))
             except RecursionError:
@@ -121,22 +134,16 @@ class Agent:
             return "crash", f"{self.program} {describe_exit(result.code)}"
         return None, None
 
-    def _read(self, text: str) -> tuple[Analysis, str | None]:
-        """Return the analysis in a text, and its redacted JSON. Errors: ValueError, in words; RecursionError."""
+    def _read(self, text: str) -> tuple[AgentAnswer, str | None]:
+        """Return the answer in a text, and its redacted JSON. Errors: ValueError, in words; RecursionError."""
         if not text.strip():
-            return Analysis(), None
+            return AgentAnswer(analysis=Analysis(), value={}), None
         parsed = parse_output(text)
         stored = msgspec.json.encode(parsed.value).decode()
         if self._secrets.hide(stored) != stored:
             stored = msgspec.json.encode(self._secrets.hide_within(parsed.value)).decode()
-        return parsed.analysis, stored
-
-
-class AgentAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """An analysis to score, and the JSON object that it was parsed from."""
-
-    analysis: Analysis
-    value: dict[str, Any]
+            parsed = structs.replace(parsed, stated=parse_statements(self._secrets.hide_within(parsed.whole)))
+        return parsed, stored
 
 
 def build_question(scenario: Scenario, enable_llm: bool | None = None) -> bytes:
@@ -162,13 +169,14 @@ def parse_output(text: str) -> AgentAnswer:
     inner = value.get("analysis")
     if inner is not None and not isinstance(inner, dict):
         raise ValueError(f"analysis is {_kinds[type(inner)]}, not an object.")
-    return parse_answer(value if inner is None else inner)
+    answer = parse_answer(value if inner is None else inner)
+    return answer if inner is None else structs.replace(answer, whole=value, stated=parse_statements(value))
 
 
 def parse_answer(value: dict[str, Any]) -> AgentAnswer:
     """Parse an analysis object. Errors: ValueError, with the problem and its place."""
     try:
-        return AgentAnswer(analysis=parse_analysis(value), value=value)
+        return AgentAnswer(analysis=parse_analysis(value), value=value, whole=value, stated=parse_statements(value))
     except msgspec.ValidationError as error:
         problem, _, path = in_json_words(str(error)).partition(" - at `$")
         field = path.removesuffix("`").lstrip(".") or "what it wrote"

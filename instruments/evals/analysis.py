@@ -3,7 +3,12 @@
 Other fields are ignored. `null` and an absent field mean the same.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import msgspec
+
+from events.limits import LABEL_CHARS_MAX
 
 
 class RootCause(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,3 +58,35 @@ def parse_analysis(value: object) -> Analysis:
     if isinstance(value, dict) and isinstance(value.get("analysis"), dict):
         value = value["analysis"]
     return msgspec.convert(value, Analysis)
+
+
+class AnswerStatements(msgspec.Struct, frozen=True, kw_only=True):
+    """What an answer states about itself. A field is None where it states nothing.
+
+    `reported_model` is the model that the endpoint named, `confidence` the probability that the answer is right, 0..1.
+    """
+
+    model: str | None = None
+    reported_model: str | None = None
+    confidence: float | None = None
+
+
+def parse_statements(answer: Mapping[str, Any]) -> AnswerStatements:
+    """Return what an answer states beside its analysis, or inside it. A value of another kind states nothing."""
+    inner = answer.get("analysis")
+    sources = (answer, inner if isinstance(inner, dict) else {})
+
+    def first(name: str, kinds: tuple[type, ...]) -> Any:  # noqa: ANN401 - a value of one of `kinds`
+        return next((source[name] for source in sources if type(source.get(name)) in kinds), None)
+
+    confidence = first("confidence", (int, float))
+    return AnswerStatements(
+        model=_label(first("model", (str,))),
+        reported_model=_label(first("reported_model", (str,))),
+        confidence=float(confidence) if confidence is not None and 0 <= confidence <= 1 else None,
+    )
+
+
+def _label(text: str | None) -> str | None:
+    """Return a text that fits into the field of an event."""
+    return text if text is not None and 0 < len(text) <= LABEL_CHARS_MAX else None

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Self
 
+import msgspec
 from msgspec import structs
 
 from ledger.errors import LedgerUnavailable, LedgerUnusable, NotFound
@@ -180,8 +181,8 @@ def _from(query: Query, last: int) -> Query:
 
 def _has_filters(query: Query) -> bool:
     """Return whether a query has filters; without, it matches consecutive events."""
-    filters = (query.types, query.subjects, query.source, query.since_us, query.until_us)
-    return filters != ((), (), None, None, None)
+    filters = (query.types, query.subjects, query.source, query.since_us, query.until_us, query.correlationid)
+    return filters != ((), (), None, None, None, None)
 
 
 def _where(query: Query) -> tuple[str, tuple[object, ...]]:
@@ -201,4 +202,9 @@ def _where(query: Query) -> tuple[str, tuple[object, ...]]:
         terms.append(("time >= ?", (query.since_us,)))
     if query.until_us is not None:
         terms.append(("time <= ?", (query.until_us,)))
+    if query.correlationid is not None:
+        # the search in the bytes finds few lines, of which the second term decodes each
+        stored = b'"correlationid":' + msgspec.json.encode(query.correlationid)
+        terms.append(("instr(line, ?)", (stored,)))
+        terms.append(("json_extract(CAST(line AS TEXT), '$.correlationid') = ?", (query.correlationid,)))
     return " AND ".join(term for term, _ in terms), tuple(value for _, values in terms for value in values)

@@ -149,7 +149,7 @@ class Calibration(Projection):
     """Counts of outcomes by group and stated confidence: the last one that was stated before the first review."""
 
     name: ClassVar[str] = "calibration"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     reads: ClassVar[tuple[type[Payload], ...]] = (
         DecisionRecorded, DecisionAmended, DecisionAsked, DecisionReviewed, DecisionRetracted,
     )  # fmt: skip

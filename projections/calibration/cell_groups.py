@@ -8,16 +8,23 @@ import numpy.typing as npt
 
 from projections.arrays import Floats
 from projections.calibration.confidence_bins import REVIEWED_VALUES
-from projections.calibration.outcome_counts import CountSelection, CountTable
+from projections.calibration.outcome_counts import MODEL_FIELD, CountSelection, CountTable
 from projections.calibration.scores import BUCKETS, bucket_numbers
 from projections.query_check import Check
 
-GroupBy = Literal["confidence_bucket", "category", "stakes", "agent", "project", "feature"]
-GROUPINGS: tuple[GroupBy, ...] = ("confidence_bucket", "category", "stakes", "agent", "project", "feature")
+GroupBy = Literal["confidence_bucket", "category", "stakes", "agent", "project", "feature", "model"]
+GROUPINGS: tuple[GroupBy, ...] = ("confidence_bucket", "category", "stakes", "agent", "project", "feature", "model")
 
 _CELL_SUMS = np.array([[1, 0, 0, 0], *([1, 1, value, value**2] for value in REVIEWED_VALUES.tolist())])
 
-_key_field: Mapping[str, int] = {"agent": 0, "category": 1, "stakes": 2, "project": 3, "feature": 4}
+_key_field: Mapping[str, int] = {
+    "agent": 0,
+    "category": 1,
+    "stakes": 2,
+    "project": 3,
+    "feature": 4,
+    "model": MODEL_FIELD,
+}
 
 
 class GroupNames(NamedTuple):

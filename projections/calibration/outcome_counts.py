@@ -16,15 +16,20 @@ import numpy.typing as npt
 
 from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import EventFacts
+from events.model_names import join_names
 from projections.calibration.reviewed_decisions import DatedDecisions, ReviewedDecisions
 from projections.calibration.span_counts import CountColumns, CountSpans
-from projections.columns import GroupKey, as_array, microseconds_column, pack, pack_names, unpack_names
+from projections.columns import ModelGroupKey, as_array, microseconds_column, pack, pack_names, unpack_names
+from projections.decisions.stated_texts import StatedTexts
 from projections.outcome_codes import OUTCOME_NUMBERS, OUTCOMES_COUNT, RETRACTED, UNREVIEWED
 from projections.query_check import Check, no_check
 from projections.time_range import TimeRange
 
-GROUP_FIELDS_COUNT: Final = 5
-"""The number of fields of a `GroupKey`."""
+GROUP_FIELDS_COUNT: Final = 6
+"""The number of fields of a `ModelGroupKey`."""
+
+MODEL_FIELD: Final = 5
+"""The index of the model's names in a `ModelGroupKey`."""
 
 SORTED_AT_ONCE: Final = 4_096
 """Texts that are sorted in one step: about a millisecond."""
@@ -34,11 +39,11 @@ _NO_VALUE = 2**32 - 1
 _COUNTS_WIDTH = OUTCOMES_COUNT + 1
 """The counts of a cell: of each outcome, then of retracted decisions."""
 
-CellKey = tuple[str, str | None, str | None, str | None, str | None, float | None]
-"""The key of a cell: the fields of a `GroupKey`, and the stated confidence or None."""
+CellKey = tuple[str, str | None, str | None, str | None, str | None, str | None, float | None]
+"""The key of a cell: the fields of a `ModelGroupKey`, and the stated confidence or None."""
 
 KeyFilter = tuple[str | None, str | None, str | None, str | None, str | None]
-"""Required values of the fields of a `GroupKey`; None matches any value."""
+"""Required values of the fields of a `GroupKey`; None matches any value, and every model matches."""
 
 Counts = npt.NDArray[np.int64]
 """Counts of decisions: a row for each cell, a column for each of OUTCOMES."""
@@ -52,7 +57,7 @@ class CountTable(msgspec.Struct, frozen=True):
     group's key, `columns` has the number of its value by group, and `values` the values by number.
     """
 
-    groups: list[GroupKey]
+    groups: list[ModelGroupKey]
     group: npt.NDArray[np.uint32]
     confidence: npt.NDArray[np.float64]
     counts: Counts
@@ -78,7 +83,7 @@ class CellOrder:
 class CountSelection(msgspec.Struct, frozen=True):
     """Cells at one moment, and a mask of the groups that match a filter. Later folding does not change them."""
 
-    groups: list[GroupKey]
+    groups: list[ModelGroupKey]
     group: npt.NDArray[np.uint32]
     confidence: npt.NDArray[np.float64]
     counts: Counts
@@ -144,8 +149,8 @@ class OutcomeCounts:
         self.outcome = bytearray()
         self._time_us = array("q")
         self._keys: dict[CellKey, int] = {}
-        self._groups: dict[GroupKey, int] = {}
-        self._group_keys: list[GroupKey] = []
+        self._groups: dict[ModelGroupKey, int] = {}
+        self._group_keys: list[ModelGroupKey] = []
         self._values = [FieldValues() for _ in range(GROUP_FIELDS_COUNT)]
         self._group_values = [array("I") for _ in range(GROUP_FIELDS_COUNT)]
         self._cell_group = array("I")
@@ -156,6 +161,7 @@ class OutcomeCounts:
         self._questions: dict[str, int] = {}
         self._asked = array("I")
         self._asked_question = array("I")
+        self._clusters = StatedTexts()
         self._position = 0
         self.restated: dict[int, int] = {}
         """Amendments of unreviewed decisions in the last batch: row number of the decision by position of the event."""
@@ -175,16 +181,22 @@ class OutcomeCounts:
         add_cell, add_outcome, width = cell.append, outcome.append, _COUNTS_WIDTH
         first = size = len(cell)
         times: list[str] = []
+        clusters: list[str | None] = []
+        add_cluster = clusters.append
         decreased, increased, changed = array("q"), array("q"), array("q")
         add_changed = changed.append
         for event in events:
             data = event.data
             if type(data) is DecisionRecorded:
-                key: CellKey = (event.source, data.category, data.stakes, data.project, data.feature, data.confidence)
+                model = data.model if data.reported_model is None else join_names(data.model, data.reported_model)
+                key: CellKey = (
+                    event.source, data.category, data.stakes, data.project, data.feature, model, data.confidence,
+                )  # fmt: skip
                 cell_number = keys.get(key)
                 if cell_number is None:
                     cell_number = self._make_cell(key)
                 index[event.subject] = size
+                add_cluster(data.cluster)
                 size += 1
                 add_cell(cell_number)
                 add_outcome(UNREVIEWED)
@@ -210,6 +222,7 @@ class OutcomeCounts:
                 self._asked.append(index[event.subject])
                 self._asked_question.append(self._questions.setdefault(data.question, len(self._questions)))
         self._time_us.frombytes(microseconds_column(times))
+        self._clusters.extend(first, clusters)
         self._count(first, decreased, increased)
         self._spans.invalidate(as_array(changed, np.int64))
 
@@ -268,7 +281,7 @@ class OutcomeCounts:
     def _matching_groups(self, key_filter: KeyFilter) -> npt.NDArray[np.bool_]:
         """Return a mask of the groups that match."""
         keep = np.ones(len(self._group_keys), dtype=bool)
-        for value, values, column in zip(key_filter, self._values, self._group_values, strict=True):
+        for value, values, column in zip(key_filter, self._values, self._group_values, strict=False):
             if value is not None:
                 keep &= as_array(column, np.uint32) == values.numbers.get(value, _NO_VALUE)
         return keep
@@ -304,13 +317,16 @@ class OutcomeCounts:
         question = np.full(len(cell), -1, dtype=np.int64)
         question[as_array(self._asked, np.uint32)] = as_array(self._asked_question, np.uint32)
         return ReviewedDecisions(
-            groups=list(self._group_keys),
+            groups=[key[:-1] for key in self._group_keys],
+            models=[key[-1] for key in self._group_keys],
             questions=list(self._questions),
+            clusters=list(self._clusters.texts),
             time_us=time_us,
             confidence=cell_confidence[cells],
             outcome=outcome[rows],
             group=cell_group[cells],
             question=question[rows],
+            cluster=self._clusters.column(len(cell))[rows],
         )
 
     def dated(self, key_filter: KeyFilter, when: TimeRange) -> DatedDecisions:
@@ -349,6 +365,7 @@ class OutcomeCounts:
                 "questions": list(self._questions),
                 "asked": self._asked.tobytes(),
                 "asked_question": self._asked_question.tobytes(),
+                "clusters": self._clusters.parts(),
             }
         )
 
@@ -365,6 +382,7 @@ class OutcomeCounts:
         counts._questions = {question: number for number, question in enumerate(parts.questions)}
         counts._asked.frombytes(parts.asked)
         counts._asked_question.frombytes(parts.asked_question)
+        counts._clusters = StatedTexts.from_parts(*parts.clusters)
         numbers = counts._columns().count_numbers(slice(None), _COUNTS_WIDTH)
         counts._counts = np.bincount(numbers, minlength=len(parts.keys) * _COUNTS_WIDTH)
         assert len(counts.index) == len(counts.cell) == len(counts.outcome) == len(counts._time_us)
@@ -380,3 +398,4 @@ class _Parts(msgspec.Struct):
     questions: list[str]
     asked: bytes
     asked_question: bytes
+    clusters: tuple[bytes, bytes, list[str]]

@@ -14,17 +14,22 @@ from projections.outcome_codes import OUTCOME_VALUES
 class ReviewedDecisions(msgspec.Struct, frozen=True):
     """Reviewed decisions with a stated confidence, in the order in which they were made, as arrays of equal length.
 
-    `outcome` is an index into OUTCOMES, `group` one into `groups`, and `question` one into `questions` (-1: none). The
-    arrays are copies, so a thread may read them while folding continues.
+    `outcome` is an index into OUTCOMES, `group` one into `groups` and into `models`, `question` one into `questions`
+    and `cluster` one into `clusters` (-1: none). `models` has the names of each group's model, joined by `join_names`;
+    several groups may have equal keys and differ in the model. The arrays are copies, so a thread may read them while
+    folding continues.
     """
 
     groups: list[GroupKey]
+    models: list[str | None]
     questions: list[str]
+    clusters: list[str]
     time_us: Ints
     confidence: Floats
     outcome: npt.NDArray[np.uint8]
     group: npt.NDArray[np.uint32]
     question: Ints
+    cluster: Ints
 
     @property
     def outcome_value(self) -> Floats:

@@ -8,9 +8,8 @@ folded (`decision_state.py`).
 from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from hashlib import blake2b
-from typing import Any, ClassVar, Literal, Self, get_args
+from datetime import datetime
+from typing import ClassVar, Literal, Self, get_args
 
 import msgspec
 import numpy as np
@@ -18,9 +17,10 @@ import numpy.typing as npt
 
 from events.decision import DecisionAmended, DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import EventFacts, agent_of, source_of
+from events.model_names import join_names
 from events.payload import Payload
 from ledger import microseconds, moment_of
-from projections.arrays import RowNumbers, sum_by_name
+from projections.arrays import RowNumbers, mask_of, sum_by_name
 from projections.columns import (
     GroupKey,
     as_array,
@@ -31,6 +31,9 @@ from projections.columns import (
     pack_names,
     unpack_names,
 )
+from projections.decisions.days import DAY_S, day_name
+from projections.decisions.pattern_digest import pattern_digest
+from projections.decisions.stated_texts import StatedTexts
 from projections.outcome_codes import OUTCOME_NUMBERS, OUTCOMES_COUNT, UNREVIEWED
 from projections.projection import Projection
 from projections.time_range import TimeRange
@@ -42,7 +45,6 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 NO_TAGS = 0
 """The number of the empty set of tags, which most decisions have."""
 
-DAY_S = 86_400
 DAY_US = DAY_S * 1_000_000
 STAKES = ("low", "medium", "high", "critical")
 
@@ -56,7 +58,7 @@ class DecisionSelection(msgspec.Struct, frozen=True, kw_only=True):
     Retracted decisions pass only a filter with the status `retracted`.
     A bound of confidence excludes decisions without a confidence. `compacted_before` excludes reviewed decisions made
     before that time. `due_before` selects decisions whose review date is before that time, `dated` those with (True) or
-    without (False) a review date.
+    without (False) a review date. `models` are names of models as `join_names` joins them; one of them must match.
     """
 
     agent: str | None = None
@@ -68,6 +70,8 @@ class DecisionSelection(msgspec.Struct, frozen=True, kw_only=True):
     outcome: str | None = None
     tags: tuple[str, ...] = ()
     pr: int | None = None
+    cluster: str | None = None
+    models: frozenset[str] | None = None
     confidence_min: float | None = None
     confidence_max: float | None = None
     range: TimeRange = TimeRange()
@@ -92,7 +96,7 @@ class DecisionIndex(Projection):
     """An index of decisions, in the order in which they were recorded."""
 
     name: ClassVar[str] = "decisions"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     reads: ClassVar[tuple[type[Payload], ...]] = (
         DecisionRecorded, DecisionAmended, DecisionReviewed, DecisionRetracted,
     )  # fmt: skip
@@ -114,14 +118,20 @@ class DecisionIndex(Projection):
         """A digest of the decision's pattern; 0 without one."""
         self._retracted = array("I")
         """The row numbers of retracted decisions."""
+        self._clusters = StatedTexts()
+        self._models = StatedTexts()
+        """The names of the model, joined by `join_names`."""
         self._groups: dict[GroupKey, int] = {}
         self._tagsets: dict[tuple[str, ...], int] = {(): NO_TAGS}
 
     def fold(self, events: Sequence[EventFacts]) -> None:
         index, subjects, groups, tagsets = self.index, self._subjects, self._groups, self._tagsets
         group, tags, confidence, outcome = self._group, self._tags, self._confidence, self._outcome
-        patterns, size = self._patterns, len(subjects)
+        patterns, first = self._patterns, len(subjects)
+        size = first
         times: list[str] = []
+        clusters: list[str | None] = []
+        models: list[str | None] = []
         for event in events:
             data = event.data
             if type(data) is DecisionRecorded:
@@ -138,7 +148,10 @@ class DecisionIndex(Projection):
                 confidence.append(_NAN if data.confidence is None else data.confidence)
                 outcome.append(UNREVIEWED)
                 times.append(event.time)
-                patterns.append(_digest(data.pattern) if data.pattern else 0)
+                patterns.append(pattern_digest(data.pattern) if data.pattern else 0)
+                clusters.append(data.cluster)
+                model, reported = data.model, data.reported_model
+                models.append(model if reported is None else join_names(model, reported))
                 if data.pr is not None:
                     self._prs.extend((size - 1, data.pr))
                 if data.review_by is not None:
@@ -150,6 +163,8 @@ class DecisionIndex(Projection):
             elif type(data) is DecisionRetracted:
                 self._retracted.append(index[event.subject])
         self._time_us.frombytes(microseconds_column(times))
+        self._clusters.extend(first, clusters)
+        self._models.extend(first, models)
 
     def _amend(self, row: int, data: DecisionAmended) -> None:
         if data.confidence is not None:
@@ -157,7 +172,7 @@ class DecisionIndex(Projection):
         if data.tags is not None:
             self._tags[row] = self._tagsets.setdefault(data.tags, len(self._tagsets))
         if data.pattern is not None:
-            self._patterns[row] = _digest(data.pattern) if data.pattern else 0
+            self._patterns[row] = pattern_digest(data.pattern) if data.pattern else 0
 
     def encode(self) -> bytes:
         return pack(
@@ -172,6 +187,8 @@ class DecisionIndex(Projection):
                 "dues": self._dues.tobytes(),
                 "patterns": self._patterns.tobytes(),
                 "retracted": self._retracted.tobytes(),
+                "clusters": self._clusters.parts(),
+                "models": self._models.parts(),
                 "shareds": list(self._groups),
                 "tagsets": list(self._tagsets),
             }
@@ -187,6 +204,8 @@ class DecisionIndex(Projection):
         for name in ("tags", "confidence", "time_us", "prs", "dues", "patterns", "retracted"):
             getattr(new, f"_{name}").frombytes(getattr(parts, name))
         new._outcome.extend(parts.outcome)
+        new._clusters = StatedTexts.from_parts(*parts.clusters)
+        new._models = StatedTexts.from_parts(*parts.models)
         new._groups = {group: number for number, group in enumerate(parts.shareds)}
         new._tagsets = {tags: number for number, tags in enumerate(parts.tagsets)}
         columns = (new._group, new._tags, new._confidence, new._time_us, new._outcome, new._patterns)
@@ -209,8 +228,14 @@ class DecisionIndex(Projection):
         return [subject.removeprefix("decision/") for subject in subjects]
 
     def names(self) -> dict[str, set[str]]:
-        """Return the agents, categories, projects, features and tags of all decisions."""
-        return {**names_by_field(self._groups), "tag": {tag for tags in self._tagsets for tag in tags}}
+        """Return the agents, categories, projects, features, tags and clusters of all decisions."""
+        tags = {tag for tags in self._tagsets for tag in tags}
+        return {**names_by_field(self._groups), "tag": tags, "cluster": set(self._clusters.texts)}
+
+    @property
+    def models(self) -> Sequence[str]:
+        """The names of the models of all decisions, joined by `join_names`."""
+        return list(self._models.texts)
 
     def find(self, selection: DecisionSelection) -> RowNumbers:
         """Return the row numbers of the decisions that pass a filter, the oldest first."""
@@ -225,7 +250,11 @@ class DecisionIndex(Projection):
             keep &= any_tag[as_array(self._tags, np.uint32)]
         if selection.pr is not None:
             rows, prs = as_array(self._prs, np.uint64).reshape(-1, 2).T
-            keep &= _mask_of(rows[prs == selection.pr], len(keep))
+            keep &= mask_of(rows[prs == selection.pr], len(keep))
+        if selection.cluster is not None:
+            keep &= mask_of(self._clusters.rows({selection.cluster}), len(keep))
+        if selection.models is not None:
+            keep &= mask_of(self._models.rows(selection.models), len(keep))
         confidence = as_array(self._confidence, np.float64)
         if selection.confidence_min is not None:
             keep &= confidence >= selection.confidence_min
@@ -254,9 +283,9 @@ class DecisionIndex(Projection):
             keep &= ~(old & (as_array(self._outcome, np.uint8) != UNREVIEWED))
         rows, dues = as_array(self._dues, np.int64).reshape(-1, 2).T
         if selection.due_before is not None:
-            keep &= _mask_of(rows[dues < microseconds(selection.due_before)], len(keep))
+            keep &= mask_of(rows[dues < microseconds(selection.due_before)], len(keep))
         if selection.dated is not None:
-            keep &= _mask_of(rows, len(keep)) == selection.dated
+            keep &= mask_of(rows, len(keep)) == selection.dated
         return keep
 
     def sort_places(self, rows: RowNumbers, sort: SortField, *, descending: bool) -> RowNumbers:
@@ -332,7 +361,7 @@ class DecisionIndex(Projection):
             by_stakes=sum_by_name((key[2], n) for key, n in weighted),
             by_status={name: n for name, n in statuses if n},
             by_agent=sum_by_name((agent_of(key[0]), n) for key, n in weighted),
-            by_day=[(_day(int(day)), int(n)) for day, n in reversed(list(by_day))],
+            by_day=[(day_name(int(day)), int(n)) for day, n in reversed(list(by_day))],
             top_tags=self._count_tags(rows),
         )
 
@@ -356,6 +385,8 @@ class _Parts(msgspec.Struct):
     dues: bytes
     patterns: bytes
     retracted: bytes
+    clusters: tuple[bytes, bytes, list[str]]
+    models: tuple[bytes, bytes, list[str]]
     shareds: list[GroupKey]
     tagsets: list[tuple[str, ...]]
 
@@ -367,19 +398,3 @@ def _matches(selection: DecisionSelection, group: GroupKey) -> bool:
     stakes = selection.stakes if isinstance(selection.stakes, str) else None
     required = (source, selection.category, stakes, selection.project, selection.feature)
     return all(value is None or value == actual for value, actual in zip(required, group, strict=True))
-
-
-def _mask_of(rows: npt.NDArray[Any], size: int) -> npt.NDArray[np.bool_]:
-    """Return a mask of `size` decisions that is True in `rows`."""
-    mask = np.zeros(size, dtype=bool)
-    mask[rows.astype(np.intp)] = True
-    return mask
-
-
-def _digest(pattern: str) -> int:
-    """Return a number 1..2**64-1 for a pattern. Two patterns have the same one with probability 2**-64."""
-    return int.from_bytes(blake2b(pattern.encode("utf-8", "surrogatepass"), digest_size=8).digest()) or 1
-
-
-def _day(days: int) -> str:
-    return datetime.fromtimestamp(days * DAY_S, UTC).date().isoformat()

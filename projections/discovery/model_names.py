@@ -15,6 +15,7 @@ from events.model_names import (
     claim_key,
     is_unresolved,
     is_wrapper,
+    split_names,
 )
 
 Kind = Literal["model", "wrapper", "unresolved"]
@@ -100,6 +101,19 @@ class ModelNames:
         if (alias := self._aliases.get(canonical)) is not None:
             return ResolvedName("model", alias[1])
         return ResolvedName("model", self._by_canonical.get(canonical, canonical))
+
+    def resolve_joined(self, names: str) -> ResolvedName | None:
+        """Resolve the names that `events.model_names.join_names` joined. The claim is used, as in the inventory.
+
+        If it means no model (a wrapper, an unresolved name, or none), the name that the endpoint reported is used if
+        that means one. None without any name.
+        """
+        claimed, reported = split_names(names)
+        claim = self.resolve(claimed) if claimed else None
+        if reported and (claim is None or claim.kind != "model"):
+            report = self.resolve(reported)
+            return report if claim is None or report.kind == "model" else claim
+        return claim
 
     def known(self, name: str) -> bool:
         """Tell whether a name resolves to a registered model."""

@@ -33,7 +33,17 @@ from projections.projection import Projection
 from projections.time_range import TimeRange
 
 _NAN = float("nan")
-_COLUMNS = ("run", "scenario", "attempt", "outcome", "points", "attribution", "scenario_version", "time_us")
+_COLUMNS = (
+    "run",
+    "scenario",
+    "attempt",
+    "outcome",
+    "points",
+    "attribution",
+    "scenario_version",
+    "time_us",
+    "confidence",
+)
 """The columns with one entry for each score."""
 
 _ENCODED_NAMES = {"attribution": "by", "scenario_version": "on"}
@@ -55,6 +65,8 @@ class EvaluationScoreColumns(NamedTuple):
     time_us: npt.NDArray[np.int64]
     attribution: npt.NDArray[np.uint32]
     scenario_version: npt.NDArray[np.uint32]
+    confidence: npt.NDArray[np.float64]
+    """The confidence that each answer states; NaN without one."""
     attributions: Sequence[ScoreAttribution]
     scenario_versions: Sequence[ScenarioVersion]
     scenarios: Sequence[str]
@@ -87,7 +99,7 @@ class EvaluationIndex(Projection):
     """An index of evaluations, in the order in which they began in the log, and of every score."""
 
     name: ClassVar[str] = "evaluations"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     reads: ClassVar[tuple[type[Payload], ...]] = (
         EvalScored, EvalStarted, EvalFinished, EvalScenarioCaptured, EvalScenarioRevised,
     )  # fmt: skip
@@ -114,6 +126,7 @@ class EvaluationIndex(Projection):
         self._attribution = array("I")
         self._scenario_version = array("I")
         self._time_us = array("q")
+        self._confidence = array("d")
 
     def fold(self, events: Sequence[EventFacts]) -> None:
         starts: list[str] = []
@@ -152,6 +165,7 @@ class EvaluationIndex(Projection):
         self._outcome.append(score_outcome(data))
         self._points.append(_NAN if data.total_score is None else data.total_score)
         self._scenario_version.append(version_number)
+        self._confidence.append(_NAN if data.confidence is None else data.confidence)
 
     def encode(self) -> bytes:
         return pack(
@@ -272,6 +286,7 @@ class EvaluationIndex(Projection):
             time_us=as_array(self._time_us, np.int64).copy(),
             attribution=as_array(self._attribution, np.uint32).copy(),
             scenario_version=as_array(self._scenario_version, np.uint32).copy(),
+            confidence=as_array(self._confidence, np.float64).copy(),
             attributions=list(self._attributions),
             scenario_versions=list(self._scenario_versions),
             scenarios=list(self._scenarios),
@@ -307,3 +322,4 @@ class _Parts(msgspec.Struct):
     by: bytes
     on: bytes
     time_us: bytes
+    confidence: bytes

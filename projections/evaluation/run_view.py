@@ -111,6 +111,9 @@ def _row(started: EvalStarted, data: EvalScored, position: int, texts: EvidenceT
         elapsed_ns=data.elapsed_ns,
         detail=data.detail,
         said=data.said,
+        model=data.model,
+        reported_model=data.reported_model,
+        confidence=data.confidence,
     )
 
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from events.envelope import ANONYMOUS
 from events.evaluation import Baseline, EvalScored, EvalStarted
+from events.model_names import join_names
 from ledger import moment_of
 from projections.evaluation.aggregation import ERROR, FAILED, PASSED, SKIPPED
 
@@ -12,7 +13,7 @@ _outcome = {"error": ERROR, "skipped": SKIPPED}
 
 
 class ScoreAttribution(NamedTuple):
-    """The fields that many scores share: suite, agent and scorer."""
+    """The fields that many scores share: suite, agent, scorer, and the model's names, joined by `join_names`."""
 
     suite: str
     agent: str | None
@@ -20,6 +21,7 @@ class ScoreAttribution(NamedTuple):
     baseline: Baseline | None
     scorer_id: str | None
     scorer_version: str | None
+    model: str | None = None
 
 
 class ScenarioVersion(NamedTuple):
@@ -61,6 +63,7 @@ def attribute_score(started: EvalStarted, data: EvalScored) -> ScoreAttribution:
         *_stated(data.agent, data.agent_version, started.agent, started.agent_version),
         started.baseline,
         *_stated(data.scorer_id, data.scorer_version, started.scorer_id, started.scorer_version),
+        join_names(data.model, data.reported_model),
     )
 
 

@@ -10,9 +10,9 @@ failure has little effect. The scenario has regressed if its verdict became wors
 errors), or if it passes less often and the two Wilson intervals do not overlap.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby, pairwise
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 import numpy as np
@@ -32,6 +32,7 @@ from projections.evaluation.aggregation import (
 )
 from projections.evaluation.evaluation_index import EvaluationScoreColumns, stated_weights
 from projections.evaluation.score_context import ScoreAttribution, other_recorders
+from projections.evaluation.stated_confidence import measure_stated
 from projections.evaluation.view_types import Scoreboard, ScoreboardRow, SuiteScoreboard, TrendPoint
 from projections.stats.intervals import Interval, wilson_interval
 
@@ -43,23 +44,34 @@ VERSIONS_SHOWN = 100
 """Default for the number of versions of an agent that have a row."""
 
 
+RowsOf = Literal["agent", "model"]
+ROWS_OF: tuple[RowsOf, ...] = get_args(RowsOf)
+"""What a row of the scoreboard is about: a version of an agent, or a model."""
+
+ResolveModel = Callable[[str], str | None]
+"""Returns the model that joined names (`events.model_names.join_names`) mean; None if they name nothing."""
+
+
 class ScoreboardQuery(msgspec.Struct, frozen=True, kw_only=True):
     """A filter of the scoreboard by suite and agent. Baselines are always shown.
 
     `versions` is the number of versions of each agent with a row: those with the latest first run. The trend has all.
+    With `group_by` model, a row has all answers of a model, whichever agent gave them; it is compared with none.
     """
 
     suite: str | None = None
     agent: str | None = None
     versions: int = VERSIONS_SHOWN
+    group_by: RowsOf = "agent"
 
 
 class AgentVersion(NamedTuple):
-    """The version of an agent that a row is about."""
+    """The version of an agent, or the model, that a row is about."""
 
     agent: str | None
     agent_version: str | None
     baseline: Baseline | None
+    model: str | None = None
 
 
 class ScoreboardEntry(NamedTuple):
@@ -70,13 +82,15 @@ class ScoreboardEntry(NamedTuple):
     shown: ScoreboardRow
 
 
-def build_scoreboard(scores: EvaluationScoreColumns, query: ScoreboardQuery) -> Scoreboard:
-    """Build the scoreboard of each suite that passes the filter."""
+def build_scoreboard(
+    scores: EvaluationScoreColumns, query: ScoreboardQuery, resolve: ResolveModel | None = None
+) -> Scoreboard:
+    """Build the scoreboard of each suite that passes the filter; with `resolve`, its rows are models."""
     scores = scores.latest()
     suite_of = np.array([by.suite for by in scores.attributions], dtype=object)
     suites = sorted(set(suite_of.tolist()))
     boards = [
-        _suite(scores, suite, np.flatnonzero((suite_of == suite)[scores.attribution]), query)
+        _suite(scores, suite, np.flatnonzero((suite_of == suite)[scores.attribution]), query, resolve)
         for suite in suites
         if query.suite in (None, suite)
     ]
@@ -84,7 +98,11 @@ def build_scoreboard(scores: EvaluationScoreColumns, query: ScoreboardQuery) -> 
 
 
 def _suite(
-    scores: EvaluationScoreColumns, suite: str, row_numbers: RowNumbers, query: ScoreboardQuery
+    scores: EvaluationScoreColumns,
+    suite: str,
+    row_numbers: RowNumbers,
+    query: ScoreboardQuery,
+    resolve: ResolveModel | None,
 ) -> SuiteScoreboard:
     row_numbers = row_numbers[np.argsort(scores.time_us[row_numbers], kind="stable")]
     scenario_numbers, scenario = np.unique(scores.scenario[row_numbers], return_inverse=True)
@@ -104,11 +122,12 @@ def _suite(
     weights = scenario_weights(scenario[keep], stated, len(scenario_numbers))
     agents: list[ScoreboardEntry] = []
     baselines: list[ScoreboardEntry] = []
-    for version, indices in _versions(scores, row_numbers).items():
-        if version.baseline is not None or query.agent in (None, version.agent):
+    versions = _versions(scores, row_numbers) if resolve is None else _models(scores, row_numbers, query.agent, resolve)
+    for version, indices in versions.items():
+        if resolve is not None or version.baseline is not None or query.agent in (None, version.agent):
             row = _row(scores, version, row_numbers[indices], scenario[indices], keep[indices], weights)
             (agents if version.baseline is None else baselines).append(row)
-    compared = _compare_versions(agents, weights, names)
+    compared = _compare_versions(agents, weights, names) if resolve is None else sorted(agents, key=_first_run)
     rows = (*sorted(_newest(compared, query.versions), key=_best_first), *sorted(baselines, key=_best_first))
     return SuiteScoreboard(
         suite=suite,
@@ -156,14 +175,36 @@ def _states_current(
 
 def _versions(scores: EvaluationScoreColumns, row_numbers: RowNumbers) -> dict[AgentVersion, RowNumbers]:
     """Return the indices in `row_numbers` of the scores of each version."""
-    versions: dict[AgentVersion, int] = {}
-    version_numbers = [
-        versions.setdefault(AgentVersion(by.agent, by.agent_version, by.baseline), len(versions))
+    versions = [AgentVersion(by.agent, by.agent_version, by.baseline) for by in scores.attributions]
+    return _indices_of(versions, scores.attribution[row_numbers])
+
+
+def _models(
+    scores: EvaluationScoreColumns, row_numbers: RowNumbers, agent: str | None, resolve: ResolveModel
+) -> dict[AgentVersion, RowNumbers]:
+    """Return the indices in `row_numbers` of the scores of each model and baseline, of one agent if it is given."""
+    models = [
+        AgentVersion(by.agent, by.agent_version, by.baseline)
+        if by.baseline is not None
+        else AgentVersion(None, None, None, None if by.model is None else resolve(by.model))
+        if agent in (None, by.agent)
+        else None
         for by in scores.attributions
     ]
-    numbers = np.array(version_numbers)[scores.attribution[row_numbers]]
+    return _indices_of(models, scores.attribution[row_numbers])
+
+
+def _indices_of(
+    versions: Sequence[AgentVersion | None], attribution: npt.NDArray[np.uint32]
+) -> dict[AgentVersion, RowNumbers]:
+    """Return the indices of the scores of each version, given the version of each attribution (None: left out)."""
+    numbers_of: dict[AgentVersion, int] = {}
+    version_numbers = [
+        MISSING if version is None else numbers_of.setdefault(version, len(numbers_of)) for version in versions
+    ]
+    numbers = np.array(version_numbers, dtype=np.int64)[attribution]
     present = set(np.unique(numbers).tolist())
-    return {version: np.flatnonzero(numbers == number) for version, number in versions.items() if number in present}
+    return {version: np.flatnonzero(numbers == number) for version, number in numbers_of.items() if number in present}
 
 
 def _row(
@@ -182,6 +223,8 @@ def _row(
         **pool_scores(tally, weights),
         agent=version.agent,
         agent_version=version.agent_version,
+        model=version.model,
+        stated=measure_stated(scores.confidence[kept], scores.outcome[kept], scenario[keep]),
         recorded_by=other_recorders(
             version.agent, [name for run in runs.tolist() for name in scores.runs[run].recorders]
         ),
@@ -249,7 +292,11 @@ def _newest(rows: Sequence[ScoreboardEntry], versions: int) -> list[ScoreboardEn
 
 def _best_first(row: ScoreboardEntry) -> tuple[bool, float, str, str]:
     shown = row.shown
-    return shown.mean is None, -(shown.mean or 0.0), shown.agent or "", shown.agent_version or ""
+    return shown.mean is None, -(shown.mean or 0.0), shown.agent or shown.model or "", shown.agent_version or ""
+
+
+def _first_run(row: ScoreboardEntry) -> tuple[int, int]:
+    return row.first
 
 
 def _point(row: ScoreboardRow) -> TrendPoint:

@@ -48,6 +48,25 @@ class ScoreRow(_View, frozen=True, kw_only=True):
     elapsed_ns: int | None = None
     detail: str | None = None
     said: str | None = None
+    model: str | None = None
+    reported_model: str | None = None
+    confidence: float | None = None
+
+
+class StatedConfidence(_View, frozen=True, kw_only=True):
+    """The confidences that scored answers state, and how often these answers passed.
+
+    `gap` is the pass rate minus the mean confidence: below 0 the answers are overconfident. `gap_interval` is its 95%
+    interval over scenarios, as attempts at one scenario depend on each other; absent with fewer than two scenarios.
+    `brier_score` is the mean of (passed - confidence)².
+    """
+
+    n: int
+    mean_confidence: float
+    pass_rate: float
+    gap: float
+    brier_score: float
+    gap_interval: Interval | None = None
 
 
 class ScenarioResult(_View, frozen=True, kw_only=True):
@@ -208,11 +227,14 @@ class ScoreboardRow(PooledScores, frozen=True, kw_only=True):
     `superseded` counts scores that are left out because the scenario or the scorer has changed since; `unfinished`
     counts runs without an end. `previous_version` is the version of the agent whose first run was just before;
     `difference` is over the scenarios of both, and `regressed` names those that got worse. `recorded_by` is as in
-    `EvaluationSummary`, of all its runs.
+    `EvaluationSummary`, of all its runs. `stated` is over the answers that state a confidence; absent without any.
+    Of a scoreboard of models, a row has the `model` instead of agent and version; absent if its answers name none.
     """
 
     agent: str | None = None
     agent_version: str | None = None
+    model: str | None = None
+    stated: StatedConfidence | None = None
     recorded_by: tuple[str, ...] = ()
     baseline: Baseline | None = None
     runs: int
@@ -232,6 +254,7 @@ class TrendPoint(_View, frozen=True, kw_only=True):
 
     agent: str | None = None
     agent_version: str | None = None
+    model: str | None = None
     first_at: datetime
     runs: int
     scenarios: int

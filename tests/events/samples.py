@@ -2,12 +2,15 @@
 
 from datetime import UTC, datetime
 
+from msgspec import structs
+
 from events import VOCABULARY, Line, Payload, encode_line
 from events.decision import (
     Bridge,
     DecisionAmended,
     DecisionAsked,
     DecisionRecorded,
+    DecisionRecordedV1,
     DecisionRetracted,
     DecisionReviewed,
     DecisionThought,
@@ -25,12 +28,13 @@ from events.evaluation import (
     EvalScenarioCaptured,
     EvalScenarioRevised,
     EvalScored,
+    EvalScoredV1,
     EvalStarted,
     PatternFinding,
 )
 from events.evidence import EvidenceErased, EvidenceStored
 from events.model import ModelAliased, ModelIdentity, ModelRegistered
-from events.probe import ProbeScored
+from events.probe import ProbeScored, ProbeScoredV1
 from events.thought import ThoughtAdopted, ThoughtRecorded
 
 _REASON = Reason(type="analysis", text="One writer is enough", strength=0.75)
@@ -61,7 +65,7 @@ _DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 _IDENTITY = ModelIdentity(model_name="Example-Large", provider="Example", version="2026", wrapper="an editor")
 
 SAMPLES: dict[str, Payload] = {
-    "decision.recorded.v1": DecisionRecorded(
+    "decision.recorded.v1": DecisionRecordedV1(
         decision_id="3f2a9c1e",
         decision='Use SQLite: "één bestand" \\ one file\nno server',
         confidence=0.8,
@@ -166,7 +170,7 @@ SAMPLES: dict[str, Payload] = {
         key="example-large", provider="Example", name="Example Large", note="the one we pay for"
     ),
     "model.aliased.v1": ModelAliased(key="example-large", alias="Example/XL:latest"),
-    "probe.scored.v1": ProbeScored(
+    "probe.scored.v1": ProbeScoredV1(
         score_id="c41d0e77",
         probe_id="refactor-go",
         probe_version="1",
@@ -227,7 +231,7 @@ SAMPLES: dict[str, Payload] = {
         selection="image and not llm",
         meta={"commit": "ecbda25"},
     ),
-    "eval.scored.v1": EvalScored(
+    "eval.scored.v1": EvalScoredV1(
         run_id="night-7",
         scenario_id="job-image.llm",
         attempt=2,
@@ -286,6 +290,19 @@ SAMPLES: dict[str, Payload] = {
         reason="It named a person",
     ),
 }
+
+_ADDED: dict[str, tuple[type[Payload], dict[str, object]]] = {
+    "decision.recorded": (DecisionRecorded, {"cluster": "task-7"}),
+    "probe.scored": (ProbeScored, {}),
+    "eval.scored": (EvalScored, {"confidence": 0.85}),
+}
+"""The payloads of version 2, and what they add to the samples of version 1, beside the names of the model."""
+
+for _name, (_payload, _more) in _ADDED.items():
+    _stated: dict[str, object] = dict(_more, reported_model="vendor/example-large-20261001")
+    if "model" in _payload.__struct_fields__:
+        _stated["model"] = "Example-Large"
+    SAMPLES[f"{_name}.v2"] = _payload(**structs.asdict(SAMPLES[f"{_name}.v1"]), **_stated)
 
 
 def line_of(type_: str, payload: Payload) -> bytes:

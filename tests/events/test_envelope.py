@@ -57,7 +57,7 @@ def test_what_is_posted_is_what_is_stored(
     assert b"\n" not in line
     assert b"\r" not in line
     assert tuple(msgspec.json.decode(line)) == (*REQUIRED, *traces, "data")
-    event = VOCABULARY.event(line)
+    event = VOCABULARY.stored(line)
     assert (event.name, event.data, event.moment) == (kind.name, payload, moment)
     assert {name: getattr(event, name) for name in TRACES} == {name: traces.get(name) for name in TRACES}
     assert line_of(kind, event.data, traces, event.time) == line

@@ -307,7 +307,7 @@ def post(payload: Payload, *, name: str | None = None, agent: str = "ada", time:
     if name is not None:
         fields = {field: getattr(payload, field) for field in payload.__struct_fields__}
         payload = type(payload)(**{**fields, kind.id_field: name})
-    return kind.draft(data=payload, source=source_of(agent), time=time)
+    return VOCABULARY.draft_of(payload, source=source_of(agent), time=time)
 
 
 def record(name: str, confidence: float | None = None, *, agent: str = "ada", **more: object) -> Draft:

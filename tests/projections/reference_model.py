@@ -13,6 +13,7 @@ from fractions import Fraction
 import pytest
 from msgspec import UNSET
 
+from events.model_names import join_names
 from projections.calibration.calibration import CalibrationFilter, CalibrationView
 from projections.calibration.scores import Bucket, CalibrationScores, ConfidenceSpread
 from projections.decisions.decision_index import DecisionCounts, DecisionSelection
@@ -48,6 +49,7 @@ class Reported:
     question: str | None = None
     pr: int | None = None
     retracted: bool = False
+    model: str | None = None
 
     @property
     def status(self) -> str:
@@ -66,7 +68,7 @@ def report(lines: Iterable[bytes]) -> list[Reported]:
     for line in lines:
         event = json.loads(line)
         subject, data = event["subject"], event["data"]
-        if event["type"] == "decision.recorded.v1":
+        if event["type"].startswith("decision.recorded."):
             stated = data.get("confidence")
             reported[subject] = Reported(
                 subject=subject,
@@ -76,6 +78,7 @@ def report(lines: Iterable[bytes]) -> list[Reported]:
                 stakes=data.get("stakes"),
                 project=data.get("project"),
                 feature=data.get("feature"),
+                model=join_names(data.get("model"), data.get("reported_model")),
                 tags=tuple(data.get("tags", ())),
                 shown=stated,
                 counted=stated,

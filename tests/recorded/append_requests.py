@@ -102,7 +102,7 @@ def _refusals() -> list[Request]:
         b'{"type":"decision.recorded.v1","data":{"decision":"a","confidence":NaN}}',
         b'{"type":"decision.recorded.v1","data":{"decision":"a"}} trailing',
         b'{"type":"decision.recorded.v1","data":{"decision":"\xff"}}', b'{"type":' * 3_000,
-        {"type": "decision.recoded.v1", "data": data}, {"type": "decision.recorded.v2", "data": data}, {"data": data},
+        {"type": "decision.recoded.v1", "data": data}, {"type": "decision.recorded.v9", "data": data}, {"data": data},
         event("decision.recorded.v1", "b1", {**data, "confidence": 1.5}),
         event("decision.recorded.v1", "b2", {**data, "confidence": "high"}),
         event("decision.recorded.v1", "b3", {**data, "stakes": "huge"}),

@@ -17,8 +17,7 @@ def draft_of(
     vocabulary: Vocabulary = VOCABULARY,
 ) -> Draft:
     """Return a draft with this payload, like one from the HTTP interface: with its source."""
-    (kind,) = (kind for kind in vocabulary.event_types.values() if kind.payload is type(payload))
-    return kind.draft(data=payload, id=id, source=source, expectedversion=expectedversion)
+    return vocabulary.draft_of(payload, id=id, source=source, expectedversion=expectedversion)
 
 
 def recorded(

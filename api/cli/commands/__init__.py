@@ -68,6 +68,7 @@ VERBS = (
     Verb("decisions", "List decisions.", "decisions:decisions", panel=ASK),
     Verb("decision", "Show one decision with its history.", "decisions:decision", panel=ASK),
     Verb("log", "Print events.", "log:log", panel=ASK),
+    Verb("related", "Show what happened under a correlation id.", "related:related", panel=ASK),
     Verb("eval", "Evaluate agents on scenarios.", verbs=EVAL, panel=EVALUATE),
     Verb("scoreboard", "Compare the versions of each agent, suite by suite.", "eval_show:scoreboard", panel=EVALUATE),
     Verb("discover", "Find out which models a router uses.", "discover:discover", panel=DISCOVER),

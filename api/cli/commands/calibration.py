@@ -23,7 +23,7 @@ from api.cli.options import (
 if TYPE_CHECKING:
     from api.service.calibration import CalibrationAnswer
 
-GROUPINGS = ("confidence_bucket", "category", "stakes", "agent", "project", "feature")
+GROUPINGS = ("confidence_bucket", "category", "stakes", "agent", "project", "feature", "model")
 DETAILS = ("figures", "curves")
 INCLUSIONS = ("trend", "drift", "comparison", "reviews_by_age")
 

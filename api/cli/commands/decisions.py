@@ -36,6 +36,10 @@ def decisions(
     stakes: Stakes = None,
     project: Project = None,
     feature: Feature = None,
+    cluster: Annotated[str | None, typer.Option(help="Only decisions of this cluster.", metavar="NAME")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Only decisions by this model, by any of its names.", metavar="NAME")
+    ] = None,
     status: Annotated[str | None, choice("Only decisions with this status.", STATUSES, also=("",))] = None,
     outcome: Annotated[str | None, choice("Only decisions with this outcome.", OUTCOMES, also=("",))] = None,
     tag: Annotated[str | None, typer.Option(help="Only decisions with one of these tags, separated by commas.")] = None,
@@ -63,8 +67,9 @@ def decisions(
     from ledger import system_clock
 
     parameters = given(
-        agent=agent, category=category, stakes=stakes, project=project, feature=feature, status=status,
-        outcome=outcome, tag=tag, since=since, until=until, window=window, search=search, sort=sort, order=order,
+        agent=agent, category=category, stakes=stakes, project=project, feature=feature, cluster=cluster,
+        model=model, status=status, outcome=outcome,
+        tag=tag, since=since, until=until, window=window, search=search, sort=sort, order=order,
         limit=limit, offset=offset,
     )  # fmt: skip
     query = parse_decision_query(parameters, system_clock())

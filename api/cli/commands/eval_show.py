@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import AsOf, BegunSince, BegunUntil, Limit, Offset, Window, given
+from api.cli.options import AsOf, BegunSince, BegunUntil, Limit, Offset, Window, choice, given
 
 Junit = Annotated[Path | None, typer.Option(help="Write JUnit XML, for a CI server.", metavar="FILE")]
 Html = Annotated[Path | None, typer.Option(help="Write one self-contained HTML page.", metavar="FILE")]
@@ -14,6 +14,7 @@ Markdown = Annotated[Path | None, typer.Option(help="Write Markdown, for a pull 
 Suite = Annotated[str | None, typer.Option(help="Only this suite.", metavar="NAME")]
 Agent = Annotated[str | None, typer.Option(help="Only this agent.", metavar="NAME")]
 
+ROWS_OF = ("agent", "model")
 RUN_HELP = "The id, or an unambiguous beginning of it."
 
 
@@ -152,6 +153,7 @@ def scoreboard(
         str | None,
         typer.Option(help="At most this many versions of each agent, the newest.  \\[default: 100]", metavar="N"),
     ] = None,
+    group_by: Annotated[str | None, choice("One row for each of these.", ROWS_OF)] = None,
     as_of: AsOf = None,
 ) -> None:
     """Compare the versions of each agent, suite by suite.
@@ -166,7 +168,7 @@ def scoreboard(
     from api.service.evaluation.queries import show_scoreboard
     from api.service.query_params import parse_scoreboard_query
 
-    parameters = given(suite=suite, agent=agent, versions=versions)
+    parameters = given(suite=suite, agent=agent, versions=versions, group_by=group_by)
     query = parse_scoreboard_query(parameters)
     answer = answer_as_of(
         target,

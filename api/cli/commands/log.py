@@ -31,6 +31,9 @@ def log(
     type_: Annotated[str | None, typer.Option("--type", help="Only these types, separated by commas.")] = None,
     subject: Annotated[str | None, typer.Option(help="Only these streams, separated by commas.")] = None,
     source: Annotated[str | None, typer.Option(help="Only this agent.", metavar="AGENT")] = None,
+    correlationid: Annotated[
+        str | None, typer.Option(help="Only events with this correlation id.", metavar="ID")
+    ] = None,
     since: Annotated[str | None, typer.Option(help="Only events that happened then or later.", metavar="TIME")] = None,
     until: Annotated[
         str | None, typer.Option(help="Only events that happened then or earlier.", metavar="TIME")
@@ -56,7 +59,7 @@ def log(
 
     parameters = given(
         after=after, before=before, limit=limit, order=order, type=type_, subject=subject, source=source,
-        since=since, until=until,
+        correlationid=correlationid, since=since, until=until,
     )  # fmt: skip
     query = parse_event_query(parameters)
     raw = target.json or not sys.stdout.isatty()

@@ -39,6 +39,12 @@ Question = Annotated[
     str | None,
     typer.Option(help="The question it answers. Agents that answered the same one can be compared.", metavar="NAME"),
 ]
+Cluster = Annotated[
+    str | None,
+    typer.Option(help="What its outcome depends on together with other decisions: a task, a session.", metavar="NAME"),
+]
+Model = Annotated[str | None, typer.Option(help="The language model that decides.", metavar="NAME")]
+ReportedModel = Annotated[str | None, typer.Option(help="The model that the endpoint named.", metavar="NAME")]
 DecisionId = Annotated[
     str | None, typer.Option("--id", help="The decision's id; without it the ledger makes one.", metavar="ID")
 ]
@@ -64,6 +70,9 @@ def record(
     pr: PullRequest = None,
     review_by: ReviewBy = None,
     question: Question = None,
+    cluster: Cluster = None,
+    model: Model = None,
+    reported_model: ReportedModel = None,
     decision_id: DecisionId = None,
     event_id: EventIdOption = None,
 ) -> None:
@@ -94,6 +103,9 @@ def record(
         "feature": feature,
         "pr": pr,
         "review_by": parse_instant("review_by", review_by) if review_by is not None else None,
+        "cluster": cluster,
+        "model": model,
+        "reported_model": reported_model,
         "decision_id": decision_id,
     }
     source = source_of_agent(target, "agent", agent)

@@ -51,9 +51,19 @@ def print_decision(state: DecisionState) -> None:
     fields.add_row("agent", one_line(state.agent))
     fields.add_row("recorded", f"{format_time(state.recorded_at)} UTC")
     fields.add_row("confidence", format_figure(decision.confidence))
-    for name in ("category", "stakes", "project", "feature", "context", "pattern"):
+    for name in (
+        "category",
+        "stakes",
+        "project",
+        "feature",
+        "cluster",
+        "model",
+        "reported_model",
+        "context",
+        "pattern",
+    ):
         if (value := getattr(decision, name)) is not None:
-            fields.add_row(name, one_line(value))
+            fields.add_row(name.replace("_", " "), one_line(value))
     if decision.tags:
         fields.add_row("tags", one_line(", ".join(decision.tags)))
     for reason in decision.reasons:

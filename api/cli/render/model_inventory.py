@@ -14,6 +14,7 @@ from api.cli.output import (
     truncate,
 )
 from api.cli.render.calibration import format_as_of
+from api.cli.render.model_figures import print_figures
 from api.service.model_queries import InventoryAnswer, ModelList, ProbesAnswer
 from api.service.model_registry import registration_command
 from api.service.store import AppendResult
@@ -56,6 +57,8 @@ def print_inventory(answer: InventoryAnswer) -> None:
     for noun, rows in (("Hosts that named themselves", answer.wrappers), ("Names of no model", answer.unresolved)):
         if rows:
             console.print(f"\n{noun}: {'; '.join(map(_unnamed, rows))}.")
+    if answer.figures:
+        print_figures(console, answer.figures)
     _print_routers(console, answer.routers)
     _print_conflicts(console, answer.contradictions, answer.identical)
     unknown = [model for model in sighted if not model.known]

@@ -43,9 +43,22 @@ def _print_suite(console: Console, suite: SuiteScoreboard) -> None:
         f"{one_line(suite.suite)}: {count_noun(suite.scenarios, 'scenario')}{scored_by}", style="bold", soft_wrap=True
     )
     change = "since the one before"
-    numbers = ("mean", "its interval", "pass rate", "errors", "stable", "flaky", "failing", "runs", change)
+    numbers: tuple[str, ...] = (
+        "mean",
+        "its interval",
+        "pass rate",
+        "errors",
+        "stable",
+        "flaky",
+        "failing",
+        "runs",
+        change,
+    )
+    stated = any(row.stated is not None for row in suite.rows)
+    numbers += ("stated", "right minus stated") if stated else ()
+    name = "model" if any(row.model is not None for row in suite.rows) else "agent"
     table = make_table(
-        "agent", "version", *numbers, right=numbers, wrap=("agent", "version"),
+        name, "version", *numbers, right=numbers, wrap=(name, "version"),
         drop=("runs", "failing", "flaky", "stable", "errors", "pass rate", "its interval"),
     )  # fmt: skip
     for row in suite.rows:
@@ -58,6 +71,7 @@ def _print_suite(console: Console, suite: SuiteScoreboard) -> None:
             rate(row.pass_rate),
             *map(format_count, counts),
             f"{points(row.difference, '+')}{bracketed(point_interval(row.difference_interval, '+'))}",
+            *(_stated(row) if stated else ()),
         )
     console.print(table)
     if suite.left_out:
@@ -67,8 +81,19 @@ def _print_suite(console: Console, suite: SuiteScoreboard) -> None:
     console.print()
 
 
+def _stated(row: ScoreboardRow) -> tuple[str, str]:
+    """Return the mean stated confidence and the gap to it, in per cent, with its interval."""
+    if (stated := row.stated) is None:
+        return DASH, DASH
+    interval = stated.gap_interval
+    shown = "" if interval is None else f" ({interval.low:+.0%} to {interval.high:+.0%})"
+    return f"{stated.mean_confidence:.0%} of {format_count(stated.n)}", f"{stated.gap:+.0%}{shown}"
+
+
 def _agent(row: ScoreboardRow) -> str:
-    return BASELINES[row.baseline] if row.baseline is not None else one_line(row.agent or "unnamed")
+    if row.baseline is not None:
+        return BASELINES[row.baseline]
+    return one_line(row.agent or row.model or "unnamed")
 
 
 def _print_lost(console: Console, row: ScoreboardRow) -> None:

@@ -66,7 +66,7 @@ class DecisionBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """A decision to record."""
 
     data: DecisionRecorded
-    """The payload of `decision.recorded.v1`."""
+    """The payload of `decision.recorded.v2`."""
     id: EventId | None = None
     """The id of the event. The same decision with the same id is a retry."""
     source: Source | None = None

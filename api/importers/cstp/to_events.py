@@ -43,7 +43,6 @@ LEDGER = "the ledger"
 
 _AMENDABLE = frozenset(DecisionAmended.__struct_fields__) - {"decision_id"}
 _encode = msgspec.json.Encoder().encode
-_draft = {kind.payload: kind.draft for kind in VOCABULARY.event_types.values()}
 
 
 class LedgerState(NamedTuple):
@@ -135,7 +134,7 @@ def _event(
         identity = f"{payload.__name__} {agent} {when} ".encode() + _encode(data)
     event_id = f"cstp-{sha256(identity).hexdigest()[:_ID_CHARS]}"
     source = source_of(agent if agent is not None else ANONYMOUS)
-    return _draft[payload](id=event_id, source=source, time=time, data=data)
+    return VOCABULARY.draft_of(data, id=event_id, source=source, time=time)
 
 
 def _review_events(decision: SourceDecision, reviews: Iterable[SourceReview]) -> list[Draft]:

@@ -26,6 +26,9 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Names that other programs give to the fields."""
 
+DROPPED_IF_MAPPED = ("question", "cluster", "model")
+"""Fields whose column, found by its name, is left to another field that the caller maps it to."""
+
 _synonyms = {(field, normalize(name)) for field, names in SYNONYMS.items() for name in names}
 _fields = {normalize(field): field for field in FIELDS}
 
@@ -45,13 +48,13 @@ def map_columns(rows: TableRows, mapping: Sequence[str], ignored: Sequence[str])
     candidates = [column for column in rows.columns if column not in left_out]
     mapped = _parse_mapping(rows, mapping)
     chosen = _named_columns(candidates, mapped) | mapped
-    if "question" not in mapped and chosen.get("question") in mapped.values():
-        del chosen["question"]  # the caller mapped this column to another field
+    for field in DROPPED_IF_MAPPED:
+        if field not in mapped and chosen.get(field) in mapped.values():
+            del chosen[field]  # the caller mapped this column to another field
     unused = [column for column in candidates if column not in chosen.values()]
     if missing := [field for field in REQUIRED if field not in chosen]:
-        similar = {
-            field: next((column for column in unused if looks_like(column, field)), "COLUMN") for field in missing
-        }
+        free = [*unused, *(chosen[field] for field in DROPPED_IF_MAPPED if field in chosen and field not in mapped)]
+        similar = {field: next((column for column in free if looks_like(column, field)), "COLUMN") for field in missing}
         raise InvalidQuery(
             "map",
             f"no column for {' and '.join(missing)}. {_columns_of(rows)}",

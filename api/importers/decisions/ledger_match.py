@@ -10,10 +10,11 @@ from api.importers.decisions.content_digest_ids import ContentDigestIds, is_cont
 from api.importers.decisions.row_comparison import RETRACTED
 from api.importers.decisions.rows import IdentifiedRow, identity_digest
 from api.service.store import EventStore
+from events.decision import DecisionRecorded
 from events.envelope import agent_of
 from events.registry import VOCABULARY
 
-RECORDED = "decision.recorded.v1"
+RECORDED = VOCABULARY.names_of(DecisionRecorded)
 
 
 class _Data(msgspec.Struct):
@@ -49,7 +50,7 @@ _decode = msgspec.json.Decoder(_StoredDecision).decode_lines
 
 
 async def _stored_decisions(store: EventStore) -> AsyncIterator[_StoredDecision]:
-    types = [name for name in (RECORDED, RETRACTED) if name in VOCABULARY.event_types]
+    types = [*RECORDED, RETRACTED]
     async for page in store.pages(types):
         for decision in _decode(page):
             yield decision
@@ -70,7 +71,7 @@ async def earlier_imports(store: EventStore, keys: Mapping[int, int]) -> list[tu
     return [
         (keys[decision.key], decision.data.decision_id)
         async for decision in _stored_decisions(store)
-        if decision.type == RECORDED
+        if decision.type in RECORDED
         and is_content_digest(decision.id, decision.data.decision_id)
         and decision.key in keys
     ]

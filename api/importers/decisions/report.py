@@ -11,7 +11,7 @@ from api.importers.decisions.rows import DecisionRow, IdentifiedRow
 from api.importers.decisions.table_format import TableFormat
 from api.importers.decisions.tables import TableFault
 from api.text_format import one_line
-from events.decision import DecisionAsked, DecisionRecorded, DecisionReviewed
+from events.decision import DecisionAsked, DecisionRecordedV1, DecisionReviewed
 from events.envelope import Draft
 
 SHOWN = 20
@@ -148,7 +148,7 @@ class DecisionImportResult(msgspec.Struct, kw_only=True):
 
 def _change(line: int, draft: Draft) -> PlannedChange:
     data = draft.data
-    if isinstance(data, DecisionRecorded):
+    if isinstance(data, DecisionRecordedV1):
         return PlannedChange(line=line, decision_id=data.decision_id or "", change="decision", value=data.decision)
     if isinstance(data, DecisionAsked):
         return PlannedChange(line=line, decision_id=data.decision_id, change="question", value=data.question)

@@ -27,12 +27,11 @@ IMPORTED = "import-"
 EVENT_ID_CHARS = 32
 """Characters of the digest in the id of an event."""
 
-COMPARED = ("confidence", "category", "stakes", "project", "feature")
+COMPARED = ("confidence", "category", "stakes", "project", "feature", "cluster", "model")
 """Fields of a decision that a row may not change."""
 
 AFTER_THE_FACT = "a confidence that is stated later is not a forecast"
 
-_recorded = VOCABULARY.event_types["decision.recorded.v1"].draft
 _asked = VOCABULARY.event_types["decision.asked.v1"].draft
 _reviewed = VOCABULARY.event_types["decision.reviewed.v1"].draft
 
@@ -130,9 +129,11 @@ def new_decision(identified: IdentifiedRow) -> list[Draft]:
         stakes=row.stakes,
         project=row.project,
         feature=row.feature,
+        cluster=row.cluster,
+        model=row.model,
     )
     event_id = f"{IMPORTED}{_digest(decision_id)}"
-    drafts: list[Draft] = [_recorded(id=event_id, source=source_of(row.agent), time=row.time, data=recorded)]
+    drafts: list[Draft] = [VOCABULARY.draft_of(recorded, id=event_id, source=source_of(row.agent), time=row.time)]
     if row.question is not None:
         drafts.append(_question(row, decision_id, row.question, 0))
     if row.outcome is not None:

@@ -27,7 +27,7 @@ from projections.decisions.decision_index import STAKES
 
 FIELDS = (
     "agent", "category", "decision", "confidence", "outcome", "id", "time", "review_time", "stakes", "project",
-    "feature", "question",
+    "feature", "question", "cluster", "model",
 )  # fmt: skip
 REQUIRED = ("agent", "decision")
 
@@ -61,6 +61,8 @@ class DecisionRow(NamedTuple):
     project: str | None
     feature: str | None
     question: str | None
+    cluster: str | None
+    model: str | None
 
 
 class IdentifiedRow(NamedTuple):
@@ -142,7 +144,7 @@ def _parse_row(line: int, texts: Texts, parse: Mapping[str, Callable[[str], obje
             shown = text if len(text) <= VALUE_CHARS_MAX else f"{text[: VALUE_CHARS_MAX - 3]}..."
             return TableFault(line, field, shown, str(error))
     return DecisionRow(
-        *cast(tuple[str, None, str, None, None, None, None, None, None, None, None, None], tuple(values))
+        *cast(tuple[str, None, str, None, None, None, None, None, None, None, None, None, None, None], tuple(values))
     )
 
 
@@ -227,4 +229,6 @@ def _parsers(options: ValueOptions) -> dict[str, Callable[[str], object]]:
         "project": _parse_label,
         "feature": _parse_label,
         "question": _parse_label,
+        "cluster": _parse_label,
+        "model": _parse_label,
     }

@@ -32,7 +32,6 @@ ID_CHARS = 16
 """Characters of a run id that is made from a report."""
 
 _encode = msgspec.json.Encoder().encode
-_kinds = {kind.payload: kind for kind in VOCABULARY.event_types.values()}
 
 
 class RunDraft(NamedTuple):
@@ -156,9 +155,8 @@ class _Collector:
                 "Shorten them.",
                 field=part,
             )
-        make_draft = _kinds[type(data)].draft
-        draft = make_draft(
-            data=data, id=f"run:{self.run_id}:{position}", source=self._source, time=parse_time(field, time)
+        draft = VOCABULARY.draft_of(
+            data, id=f"run:{self.run_id}:{position}", source=self._source, time=parse_time(field, time)
         )
         self.drafts.append(RunDraft(draft, size_bytes + LINE_BYTES + (0 if blob is None else len(blob.data)), blob))
 

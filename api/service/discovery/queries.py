@@ -12,6 +12,8 @@ from api.service.ledger import LedgerService
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from events.envelope import EventFacts
 from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
+from events.probe import ProbeScored
+from events.registry import VOCABULARY
 from ledger import Query
 from projections.discovery.run_index import RunEntry, RunIndex, RunSelection
 from projections.discovery.run_report import DiscoveryRun, RunDetail, build_attempts, build_report, build_signals
@@ -19,7 +21,7 @@ from projections.discovery.run_report import DiscoveryRun, RunDetail, build_atte
 POSITIONS_APART_MAX = 256
 """One query reads two neighbouring scores if their positions differ by no more than this."""
 
-SCORED = ("probe.scored.v1",)
+SCORED = VOCABULARY.names_of(ProbeScored)
 
 
 class RunQuery(msgspec.Struct, frozen=True, kw_only=True):

@@ -34,7 +34,7 @@ from events.errors import InvalidEvent
 from events.limits import ANSWER_BYTES_MAX, PAYLOAD_BYTES_MAX
 from events.model import ModelAliased, ModelRegistered
 from events.payload import STREAM_ID_PATTERN, Payload
-from events.probe import ProbeScored
+from events.probe import ProbeScored, ProbeScoredV1
 from events.registry import VOCABULARY
 from instruments.answer import RouterAnswer
 from instruments.discovery import (
@@ -53,7 +53,6 @@ _MODELS = ("model.registered.v1", "model.aliased.v1")
 _id = re.compile(STREAM_ID_PATTERN)
 _secret = re.compile(r"//[^/\s]*@")
 _json = msgspec.json.encode
-_kinds = {kind.payload: kind for kind in VOCABULARY.event_types.values()}
 
 
 class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -280,7 +279,7 @@ def _next_prompt(session: Session, probe: Probe | None) -> NextPrompt:
 
 
 def _draft(payload: Payload, expectedversion: int | None = None) -> Draft:
-    return _kinds[type(payload)].draft(data=payload, expectedversion=expectedversion)
+    return VOCABULARY.draft_of(payload, expectedversion=expectedversion)
 
 
 async def _append(store: EventStore, drafts: list[Draft], blobs: list[Blob]) -> None:
@@ -297,7 +296,7 @@ async def _append(store: EventStore, drafts: list[Draft], blobs: list[Blob]) -> 
                     return
                 except LifecycleViolation as error:
                     refused = batch[error.index]
-                    if not isinstance(refused.data, ProbeScored):
+                    if not isinstance(refused.data, ProbeScoredV1):
                         raise
                     drafts.remove(refused)
         except Gone:

@@ -80,6 +80,9 @@ class Grader:
             agent=started.agent,
             agent_version=started.agent_version,
             elapsed_ns=reply.elapsed_ns,
+            model=reply.stated.model,
+            reported_model=reply.stated.reported_model,
+            confidence=reply.stated.confidence,
         )
 
 
@@ -110,10 +113,10 @@ def _fit_findings(score_event: EvalScored, *blobs: Blob) -> GradedAttempt:
 def captured_output(value: dict[str, Any]) -> AgentOutput:
     """Return a captured analysis in the form of an agent's output."""
     try:
-        analysis = parse_answer(value).analysis
+        answer = parse_answer(value)
     except ValueError as error:
         return AgentOutput(failure="unreadable", detail=str(error))
-    return AgentOutput(analysis=analysis, text=_json(value).decode())
+    return AgentOutput(analysis=answer.analysis, text=_json(value).decode(), stated=answer.stated)
 
 
 async def run_on(executor: Executor, function: Callable[..., _Result], *arguments: object) -> _Result:

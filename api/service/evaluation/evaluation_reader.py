@@ -12,7 +12,7 @@ from projections.evaluation.run_view import build_evaluation, evidence_digests
 from projections.evaluation.scoreboard import ScoreboardQuery, build_scoreboard
 from projections.evaluation.view_types import Evaluation, TrendPoint
 
-_types = [kind.name for kind in VOCABULARY.event_types.values() if kind.payload in EvaluationIndex.reads]
+_types = VOCABULARY.names_of(*EvaluationIndex.reads)
 
 
 async def read_evaluation(

@@ -11,6 +11,7 @@ from api.service.as_of import AsOf
 from api.service.evidence import read_blobs
 from api.service.id_prefix import resolve_id
 from api.service.ledger import LedgerService
+from api.service.model_names import find_model_names, model_resolver
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from events.limits import PAGE_EVENTS_DEFAULT
 from ledger.errors import NotFound
@@ -141,11 +142,12 @@ async def find_latest(
 
 
 async def show_scoreboard(ledger: LedgerService, query: ScoreboardQuery, as_of: int | None = None) -> ScoreboardAnswer:
-    """Return by suite the scores of each version of each agent. Errors: InvalidQuery."""
+    """Return by suite the scores of each version of each agent, or of each model. Errors: InvalidQuery."""
     projection, position = await ledger.engine.at(EvaluationIndex, as_of)
     # Baselines are always shown: a board without a row of an agent may be a board of an unknown one.
     unknown = _unknown_names(projection, query)
-    scoreboard = await run_on_thread(build_scoreboard, projection.scores(), query)
+    resolve = model_resolver(await find_model_names(ledger, as_of)) if query.group_by == "model" else None
+    scoreboard = await run_on_thread(build_scoreboard, projection.scores(), query, resolve)
     return ScoreboardAnswer(suites=scoreboard.suites, as_of=await ledger.dated(position), unknown_names=unknown)
 
 

@@ -43,7 +43,6 @@ AttemptKey = tuple[str, int]
 _Payload = TypeVar("_Payload", EvalStarted, EvalScored)
 _id = re.compile(STREAM_ID_PATTERN)
 _started = VOCABULARY.event_types["eval.started.v1"].draft
-_scored = VOCABULARY.event_types["eval.scored.v1"].draft
 _finished = VOCABULARY.event_types["eval.finished.v1"].draft
 
 
@@ -201,8 +200,8 @@ async def _refresh(store: EventStore, run: EvalRun) -> None:
 def _drafts(run: EvalRun, graded: Sequence[GradedAttempt], *, with_ids: bool) -> list[Draft]:
     """Return scores as drafts, each at the next version; without event ids if another event has one of them."""
     return [
-        _scored(
-            data=_validate(structs.replace(each.score, run_id=run.run_id)),
+        VOCABULARY.draft_of(
+            _validate(structs.replace(each.score, run_id=run.run_id)),
             id=_event_id(run.run_id, each.key) if with_ids else None,
             expectedversion=run.version + number,
         )

@@ -72,6 +72,9 @@ def made(agent: np.ndarray, question: np.ndarray, confidence: np.ndarray, right:
     groups: list[GroupKey] = [(f"/agents/a{number}", None, None, None, None) for number in range(int(agent.max()) + 1)]
     return ReviewedDecisions(
         groups=groups,
+        models=[None] * len(groups),
+        clusters=[],
+        cluster=np.full(len(agent), -1),
         questions=[f"q{number}" for number in range(int(question.max()) + 1)],
         time_us=np.arange(len(agent)),
         confidence=confidence[order],

@@ -1,0 +1,133 @@
+"""Use case: how good one model is, by its decisions, its evaluations and its probe scores."""
+
+import msgspec
+
+from api.service.ledger import LedgerService
+from api.service.model_names import find_model_names, model_resolver
+from ledger.threads import run_on_thread
+from projections.calibration.calibration import Calibration, CalibrationFilter
+from projections.calibration.confidence_bins import merge_cells
+from projections.calibration.model_groups import table_of_model
+from projections.calibration.outcome_counts import CountSelection
+from projections.calibration.scores import compute_scores, count_coverage
+from projections.discovery.model_names import ModelNames
+from projections.discovery.probe_score_index import ProbeScoreColumns, ProbeScoreIndex
+from projections.discovery.probe_score_tables import ProbeScoreQuery, build_score_tables
+from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationScoreColumns
+from projections.evaluation.scoreboard import ScoreboardQuery, build_scoreboard
+from projections.evaluation.view_types import StatedConfidence
+from projections.stats.intervals import Interval
+
+
+class ModelDecisions(msgspec.Struct, frozen=True, kw_only=True):
+    """The decisions that name a model: how many, how many were reviewed with a stated confidence, and their scores.
+
+    `gap` is mean outcome minus mean stated confidence: below 0 the model is overconfident. The scores are None without
+    a review.
+    """
+
+    decisions: int
+    reviewed: int
+    mean_confidence: float | None = None
+    accuracy: float | None = None
+    gap: float | None = None
+    gap_interval: Interval | None = None
+    brier_score: float | None = None
+
+
+class ModelEvaluations(msgspec.Struct, frozen=True, kw_only=True):
+    """The answers of a model to a suite: `answers` that were scored or ended in an error, and their mean points."""
+
+    suite: str
+    answers: int
+    scenarios: int
+    mean: float | None = None
+    mean_interval: Interval | None = None
+    pass_rate: float | None = None
+    stated: StatedConfidence | None = None
+
+
+class ModelProbe(msgspec.Struct, frozen=True, kw_only=True):
+    """The scores of a model's answers to a probe: `totals` with a total score, and their mean, 0..1."""
+
+    probe_id: str
+    probe_version: str | None
+    scorer_id: str
+    scorer_version: str | None
+    scores: int
+    totals: int
+    mean: float | None
+    interval: Interval | None
+
+
+class ModelFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """How good one model is, whichever agents used it. Names are resolved as in the inventory."""
+
+    model: str
+    decisions: ModelDecisions
+    evaluations: list[ModelEvaluations]
+    probes: list[ModelProbe]
+
+
+async def compute_model_figures(ledger: LedgerService, model: str, as_of: int | None = None) -> ModelFigures:
+    """Compute the figures of the model that a name means. Errors: InvalidQuery."""
+    calibration, _ = await ledger.engine.at(Calibration, as_of)
+    selection = calibration.selection(CalibrationFilter())
+    evaluations = (await ledger.engine.at(EvaluationIndex, as_of))[0].scores()
+    probes = (await ledger.engine.at(ProbeScoreIndex, as_of))[0].scores()
+    names = await find_model_names(ledger, as_of)
+    return await run_on_thread(_compute, selection, evaluations, probes, names, model)
+
+
+def is_empty_of_figures(figures: ModelFigures) -> bool:
+    """Return whether nothing in the ledger names the model."""
+    return not (figures.decisions.decisions or figures.evaluations or figures.probes)
+
+
+def _compute(
+    selection: CountSelection,
+    evaluations: EvaluationScoreColumns,
+    probes: ProbeScoreColumns,
+    names: ModelNames,
+    model: str,
+) -> ModelFigures:
+    key, resolve = names.resolve(model).key, model_resolver(names)
+    table = table_of_model(selection.table(), key, resolve)
+    cells = merge_cells(table.confidence, table.counts)
+    scores, coverage = compute_scores(*cells), count_coverage(*cells)
+    boards = build_scoreboard(
+        evaluations, ScoreboardQuery(group_by="model", versions=len(evaluations.attributions)), resolve
+    )
+    tables = build_score_tables(probes, names, ProbeScoreQuery(model=model))
+    return ModelFigures(
+        model=key,
+        decisions=ModelDecisions(
+            decisions=coverage.total,
+            reviewed=0 if scores is None else scores.reviewed,
+            **({} if scores is None else {name: getattr(scores, name) for name in _SCORES}),
+        ),
+        evaluations=[
+            ModelEvaluations(
+                suite=board.suite,
+                answers=row.scored + row.errors,
+                **{name: getattr(row, name) for name in _POOLED},
+            )
+            for board in boards.suites
+            for row in board.rows
+            if row.model == key and row.baseline is None
+        ],
+        probes=[
+            ModelProbe(
+                **{name: getattr(scored, name) for name in _PROBE},
+                **{name: getattr(row, name) for name in ("totals", "mean", "interval")},
+                scores=row.scores,
+            )
+            for scored in tables
+            for row in scored.models
+        ],
+    )
+
+
+_SCORES = ("mean_confidence", "accuracy", "gap", "gap_interval", "brier_score")
+_POOLED = ("scenarios", "mean", "mean_interval", "pass_rate", "stated")
+_PROBE = ("probe_id", "probe_version", "scorer_id", "scorer_version")

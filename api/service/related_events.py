@@ -1,0 +1,108 @@
+"""Use case: all that happened under one correlation id: decisions with their reviews, scores, and every event."""
+
+from datetime import datetime
+
+import msgspec
+
+from api.service.as_of import AsOf
+from api.service.decisions import decision_states
+from api.service.ledger import LedgerService
+from events.envelope import Event
+from events.evaluation import EvalScored, ScoreState
+from events.limits import PAGE_EVENTS_MAX
+from events.probe import ProbeScored
+from ledger import Query
+from ledger.errors import InvalidQuery
+from projections.decisions.decision_state import DecisionState
+
+
+class RelatedEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """One event with the correlation id."""
+
+    position: int
+    type: str
+    subject: str
+    agent: str
+    time: datetime
+
+
+class RelatedEvalScore(msgspec.Struct, frozen=True, kw_only=True):
+    """The score of an answer in an evaluation; `model` and `confidence` are as the answer states them."""
+
+    run_id: str
+    scenario_id: str
+    attempt: int
+    state: ScoreState
+    passed: bool | None
+    total_score: float | None
+    model: str | None
+    reported_model: str | None
+    confidence: float | None
+    position: int
+
+
+class RelatedProbeScore(msgspec.Struct, frozen=True, kw_only=True):
+    """The score of an answer to a probe. `run_id` and `attempt` are those of its discovery run, if it has one."""
+
+    score_id: str
+    probe_id: str
+    scorer_id: str
+    run_id: str | None
+    attempt: int | None
+    model_name: str | None
+    reported_model: str | None
+    total_score: float | None
+    position: int
+
+
+class RelatedEvents(msgspec.Struct, frozen=True, kw_only=True):
+    """All that happened under a correlation id, as of a position.
+
+    `decisions` are in their current state: also those of which only a later event, such as the review, has the id.
+    `next` is the position to continue after, None on the last page.
+    """
+
+    correlationid: str
+    events: list[RelatedEvent]
+    decisions: list[DecisionState]
+    evaluation_scores: list[RelatedEvalScore]
+    probe_scores: list[RelatedProbeScore]
+    next: int | None
+    as_of: AsOf
+
+
+async def find_related(
+    ledger: LedgerService, correlationid: str, after: int = 0, limit: int = PAGE_EVENTS_MAX, as_of: int | None = None
+) -> RelatedEvents:
+    """Find the events with a correlation id, in the order of the log. Errors: InvalidQuery."""
+    if not correlationid:
+        raise InvalidQuery("correlationid", "it is empty.", "Name a correlation id.")
+    position = (await ledger.reader.head()).position if as_of is None else as_of
+    query = Query(correlationid=correlationid, after=after, before=position + 1, limit=limit)
+    page = await ledger.read(query)
+    events = list(ledger.usable_events(page))
+    subjects = dict.fromkeys(event.subject for event in events if event.subject.startswith("decision/"))
+    return RelatedEvents(
+        correlationid=correlationid,
+        events=[
+            RelatedEvent(
+                position=event.position, type=event.name, subject=event.subject, agent=event.agent, time=event.moment
+            )
+            for event in events
+        ],
+        decisions=await decision_states(ledger, list(subjects), position),
+        evaluation_scores=[_eval_score(event, event.data) for event in events if isinstance(event.data, EvalScored)],
+        probe_scores=[_probe_score(event, event.data) for event in events if isinstance(event.data, ProbeScored)],
+        next=page.positions[-1] if page.more else None,
+        as_of=await ledger.dated(position),
+    )
+
+
+def _eval_score(event: Event, data: EvalScored) -> RelatedEvalScore:
+    names = [name for name in RelatedEvalScore.__struct_fields__ if name != "position"]
+    return RelatedEvalScore(**{name: getattr(data, name) for name in names}, position=event.position)
+
+
+def _probe_score(event: Event, data: ProbeScored) -> RelatedProbeScore:
+    names = [name for name in RelatedProbeScore.__struct_fields__ if name != "position"]
+    return RelatedProbeScore(**{name: getattr(data, name) for name in names}, position=event.position)

@@ -1,0 +1,69 @@
+"""A version that only adds fields: old lines are read as the new shape; what needs no new field is written as old."""
+
+import msgspec
+import pytest
+
+from events import VOCABULARY, InvalidEvent, Payload
+from events.decision import DecisionRecorded, DecisionRecordedV1
+from events.evaluation import EvalScored, EvalScoredV1
+from events.probe import ProbeScored, ProbeScoredV1
+from tests.events.samples import SAMPLES, line_of
+from tests.golden import path_of
+
+VERSIONS = {
+    "decision.recorded": (DecisionRecordedV1, DecisionRecorded, ("cluster", "model", "reported_model")),
+    "eval.scored": (EvalScoredV1, EvalScored, ("model", "reported_model", "confidence")),
+    "probe.scored": (ProbeScoredV1, ProbeScored, ("reported_model",)),
+}
+
+
+def plain(payload: Payload) -> object:
+    return msgspec.to_builtins(payload)
+
+
+@pytest.mark.parametrize("name", VERSIONS)
+def test_an_old_line_is_read_as_the_new_shape_and_keeps_its_name(name: str) -> None:
+    _, current, added = VERSIONS[name]
+    line = path_of(f"{name}.v1").read_bytes().strip()
+    (fact,) = VOCABULARY.facts(line)
+    for event in (VOCABULARY.event(line), fact):
+        assert event.name == f"{name}.v1"
+        assert event.data.__class__.__name__ == current.__name__
+        assert plain(event.data) == plain(SAMPLES[f"{name}.v1"])
+        assert [getattr(event.data, field) for field in added] == [None] * len(added)
+    assert line_of(f"{name}.v1", VOCABULARY.stored(line).data) == line
+
+
+@pytest.mark.parametrize("name", VERSIONS)
+def test_a_payload_is_written_in_the_oldest_version_that_can_state_it(name: str) -> None:
+    old, current, added = VERSIONS[name]
+    new = SAMPLES[f"{name}.v2"]
+    for field in added:
+        kept = {other: None for other in added if other != field}
+        draft = VOCABULARY.draft_of(msgspec.structs.replace(new, **kept), id="e")
+        assert (draft.name, type(draft.data), draft.id) == (f"{name}.v2", current, "e")
+    without = VOCABULARY.draft_of(msgspec.structs.replace(new, **dict.fromkeys(added)))
+    assert (without.name, type(without.data)) == (f"{name}.v1", old)
+    assert plain(without.data) == plain(SAMPLES[f"{name}.v1"])
+
+
+def test_a_payload_of_one_version_stays_as_it_is() -> None:
+    review = SAMPLES["decision.reviewed.v1"]
+    assert VOCABULARY.draft_of(review).data is review
+    old = SAMPLES["decision.recorded.v1"]
+    assert VOCABULARY.draft_of(old).data is old
+
+
+@pytest.mark.parametrize("name", VERSIONS)
+def test_the_old_version_does_not_have_the_new_fields(name: str) -> None:
+    for field in VERSIONS[name][2]:
+        body = {"type": f"{name}.v1", "data": {**msgspec.to_builtins(SAMPLES[f"{name}.v1"]), field: "x"}}
+        with pytest.raises(InvalidEvent, match=field):
+            VOCABULARY.draft(msgspec.json.encode(body))
+
+
+def test_every_version_of_a_payload_by_name() -> None:
+    assert VOCABULARY.names_of(DecisionRecorded) == ("decision.recorded.v1", "decision.recorded.v2")
+    assert VOCABULARY.names_of(ProbeScored, EvalScored) == (
+        "probe.scored.v1", "probe.scored.v2", "eval.scored.v1", "eval.scored.v2",
+    )  # fmt: skip
