@@ -47,14 +47,18 @@ class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BandPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A point of the band that contains the curve of a calibrated agent in 95% of samples."""
+    """A point of the bands that contain the curve of a calibrated agent in 95% of samples."""
 
     confidence: float
     """The stated confidence, 0..1."""
     low: float
-    """The lower end."""
+    """The lower end at this confidence: of 95% of samples."""
     high: float
-    """The upper end."""
+    """The upper end at this confidence."""
+    simultaneous_low: float | None = None
+    """The lower end of the band that contains the whole curve in 95% of samples."""
+    simultaneous_high: float | None = None
+    """Its upper end."""
 
 
 class Corp(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +106,9 @@ class Figures(Coverage, frozen=True, kw_only=True):
     supported: bool
     """Whether the interval confirms the verdict."""
     reviews_needed: int | None
-    """How many more reviews would confirm it; 0 if it is confirmed, None if no number would."""
+    """After how many further reviews 80% of such agents have it confirmed; 0 if it is, None if no number would do."""
+    reviews_needed_gap: float | None = None
+    """The true gap for which `reviews_needed` holds: the observed one. None if no reviews are needed."""
     log_score: float | None
     """Mean surprise, nats; None if a confidence of 0 or 1 was wrong."""
     log_score_infinite: bool
@@ -154,6 +160,8 @@ class Group(Coverage, frozen=True, kw_only=True):
     """As in `Figures`."""
     reviews_needed: int | None = None
     """As in `Figures`."""
+    reviews_needed_gap: float | None = None
+    """As in `Figures`."""
     log_score: float | None = None
     """As in `Figures`."""
     log_score_infinite: bool | None = None
@@ -202,7 +210,9 @@ class Bucket(msgspec.Struct, frozen=True, kw_only=True):
     supported: bool
     """Whether the interval confirms the verdict."""
     reviews_needed: int | None
-    """How many more reviews would confirm it."""
+    """As in `Figures`."""
+    reviews_needed_gap: float | None = None
+    """As in `Figures`."""
 
 
 class Recommendation(msgspec.Struct, frozen=True, kw_only=True):
@@ -261,6 +271,64 @@ class Recalibration(msgspec.Struct, frozen=True, kw_only=True):
     """The ranges."""
 
 
+class ThresholdUse(msgspec.Struct, frozen=True, kw_only=True):
+    """What acting only on decisions with a stated confidence of at least `threshold` would have come to.
+
+    Net benefits are in successes for each reviewed decision, with a failure at `failure_cost` successes.
+    """
+
+    threshold: float
+    """The lowest confidence to act on."""
+    failure_cost: float
+    """`threshold / (1 - threshold)`: how many successes a failure is taken to cost."""
+    reviewed: int
+    """Decisions that are used."""
+    acted_on: int
+    """How many of them reach the threshold."""
+    success_rate: float | None
+    """The mean outcome of these, 0..1; None if none does."""
+    success_interval: Interval | None
+    """Its interval (Wilson)."""
+    net_benefit: float
+    """Successes minus weighted failures among the decisions acted on, for each reviewed decision."""
+    net_benefit_interval: Interval
+    """Its interval."""
+    net_benefit_all: float
+    """The net benefit of acting on every decision."""
+    net_benefit_all_interval: Interval
+    """Its interval."""
+    net_benefit_none: float
+    """The net benefit of acting on none: 0."""
+    gain_over_all: float
+    """`net_benefit` minus `net_benefit_all`."""
+    gain_over_all_interval: Interval
+    """Its interval."""
+
+
+class Auc(msgspec.Struct, frozen=True, kw_only=True):
+    """How well the stated confidences rank decisions by outcome."""
+
+    auc: float
+    """The share of pairs with different outcomes in which the better one had the higher confidence, ties half."""
+    interval: Interval
+    """Its interval."""
+    pairs: int
+    """The number of pairs of decisions with different outcomes."""
+
+
+class MurphyPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """The mean elementary scores at a threshold: the loss by acting above it. Lower is better."""
+
+    threshold: float
+    """The threshold, 0..1."""
+    stated: float
+    """The score of the stated confidences."""
+    recalibrated: float
+    """The score of the calibration curve, fitted to the same decisions."""
+    base_rate: float
+    """The score of always stating the mean outcome."""
+
+
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """An agent's calibration."""
 
@@ -294,6 +362,12 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """The offset of the next groups; None if there are none."""
     unknown_names: tuple[UnknownName, ...] = ()
     """Names in the filter that the ledger does not know, if nothing matched."""
+    threshold: ThresholdUse | None = None
+    """What acting above a confidence would have come to; with `threshold` only."""
+    auc: Auc | None = None
+    """How well confidences rank decisions; with `detail="curves"` only, and None if all outcomes are alike."""
+    murphy: tuple[MurphyPoint, ...] = ()
+    """The Murphy diagram: the loss at each threshold; with `detail="curves"` only."""
 
     @property
     def gap(self) -> float | None:

@@ -14,8 +14,9 @@ from events.payload import Payload
 from projections.arrays import Floats
 from projections.calibration.cell_groups import GroupBy, Groups, make_groups, sum_cells
 from projections.calibration.confidence_bins import bin_counts, merge_cells, merge_cells_by_group
+from projections.calibration.confidence_use import act_above, draw_murphy, rank_outcomes
 from projections.calibration.corp import Corp
-from projections.calibration.outcome_counts import CountSelection, CountTable, KeyFilter, OutcomeCounts
+from projections.calibration.outcome_counts import Counts, CountSelection, CountTable, KeyFilter, OutcomeCounts
 from projections.calibration.recalibration import Recalibration, fit_recalibration
 from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.calibration.score_recommendations import (
@@ -42,7 +43,10 @@ from projections.calibration.shrinkage import shrink_gaps
 from projections.decisions.decision_index import DecisionIndex
 from projections.projection import Projection
 from projections.query_check import Check, no_check
+from projections.stats.concordance import Concordance
+from projections.stats.elementary_score import MurphyPoint
 from projections.stats.intervals import Interval
+from projections.stats.net_benefit import ThresholdUse
 from projections.time_range import TimeRange
 
 MIN_DECISIONS = 5
@@ -86,6 +90,7 @@ class CalibrationGroup(Coverage, frozen=True, kw_only=True):
     gap_interval: Interval | None = None
     supported: bool | None = None
     reviews_needed: int | None = None
+    reviews_needed_gap: float | None = None
     log_score: float | None = None
     log_score_infinite: bool | None = None
     skill: float | None = None
@@ -103,7 +108,7 @@ class CalibrationView(msgspec.Struct, frozen=True, kw_only=True):
 
     `retracted` is the number of decisions that were retracted and count in no figure; absent if there are none.
     `groups_total` and `groups_next` (the offset of the next page, None on the last) are absent if `groups` has every
-    group.
+    group. `threshold` is present if one was given, `auc` (None if all outcomes are alike) and `murphy` with curves.
     """
 
     overall: CalibrationScores | None
@@ -116,6 +121,9 @@ class CalibrationView(msgspec.Struct, frozen=True, kw_only=True):
     retracted: int | UnsetType = UNSET
     groups_total: int | UnsetType = UNSET
     groups_next: int | UnsetType | None = UNSET
+    threshold: ThresholdUse | UnsetType = UNSET
+    auc: Concordance | UnsetType | None = UNSET
+    murphy: list[MurphyPoint] | UnsetType = UNSET
 
 
 class GroupPage(NamedTuple):
@@ -193,6 +201,7 @@ def build_calibration_view(
     min_decisions: int,
     *,
     curves: bool,
+    threshold: float | None = None,
     warned: Sequence[CategoryScores] | None = None,
     page: GroupPage = EVERY_GROUP,
     check: Check = no_check,
@@ -200,7 +209,8 @@ def build_calibration_view(
     """Compute the scores of cells: overall, by group and by bucket.
 
     `overall` and the scores of a group are None below `min_decisions` reviewed decisions. With `curves`, each has its
-    curve and band, and the view has a recalibration map. `warned` are the scores of the table's categories if the
+    curve and band, and the view has a recalibration map, an AUC and a Murphy diagram. With a `threshold` it has what
+    acting above it would have come to. `warned` are the scores of the table's categories if the
     caller has already computed them. `check` is called between parts of the work; it may pause, and raises to
     stop the computation.
     """
@@ -231,7 +241,24 @@ def build_calibration_view(
         retracted=table.retracted or UNSET,
         groups_total=UNSET if len(rows) == total else total,
         groups_next=UNSET if len(rows) == total else after if after < total else None,
+        **(_score_use(cells, threshold, curves=curves) if overall is not None else {}),
     )
+
+
+class _UseFields(TypedDict, total=False):
+    threshold: ThresholdUse
+    auc: Concordance | None
+    murphy: list[MurphyPoint]
+
+
+def _score_use(cells: tuple[Floats, Counts], threshold: float | None, *, curves: bool) -> _UseFields:
+    """Return the figures that the caller asked for about acting on stated confidences."""
+    bins, fields = bin_counts(*cells), _UseFields()
+    if threshold is not None:
+        fields["threshold"] = act_above(bins, threshold)
+    if curves:
+        fields |= {"auc": rank_outcomes(bins), "murphy": draw_murphy(bins)}
+    return fields
 
 
 def score_categories(table: CountTable, check: Check = no_check) -> list[CategoryScores]:
