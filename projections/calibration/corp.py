@@ -120,19 +120,30 @@ def consistency_band(bins: ConfidenceBins) -> list[BandPoint]:
 
 
 def _merge_neighbours(bins: ConfidenceBins) -> tuple[Floats, Floats]:
-    """Return confidences and numbers of reviews, with neighbours merged down to REFIT_MAX."""
-    if len(bins.n) <= REFIT_MAX:
+    """Return confidences and numbers of reviews, with neighbours merged down to REFIT_MAX.
+
+    The lowest and the highest quarter of that number are left alone, because curves vary most at their ends.
+    """
+    size, alone = len(bins.n), REFIT_MAX // 4
+    if size <= REFIT_MAX:
         return bins.confidence, bins.n
-    middle = np.cumsum(bins.n) - bins.n / 2
-    _, group = np.unique((middle / bins.n.sum() * REFIT_MAX).astype(np.intp), return_inverse=True)
+    inner = bins.n[alone : size - alone]
+    middle = (np.cumsum(inner) - inner / 2) / inner.sum()
+    groups = alone + (middle * (REFIT_MAX - 2 * alone)).astype(np.intp)
+    ends = np.arange(alone)
+    _, group = np.unique(np.concatenate([ends, groups, ends + REFIT_MAX]), return_inverse=True)
     n = np.bincount(group, weights=bins.n).astype(np.float64)
     c: Floats = np.bincount(group, weights=bins.n * bins.confidence) / n
     return c, n
 
 
 def _band_points(size: int) -> Ints:
-    """Return the indexes of the confidences that the band shows."""
-    return np.unique(np.rint(np.linspace(0, size - 1, POINTS_MAX)).astype(np.int64)) if size > 1 else np.zeros(1, int)
+    """Return the indexes of the confidences that the band shows: most of them at its ends."""
+    ends = POINTS_MAX // 4
+    if size <= POINTS_MAX:
+        return np.arange(size)
+    inner = np.rint(np.linspace(ends, size - 1 - ends, POINTS_MAX - 2 * ends)).astype(np.int64)
+    return np.concatenate([np.arange(ends), inner, np.arange(size - ends, size)])
 
 
 @lru_cache(64)

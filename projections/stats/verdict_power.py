@@ -1,17 +1,20 @@
-"""How many reviews a verdict needs: the power of the mixture of bets against "stated confidences are true".
+"""How many reviews a verdict needs: the power of bets against "stated confidences are true".
 
-Each bet multiplies its wealth by 1 + s * l * (o - c) at a review, with o the outcome, c the stated confidence, s the
-side, and l a fraction of the largest bet that keeps the factor positive. The e-value is the mean wealth of all bets. A
-verdict is supported once it has reached EVIDENCE_MIN (Arnold, Henzi and Ziegel 2023; Waudby-Smith and Ramdas 2024).
+A bet multiplies its stake by 1 + f (c - o) / (1 - c) at a review (o: outcome, c: stated confidence, f: a fraction),
+against overconfidence mirrored. A verdict of over- or underconfidence is supported once the mean stake of the bets on
+its side has reached EVIDENCE_MIN. "Well calibrated" is supported once the confidence sequence of the gap is within plus
+and minus GAP_MARGIN, which is the same as two such sums of stakes having reached EVIDENCE_MIN, one for each side:
+exp(b (d + GAP_MARGIN) - (-ln(1 - b) - b) d^2) for a review with d = o - c, and the same with -d (Arnold, Henzi, Ziegel
+2023; Waudby-Smith and Ramdas 2024).
 
-The number of reviews that this takes varies from agent to agent. Here it is approximated: the logarithm of each wealth
+The number of reviews that this takes varies from agent to agent. Here it is approximated: the logarithm of each stake
 is a random walk with the mean and the variance of one step. All walks of one side have the same steps up to their size,
-so that one normal number places all of them, and the e-value reaches EVIDENCE_MIN where that number reaches a limit.
-The chance of reaching it before and falling back is that of a Brownian motion with drift (the inverse Gaussian law),
-with Siegmund's correction for steps in place of a continuous path (Siegmund 1985, Sequential Analysis, ch. 10).
+so that one normal number places all of them, and the mean reaches EVIDENCE_MIN where that number reaches a limit. The
+chance of reaching it before and falling back is that of a Brownian motion with drift (the inverse Gaussian law), with
+Siegmund's correction for steps in place of a continuous path (Siegmund 1985, Sequential Analysis, ch. 10).
 """
 
-from math import log, pi, sqrt
+from math import ceil, log, pi, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -19,17 +22,20 @@ import numpy as np
 from projections.arrays import Floats
 from projections.stats.intervals import GAP_MARGIN, GapSide
 
-EVIDENCE_MIN = 20.0
-"""A verdict is supported once the e-value has reached this: 1 / 5%."""
+EVIDENCE_MIN = 40.0
+"""A verdict is supported once the mean stake has reached this: 2.5% for each side."""
 
 POWER = 0.8
 """The share of agents that have the verdict after the number of reviews."""
 
-FRACTIONS = np.arange(1, 11) / 20
-"""The bets, as fractions of the largest one: .05 to .5."""
+FRACTIONS = np.array([0.05, 0.1, 0.2, 0.4])
+"""Shares of a stake that the bets on over- and underconfidence risk."""
 
-CERTAIN = 0.99
-"""A confidence closer to 0 or 1 is treated as this far from it, because no bet against certainty is too large."""
+MARGIN_BETS = 0.9 * 0.6 ** np.arange(12)
+"""Sizes of the bets on a gap within the margin."""
+
+ROUNDED = 0.995
+"""The highest confidence at which bets on a lower outcome are made; for a higher outcome the lowest is 1 minus this."""
 
 REVIEWS_MAX = 10**7
 """A verdict that needs more reviews than this is reported as unreachable."""
@@ -44,9 +50,11 @@ _FALL_BACK, _FALL_BACK_REVIEWS = 0.9, 10
 """Fewer walks than Brownian motions fall back after they reached a limit, with few steps above all. Measured: 0.3 of
 them at 11 to 13 reviews, 0.7 at 22, 0.8 to 1 at 77 to 330, over ten distributions of confidence and gaps."""
 
-_GRID = 12
-_REFINEMENTS = 3
-_NEWTON_STEPS = 4
+_GRID = 20
+_REFINEMENTS = 2
+_NEWTON_STEPS = 3
+
+_OUTCOMES = np.array([0.0, 0.5, 1.0])
 
 
 class Record(NamedTuple):
@@ -56,21 +64,18 @@ class Record(NamedTuple):
     counts: Floats
 
 
-def log_factors(confidence: Floats) -> Floats:
-    """Return the logarithm of the factor of each bet (rows), at each confidence, for outcomes 0, 0.5 and 1.
+def log_factors(side: GapSide, confidence: Floats) -> list[Floats]:
+    """Return the logarithms of the factors of the bets that support a verdict.
 
-    The first half of the bets is on successes, more than stated; the second on failures.
+    Shapes: one array for each condition (two for "well"); a row for each bet, then for each confidence, then for the
+    outcomes 0, 0.5 and 1.
     """
-    c = np.clip(confidence, 1 - CERTAIN, CERTAIN)[np.newaxis, :, np.newaxis]
-    f = FRACTIONS[:, np.newaxis, np.newaxis]
-    excess = np.array([0.0, 0.5, 1.0]) - c
-    return np.log1p(np.concatenate([f * excess / c, -f * excess / (1 - c)]))
-
-
-def e_value(record: Record) -> float:
-    """Return the e-value of a record, as if it were looked at for the first time."""
-    wealth = np.tensordot(log_factors(record.confidence), record.counts, axes=2)
-    return float(np.exp(wealth).mean())
+    if side == "well":
+        difference = _OUTCOMES - confidence[:, np.newaxis]
+        return [_margin_factors(difference), _margin_factors(-difference)]
+    if side == "over":
+        return [_over_factors(confidence)]
+    return [_over_factors(1 - confidence)[:, :, ::-1]]
 
 
 def reviews_for_verdict(side: GapSide, record: Record, gap: float) -> int | None:
@@ -83,13 +88,15 @@ def reviews_for_verdict(side: GapSide, record: Record, gap: float) -> int | None
     if (side == "over" and gap >= 0) or (side == "under" and gap <= 0) or (side == "well" and abs(gap) >= GAP_MARGIN):
         return None
     record = _merge_cells(record)
-    shifts = (0.0,) if side != "well" else (-GAP_MARGIN, GAP_MARGIN)
-    walks = [_make_walks(record, gap, shift) for shift in shifts]
-    return _find_reviews(walks)
+    n = record.counts.sum(axis=1)
+    share = n / n.sum()
+    rate = np.clip(record.confidence + _true_shift(record.confidence, share, gap), 0, 1)
+    chance = np.stack([share * (1 - rate), share * rate], axis=1)
+    return _find_reviews([_make_walks(record, factors, chance) for factors in log_factors(side, record.confidence)])
 
 
 class _Walks(NamedTuple):
-    """The logarithms of all wealths, from `start` on: mean and deviation of a step.
+    """The logarithms of all stakes, from `start` on: mean and deviation of a step.
 
     Deviations are along the leading walk, which grows fastest; `skewness` is that of its steps.
     """
@@ -99,6 +106,16 @@ class _Walks(NamedTuple):
     deviation: Floats
     leader: int
     skewness: float
+
+
+def _over_factors(confidence: Floats) -> Floats:
+    c = np.minimum(confidence, ROUNDED)[np.newaxis, :, np.newaxis]
+    return np.log1p(FRACTIONS[:, np.newaxis, np.newaxis] * ((c - _OUTCOMES) / (1 - c)))
+
+
+def _margin_factors(difference: Floats) -> Floats:
+    bets = MARGIN_BETS[:, np.newaxis, np.newaxis]
+    return bets * (difference + GAP_MARGIN) - (-np.log1p(-bets) - bets) * difference**2
 
 
 def _merge_cells(record: Record) -> Record:
@@ -112,19 +129,14 @@ def _merge_cells(record: Record) -> Record:
     return Record(np.bincount(number, weights=n * record.confidence) / total, counts)
 
 
-def _make_walks(record: Record, gap: float, shift: float) -> _Walks:
-    """Return the walks of the bets against a gap of `shift`, for agents whose gap is `gap`."""
-    factors = log_factors(record.confidence + shift)
-    n = record.counts.sum(axis=1)
-    share = n / n.sum()
-    rate = np.clip(record.confidence + _true_shift(record.confidence, share, gap), 0, 1)
-    chance = np.stack([share * (1 - rate), share * rate], axis=1)
+def _make_walks(record: Record, factors: Floats, chance: Floats) -> _Walks:
+    """Return the walks of some bets, given the chances of outcomes 0 and 1 at each confidence."""
     step = factors[:, :, ::2]
     mean = np.tensordot(step, chance, axes=2)
     leader = int(mean.argmax())
     centred = step - mean[:, np.newaxis, np.newaxis]
     covariance = np.tensordot(centred * centred[leader], chance, axes=2)
-    spread = float(covariance[leader]) ** 0.5
+    spread = sqrt(max(0.0, float(covariance[leader])))
     deviation = covariance / spread if spread > 0 else np.zeros_like(mean)
     skewness = float((centred[leader] ** 3 * chance).sum()) / spread**3 if spread > 0 else 0.0
     return _Walks(np.tensordot(factors, record.counts, axes=2), mean, deviation, leader, skewness)
@@ -143,18 +155,20 @@ def _true_shift(confidence: Floats, share: Floats, gap: float) -> float:
 
 
 def _find_reviews(walks: list[_Walks]) -> int | None:
-    """Return the smallest number of reviews with enough power: refine a grid of numbers around it."""
+    """Return the smallest number of reviews with enough power: on a grid, then between two neighbours of it."""
     low, high = 1.0, float(REVIEWS_MAX)
     for _ in range(_REFINEMENTS):
         n = np.geomspace(low, high, _GRID)
-        enough = np.flatnonzero(sum(_chance(one, n) for one in walks) - (len(walks) - 1) >= POWER)
+        power = sum(_chance(one, n) for one in walks) - (len(walks) - 1)
+        enough = np.flatnonzero(power >= POWER)
         if not len(enough):
             return None
         place = int(enough[0])
         if place == 0:
-            return max(1, round(low))
+            return ceil(low)
         low, high = float(n[place - 1]), float(n[place])
-    return max(1, round(high))
+    below, above = float(power[place - 1]), float(power[place])
+    return ceil(low + (high - low) * (POWER - below) / (above - below))
 
 
 def _chance(walks: _Walks, n: Floats) -> Floats:
