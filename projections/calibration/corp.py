@@ -161,7 +161,7 @@ def _simulate_band(confidence: bytes, reviews: bytes) -> list[list[float]]:
         drawn[:, column] = rng.binomial(int(n[column]), c[column], REFITS)
     step = 2.0 * np.arange(REFITS)[:, None]
     fitted = fit_isotonic((drawn / n + step).ravel(), np.tile(n, REFITS)).reshape(REFITS, -1) - step
-    curves = np.round(fitted[:, _band_points(len(c))], _DIGITS)
-    low, high = np.quantile(curves, [(1 - BAND_LEVEL) / 2, (1 + BAND_LEVEL) / 2], axis=0)
+    curves: Floats = np.round(fitted[:, _band_points(len(c))], _DIGITS)
+    low, high = np.asarray(np.quantile(curves, [(1 - BAND_LEVEL) / 2, (1 + BAND_LEVEL) / 2], axis=0), dtype=np.float64)
     ends = (low, high, *simultaneous_band(curves, low, high, BAND_LEVEL))
     return [np.clip(end, 0, 1).tolist() for end in ends]
