@@ -115,7 +115,7 @@ def _legend(position: int) -> Iterator[str]:
     yield draw_text(left + 44, first, "calibration curve", "", "start")
     yield f'<path class="perfect" d="M{left} {second - 6}h34"/>'
     yield draw_text(left + 44, second, "perfect", "", "start")
-    for y, label in ((first, "95% of calibrated agents, at one point"), (second, "95% of them, at every point")):
+    for y, label in ((first, "95% of calibrated, at one point"), (second, "95% of calibrated, at every point")):
         yield f'<rect class="whole" x="{right}" y="{y - 14}" width="34" height="16"/>'
         yield draw_text(right + 44, y, label, "", "start")
     yield f'<rect class="band" x="{right}" y="{first - 14}" width="34" height="16"/>'

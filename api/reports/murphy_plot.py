@@ -14,6 +14,8 @@ from projections.stats.elementary_score import MurphyPoint
 WIDTH, HEIGHT = 640, 700
 LEFT, RIGHT, TOP, BOTTOM = 78, 604, 128, 520
 """The edges of the area of the curves, in SVG units."""
+TICKS = 0.04
+"""The scale ends at a multiple of this, so that each quarter of it has two decimals."""
 SUBJECT_CHARS_MAX = 44
 
 
@@ -28,7 +30,7 @@ def murphy_plot(view: CalibrationView, subject: str, position: int) -> str | Non
     if scores is None or points is UNSET or not points:
         return None
     top = max(max(point.stated, point.recalibrated, point.base_rate) for point in points)
-    scale = max(0.05, ceil(top * 20 + 0.2) / 20)
+    scale = max(1, ceil(top / TICKS)) * TICKS
     curves = (
         ("base", [point.base_rate for point in points]),
         ("best", [point.recalibrated for point in points]),
@@ -59,7 +61,7 @@ def _axes(scale: float) -> Iterator[str]:
         share = quarter / 4
         x, y = _point(share, share * scale, scale)
         yield f'<path class="grid" d="M{LEFT} {y:.1f}H{RIGHT}M{x:.1f} {TOP}V{BOTTOM}"/>'
-        yield draw_text(LEFT - 8, y + 6, f"{share * scale:.3g}", "", "end")
+        yield draw_text(LEFT - 8, y + 6, f"{share * scale:.2f}", "", "end")
         yield draw_text(x, BOTTOM + 24, f"{share:.0%}", "", "middle")
     middle = (TOP + BOTTOM) / 2
     yield f'<text transform="translate(24 {middle}) rotate(-90)" text-anchor="middle">mean elementary score</text>'

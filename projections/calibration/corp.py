@@ -155,13 +155,13 @@ def _simulate_band(confidence: bytes, reviews: bytes) -> list[list[float]]:
     c, n = np.minimum(np.frombuffer(confidence), 1.0), np.frombuffer(reviews)
     rng = np.random.default_rng(SEED)
     drawn = np.empty((REFITS, len(c)))
-    single = n == 1
+    single = (n == 1) & (len(c) > POINTS_MAX)
     drawn[:, single] = rng.random((REFITS, int(single.sum()))) < c[single]
     for column in np.flatnonzero(~single):  # numpy draws five times faster with one probability at a time
         drawn[:, column] = rng.binomial(int(n[column]), c[column], REFITS)
     step = 2.0 * np.arange(REFITS)[:, None]
     fitted = fit_isotonic((drawn / n + step).ravel(), np.tile(n, REFITS)).reshape(REFITS, -1) - step
-    curves: Floats = np.round(fitted[:, _band_points(len(c))], _DIGITS)
+    curves = np.asarray(np.round(fitted[:, _band_points(len(c))], _DIGITS), dtype=np.float64)
     low, high = np.asarray(np.quantile(curves, [(1 - BAND_LEVEL) / 2, (1 + BAND_LEVEL) / 2], axis=0), dtype=np.float64)
     ends = (low, high, *simultaneous_band(curves, low, high, BAND_LEVEL))
     return [np.clip(end, 0, 1).tolist() for end in ends]

@@ -127,7 +127,7 @@ def _merge_cells(record: Record) -> Record:
     _, number = np.unique(hundredth, return_inverse=True)
     n = record.counts.sum(axis=1)
     total = np.bincount(number, weights=n)
-    counts: Floats = np.stack([np.bincount(number, weights=column) for column in record.counts.T], axis=1) + 0.0
+    counts = np.asarray([np.bincount(number, weights=column) for column in record.counts.T], dtype=np.float64).T
     return Record(np.asarray(np.bincount(number, weights=n * record.confidence) / total), counts)
 
 

@@ -45,8 +45,7 @@ def print_curve(console: Console, corp: Corp) -> None:
     console.print()
     console.print(table)
     console.print(
-        "If an agent is calibrated, its recalibrated confidence is within the first range in 95% of samples, and its "
-        "whole curve is within the second in 95%."
+        "Of calibrated agents, 95% are within the first range at that confidence, 95% within the second at every one."
     )
 
 
@@ -69,9 +68,8 @@ def print_use(console: Console, answer: CalibrationAnswer) -> None:
         found = answer.auc
         console.print()
         console.print(
-            f"AUC {format_figure(found.auc)} ({format_interval(found.interval)}): of two decisions with different "
-            f"outcomes, the better one had the higher confidence in {found.auc:.0%} of {format_count(found.pairs)} "
-            "pairs (equal confidences count half)."
+            f"AUC {format_figure(found.auc)} ({format_interval(found.interval)}): the decision that turned out better "
+            f"had the higher confidence in {found.auc:.0%} of {format_count(found.pairs)} pairs."
         )
     if answer.threshold is not UNSET:
         console.print()
@@ -88,10 +86,14 @@ def _describe_use(use: ThresholdUse) -> Iterator[str]:
             f"{pluralize(use.reviewed, 'reviewed decision')}, success {format_figure(use.success_rate)} "
             f"({format_interval(use.success_interval)})."
         )
+    benefit = f"{format_figure(use.net_benefit, '+')} ({format_interval(use.net_benefit_interval, '+')})"
     yield (
         f"Net benefit for each decision, if a failure costs as much as {use.failure_cost:.3g} successes gain: "
-        f"{format_figure(use.net_benefit, '+')} ({format_interval(use.net_benefit_interval, '+')}); acting on all "
-        f"{format_figure(use.net_benefit_all, '+')} ({format_interval(use.net_benefit_all_interval, '+')}), on none 0."
+        f"{benefit if use.acted_on else '0'}."
+    )
+    yield (
+        f"Acting on all: {format_figure(use.net_benefit_all, '+')} "
+        f"({format_interval(use.net_benefit_all_interval, '+')}). Acting on none: 0."
     )
     none = _compare(use.net_benefit_interval, "none", same=use.acted_on == 0)
     yield f"{none} {_compare(use.gain_over_all_interval, 'all', same=use.acted_on == use.reviewed)}"

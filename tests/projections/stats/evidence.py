@@ -4,6 +4,7 @@ from collections.abc import Callable
 from math import log1p
 
 import numpy as np
+import numpy.typing as npt
 
 from projections.arrays import Floats
 from projections.calibration.confidence_bins import ConfidenceBins, bin_reviews
@@ -65,8 +66,8 @@ def _log_steps(side: GapSide, c: Floats, o: Floats) -> list[list[Floats]]:
     ]
 
 
-def _growing(steps: list[Floats]) -> Floats:
-    """Tell after which reviews the mean stake is EVIDENCE."""
+def _growing(steps: list[Floats]) -> npt.NDArray[np.bool_]:
+    """Return after which reviews the mean stake is at least EVIDENCE."""
     stakes = np.zeros(steps[0].shape)
     for step in steps:
         stakes += np.exp(np.minimum(np.cumsum(step, axis=1), 300))
