@@ -14,9 +14,9 @@ from events.payload import Payload
 from projections.arrays import Floats
 from projections.calibration.cell_groups import GroupBy, Groups, make_groups, sum_cells
 from projections.calibration.confidence_bins import bin_counts, merge_cells, merge_cells_by_group
-from projections.calibration.confidence_use import act_above, draw_murphy, rank_outcomes
+from projections.calibration.confidence_use import ConfidenceUse, score_use
 from projections.calibration.corp import Corp
-from projections.calibration.outcome_counts import Counts, CountSelection, CountTable, KeyFilter, OutcomeCounts
+from projections.calibration.outcome_counts import CountSelection, CountTable, KeyFilter, OutcomeCounts
 from projections.calibration.recalibration import Recalibration, fit_recalibration
 from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.calibration.score_recommendations import (
@@ -43,10 +43,7 @@ from projections.calibration.shrinkage import shrink_gaps
 from projections.decisions.decision_index import DecisionIndex
 from projections.projection import Projection
 from projections.query_check import Check, no_check
-from projections.stats.concordance import Concordance
-from projections.stats.elementary_score import MurphyPoint
 from projections.stats.intervals import Interval
-from projections.stats.net_benefit import ThresholdUse
 from projections.time_range import TimeRange
 
 MIN_DECISIONS = 5
@@ -103,12 +100,12 @@ class CalibrationGroup(Coverage, frozen=True, kw_only=True):
     shrunk_weight: float | None = None
 
 
-class CalibrationView(msgspec.Struct, frozen=True, kw_only=True):
+class CalibrationView(ConfidenceUse, frozen=True, kw_only=True):
     """The calibration of a set of decisions, unrounded.
 
     `retracted` is the number of decisions that were retracted and count in no figure; absent if there are none.
     `groups_total` and `groups_next` (the offset of the next page, None on the last) are absent if `groups` has every
-    group. `threshold` is present if one was given, `auc` (None if all outcomes are alike) and `murphy` with curves.
+    group.
     """
 
     overall: CalibrationScores | None
@@ -121,9 +118,6 @@ class CalibrationView(msgspec.Struct, frozen=True, kw_only=True):
     retracted: int | UnsetType = UNSET
     groups_total: int | UnsetType = UNSET
     groups_next: int | UnsetType | None = UNSET
-    threshold: ThresholdUse | UnsetType = UNSET
-    auc: Concordance | UnsetType | None = UNSET
-    murphy: list[MurphyPoint] | UnsetType = UNSET
 
 
 class GroupPage(NamedTuple):
@@ -241,24 +235,8 @@ def build_calibration_view(
         retracted=table.retracted or UNSET,
         groups_total=UNSET if len(rows) == total else total,
         groups_next=UNSET if len(rows) == total else after if after < total else None,
-        **(_score_use(cells, threshold, curves=curves) if overall is not None else {}),
+        **(score_use(bin_counts(*cells), threshold, curves=curves) if overall is not None else {}),
     )
-
-
-class _UseFields(TypedDict, total=False):
-    threshold: ThresholdUse
-    auc: Concordance | None
-    murphy: list[MurphyPoint]
-
-
-def _score_use(cells: tuple[Floats, Counts], threshold: float | None, *, curves: bool) -> _UseFields:
-    """Return the figures that the caller asked for about acting on stated confidences."""
-    bins, fields = bin_counts(*cells), _UseFields()
-    if threshold is not None:
-        fields["threshold"] = act_above(bins, threshold)
-    if curves:
-        fields |= {"auc": rank_outcomes(bins), "murphy": draw_murphy(bins)}
-    return fields
 
 
 def score_categories(table: CountTable, check: Check = no_check) -> list[CategoryScores]:

@@ -1,6 +1,10 @@
 """What stated confidences are good for: acting above a threshold, ranking decisions, and losses at every threshold."""
 
+from typing import TypedDict
+
+import msgspec
 import numpy as np
+from msgspec import UNSET, UnsetType
 
 from projections.calibration.confidence_bins import REVIEWED_VALUES, ConfidenceBins
 from projections.calibration.corp import fit_isotonic
@@ -10,6 +14,33 @@ from projections.stats.net_benefit import OutcomeSums, ThresholdUse, use_thresho
 
 _TOLERANCE = 1e-9
 """A confidence this little below a threshold reaches it."""
+
+
+class ConfidenceUse(msgspec.Struct, frozen=True, kw_only=True):
+    """What confidences are good for. `threshold` is present if one was given, `auc` and `murphy` with curves.
+
+    `auc` is None if all outcomes are alike.
+    """
+
+    threshold: ThresholdUse | UnsetType = UNSET
+    auc: Concordance | UnsetType | None = UNSET
+    murphy: list[MurphyPoint] | UnsetType = UNSET
+
+
+class _UseFields(TypedDict, total=False):
+    threshold: ThresholdUse
+    auc: Concordance | None
+    murphy: list[MurphyPoint]
+
+
+def score_use(bins: ConfidenceBins, threshold: float | None, *, curves: bool) -> _UseFields:
+    """Return the fields of `ConfidenceUse` that the caller asked for, of at least one reviewed decision."""
+    fields = _UseFields()
+    if threshold is not None:
+        fields["threshold"] = act_above(bins, threshold)
+    if curves:
+        fields |= {"auc": rank_outcomes(bins), "murphy": draw_murphy(bins)}
+    return fields
 
 
 def act_above(bins: ConfidenceBins, threshold: float) -> ThresholdUse:

@@ -1,6 +1,6 @@
 """The Murphy diagram: the mean elementary score of forecasts at each threshold (Ehm et al. 2016, JRSSB 78:505).
 
-Whoever acts above a confidence t, because a failure costs t / (1 - t) times as much as a success gains, loses by each
+A person who acts above a confidence t, because a failure costs t / (1 - t) times what a success gains, loses by each
 forecast that is on the wrong side of t: 2 t by a failure above, 2 (1 - t) by a success below. The mean loss at every t
 is the diagram. The area under it is the Brier score. A forecaster whose curve is lower at every threshold is better
 for everyone, at whatever costs.

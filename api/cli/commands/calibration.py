@@ -78,17 +78,12 @@ def calibration(
     Example: tallystick calibration --agent claude --threshold 0.8 --murphy loss.svg
     """
     from api.cli.open_ledger import answer_as_of
-    from api.cli.output import print_json
-    from api.cli.render.calibration import print_calibration
     from api.service.calibration import compute_calibration
     from api.service.query_params import parse_calibration_query
     from ledger import system_clock
 
-    drawings = {"plot": plot, "murphy": murphy}
-    for option, path in drawings.items():
-        if path is not None:
-            detail = detail or "curves"
-            _check_plot(target, option, path, detail)
+    drawings = {option: path for option, path in (("plot", plot), ("murphy", murphy)) if path is not None}
+    detail = _check_drawings(target, drawings, detail)
     parameters = given(
         agent=agent, category=category, stakes=stakes, project=project, feature=feature, since=since, until=until,
         window=window, group_by=group_by, min_decisions=min_decisions, detail=detail, threshold=threshold,
@@ -101,13 +96,31 @@ def calibration(
         lambda service, position: compute_calibration(service, query, position),
         lambda server: server.calibration(parameters),
     )
+    _draw_all(drawings, answer, parameters)
+    _print(target, answer, parameters)
+
+
+def _check_drawings(target: LedgerTarget, drawings: dict[str, Path], detail: str | None) -> str | None:
+    """Check the files of drawings; return the detail that they need. Errors: InvalidQuery, naming the option."""
     for option, path in drawings.items():
-        if path is not None:
-            _draw(option, path, answer, parameters)
+        detail = detail or "curves"
+        _check_plot(target, option, path, detail)
+    return detail
+
+
+def _print(target: LedgerTarget, answer: "CalibrationAnswer", parameters: dict[str, str]) -> None:
+    from api.cli.output import print_json
+    from api.cli.render.calibration import print_calibration
+
     if target.json:
         print_json(answer)
     else:
-        print_calibration(answer, agent, parameters.get("group_by", "confidence_bucket"))
+        print_calibration(answer, parameters.get("agent"), parameters.get("group_by", "confidence_bucket"))
+
+
+def _draw_all(drawings: dict[str, Path], answer: "CalibrationAnswer", parameters: dict[str, str]) -> None:
+    for option, path in drawings.items():
+        _draw(option, path, answer, parameters)
 
 
 def _check_plot(target: LedgerTarget, option: str, path: Path, detail: str) -> None:
