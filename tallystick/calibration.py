@@ -8,6 +8,7 @@ import msgspec
 
 from tallystick.agent_comparison import Comparison
 from tallystick.calibration_history import Drift, Trend
+from tallystick.confidence_use import Auc, MurphyPoint, ThresholdUse
 from tallystick.results import AsOf, Interval, UnknownName
 
 
@@ -47,14 +48,18 @@ class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BandPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A point of the band that contains the curve of a calibrated agent in 95% of samples."""
+    """A point of the bands that contain the curve of a calibrated agent in 95% of samples."""
 
     confidence: float
     """The stated confidence, 0..1."""
     low: float
-    """The lower end."""
+    """The lower end at this confidence: of 95% of samples."""
     high: float
-    """The upper end."""
+    """The upper end at this confidence."""
+    simultaneous_low: float | None = None
+    """The lower end of the band that contains the whole curve in 95% of samples."""
+    simultaneous_high: float | None = None
+    """Its upper end."""
 
 
 class Corp(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +107,9 @@ class Figures(Coverage, frozen=True, kw_only=True):
     supported: bool
     """Whether the interval confirms the verdict."""
     reviews_needed: int | None
-    """How many more reviews would confirm it; 0 if it is confirmed, None if no number would."""
+    """After how many further reviews 80% of such agents have it confirmed; 0 if it is, None if no number would do."""
+    reviews_needed_gap: float | None = None
+    """The true gap for which `reviews_needed` holds: the observed one. None if no reviews are needed."""
     log_score: float | None
     """Mean surprise, nats; None if a confidence of 0 or 1 was wrong."""
     log_score_infinite: bool
@@ -154,6 +161,8 @@ class Group(Coverage, frozen=True, kw_only=True):
     """As in `Figures`."""
     reviews_needed: int | None = None
     """As in `Figures`."""
+    reviews_needed_gap: float | None = None
+    """As in `Figures`."""
     log_score: float | None = None
     """As in `Figures`."""
     log_score_infinite: bool | None = None
@@ -202,7 +211,9 @@ class Bucket(msgspec.Struct, frozen=True, kw_only=True):
     supported: bool
     """Whether the interval confirms the verdict."""
     reviews_needed: int | None
-    """How many more reviews would confirm it."""
+    """As in `Figures`."""
+    reviews_needed_gap: float | None = None
+    """As in `Figures`."""
 
 
 class Recommendation(msgspec.Struct, frozen=True, kw_only=True):
@@ -315,6 +326,12 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """The offset of the next groups; None if there are none."""
     unknown_names: tuple[UnknownName, ...] = ()
     """Names in the filter that the ledger does not know, if nothing matched."""
+    threshold: ThresholdUse | None = None
+    """What acting above a confidence would have come to; with `threshold` only."""
+    auc: Auc | None = None
+    """How well confidences rank decisions; with `detail="curves"` only, and None if all outcomes are alike."""
+    murphy: tuple[MurphyPoint, ...] = ()
+    """The Murphy diagram: the loss at each threshold; with `detail="curves"` only."""
 
     @property
     def gap(self) -> float | None:

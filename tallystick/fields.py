@@ -193,7 +193,9 @@ class CalibrationFilter(DecisionSelection, total=False):
     min_decisions: int | None
     """The lowest number of reviewed decisions for which there are figures. The default is 5."""
     detail: Literal["figures", "curves"] | None
-    """curves adds the calibration curve and its band. The default is figures."""
+    """curves adds the calibration curve, its bands, the AUC and the Murphy diagram. The default is figures."""
+    threshold: float | None
+    """Adds what acting only on decisions with at least this confidence, 0..0.999, would have come to."""
     include: Sequence[Literal["trend", "drift", "comparison"]] | None
     """The parts to add."""
     trend_days: int | None

@@ -157,10 +157,12 @@ def test_the_readme_is_short() -> None:
 def test_the_picture_of_the_readme_is_what_the_program_draws(tmp_path: Path) -> None:
     command = [sys.executable, "-m", COMMAND, "--ledger", str(tmp_path / "t.db")]
     mapped = ["--map", "decision=question_id", "--map", "question=question_id"]
-    drawn = tmp_path / "calibration.svg"
-    for words in (["import", "decisions", ANSWERS, *mapped], ["calibration", "--agent", "gpt-4o", "--plot", drawn]):
+    drawn, diagram = tmp_path / "calibration.svg", tmp_path / "murphy.svg"
+    show = ["calibration", "--agent", "gpt-4o", "--plot", drawn, "--murphy", diagram]
+    for words in (["import", "decisions", ANSWERS, *mapped], show):
         subprocess.run([*command, *map(str, words)], cwd=ROOT, check=True, capture_output=True)
-    assert drawn.read_bytes() == (ROOT / "docs" / "images" / "calibration.svg").read_bytes()
+    for path in (drawn, diagram):
+        assert path.read_bytes() == (ROOT / "docs" / "images" / path.name).read_bytes()
 
 
 def test_every_dependency_is_argued() -> None:

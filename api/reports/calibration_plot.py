@@ -3,36 +3,25 @@
 from collections.abc import Iterator, Sequence
 
 from api.reports.escape import escape_html, one_line
+from api.reports.svg import STYLE, draw_text, format_percent
 from projections.calibration.calibration import CalibrationView
 from projections.calibration.corp import Corp
 from projections.calibration.scores import Bucket, CalibrationScores
 
-WIDTH, HEIGHT = 640, 800
+WIDTH, HEIGHT = 640, 830
 LEFT, RIGHT, TOP, BOTTOM = 78, 604, 128, 560
 """The edges of the area of the curve, in SVG units."""
 COUNTS_TOP, COUNTS_BOTTOM = 620, 684
 """The edges of the bars below the curve, which show numbers of reviews."""
 SUBJECT_CHARS_MAX = 44
 
-STYLE = """
-text { font: 18px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; fill: #57606a }
-.paper { fill: #ffffff; stroke: #d8dee4 } .ink { fill: #1c2128 } .subject { font-size: 26px; font-weight: 700 }
-.grid { stroke: #d8dee4 } .edge { stroke: #d8dee4; stroke-dasharray: 2 4 }
-.perfect { stroke: #57606a; stroke-width: 2; stroke-dasharray: 7 6 } .band { fill: #57606a; opacity: .22 }
-.curve { fill: none; stroke: #0b62c4; stroke-width: 4; stroke-linejoin: round; stroke-linecap: round }
-.whisker { stroke: #b3430b; stroke-width: 2.5 } .dot { fill: #b3430b } .count { fill: #0b62c4; opacity: .55 }
-@media (prefers-color-scheme: dark) {
-text { fill: #a3adb8 } .paper { fill: #11151a; stroke: #2f3842 } .ink { fill: #e4e8ec }
-.grid, .edge { stroke: #2f3842 } .perfect { stroke: #a3adb8 } .band { fill: #a3adb8 }
-.curve { stroke: #6cb2ff } .whisker { stroke: #ff9d5c } .dot { fill: #ff9d5c } .count { fill: #6cb2ff }
-}"""
-
 
 def calibration_plot(view: CalibrationView, subject: str, position: int) -> str | None:
     """Draw the curve of all the decisions in a view; return None for a view without a curve.
 
-    Shapes: the calibration curve (CORP), the band in which a calibrated agent's curve lies in 95% of samples, the
-            success rate of each range of confidence with its interval, and the number of reviews of each confidence.
+    Shapes: the calibration curve (CORP), the bands in which a calibrated agent's curve lies in 95% of samples, at any
+            one confidence (darker) and at all of them (lighter), the success rate of each range of confidence with its
+            interval, and the number of reviews of each confidence.
     Units:  `position` is that of the newest event in the view.
     """
     scores = view.overall
@@ -58,35 +47,38 @@ def calibration_plot(view: CalibrationView, subject: str, position: int) -> str 
 def _summary(scores: CalibrationScores, subject: str) -> str:
     return (
         f"Calibration curve of {one_line(subject)}: {scores.reviewed:,} reviewed decisions, "
-        f"stated {_percent(scores.mean_confidence)} on average, {_percent(scores.accuracy)} successful"
+        f"stated {format_percent(scores.mean_confidence)} on average, {format_percent(scores.accuracy)} successful"
     )
 
 
 def _heading(scores: CalibrationScores, subject: str) -> Iterator[str]:
     low, high = scores.gap_interval.low, scores.gap_interval.high
-    stated, right = _percent(scores.mean_confidence), _percent(scores.accuracy)
-    yield _text(28, 44, one_line(subject, SUBJECT_CHARS_MAX), "ink subject", "start")
-    yield _text(28, 74, f"{scores.reviewed:,} reviews: stated {stated}, successful {right}", "ink", "start")
+    stated, right = format_percent(scores.mean_confidence), format_percent(scores.accuracy)
+    yield draw_text(28, 44, one_line(subject, SUBJECT_CHARS_MAX), "ink subject", "start")
+    yield draw_text(28, 74, f"{scores.reviewed:,} reviews: stated {stated}, successful {right}", "ink", "start")
     gap = f"Gap {scores.gap:+.3f} ({low:+.3f} to {high:+.3f}), Brier score {scores.brier_score:.3f}"
-    yield _text(28, 100, gap, "", "start")
+    yield draw_text(28, 100, gap, "", "start")
 
 
 def _axes() -> Iterator[str]:
     for percent in (0, 25, 50, 75, 100):
         x, y = _point(percent / 100, percent / 100)
         yield f'<path class="grid" d="M{LEFT} {y:.1f}H{RIGHT}M{x:.1f} {TOP}V{BOTTOM}"/>'
-        yield _text(LEFT - 8, y + 6, f"{percent}%", "", "end")
-        yield _text(x, BOTTOM + 24, f"{percent}%", "", "middle")
+        yield draw_text(LEFT - 8, y + 6, f"{percent}%", "", "end")
+        yield draw_text(x, BOTTOM + 24, f"{percent}%", "", "middle")
     middle = (TOP + BOTTOM) / 2
     yield f'<text transform="translate(24 {middle}) rotate(-90)" text-anchor="middle">share of successes</text>'
-    yield _text((LEFT + RIGHT) / 2, BOTTOM + 46, "stated confidence", "", "middle")
+    yield draw_text((LEFT + RIGHT) / 2, BOTTOM + 46, "stated confidence", "", "middle")
 
 
 def _band(corp: Corp) -> Iterator[str]:
     bounds = corp.band or []
-    upper = _path((bound.confidence, bound.high) for bound in bounds)
-    lower = _path((bound.confidence, bound.low) for bound in reversed(bounds))
     if bounds:
+        upper = _path((bound.confidence, bound.high) for bound in bounds)
+        lower = _path((bound.confidence, bound.low) for bound in reversed(bounds))
+        highest = _path((bound.confidence, bound.simultaneous_high) for bound in bounds)
+        lowest = _path((bound.confidence, bound.simultaneous_low) for bound in reversed(bounds))
+        yield f'<path class="whole" d="M{highest} {lowest}Z"/>'
         yield f'<polygon class="band" points="{upper} {lower}"/>'
 
 
@@ -94,7 +86,7 @@ def _range_mark(bucket: Bucket) -> Iterator[str]:
     """Draw the success rate of a range of confidence above the mean stated confidence in that range."""
     x, y = _point(bucket.mean_confidence, bucket.success_rate)
     top, bottom = (_point(0, end)[1] for end in (bucket.success_interval.high, bucket.success_interval.low))
-    label = f"Stated {bucket.bucket}: {_percent(bucket.success_rate)} of {bucket.decisions:,} successful"
+    label = f"Stated {bucket.bucket}: {format_percent(bucket.success_rate)} of {bucket.decisions:,} successful"
     yield f'<g><title>{label}</title><line class="whisker" x1="{x:.1f}" y1="{top:.1f}" x2="{x:.1f}" y2="{bottom:.1f}"/>'
     yield f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="6"/></g>'
 
@@ -113,23 +105,24 @@ def _review_bars(corp: Corp, buckets: Sequence[Bucket]) -> Iterator[str]:
         low, high = (float(end) for end in bucket.bucket.split("-"))
         left, right = _point(low, 0)[0], _point(high, 0)[0]
         yield f'<path class="edge" d="M{left:.1f} {COUNTS_TOP}V{COUNTS_BOTTOM + 24}"/>'
-        yield _text((left + right) / 2, COUNTS_BOTTOM + 22, f"{bucket.decisions:,}", "ink", "middle")
-    yield _text(LEFT + 8, COUNTS_TOP + 12, "number of reviews", "", "start")
+        yield draw_text((left + right) / 2, COUNTS_BOTTOM + 22, f"{bucket.decisions:,}", "ink", "middle")
+    yield draw_text(LEFT + 8, COUNTS_TOP + 12, "number of reviews", "", "start")
 
 
 def _legend(position: int) -> Iterator[str]:
-    first, second, left, right = HEIGHT - 66, HEIGHT - 38, 28, 326
-    yield f'<path class="curve" d="M{left} {first - 6}h34"/>' + _text(
-        left + 44, first, "calibration curve", "", "start"
-    )
+    first, second, third, left, right = HEIGHT - 96, HEIGHT - 68, HEIGHT - 40, 28, 250
+    yield f'<path class="curve" d="M{left} {first - 6}h34"/>'
+    yield draw_text(left + 44, first, "calibration curve", "", "start")
     yield f'<path class="perfect" d="M{left} {second - 6}h34"/>'
-    yield _text(left + 44, second, "perfect", "", "start")
+    yield draw_text(left + 44, second, "perfect", "", "start")
+    for y, label in ((first, "95% of calibrated, at one point"), (second, "95% of calibrated, at every point")):
+        yield f'<rect class="whole" x="{right}" y="{y - 14}" width="34" height="16"/>'
+        yield draw_text(right + 44, y, label, "", "start")
     yield f'<rect class="band" x="{right}" y="{first - 14}" width="34" height="16"/>'
-    yield _text(right + 44, first, "95% of calibrated agents", "", "start")
-    yield f'<path class="whisker" d="M{right + 17} {second - 16}v20"/>'
-    yield f'<circle class="dot" cx="{right + 17}" cy="{second - 6}" r="6"/>'
-    yield _text(right + 44, second, "a range, with 95% interval", "", "start")
-    yield _text(WIDTH - 28, HEIGHT - 10, f"as of position {position:,}", "", "end")
+    yield f'<path class="whisker" d="M{right + 17} {third - 16}v20"/>'
+    yield f'<circle class="dot" cx="{right + 17}" cy="{third - 6}" r="6"/>'
+    yield draw_text(right + 44, third, "a range of confidence, 95% interval", "", "start")
+    yield draw_text(WIDTH - 28, HEIGHT - 10, f"as of position {position:,}", "", "end")
 
 
 def _point(stated: float, rate: float) -> tuple[float, float]:
@@ -139,12 +132,3 @@ def _point(stated: float, rate: float) -> tuple[float, float]:
 
 def _path(points: Iterator[tuple[float, float]]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in (_point(*point) for point in points))
-
-
-def _text(x: float, y: float, text: str, css_class: str, anchor: str) -> str:
-    attribute = f' class="{css_class}"' if css_class else ""
-    return f'<text{attribute} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape_html(text)}</text>'
-
-
-def _percent(rate: float) -> str:
-    return f"{100 * rate:.1f}%"

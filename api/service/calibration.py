@@ -50,7 +50,8 @@ DETAILS: tuple[Detail, ...] = get_args(Detail)
 class CalibrationQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which decisions to score, and how.
 
-    `detail` selects figures alone, or curves too. `include` names the parts of the history over time to add,
+    `detail` selects figures alone, or curves too. `threshold` (0 to below 1) adds what acting only on decisions with at
+    least that confidence would have come to. `include` names the parts of the history over time to add,
     `trend_days` is the length of the trend's windows. `page` selects groups.
     """
 
@@ -58,6 +59,7 @@ class CalibrationQuery(msgspec.Struct, frozen=True, kw_only=True):
     group_by: GroupBy = "confidence_bucket"
     min_decisions: int = MIN_DECISIONS
     detail: Detail = "figures"
+    threshold: float | None = None
     include: tuple[HistoryPart, ...] = ()
     trend_days: int = TREND_DAYS
     page: GroupPage = EVERY_GROUP
@@ -173,6 +175,7 @@ async def _calibrate(
             query.group_by,
             query.min_decisions,
             curves=query.detail == "curves",
+            threshold=query.threshold,
             warned=categories,
             page=query.page,
             check=check,

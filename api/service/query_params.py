@@ -19,6 +19,7 @@ from api.parameters import (
     choice_parameter,
     flag_parameter,
     integer_parameter,
+    number_parameter,
     parse_time_range,
     probability_parameter,
     text_list_parameter,
@@ -51,6 +52,9 @@ Parameters = tuple[Parameter[Any], ...]
 SORTS: tuple[SortField, ...] = ("created_at", "confidence", "category", "stakes", "status")
 OUTCOMES = ("success", "partial", "failure", "abandoned")
 ORDERS: tuple[Literal["asc", "desc"], ...] = ("asc", "desc")
+THRESHOLD_MAX = 0.999
+"""At a threshold of 1 a single failure would outweigh every success."""
+
 VERSIONS_MAX = 1_000
 """The most versions of an agent that a scoreboard shows."""
 
@@ -94,7 +98,16 @@ MIN_REVIEWED = integer_parameter(
     "min_decisions", "The fewest reviewed decisions from which figures are computed.", 1, default=MIN_DECISIONS
 )
 DETAIL = choice_parameter(
-    "detail", "What to compute: figures, or also curve, band and recalibration map.", DETAILS, default="figures"
+    "detail",
+    "What to compute: figures, or also curve, bands, recalibration map, AUC and Murphy diagram.",
+    DETAILS,
+    default="figures",
+)
+THRESHOLD = number_parameter(
+    "threshold",
+    "Add what acting only on decisions with at least this confidence would have come to.",
+    0,
+    THRESHOLD_MAX,
 )
 INCLUDE = choice_list_parameter(
     "include",
@@ -162,8 +175,8 @@ EVENT_PARAMETERS: Parameters = (
     UNTIL,
 )
 CALIBRATION_PARAMETERS: Parameters = (
-    *_DECISIONS, SINCE, UNTIL, WINDOW, GROUP_BY, MIN_REVIEWED, DETAIL, INCLUDE, TREND_WINDOW, GROUP_LIMIT, GROUP_OFFSET,
-    AS_OF,
+    *_DECISIONS, SINCE, UNTIL, WINDOW, GROUP_BY, MIN_REVIEWED, DETAIL, THRESHOLD, INCLUDE, TREND_WINDOW,
+    GROUP_LIMIT, GROUP_OFFSET, AS_OF,
 )  # fmt: skip
 ADVICE_PARAMETERS: Parameters = (AGENT, CATEGORY, STAKES, CONFIDENCE, AS_OF)
 REVIEW_SAMPLE_PARAMETERS: Parameters = (*_DECISIONS, SAMPLE_SIZE, SEED, DRAWN_AT, AS_OF)
@@ -219,6 +232,7 @@ def parse_calibration_query(parameters: Mapping[str, str], now: datetime) -> Cal
         filter=CalibrationFilter(**_fields(_DECISIONS, parameters), range=parse_time_range(parameters, now)),
         min_decisions=MIN_REVIEWED.read(parameters),
         detail=DETAIL.read(parameters),
+        threshold=THRESHOLD.find(parameters),
         include=INCLUDE.read(parameters),
         trend_days=TREND_WINDOW.read(parameters),
         page=GroupPage(GROUP_LIMIT.read(parameters), GROUP_OFFSET.read(parameters)),

@@ -18,7 +18,8 @@ from projections.calibration.category_recalibration import (
     fit_recalibration_maps,
 )
 from projections.calibration.cell_groups import GroupBy, Groups, make_groups, sum_cells
-from projections.calibration.confidence_bins import merge_cells, merge_cells_by_group
+from projections.calibration.confidence_bins import bin_counts, merge_cells, merge_cells_by_group
+from projections.calibration.confidence_use import ConfidenceUse, score_use
 from projections.calibration.corp import Corp
 from projections.calibration.missing_reviews import MissingReviews, describe_missing_reviews, review_cells
 from projections.calibration.outcome_counts import CountSelection, CountTable, KeyFilter, OutcomeCounts
@@ -100,6 +101,7 @@ class CalibrationGroup(Coverage, frozen=True, kw_only=True):
     gap_interval: Interval | None = None
     supported: bool | None = None
     reviews_needed: int | None = None
+    reviews_needed_gap: float | None = None
     log_score: float | None = None
     log_score_infinite: bool | None = None
     skill: float | None = None
@@ -112,7 +114,7 @@ class CalibrationGroup(Coverage, frozen=True, kw_only=True):
     shrunk_weight: float | None = None
 
 
-class CalibrationView(msgspec.Struct, frozen=True, kw_only=True):
+class CalibrationView(ConfidenceUse, frozen=True, kw_only=True):
     """The calibration of a set of decisions, unrounded.
 
     `retracted` is the number of decisions that were retracted and count in no figure; absent if there are none.
@@ -214,6 +216,7 @@ def build_calibration_view(
     min_decisions: int,
     *,
     curves: bool,
+    threshold: float | None = None,
     warned: Sequence[CategoryScores] | None = None,
     page: GroupPage = EVERY_GROUP,
     check: Check = no_check,
@@ -221,7 +224,8 @@ def build_calibration_view(
     """Compute the scores of cells: overall, by group and by bucket.
 
     `overall` and the scores of a group are None below `min_decisions` reviewed decisions. With `curves`, each has its
-    curve and band, and the view has a recalibration map. `warned` are the scores of the table's categories if the
+    curve and band, and the view has a recalibration map, an AUC and a Murphy diagram. With a `threshold` it has what
+    acting above it would have come to. `warned` are the scores of the table's categories if the
     caller has already computed them. `check` is called between parts of the work; it may pause, and raises to
     stop the computation.
     """
@@ -257,6 +261,7 @@ def build_calibration_view(
         missing_reviews=UNSET
         if overall is None
         else describe_missing_reviews(review_cells(table), overall, check) or UNSET,
+        **(score_use(bin_counts(*cells), threshold, curves=curves) if overall is not None else {}),
     )
 
 

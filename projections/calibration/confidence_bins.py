@@ -40,6 +40,12 @@ class ConfidenceBins(NamedTuple):
         """The mean outcome at each stated confidence."""
         return self.outcome_sum / self.n
 
+    @property
+    def value_counts(self) -> Floats:
+        """The counts by value of the outcome: a column each for 0, 0.5 and 1."""
+        success, partial, failure, abandoned = self.outcomes.T
+        return np.stack([failure + abandoned, partial, success], axis=1).astype(np.float64)
+
 
 def merge_cells(confidence: Floats, counts: Counts) -> tuple[Floats, Counts]:
     """Add up cells with the same stated confidence. Return the nonempty ones in ascending order, NaN last."""

@@ -2,6 +2,10 @@
 
 The recalibrated confidence is the isotonic regression of outcome on stated confidence. The Brier score S then has three
 parts, none of them negative: S = miscalibration - discrimination + uncertainty.
+
+The band has two pairs of ends. Of perfectly calibrated agents, 95% have their curve within the first pair at any one
+confidence; most leave it at some confidence. 95% have their whole curve within the second pair, which is wider
+(simultaneous bands: Dimitriadis, Dümbgen, Henzi, Puke, Ziegel, Biometrika 2023). Only the second tests calibration.
 """
 
 from functools import lru_cache
@@ -9,15 +13,18 @@ from functools import lru_cache
 import msgspec
 import numpy as np
 
-from projections.arrays import Floats
+from projections.arrays import Floats, Ints
 from projections.calibration.confidence_bins import ConfidenceBins
-from projections.stats.intervals import Interval
+from projections.stats.simultaneous_band import simultaneous_band
 
 REFITS = 1_000
 """Simulated refits of a consistency band."""
 
 POINTS_MAX = 100
-"""Most confidences in a band. If there are more, neighbours are merged into groups with equal numbers of reviews."""
+"""Most points of a band. If there are more confidences, it has the lowest, the highest, and some between."""
+
+REFIT_MAX = 500
+"""Most confidences in a refit. If there are more, neighbours are merged into groups with equal numbers of reviews."""
 
 CURVE_MAX = 1_000
 """Most confidences that a curve lists one by one. If there are more, it lists only the two ends of each level."""
@@ -26,6 +33,9 @@ SEED = 20211
 """The fixed seed of the refits, so that the same decisions always give the same band."""
 
 BAND_LEVEL = 0.95
+
+_DIGITS = 9
+"""Refits are rounded, because equal ones differ by rounding errors of the steps."""
 
 
 class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,11 +48,17 @@ class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BandPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A point of the consistency band, which contains the curve of a perfectly calibrated agent in 95% of samples."""
+    """A point of the consistency band of a perfectly calibrated agent.
+
+    At this confidence, the curve is within `low` and `high` in 95% of samples. In 95% of samples, the curve is within
+    `simultaneous_low` and `simultaneous_high` at every confidence.
+    """
 
     confidence: float
     low: float
     high: float
+    simultaneous_low: float
+    simultaneous_high: float
 
 
 class Corp(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,33 +111,57 @@ def _curve(bins: ConfidenceBins, recalibrated: Floats) -> list[CurvePoint]:
 def consistency_band(bins: ConfidenceBins) -> list[BandPoint]:
     """Simulate the consistency band: draw outcomes with the stated confidences as probabilities, and refit."""
     c, n = _merge_neighbours(bins)
-    low, high = _simulate_band(c.tobytes(), n.tobytes())
+    points = _band_points(len(c))
+    ends = _simulate_band(c.tobytes(), n.tobytes())
     return [
-        BandPoint(confidence=confidence, low=interval.low, high=interval.high)
-        for confidence, interval in zip(c.tolist(), map(Interval, low, high), strict=True)
+        BandPoint(confidence=confidence, low=low, high=high, simultaneous_low=lowest, simultaneous_high=highest)
+        for confidence, low, high, lowest, highest in zip(c[points].tolist(), *ends, strict=True)
     ]
 
 
 def _merge_neighbours(bins: ConfidenceBins) -> tuple[Floats, Floats]:
-    """Return confidences and numbers of reviews, with neighbours merged down to POINTS_MAX."""
-    if len(bins.n) <= POINTS_MAX:
+    """Return confidences and numbers of reviews, with neighbours merged down to REFIT_MAX.
+
+    The lowest and the highest quarter of that number are left alone, because curves vary most at their ends.
+    """
+    size, alone = len(bins.n), REFIT_MAX // 4
+    if size <= REFIT_MAX:
         return bins.confidence, bins.n
-    middle = np.cumsum(bins.n) - bins.n / 2
-    _, group = np.unique((middle / bins.n.sum() * POINTS_MAX).astype(np.intp), return_inverse=True)
+    inner = bins.n[alone : size - alone]
+    middle = (np.cumsum(inner) - inner / 2) / inner.sum()
+    groups = alone + (middle * (REFIT_MAX - 2 * alone)).astype(np.intp)
+    ends = np.arange(alone)
+    _, group = np.unique(np.concatenate([ends, groups, ends + REFIT_MAX]), return_inverse=True)
     n = np.bincount(group, weights=bins.n).astype(np.float64)
     c: Floats = np.bincount(group, weights=bins.n * bins.confidence) / n
     return c, n
 
 
+def _band_points(size: int) -> Ints:
+    """Return the indexes of the confidences that the band shows: most of them at its ends."""
+    ends = POINTS_MAX // 4
+    if size <= POINTS_MAX:
+        return np.arange(size)
+    inner = np.rint(np.linspace(ends, size - 1 - ends, POINTS_MAX - 2 * ends)).astype(np.int64)
+    return np.concatenate([np.arange(ends), inner, np.arange(size - ends, size)])
+
+
 @lru_cache(64)
-def _simulate_band(confidence: bytes, reviews: bytes) -> tuple[list[float], list[float]]:
-    """Return the ends of the band. All refits are concatenated, each 2 above the last, and fitted in one pass."""
-    c, n = np.frombuffer(confidence), np.frombuffer(reviews)
+def _simulate_band(confidence: bytes, reviews: bytes) -> list[list[float]]:
+    """Return the ends of the band: those at each point, and those of the whole curve.
+
+    All refits are concatenated, each 2 above the last, and fitted in one pass.
+    """
+    c, n = np.minimum(np.frombuffer(confidence), 1.0), np.frombuffer(reviews)
     rng = np.random.default_rng(SEED)
     drawn = np.empty((REFITS, len(c)))
-    for column in range(len(c)):  # numpy draws five times faster with one probability at a time
-        drawn[:, column] = rng.binomial(int(n[column]), min(1.0, c[column]), REFITS)
+    single = (n == 1) & (len(c) > POINTS_MAX)
+    drawn[:, single] = rng.random((REFITS, int(single.sum()))) < c[single]
+    for column in np.flatnonzero(~single):  # numpy draws five times faster with one probability at a time
+        drawn[:, column] = rng.binomial(int(n[column]), c[column], REFITS)
     step = 2.0 * np.arange(REFITS)[:, None]
     fitted = fit_isotonic((drawn / n + step).ravel(), np.tile(n, REFITS)).reshape(REFITS, -1) - step
-    low, high = np.quantile(fitted, [(1 - BAND_LEVEL) / 2, (1 + BAND_LEVEL) / 2], axis=0)
-    return np.clip(low, 0, 1).tolist(), np.clip(high, 0, 1).tolist()
+    curves = np.asarray(np.round(fitted[:, _band_points(len(c))], _DIGITS), dtype=np.float64)
+    low, high = np.asarray(np.quantile(curves, [(1 - BAND_LEVEL) / 2, (1 + BAND_LEVEL) / 2], axis=0), dtype=np.float64)
+    ends = (low, high, *simultaneous_band(curves, low, high, BAND_LEVEL))
+    return [np.clip(end, 0, 1).tolist() for end in ends]

@@ -18,7 +18,8 @@ from projections.calibration.confidence_bins import REVIEWED_VALUES, ConfidenceB
 from projections.calibration.corp import Corp, decompose_brier
 from projections.calibration.outcome_counts import Counts
 from projections.outcome_codes import UNREVIEWED
-from projections.stats.intervals import GapSide, Interval, gap_interval, reviews_needed, supports, wilson_interval
+from projections.stats.intervals import GapSide, Interval, gap_interval, supports, wilson_interval
+from projections.stats.verdict_power import Record, reviews_for_verdict
 
 Verdict = Literal[
     "well_calibrated", "overconfident", "slightly_overconfident", "underconfident", "slightly_underconfident"
@@ -69,7 +70,8 @@ class CalibrationScores(Coverage, frozen=True, kw_only=True):
     """The calibration scores of a set of decisions.
 
     `interpretation` is the verdict on the observed gap, and `supported` tells whether the gap's interval confirms it.
-    `reviews_needed` is how many more reviews with the same averages would confirm it (0: confirmed; None: no number).
+    `reviews_needed` is after how many further reviews 80% of such agents have it confirmed, if their true gap is
+    `reviews_needed_gap` (0: confirmed; None: no number).
     `log_score` is in nats, None if infinite. `sharpness` is the variance of the stated confidences. Undefined tests and
     skill are None. `too_few_for` names the scores for which there are too few reviews (REVIEWS_MIN).
     """
@@ -88,6 +90,7 @@ class CalibrationScores(Coverage, frozen=True, kw_only=True):
     gap_interval: Interval
     supported: bool
     reviews_needed: int | None
+    reviews_needed_gap: float | None
     log_score: float | None
     log_score_infinite: bool
     skill: float | None
@@ -117,6 +120,7 @@ class Bucket(msgspec.Struct, frozen=True, kw_only=True):
     stated_gap_interval: Interval
     supported: bool
     reviews_needed: int | None
+    reviews_needed_gap: float | None
 
 
 class ConfidenceSpread(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,14 +173,21 @@ class _VerdictFields(TypedDict):
     interpretation: Verdict
     supported: bool
     reviews_needed: int | None
+    reviews_needed_gap: float | None
 
 
 def _judge(bins: ConfidenceBins, verdict: Verdict, interval: Interval) -> _VerdictFields:
     """Return a verdict and whether the interval of the gap to the stated confidences supports it."""
     side = gap_side(verdict)
     supported = supports(side, interval)
-    needed = 0 if supported else reviews_needed(side, bins.outcome_total, bins.reviewed, bins.mean_confidence)
-    return {"interpretation": verdict, "supported": supported, "reviews_needed": needed}
+    gap = _without_rounding(bins.outcome_total / bins.reviewed - bins.mean_confidence)
+    needed = 0 if supported else reviews_for_verdict(side, Record(bins.confidence, bins.value_counts), gap)
+    return {
+        "interpretation": verdict,
+        "supported": supported,
+        "reviews_needed": needed,
+        "reviews_needed_gap": gap if needed else None,
+    }
 
 
 def count_coverage(confidence: Floats, counts: Counts) -> Coverage:

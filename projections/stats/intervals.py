@@ -10,7 +10,6 @@ which supports a wrong verdict in 5% of samples on average over the probabilitie
 .10 in four samples of five; the exact interval would detect it less often.
 """
 
-from collections.abc import Callable
 from math import ceil, floor, fsum, inf, sqrt
 from typing import Literal
 
@@ -27,9 +26,6 @@ EXACT_REVIEWS_BELOW = 100
 
 GAP_MARGIN = 0.10
 """If the interval of a gap is within plus and minus this, the verdict "well calibrated" is supported."""
-
-REVIEWS_MAX = 10**9
-"""A verdict that needs more reviews than this is reported as unreachable."""
 
 _TOLERANCE = 1e-9
 
@@ -110,31 +106,6 @@ def supports(side: GapSide, gap: Interval) -> bool:
     if side == "well":
         return gap.low >= -GAP_MARGIN and gap.high <= GAP_MARGIN
     return gap.high < 0 if side == "over" else gap.low > 0
-
-
-def reviews_needed(side: GapSide, outcome_sum: float, n: float, mean_confidence: float) -> int | None:
-    """Return the number of further reviews with the same averages that would support a verdict; None if none would."""
-    rate = outcome_sum / n
-
-    def is_supported(reviews: int) -> bool:
-        mean = _beta(rate * reviews, rate * reviews, reviews)
-        return supports(side, Interval(mean.low - mean_confidence, mean.high - mean_confidence))
-
-    enough = _smallest_supported(is_supported, int(n) + 1)
-    return None if enough is None else enough - int(n)
-
-
-def _smallest_supported(is_supported: Callable[[int], bool], low: int) -> int | None:
-    """Return the smallest number from `low` on that supports the verdict: double until it does, then bisect."""
-    high = low
-    while not is_supported(high):
-        low, high = high + 1, 2 * high
-        if high > REVIEWS_MAX:
-            return None
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_supported(middle) else (middle + 1, high)
-    return high
 
 
 def _beta(low: float, high: float, n: float) -> Interval:

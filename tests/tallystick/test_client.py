@@ -158,7 +158,15 @@ def test_figures_come_with_what_was_asked_for(client: Client) -> None:
     assert plain.gap == pytest.approx(3.5 / 6 - 0.7)
     assert plain.overall.gap_interval.low < plain.overall.gap < plain.overall.gap_interval.high
     assert (plain.trend, plain.drift, plain.comparison) == (None, None, None)
-    full = client.calibration(group_by="category", detail="curves", include=["trend", "drift", "comparison"])
+    assert (plain.threshold, plain.auc, plain.murphy) == (None, None, ())
+    assert plain.overall.reviews_needed_gap == pytest.approx(plain.gap)
+    full = client.calibration(
+        group_by="category", detail="curves", include=["trend", "drift", "comparison"], threshold=0.5
+    )
+    assert full.threshold is not None
+    assert (full.threshold.acted_on, full.threshold.failure_cost) == (6, 1)
+    assert full.auc is not None
+    assert (full.auc.auc, len(full.murphy)) == (0.5, 100)
     assert [group.group for group in full.groups] == ["c"]
     assert full.overall is not None
     assert full.overall.corp is not None

@@ -47,7 +47,10 @@ def calibration(
         str | None, typer.Option(help="Reviewed decisions needed for figures.  \\[default: 5]")
     ] = None,
     detail: Annotated[
-        str | None, choice("curves adds the curve, its band, and what each confidence has meant.", DETAILS)
+        str | None, choice("curves adds the curve, its bands, the AUC, and what each confidence has meant.", DETAILS)
+    ] = None,
+    threshold: Annotated[
+        str | None, typer.Option(help="Add what acting only at this confidence or above would have come to.")
     ] = None,
     include: Annotated[
         str | None, choice("Add these, separated by commas; comparison is of agents.", INCLUSIONS, separator=",")
@@ -55,6 +58,10 @@ def calibration(
     trend_days: Annotated[str | None, typer.Option(help="Days in a window of the trend.  \\[default: 30]")] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Draw the calibration curve into this SVG file.", metavar="FILE.svg")
+    ] = None,
+    murphy: Annotated[
+        Path | None,
+        typer.Option(help="Draw the Murphy diagram (loss at each threshold) into this SVG file.", metavar="FILE.svg"),
     ] = None,
     limit: Annotated[str | None, typer.Option(help="Show at most this many groups.  \\[default: 1000]")] = None,
     offset: Annotated[str | None, typer.Option(help="Skip this many groups first.")] = None,
@@ -67,20 +74,19 @@ def calibration(
     Example: tallystick calibration --agent claude --group-by category --detail curves
 
     Example: tallystick calibration --agent claude --plot curve.svg
+
+    Example: tallystick calibration --agent claude --threshold 0.8 --murphy loss.svg
     """
     from api.cli.open_ledger import answer_as_of
-    from api.cli.output import print_json
-    from api.cli.render.calibration import print_calibration
     from api.service.calibration import compute_calibration
     from api.service.query_params import parse_calibration_query
     from ledger import system_clock
 
-    if plot is not None:
-        detail = detail or "curves"
-        _check_plot(target, plot, detail)
+    drawings = {option: path for option, path in (("plot", plot), ("murphy", murphy)) if path is not None}
+    detail = _check_drawings(target, drawings, detail)
     parameters = given(
         agent=agent, category=category, stakes=stakes, project=project, feature=feature, since=since, until=until,
-        window=window, group_by=group_by, min_decisions=min_decisions, detail=detail,
+        window=window, group_by=group_by, min_decisions=min_decisions, detail=detail, threshold=threshold,
         include=include, trend_days=trend_days, limit=limit, offset=offset,
     )  # fmt: skip
     query = parse_calibration_query(parameters, system_clock())
@@ -90,40 +96,61 @@ def calibration(
         lambda service, position: compute_calibration(service, query, position),
         lambda server: server.calibration(parameters),
     )
-    if plot is not None:
-        _draw(plot, answer, parameters)
+    _draw_all(drawings, answer, parameters)
+    _print(target, answer, parameters)
+
+
+def _check_drawings(target: LedgerTarget, drawings: dict[str, Path], detail: str | None) -> str | None:
+    """Check the files of drawings; return the detail that they need. Errors: InvalidQuery, naming the option."""
+    for option, path in drawings.items():
+        detail = detail or "curves"
+        _check_plot(target, option, path, detail)
+    return detail
+
+
+def _print(target: LedgerTarget, answer: "CalibrationAnswer", parameters: dict[str, str]) -> None:
+    from api.cli.output import print_json
+    from api.cli.render.calibration import print_calibration
+
     if target.json:
         print_json(answer)
     else:
-        print_calibration(answer, agent, parameters.get("group_by", "confidence_bucket"))
+        print_calibration(answer, parameters.get("agent"), parameters.get("group_by", "confidence_bucket"))
 
 
-def _check_plot(target: LedgerTarget, path: Path, detail: str) -> None:
+def _draw_all(drawings: dict[str, Path], answer: "CalibrationAnswer", parameters: dict[str, str]) -> None:
+    for option, path in drawings.items():
+        _draw(option, path, answer, parameters)
+
+
+def _check_plot(target: LedgerTarget, option: str, path: Path, detail: str) -> None:
     """Check that the drawing can be written, before anything is computed. Errors: InvalidQuery, naming the option."""
     from api.reports.report_files import check_file
     from ledger.errors import InvalidQuery
 
     if detail == "figures":
-        raise InvalidQuery("plot", "it needs the curve.", "Leave out --detail figures, or --plot.")
+        raise InvalidQuery(option, "it needs the curve.", f"Leave out --detail figures, or --{option}.")
     if path.resolve() == target.ledger.resolve():
-        raise InvalidQuery("plot", f"{path} is the ledger.", "Name another file.")
-    check_file("plot", path)
+        raise InvalidQuery(option, f"{path} is the ledger.", "Name another file.")
+    check_file(option, path)
 
 
-def _draw(path: Path, answer: "CalibrationAnswer", parameters: dict[str, str]) -> None:
-    """Draw the calibration curve of an answer into a file. Errors: InvalidQuery, if the answer has no curve."""
+def _draw(option: str, path: Path, answer: "CalibrationAnswer", parameters: dict[str, str]) -> None:
+    """Draw the curve or the Murphy diagram of an answer into a file. Errors: InvalidQuery, if the answer has none."""
     from api.reports.calibration_plot import calibration_plot
+    from api.reports.murphy_plot import murphy_plot
     from api.reports.report_files import write_file
     from ledger.errors import InvalidQuery
 
-    drawn = calibration_plot(answer, _subject(parameters), answer.as_of.position)
+    plot = calibration_plot if option == "plot" else murphy_plot
+    drawn = plot(answer, _subject(parameters), answer.as_of.position)
     if drawn is None:
         raise InvalidQuery(
-            "plot",
+            option,
             f"{answer.coverage.reviewed:,} reviewed decisions with a stated confidence are too few for a curve.",
             "Review more decisions, or lower --min-decisions. Nothing was drawn.",
         )
-    write_file("plot", path, drawn)
+    write_file(option, path, drawn)
 
 
 def _subject(parameters: dict[str, str]) -> str:

@@ -5,6 +5,7 @@ from rich.console import Console
 
 from api.cli.output import format_figure, format_interval, format_p, make_table, open_console
 from api.cli.render.calibration_history import print_history
+from api.cli.render.confidence_use import print_curve, print_use
 from api.cli.render.missing_reviews import print_missing_reviews, print_reviews_by_age
 from api.cli.render.recalibration import print_recalibration
 from api.service.as_of import AsOf
@@ -16,9 +17,7 @@ from api.text_format import (
     pluralize,
 )
 from projections.calibration.calibration import CalibrationGroup
-from projections.calibration.corp import Corp
 from projections.calibration.scores import Bucket, CalibrationScores, ConfidenceSpread, Coverage, ZTest
-from projections.stats.intervals import Interval
 
 BY_BUCKET = {"confidence_bucket", "confidenceBucket"}
 
@@ -41,8 +40,9 @@ def print_calibration(answer: CalibrationAnswer, agent: str | None, group_by: st
             console.print(f"{len(answer.groups):,} of {answer.groups_total:,} groups{rest}.")
     _print_buckets(console, answer.buckets)
     if overall is not None and overall.corp.curve is not None:
-        _print_curve(console, overall.corp)
+        print_curve(console, overall.corp)
         print_recalibration(console, answer.recalibration, answer.recalibration_by_category)
+    print_use(console, answer)
     if answer.confidence_stats is not None:
         _print_spread(console, answer.confidence_stats)
     print_history(console, answer)
@@ -77,8 +77,11 @@ def _verdict(overall: CalibrationScores) -> str:
         return f"It is {verdict}."
     if overall.reviews_needed is None:
         return f"It looks {verdict}, but there is not enough data to be sure."
-    needed = pluralize(overall.reviews_needed, "more review")
-    return f"It looks {verdict}, but there is not enough data to be sure: about {needed} would be enough."
+    needed, gap = pluralize(overall.reviews_needed, "more review"), format_figure(overall.reviews_needed_gap, "+")
+    return (
+        f"It looks {verdict}, but there is not enough data to be sure. If its true gap is {gap}, about {needed} "
+        "will be enough in 4 of 5 cases."
+    )
 
 
 def _scores(overall: CalibrationScores) -> list[str]:
@@ -178,24 +181,6 @@ def _print_buckets(console: Console, buckets: list[Bucket]) -> None:
             format_figure(bucket.mean_confidence),
             format_figure(bucket.gap, "+"),
             _row_verdict(bucket),
-        )
-    console.print()
-    console.print(table)
-
-
-def _print_curve(console: Console, corp: Corp) -> None:
-    """Print the levels of the curve, each with the consistency band at its first confidence."""
-    band = {bound.confidence: bound for bound in corp.band or ()}
-    numbers = ("stated", "reviewed", "success", "recalibrated", "if it were calibrated")
-    table = make_table(*numbers, right=numbers)
-    for point in corp.curve or ():
-        bound = band.get(point.confidence)
-        table.add_row(
-            f"{point.confidence:.2f}",
-            format_count(point.reviewed),
-            format_figure(point.rate),
-            format_figure(point.recalibrated),
-            "-" if bound is None else format_interval(Interval(bound.low, bound.high)),
         )
     console.print()
     console.print(table)

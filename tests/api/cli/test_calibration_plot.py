@@ -46,8 +46,37 @@ def test_the_curve_its_band_and_its_ranges_are_drawn(ledger: Path, tmp_path: Pat
     assert any(text.startswith("120 reviews: stated 80.0%, successful ") for text in texts(svg))
 
 
-def test_everything_lies_within_the_drawing(ledger: Path, tmp_path: Path) -> None:
+@pytest.mark.defect(10)
+def test_the_band_of_whole_curves_is_drawn_too(ledger: Path, tmp_path: Path) -> None:
     svg = drawn(ledger, tmp_path / "curve.svg", "--agent", "ann")
+    (whole,) = [each for each in svg.iter(f"{SVG}path") if each.attrib["class"] == "whole"]
+    assert len(whole.attrib["d"].strip("MZ").split()) == 8
+    assert {"95% of calibrated, at one point", "95% of calibrated, at every point"} <= set(texts(svg))
+
+
+def murphy(ledger: Path, path: Path, *options: str) -> ET.Element:
+    done(ledger, "calibration", "--murphy", path, *options)
+    return ET.fromstring(path.read_text(encoding="utf-8"))
+
+
+def test_the_murphy_diagram_has_three_curves_over_all_thresholds(ledger: Path, tmp_path: Path) -> None:
+    svg = murphy(ledger, tmp_path / "loss.svg", "--agent", "ann")
+    curves = {each.attrib["class"]: each.attrib["points"].split() for each in svg.iter(f"{SVG}polyline")}
+    assert {name: len(points) for name, points in curves.items()} == {"base": 100, "best": 100, "curve": 100}
+    assert {"ann", "mean elementary score", "stated confidence", "as of position 252"} <= set(texts(svg))
+    heights = {name: [float(point.split(",")[1]) for point in points] for name, points in curves.items()}
+    assert all(best >= stated for best, stated in zip(heights["best"], heights["curve"], strict=True)), "lower loss"
+
+
+def test_both_drawings_come_from_one_answer(ledger: Path, tmp_path: Path) -> None:
+    done(ledger, "calibration", "--plot", tmp_path / "a.svg", "--murphy", tmp_path / "b.svg")
+    assert {path.name for path in tmp_path.iterdir()} == {"a.svg", "b.svg"}
+
+
+@pytest.mark.parametrize("option", ["--plot", "--murphy"])
+def test_everything_lies_within_the_drawing(ledger: Path, tmp_path: Path, option: str) -> None:
+    done(ledger, "calibration", "--agent", "ann", option, tmp_path / "drawn.svg")
+    svg = ET.fromstring((tmp_path / "drawn.svg").read_text(encoding="utf-8"))
     _, _, width, height = map(float, svg.attrib["viewBox"].split())
     for shape in svg.iter():
         for name, value in shape.attrib.items():
@@ -57,9 +86,10 @@ def test_everything_lies_within_the_drawing(ledger: Path, tmp_path: Path) -> Non
                 assert 0 <= float(value) <= height
 
 
-def test_the_file_needs_nothing_else_and_suits_light_and_dark(ledger: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("option", ["--plot", "--murphy"])
+def test_the_file_needs_nothing_else_and_suits_light_and_dark(ledger: Path, tmp_path: Path, option: str) -> None:
     path = tmp_path / "curve.svg"
-    drawn(ledger, path, "--agent", "ann")
+    done(ledger, "calibration", option, path, "--agent", "ann")
     text = path.read_text(encoding="utf-8")
     assert "prefers-color-scheme: dark" in text
     assert re.findall(r"https?://[^\"']+|@import|url\(|<script|<image|href", text) == ["http://www.w3.org/2000/svg"]
@@ -75,6 +105,7 @@ def test_the_same_decisions_give_the_same_file(ledger: Path, tmp_path: Path) -> 
 def test_a_name_is_text_and_nothing_more(ledger: Path, tmp_path: Path) -> None:
     svg = drawn(ledger, tmp_path / "curve.svg", "--agent", "bea", "--category", HOSTILE)
     assert f"bea, {HOSTILE}" in texts(svg)
+    assert f"bea, {HOSTILE}" in texts(murphy(ledger, tmp_path / "m.svg", "--agent", "bea", "--category", HOSTILE))
 
 
 def test_what_cannot_be_drawn_is_refused_and_nothing_is_written(ledger: Path, tmp_path: Path) -> None:
@@ -83,6 +114,8 @@ def test_what_cannot_be_drawn_is_refused_and_nothing_is_written(ledger: Path, tm
     assert "0 reviewed decisions with a stated confidence are too few for a curve." in message
     assert "needs the curve" in refused(ledger, "calibration", "--detail", "figures", "--plot", path)
     assert "is the ledger" in refused(ledger, "calibration", "--plot", ledger)
+    assert "--murphy" in refused(ledger, "calibration", "--detail", "figures", "--murphy", path)
+    assert "too few for a curve" in refused(ledger, "calibration", "--since", "2099-01-01", "--murphy", path)
     assert "cannot be written" in refused(ledger, "calibration", "--plot", tmp_path / "none" / "curve.svg")
     assert list(tmp_path.iterdir()) == []
 

@@ -17,7 +17,6 @@ from projections.stats.intervals import (
     Interval,
     gap_interval,
     mean_outcome_interval,
-    reviews_needed,
     supports,
     wilson_interval,
 )
@@ -136,29 +135,10 @@ def test_what_supports_a_verdict() -> None:
     assert [supports("well", Interval(-0.1, 0.1)), supports("well", Interval(-0.1001, 0.0))] == [True, False]
 
 
-@given(st.integers(1, 400), st.integers(0, 100), st.integers(0, 100))
-def test_so_many_more_reviews_carry_the_verdict(n: int, percent: int, stated: int) -> None:
-    """If further reviews have the same results, that many are enough to support the verdict."""
-    successes, confidence = round(n * percent / 100), stated / 100
-    found = compute_scores(*cells((confidence, "S" * successes + "F" * (n - successes))))
-    assert found is not None
-    if found.supported:
-        assert found.reviews_needed == 0
-        return
-    assert found.reviews_needed is not None
-    assert found.reviews_needed > 0
-    total = n + found.reviews_needed
-    more = mean_outcome_interval(total * found.accuracy, total)
-    slack = 2 / total  # counts are whole; a mean outcome that goes on alike need not be
-    widened = Interval(more.low - confidence + slack, more.high - confidence - slack)
-    assert supports(gap_side(found.interpretation), widened)
-
-
 def test_some_verdicts_no_number_of_reviews_would_carry() -> None:
     """A bucket's verdict compares with the rate expected of the whole range, its evidence with what was stated."""
     (bucket,) = score_buckets(*cells((0.05, "F" * 19 + "S")))
     assert (bucket.interpretation, round(bucket.stated_gap, 9)) == ("overconfident", 0)
     assert (bucket.supported, bucket.reviews_needed) == (False, None)
-    assert reviews_needed("over", 50, 100, 0.5) is None
     (loud,) = score_buckets(*cells((0.95, "S" * 40 + "F" * 20)))
     assert (loud.interpretation, loud.supported, loud.reviews_needed) == ("overconfident", True, 0)

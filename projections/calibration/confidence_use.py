@@ -1,0 +1,75 @@
+"""What stated confidences are good for: acting above a threshold, ranking decisions, and losses at every threshold."""
+
+from typing import TypedDict
+
+import msgspec
+import numpy as np
+from msgspec import UNSET, UnsetType
+
+from projections.calibration.confidence_bins import REVIEWED_VALUES, ConfidenceBins
+from projections.calibration.corp import fit_isotonic
+from projections.stats.concordance import Concordance, measure_concordance
+from projections.stats.elementary_score import THRESHOLDS, MurphyPoint, mean_elementary_scores
+from projections.stats.net_benefit import OutcomeSums, ThresholdUse, use_threshold
+
+_TOLERANCE = 1e-9
+"""A confidence this little below a threshold reaches it."""
+
+
+class ConfidenceUse(msgspec.Struct, frozen=True, kw_only=True):
+    """What confidences are good for. `threshold` is present if one was given, `auc` and `murphy` with curves.
+
+    `auc` is None if all outcomes are alike.
+    """
+
+    threshold: ThresholdUse | UnsetType = UNSET
+    auc: Concordance | UnsetType | None = UNSET
+    murphy: list[MurphyPoint] | UnsetType = UNSET
+
+
+class _UseFields(TypedDict, total=False):
+    threshold: ThresholdUse
+    auc: Concordance | None
+    murphy: list[MurphyPoint]
+
+
+def score_use(bins: ConfidenceBins, threshold: float | None, *, curves: bool) -> _UseFields:
+    """Return the fields of `ConfidenceUse` that the caller asked for, of at least one reviewed decision."""
+    fields = _UseFields()
+    if threshold is not None:
+        fields["threshold"] = act_above(bins, threshold)
+    if curves:
+        fields |= {"auc": rank_outcomes(bins), "murphy": draw_murphy(bins)}
+    return fields
+
+
+def act_above(bins: ConfidenceBins, threshold: float) -> ThresholdUse:
+    """Compute what acting only on at least one decision above a threshold (0 to below 1) would have come to."""
+    above = bins.confidence >= threshold - _TOLERANCE
+    acted, left = (
+        OutcomeSums(float(bins.outcome_sum[part].sum()), float(bins.n[part].sum())) for part in (above, ~above)
+    )
+    return use_threshold(threshold, acted, left)
+
+
+def rank_outcomes(bins: ConfidenceBins) -> Concordance | None:
+    """Return how well stated confidences rank decisions by outcome (AUC); None if all outcomes are alike."""
+    return measure_concordance(bins.value_counts)
+
+
+def draw_murphy(bins: ConfidenceBins) -> list[MurphyPoint]:
+    """Return the Murphy diagram of the stated confidences, of their recalibration, and of the mean outcome."""
+    counts, values = bins.value_counts, np.unique(REVIEWED_VALUES)
+    recalibrated = fit_isotonic(bins.rate, bins.n)
+    mean = np.array([bins.outcome_total / bins.reviewed])
+    scores = [
+        mean_elementary_scores(bins.confidence, counts, values),
+        mean_elementary_scores(recalibrated, counts, values),
+        mean_elementary_scores(mean, counts.sum(axis=0, keepdims=True), values),
+    ]
+    return [
+        MurphyPoint(threshold=threshold, stated=stated, recalibrated=best, base_rate=constant)
+        for threshold, stated, best, constant in zip(
+            THRESHOLDS.tolist(), *(column.tolist() for column in scores), strict=True
+        )
+    ]

@@ -1,0 +1,100 @@
+"""What acting only above a stated confidence would have come to: net benefit (Vickers and Elkin 2006).
+
+At a threshold t, a failure is taken to cost t / (1 - t) times as much as a success gains: at 0.8, four times. That is
+the ratio at which an action with a success probability of exactly t neither gains nor loses. Net benefit is the sum of
+gains minus the sum of costs, in successes for each decision:
+
+    successes acted on / n - failures acted on / n * t / (1 - t).
+
+Its interval combines Wilson's intervals of the two shares, which exclude each other, by the method of variance
+estimates recovery (Zou and Donner 2008, Statistics in Medicine 27:1693). It stays wide if all were successes.
+"""
+
+from math import sqrt
+
+import msgspec
+
+from projections.stats.intervals import Interval, wilson_interval
+
+
+class OutcomeSums(msgspec.Struct, frozen=True):
+    """Sums of the outcomes (success 1, partial 0.5, failure 0) of `n` decisions: `success` and `n - success`."""
+
+    success: float
+    n: float
+
+    @property
+    def failure(self) -> float:
+        return self.n - self.success
+
+
+class ThresholdUse(msgspec.Struct, frozen=True, kw_only=True):
+    """What acting only on decisions with a stated confidence of at least `threshold` would have come to.
+
+    `acted_on` of `reviewed` decisions reach it. `success_rate` is the mean outcome of these; None without any.
+    `net_benefit` is that of acting on them, `net_benefit_all` that of acting on every decision, both in successes for
+    each reviewed decision, with failures at `failure_cost` successes each; acting on none gives `net_benefit_none`, 0.
+    `gain_over_all` is `net_benefit` minus `net_benefit_all`.
+    """
+
+    threshold: float
+    failure_cost: float
+    reviewed: int
+    acted_on: int
+    success_rate: float | None
+    success_interval: Interval | None
+    net_benefit: float
+    net_benefit_interval: Interval
+    net_benefit_all: float
+    net_benefit_all_interval: Interval
+    net_benefit_none: float
+    gain_over_all: float
+    gain_over_all_interval: Interval
+
+
+def use_threshold(threshold: float, acted: OutcomeSums, left: OutcomeSums) -> ThresholdUse:
+    """Compute what acting above a threshold would have come to.
+
+    `threshold` is at least 0 and below 1. `acted` has the outcomes of decisions that reach it, `left` those of the
+    others; together there is at least one.
+    """
+    cost = threshold / (1 - threshold)
+    n = acted.n + left.n
+    benefit, interval = _net_benefit(acted, n, cost)
+    whole = OutcomeSums(acted.success + left.success, n)
+    benefit_all, interval_all = _net_benefit(whole, n, cost)
+    left_benefit, left_interval = _net_benefit(left, n, cost)
+    return ThresholdUse(
+        threshold=threshold,
+        failure_cost=cost,
+        reviewed=int(n),
+        acted_on=int(acted.n),
+        success_rate=acted.success / acted.n if acted.n else None,
+        success_interval=wilson_interval(acted.success, acted.n) if acted.n else None,
+        net_benefit=benefit,
+        net_benefit_interval=interval,
+        net_benefit_all=benefit_all,
+        net_benefit_all_interval=interval_all,
+        net_benefit_none=0.0,
+        gain_over_all=0.0 - left_benefit,
+        gain_over_all_interval=Interval(0.0 - left_interval.high, 0.0 - left_interval.low),
+    )
+
+
+def _net_benefit(acted: OutcomeSums, n: float, cost: float) -> tuple[float, Interval]:
+    """Return the net benefit of acting on some of n decisions, and its interval."""
+    gained, lost = acted.success / n, acted.failure / n
+    benefit = gained - cost * lost
+    gains, losses = wilson_interval(acted.success, n), wilson_interval(acted.failure, n)
+    free = (1 - gained) * (1 - lost)
+    correlation = -1.0 if free <= 0 else -min(1.0, sqrt(gained * lost / free))
+    below, above = gained - gains.low, gains.high - gained
+    fewer, more = cost * (lost - losses.low), cost * (losses.high - lost)
+    return benefit, Interval(
+        benefit - _combine(below, more, correlation),
+        benefit + _combine(above, fewer, correlation),
+    )
+
+
+def _combine(first: float, second: float, correlation: float) -> float:
+    return sqrt(max(0.0, first * first + second * second - 2 * correlation * first * second))

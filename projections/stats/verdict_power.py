@@ -1,0 +1,197 @@
+"""How many reviews a verdict needs: the power of bets against "stated confidences are true".
+
+A bet multiplies its stake by 1 + f (c - o) / (1 - c) at a review (o: outcome, c: stated confidence, f: a fraction),
+against overconfidence mirrored. A verdict of over- or underconfidence is supported once the mean stake of the bets on
+its side has reached EVIDENCE_MIN. "Well calibrated" is supported once the confidence sequence of the gap is within plus
+and minus GAP_MARGIN, which is the same as two such sums of stakes having reached EVIDENCE_MIN, one for each side:
+exp(b (d + GAP_MARGIN) - (-ln(1 - b) - b) d^2) for a review with d = o - c, and the same with -d (Arnold, Henzi, Ziegel
+2023; Waudby-Smith and Ramdas 2024).
+
+The number of reviews that this takes varies from agent to agent. Here it is approximated: the logarithm of each stake
+is a random walk with the mean and the variance of one step. All walks of one side have the same steps up to their size,
+so that one normal number places all of them, and the mean reaches EVIDENCE_MIN where that number reaches a limit. The
+chance of reaching it before and falling back is that of a Brownian motion with drift (the inverse Gaussian law), with
+Siegmund's correction for steps in place of a continuous path (Siegmund 1985, Sequential Analysis, ch. 10).
+"""
+
+from math import ceil, log, pi, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from projections.arrays import Floats
+from projections.stats.intervals import GAP_MARGIN, GapSide
+
+EVIDENCE_MIN = 40.0
+"""A verdict is supported once the mean stake has reached this: 2.5% for each side."""
+
+POWER = 0.8
+"""The share of agents that have the verdict after the number of reviews."""
+
+FRACTIONS = np.array([0.05, 0.1, 0.2, 0.4])
+"""Shares of a stake that the bets on over- and underconfidence risk."""
+
+MARGIN_BETS = 0.9 * 0.6 ** np.arange(12)
+"""Sizes of the bets on a gap within the margin."""
+
+ROUNDED = 0.995
+"""The highest confidence at which bets on a lower outcome are made; for a higher outcome the lowest is 1 minus this."""
+
+REVIEWS_MAX = 10**7
+"""A verdict that needs more reviews than this is reported as unreachable."""
+
+CELLS_MAX = 100
+"""With more distinct confidences, those within one hundredth are merged."""
+
+_OVERSHOOT = 0.583
+"""How far a walk passes a limit, on average, in standard deviations of a step; a sixth of its skewness is added."""
+
+_FALL_BACK, _FALL_BACK_REVIEWS = 0.9, 10
+"""Fewer walks than Brownian motions fall back after they reached a limit, with few steps above all. Measured: 0.3 of
+them at 11 to 13 reviews, 0.7 at 22, 0.8 to 1 at 77 to 330, over ten distributions of confidence and gaps."""
+
+_Z_MAX = 9.0
+_GRID = 20
+_REFINEMENTS = 2
+_NEWTON_STEPS = 3
+
+_OUTCOMES = np.array([0.0, 0.5, 1.0])
+
+
+class Record(NamedTuple):
+    """Reviews by stated confidence: distinct confidences, and how many had an outcome of 0, 0.5 and 1 (columns)."""
+
+    confidence: Floats
+    counts: Floats
+
+
+def log_factors(side: GapSide, confidence: Floats) -> list[Floats]:
+    """Return the logarithms of the factors of the bets that support a verdict.
+
+    Shapes: one array for each condition (two for "well"); a row for each bet, then for each confidence, then for the
+    outcomes 0, 0.5 and 1.
+    """
+    if side == "well":
+        difference = _OUTCOMES - confidence[:, np.newaxis]
+        return [_margin_factors(difference), _margin_factors(-difference)]
+    if side == "over":
+        return [_over_factors(confidence)]
+    return [_over_factors(1 - confidence)[:, :, ::-1]]
+
+
+def reviews_for_verdict(side: GapSide, record: Record, gap: float) -> int | None:
+    """Return after how many further reviews POWER of such agents have a supported verdict; None if it is unreachable.
+
+    Such agents have this record, state confidences with the same distribution, and succeed more often than they state
+    by `gap` (less often, if it is negative), within 0 and 1, at each confidence. `side` is the verdict: "over" and
+    "under" need evidence against a gap of 0, "well" against gaps of GAP_MARGIN on both sides.
+    """
+    if (side == "over" and gap >= 0) or (side == "under" and gap <= 0) or (side == "well" and abs(gap) >= GAP_MARGIN):
+        return None
+    record = _merge_cells(record)
+    n = record.counts.sum(axis=1)
+    share = n / n.sum()
+    rate = np.clip(record.confidence + _true_shift(record.confidence, share, gap), 0, 1)
+    chance = np.stack([share * (1 - rate), share * rate], axis=1)
+    return _find_reviews([_make_walks(record, factors, chance) for factors in log_factors(side, record.confidence)])
+
+
+class _Walks(NamedTuple):
+    """The logarithms of all stakes, from `start` on: mean and deviation of a step.
+
+    Deviations are along the leading walk, which grows fastest; `skewness` is that of its steps.
+    """
+
+    start: Floats
+    mean: Floats
+    deviation: Floats
+    leader: int
+    skewness: float
+
+
+def _over_factors(confidence: Floats) -> Floats:
+    c = np.minimum(confidence, ROUNDED)[np.newaxis, :, np.newaxis]
+    factors: Floats = np.log1p(FRACTIONS[:, np.newaxis, np.newaxis] * ((c - _OUTCOMES) / (1 - c)))
+    return factors
+
+
+def _margin_factors(difference: Floats) -> Floats:
+    bets = MARGIN_BETS[:, np.newaxis, np.newaxis]
+    return np.asarray(bets * (difference + GAP_MARGIN) - (-np.log1p(-bets) - bets) * difference**2)
+
+
+def _merge_cells(record: Record) -> Record:
+    if len(record.confidence) <= CELLS_MAX:
+        return record
+    hundredth = np.minimum((record.confidence * 100).astype(np.intp), 99)
+    _, number = np.unique(hundredth, return_inverse=True)
+    n = record.counts.sum(axis=1)
+    total = np.bincount(number, weights=n)
+    counts = np.asarray([np.bincount(number, weights=column) for column in record.counts.T], dtype=np.float64).T
+    return Record(np.asarray(np.bincount(number, weights=n * record.confidence) / total), counts)
+
+
+def _make_walks(record: Record, factors: Floats, chance: Floats) -> _Walks:
+    """Return the walks of some bets, given the chances of outcomes 0 and 1 at each confidence."""
+    step = factors[:, :, ::2]
+    mean = np.tensordot(step, chance, axes=2)
+    leader = int(mean.argmax())
+    centred = step - mean[:, np.newaxis, np.newaxis]
+    covariance = np.maximum(0.0, np.tensordot(centred * centred[leader], chance, axes=2))
+    spread = sqrt(float(covariance[leader]))
+    deviation = covariance / spread if spread > 0 else np.zeros_like(mean)
+    skewness = float((centred[leader] ** 3 * chance).sum()) / spread**3 if spread > 0 else 0.0
+    return _Walks(np.tensordot(factors, record.counts, axes=2), mean, deviation, leader, skewness)
+
+
+def _true_shift(confidence: Floats, share: Floats, gap: float) -> float:
+    """Return the shift of all confidences, cut off at 0 and 1, that gives a mean gap of `gap`."""
+    shift = gap
+    for _ in range(8):
+        found = float(share @ (np.clip(confidence + shift, 0, 1) - confidence))
+        free = float(share[(confidence + shift > 0) & (confidence + shift < 1)].sum())
+        if abs(found - gap) < 1e-9 or free == 0:
+            break
+        shift += (gap - found) / free
+    return shift
+
+
+def _find_reviews(walks: list[_Walks]) -> int | None:
+    """Return the smallest number of reviews with enough power: on a grid, then between two neighbours of it."""
+    low, high, below, above = 1.0, float(REVIEWS_MAX), 0.0, 1.0
+    for _ in range(_REFINEMENTS):
+        n = np.geomspace(low, high, _GRID)
+        power = np.sum([_chance(one, n) for one in walks], axis=0) - (len(walks) - 1)
+        enough = np.flatnonzero(power >= POWER)
+        if not len(enough):
+            return None
+        place = int(enough[0])
+        if place == 0:
+            return ceil(low)
+        low, high, below, above = (float(part[end]) for part in (n, power) for end in (place - 1, place))
+    return ceil(low + (high - low) * (POWER - below) / (above - below))
+
+
+def _chance(walks: _Walks, n: Floats) -> Floats:
+    """Return the chance that the e-value reaches EVIDENCE_MIN within n further reviews."""
+    from scipy.special import log_ndtr, ndtr
+
+    root, limit = np.sqrt(n), log(EVIDENCE_MIN * len(walks.start))
+    mean, deviation = float(walks.mean[walks.leader]), float(walks.deviation[walks.leader])
+    level = walks.start[:, np.newaxis] + walks.mean[:, np.newaxis] * n
+    if deviation <= 0:
+        return np.asarray(np.logaddexp.reduce(level) >= limit, dtype=np.float64)
+    slope = walks.deviation[:, np.newaxis] * root
+    z = np.clip((limit - level[walks.leader]) / slope[walks.leader], -_Z_MAX, _Z_MAX)
+    for _ in range(_NEWTON_STEPS):
+        value = level + slope * z
+        top = value.max(axis=0)
+        weight = np.exp(value - top)
+        total = weight.sum(axis=0)
+        increase = np.maximum(1e-9, (weight * slope).sum(axis=0) / total)
+        z = np.clip(z - (top + np.log(total) - limit) / increase, -_Z_MAX, _Z_MAX)
+    above = ndtr(-z) + walks.skewness * (z * z - 1) * np.exp(-z * z / 2) / (6 * sqrt(2 * pi) * root)  # Edgeworth
+    passed = n * mean + z * deviation * root + (_OVERSHOOT + walks.skewness / 6) * deviation
+    fell_back = 2 * mean * passed / deviation**2 + log_ndtr(-(passed + mean * n) / (deviation * root))
+    fell_back = _FALL_BACK * n / (n + _FALL_BACK_REVIEWS) * np.exp(np.minimum(0.0, fell_back))
+    return np.where(passed <= 0, 1.0, np.clip(above + fell_back, 0.0, 1.0))
