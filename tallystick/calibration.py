@@ -119,6 +119,14 @@ class Figures(Coverage, frozen=True, kw_only=True):
     """The test whether the Brier score is that of a calibrated agent."""
     too_few_for: tuple[str, ...]
     """The names of figures that are given but need more reviews to be reliable."""
+    accuracy_interval: Interval | None = None
+    """The interval of `accuracy`, at one look."""
+    skill_interval: Interval | None = None
+    """The interval of `skill`, at one look; None if it is undefined."""
+    certain: int | None = None
+    """Decisions with a stated confidence of 0 or 1."""
+    certain_wrong: int | None = None
+    """Those of them that turned out otherwise, at least in part."""
 
 
 class Group(Coverage, frozen=True, kw_only=True):
@@ -170,6 +178,14 @@ class Group(Coverage, frozen=True, kw_only=True):
     """As in `Figures`."""
     too_few_for: tuple[str, ...] | None = None
     """As in `Figures`."""
+    accuracy_interval: Interval | None = None
+    """As in `Figures`."""
+    skill_interval: Interval | None = None
+    """As in `Figures`."""
+    certain: int | None = None
+    """As in `Figures`."""
+    certain_wrong: int | None = None
+    """As in `Figures`."""
     shrunk_gap: float | None = None
     """The gap, moved towards that of all groups; the fewer reviews, the further."""
     shrunk_weight: float | None = None
@@ -192,7 +208,7 @@ class Bucket(msgspec.Struct, frozen=True, kw_only=True):
     gap: float
     """`success_rate` minus `expected_rate`."""
     interpretation: str
-    """The verdict on the gap."""
+    """The verdict on `stated_gap`."""
     success_interval: Interval
     """The interval of the rate of full successes (Wilson)."""
     stated_gap: float
@@ -203,6 +219,10 @@ class Bucket(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the interval confirms the verdict."""
     reviews_needed: int | None
     """How many more reviews would confirm it."""
+    expected_interpretation: str | None = None
+    """The verdict of CSTP, which is about `gap`."""
+    success_rate_interval: Interval | None = None
+    """The interval of `success_rate`, at one look."""
 
 
 class Recommendation(msgspec.Struct, frozen=True, kw_only=True):

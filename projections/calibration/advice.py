@@ -18,6 +18,7 @@ import numpy.typing as npt
 from msgspec import structs
 
 from projections.calibration.confidence_bins import ConfidenceBins, bin_counts
+from projections.calibration.figure_text import format_rate
 from projections.calibration.gap_e_value import E_VALUE_SURE, gap_e_value
 from projections.calibration.outcome_counts import CountTable
 from projections.calibration.scores import TOLERANCE
@@ -231,7 +232,7 @@ def _sentences(past: PastDecisions, plan: PlannedDecision, unused: ScopeOutcomes
     if past.success is None:
         yield f"No decision of {past.agent} with a stated confidence is reviewed yet."
         return
-    stated = f"stated {past.stated:.2f} on average and " if _is_any(past) else ""
+    stated = f"stated {_rate(past.stated)} on average and " if _is_any(past) else ""
     yield f"Decisions of {_describe(past, with_mean=True)} {stated}came to {_result(past)}, n={past.reviewed:,}."
     if past.widened:
         any_of = " and ".join(f"any {name}" for name in past.widened)
@@ -249,9 +250,9 @@ def _sentences(past: PastDecisions, plan: PlannedDecision, unused: ScopeOutcomes
         )
     if past.correction is not None:
         yield (
-            f"Consider stating about {past.consider:.2f}."
+            f"Consider stating about {_rate(past.consider)}."
             if past.consider is not None
-            else f"Consider stating {past.correction} than {plan.confidence:.2f}."
+            else f"Consider stating {past.correction} than {_rate(plan.confidence)}."
         )
 
 
@@ -264,8 +265,8 @@ def _describe(scope: ScopeOutcomes, *, with_mean: bool = False) -> str:
     ]
     if not _is_any(scope):
         low, high = scope.confidence
-        mean = f" ({scope.stated:.2f} on average)" if with_mean else ""
-        parts.append(f" stated at {low:.2f} to {high:.2f}{mean}")
+        mean = f" ({_rate(scope.stated)} on average)" if with_mean else ""
+        parts.append(f" stated at {_rate(low)} to {_rate(high)}{mean}")
     return "".join(parts)
 
 
@@ -278,7 +279,11 @@ def _count(scope: ScopeOutcomes) -> str:
 
 def _result(scope: ScopeOutcomes) -> str:
     assert scope.interval is not None
-    return f"{scope.success:.2f} ({scope.interval.low:.2f} to {scope.interval.high:.2f})"
+    return f"{_rate(scope.success)} ({_rate(scope.interval.low)} to {_rate(scope.interval.high)})"
+
+
+def _rate(value: float | None) -> str:
+    return "-" if value is None else format_rate(value)
 
 
 def _is_any(scope: ScopeOutcomes) -> bool:
