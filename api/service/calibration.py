@@ -133,7 +133,7 @@ async def advise(ledger: LedgerService, plan: PlannedDecision, as_of: int | None
     table = projection.table(CalibrationFilter(agent=plan.agent))
     outcomes = summarize_past_decisions(table, plan)
     is_new_category = plan.category is not None and not has_category(table, plan.category)
-    unknown = UNSET
+    unknown: UnknownNames = UNSET
     if is_new_category or not len(table.group):
         unknown = _unknown_names(table.groups, CalibrationFilter(agent=plan.agent, category=plan.category))
     if unknown is not UNSET:

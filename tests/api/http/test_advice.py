@@ -40,7 +40,7 @@ def test_what_such_decisions_came_to(cstp: Caller, past: str) -> None:
 
 @pytest.mark.defect(5)
 def test_unknown_names_are_named_with_the_nearest(cstp: Caller, past: str) -> None:
-    asked = {"agent": past, "category": "toolin", "confidence": 0.9}
+    asked: dict[str, Any] = {"agent": past, "category": "toolin", "confidence": 0.9}
     found = cstp.http.get("/calibration/advice", params=asked).json()
     assert [(name["parameter"], name["value"]) for name in found["unknown_names"]] == [("category", "toolin")]
     assert found["unknown_names"][0]["nearest"] == "tooling"
