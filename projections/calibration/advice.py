@@ -219,12 +219,12 @@ def _correct(chosen: _Found, plan: PlannedDecision) -> Correction | None:
     bins, interval = chosen.bins, chosen.outcomes.interval
     if plan.confidence is None or interval is None or "category" in chosen.widened or bins.reviewed < REVIEWS_ENOUGH:
         return None
-    gap = _gap(bins)
-    if not gap or gap_e_value(bins) < E_VALUE_SURE:
+    gap = gap_interval(bins.outcome_total, bins.reviewed, bins.mean_confidence)
+    if gap_e_value(bins) < E_VALUE_SURE:
         return None
-    if gap < 0:
-        return "less" if plan.confidence > interval.high + TOLERANCE else None
-    return "more" if plan.confidence < interval.low - TOLERANCE else None
+    if gap.high < 0 and plan.confidence > interval.high + TOLERANCE:
+        return "less"
+    return "more" if gap.low > 0 and plan.confidence < interval.low - TOLERANCE else None
 
 
 def _sentences(past: PastDecisions, plan: PlannedDecision, unused: ScopeOutcomes | None) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from math import sqrt
 from typing import Literal
 
 import msgspec
@@ -12,6 +13,10 @@ from projections.stats.intervals import GAP_MARGIN, gap_interval
 
 HABIT_CONFIDENCES_MIN = 10
 """With fewer stated confidences no recommendation about habits is given."""
+
+SURE_Z = 3.0
+"""A small gap is named if it is at least so many standard errors. If confidences are wrong in both directions, or only
+at 100%, they are surely not true, while the mean gap is uncertain."""
 
 WARNED_CATEGORIES_MAX = 3
 """The largest number of categories that are warned about."""
@@ -77,11 +82,11 @@ def recommend_from_scores(
 ) -> Iterator[Recommendation]:
     """Yield the recommendations: on the overall scores first, then on buckets, then on habits.
 
-    `categories` are named if they contradict the recommendation on the whole. `surely_off` tells whether the gap is
-    surely not 0, however small.
+    `categories` are named if they contradict the recommendation on the whole. `surely_off` tells whether the stated
+    confidences are surely not true, however often one looks.
     """
     yield from _adjust(overall, categories)
-    if surely_off and overall.interpretation == "well_calibrated":
+    if surely_off and overall.interpretation == "well_calibrated" and _in_standard_errors(overall) >= SURE_Z:
         yield _info("small_gap", describe_small_gap(overall))
     if overall.certain_wrong:
         yield Recommendation(type="certainty", message=_describe_certainty(overall), severity="warning")
@@ -120,6 +125,12 @@ def _is_surely_overconfident(scores: CategoryScores) -> bool:
         return False
     outcome_sum = scores.accuracy * scores.reviewed
     return gap_interval(outcome_sum, scores.reviewed, scores.mean_confidence).high < -GAP_MARGIN
+
+
+def _in_standard_errors(overall: CalibrationScores) -> float:
+    """Return the size of the gap in standard errors of the mean of outcome minus confidence."""
+    variance = overall.brier_score - overall.gap**2
+    return abs(overall.gap) / sqrt(variance / overall.reviewed) if variance > TOLERANCE else 0.0
 
 
 def describe_small_gap(overall: CalibrationScores) -> str:

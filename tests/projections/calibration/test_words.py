@@ -146,6 +146,8 @@ def test_a_small_gap_that_is_sure_is_named_by_its_failures() -> None:
         "It is surely overconfident, though by little: 4.0% failed where 1.0% was stated."
     ]
     assert messages(view_of((0.9, "S" * 900 + "F" * 100)), "small_gap") == []
+    at_certainty_only = view_of((1.0, "S" * 180 + "F" * 15), (0.85, "S" * 1050 + "F" * 170))
+    assert messages(at_certainty_only, "small_gap") == [], "the whole is off by less than a point"
 
 
 @pytest.mark.defect(12)
