@@ -126,6 +126,14 @@ class Figures(Coverage, frozen=True, kw_only=True):
     """The test whether the Brier score is that of a calibrated agent."""
     too_few_for: tuple[str, ...]
     """The names of figures that are given but need more reviews to be reliable."""
+    accuracy_interval: Interval | None = None
+    """The interval of `accuracy`, at one look."""
+    skill_interval: Interval | None = None
+    """The interval of `skill`, at one look; None if it is undefined."""
+    certain: int | None = None
+    """Decisions with a stated confidence of 0 or 1."""
+    certain_wrong: int | None = None
+    """Those of them that turned out otherwise, at least in part."""
 
 
 class Group(Coverage, frozen=True, kw_only=True):
@@ -179,6 +187,14 @@ class Group(Coverage, frozen=True, kw_only=True):
     """As in `Figures`."""
     too_few_for: tuple[str, ...] | None = None
     """As in `Figures`."""
+    accuracy_interval: Interval | None = None
+    """As in `Figures`."""
+    skill_interval: Interval | None = None
+    """As in `Figures`."""
+    certain: int | None = None
+    """As in `Figures`."""
+    certain_wrong: int | None = None
+    """As in `Figures`."""
     shrunk_gap: float | None = None
     """The gap, moved towards that of all groups; the fewer reviews, the further."""
     shrunk_weight: float | None = None
@@ -201,7 +217,7 @@ class Bucket(msgspec.Struct, frozen=True, kw_only=True):
     gap: float
     """`success_rate` minus `expected_rate`."""
     interpretation: str
-    """The verdict on the gap."""
+    """The verdict on `stated_gap`."""
     success_interval: Interval
     """The interval of the rate of full successes (Wilson)."""
     stated_gap: float
@@ -211,9 +227,13 @@ class Bucket(msgspec.Struct, frozen=True, kw_only=True):
     supported: bool
     """Whether the interval confirms the verdict."""
     reviews_needed: int | None
-    """As in `Figures`."""
+    """How many more reviews would confirm it."""
     reviews_needed_gap: float | None = None
     """As in `Figures`."""
+    expected_interpretation: str | None = None
+    """The verdict of CSTP, which is about `gap`."""
+    success_rate_interval: Interval | None = None
+    """The interval of `success_rate`, at one look."""
 
 
 class Recommendation(msgspec.Struct, frozen=True, kw_only=True):
@@ -339,6 +359,27 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
         return self.overall.gap if self.overall is not None else None
 
 
+class AdviceScope(msgspec.Struct, frozen=True, kw_only=True):
+    """How decisions of one scope turned out: a category, stakes and a range of stated confidence."""
+
+    agent: str
+    """The agent whose decisions these are."""
+    category: str | None
+    """Their category; None for any."""
+    stakes: str | None
+    """Their stakes; None for any."""
+    confidence: Interval
+    """The range of their stated confidence, 0..1."""
+    reviewed: int
+    """How many of them are reviewed."""
+    stated: float | None
+    """Their mean stated confidence, 0..1; None if none is reviewed."""
+    success: float | None
+    """Their mean outcome, 0..1; None if none is reviewed."""
+    interval: Interval | None
+    """The interval of `success` (Wilson)."""
+
+
 class Advice(msgspec.Struct, frozen=True, kw_only=True):
     """How decisions like the planned one turned out."""
 
@@ -362,5 +403,17 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     """The whole advice as a sentence."""
     as_of: AsOf
     """The state of the log that the answer is computed from."""
+    gap: float | None = None
+    """`success` minus `stated`; below 0 is overconfident. None if none is used."""
+    gap_interval: Interval | None = None
+    """The interval of `gap`, at one look."""
+    widened: tuple[str, ...] = ()
+    """What the decisions need not share with the planned one (stakes, confidence, category): too few are closer."""
+    narrower: tuple[AdviceScope, ...] = ()
+    """The closer scopes, which have too few reviews."""
+    correction: str | None = None
+    """less or more: what to state instead of the planned confidence; None if the data supports no correction."""
+    consider: float | None = None
+    """The confidence to state instead; None if the decisions were stated at any confidence, too."""
     unknown_names: tuple[UnknownName, ...] = ()
-    """Names in the filter that the ledger does not know, if nothing matched."""
+    """The planned agent and category, if no decision in the ledger has them."""

@@ -1,7 +1,7 @@
 """Open the ledger of a verb, with a progress bar while projections are folded."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -35,10 +35,13 @@ def answer_as_of(
     as_of: str | None,
     local: Callable[[LedgerService, int | None], Awaitable[_Answer]],
     remote: "Callable[[RemoteViews], Awaitable[_Answer]]",
+    *,
+    may_be_new: Collection[str] = (),
 ) -> _Answer:
     """Return a view as of a position or time; None is now: from the server of a target, or else from its ledger file.
 
-    `local` computes the view from an open ledger file, `remote` gets it from a server.
+    `local` computes the view from an open ledger file, `remote` gets it from a server. The ledger need not know the
+    names in the parameters `may_be_new`.
     Errors: LedgerUnusable, InvalidQuery, NotFound for a filter with an unknown name, and those of the functions.
     """
 
@@ -52,7 +55,7 @@ def answer_as_of(
             return await local(service, await service.resolve(as_of))
 
     found = asyncio.run(run())
-    check_names(found)
+    check_names(found, may_be_new)
     return found
 
 

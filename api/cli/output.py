@@ -32,6 +32,9 @@ LABEL_WIDTH_MAX = 26
 SMALLEST_P = 0.001
 """P-values below this one are printed as `< 0.001`."""
 
+FIGURE_DECIMALS_MAX = 9
+"""A figure below 1 gets up to so many decimals, so that it does not look like 1."""
+
 SHORTEST_S = 0.001
 """Work that took less time is printed as if it took this long, seconds."""
 
@@ -95,8 +98,14 @@ def truncate(text: str) -> Text:
 
 
 def format_figure(value: float | None, sign: str = "") -> str:
-    """Return a number with three decimals, or a dash for None."""
-    return "-" if value is None else f"{value:{sign}.3f}"
+    """Return a number with three decimals, or a dash for None. A zero has no sign, and only 1 is 1.000."""
+    if value is None:
+        return "-"
+    decimals = 3
+    while decimals < FIGURE_DECIMALS_MAX and value < 1 - 10**-FIGURE_DECIMALS_MAX and round(value, decimals) >= 1:
+        decimals += 1
+    rounded = round(value, decimals)
+    return f"{rounded:{sign}.{decimals}f}" if rounded else f"{0:.{decimals}f}"
 
 
 def format_interval(interval: "Interval | None", sign: str = "") -> str:

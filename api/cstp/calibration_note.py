@@ -22,6 +22,10 @@ async def note_on_decision(ledger: LedgerService, caller: Principal, decision: D
 
 
 async def note_on_plan(ledger: LedgerService, plan: PlannedDecision) -> dict[str, str]:
-    """Return the note on a planned decision; empty if fewer than MIN_DECISIONS similar decisions are reviewed."""
+    """Return the note on a planned decision; empty if fewer than MIN_DECISIONS similar decisions are reviewed.
+
+    Decisions of any category with any confidence are not similar to one that states a confidence.
+    """
     advice = await advise(ledger, plan)
-    return {"calibrationNote": advice.message} if advice.reviewed >= MIN_DECISIONS else {}
+    is_similar = advice.category is not None or "confidence" not in advice.widened
+    return {"calibrationNote": advice.message} if advice.reviewed >= MIN_DECISIONS and is_similar else {}

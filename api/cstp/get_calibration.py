@@ -97,9 +97,10 @@ async def get_calibration(ledger: LedgerService, caller: Principal, params: dict
     `groupBy`; a group with fewer than minDecisions has null. `limit` and `offset` select groups; if there are others,
     `groupsTotal` has their number, and `groupsNext` the next offset. `by_category` has two scores of every category
     with a reviewed decision. Fields of the protocol are rounded as the protocol specifies; fields that we add
-    (intervals, scores, parts) are not rounded. `detail` is `figures`, or `curves`, which adds the curve and its band,
-    and the recalibration maps that surely improve the scores. `include` adds parts: `trend` (windows of `trendDays`),
-    `drift`, `comparison` of agents.
+    (intervals, scores, parts) are not rounded. The `interpretation` of a range of confidence compares with its
+    `expectedRate`; `statedInterpretation`, `supported` and `reviewsNeeded` compare with its `meanConfidence`. `detail`
+    is `figures`, or `curves`, which adds the curve and its band, and the recalibration maps that surely improve the
+    scores. `include` adds parts: `trend` (windows of `trendDays`), `drift`, `comparison` of agents.
     """
     request = _schema.decode(merge_filters(params))
     now = ledger.clock()
@@ -184,8 +185,9 @@ def _bucket(bucket: Bucket) -> dict[str, object]:
         "successRate": rounded(bucket.success_rate, 2),
         "expectedRate": bucket.expected_rate,
         "gap": rounded(bucket.gap, 2),
-        "interpretation": bucket.interpretation,
+        "interpretation": bucket.expected_interpretation,
         "meanConfidence": rounded(bucket.mean_confidence),
+        "statedInterpretation": bucket.interpretation,
         **{to_camel(name): getattr(bucket, name) for name in _BUCKET_EVIDENCE},
     }
 

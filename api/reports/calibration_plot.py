@@ -85,7 +85,7 @@ def _band(corp: Corp) -> Iterator[str]:
 def _range_mark(bucket: Bucket) -> Iterator[str]:
     """Draw the success rate of a range of confidence above the mean stated confidence in that range."""
     x, y = _point(bucket.mean_confidence, bucket.success_rate)
-    top, bottom = (_point(0, end)[1] for end in (bucket.success_interval.high, bucket.success_interval.low))
+    top, bottom = (_point(0, end)[1] for end in (bucket.success_rate_interval.high, bucket.success_rate_interval.low))
     label = f"Stated {bucket.bucket}: {format_percent(bucket.success_rate)} of {bucket.decisions:,} successful"
     yield f'<g><title>{label}</title><line class="whisker" x1="{x:.1f}" y1="{top:.1f}" x2="{x:.1f}" y2="{bottom:.1f}"/>'
     yield f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="6"/></g>'

@@ -10,10 +10,10 @@ from msgspec import UNSET, UnsetType, structs
 from api.service.as_of import AsOf
 from api.service.ledger import LedgerService
 from api.service.model_names import find_model_names, model_resolver
-from api.service.unknown_names import UnknownNames, find_unknown_names
+from api.service.unknown_names import UnknownName, UnknownNames, find_unknown_names, suggest
 from api.service.view_queries import query_check
 from ledger.threads import run_on_thread
-from projections.calibration.advice import PastDecisions, PlannedDecision, summarize_past_decisions
+from projections.calibration.advice import PastDecisions, PlannedDecision, has_category, summarize_past_decisions
 from projections.calibration.agent_comparison import AgentComparison
 from projections.calibration.calibration import (
     EVERY_GROUP,
@@ -77,7 +77,10 @@ class CalibrationAnswer(CalibrationView, frozen=True, kw_only=True):
 
 
 class Advice(PastDecisions, frozen=True, kw_only=True):
-    """Outcomes of past decisions that are like a planned one, as of a position."""
+    """Outcomes of past decisions that are like a planned one, as of a position.
+
+    `unknown_names` has the agent and the category if no decision in the ledger has them; absent otherwise.
+    """
 
     as_of: AsOf
     unknown_names: UnknownNames = UNSET
@@ -143,8 +146,20 @@ async def advise(ledger: LedgerService, plan: PlannedDecision, as_of: int | None
     projection, position = await ledger.engine.at(Calibration, as_of)
     table = projection.table(CalibrationFilter(agent=plan.agent))
     outcomes = summarize_past_decisions(table, plan)
-    unknown = UNSET if len(table.group) else _unknown_names(table.groups, CalibrationFilter(agent=plan.agent))
+    is_new_category = plan.category is not None and not has_category(table, plan.category)
+    unknown: UnknownNames = UNSET
+    if is_new_category or not len(table.group):
+        unknown = _unknown_names(table.groups, CalibrationFilter(agent=plan.agent, category=plan.category))
+    if unknown is not UNSET:
+        notes = (_note_unknown(name) for name in unknown)
+        outcomes = structs.replace(outcomes, message=" ".join([*notes, outcomes.message]))
     return Advice(**structs.asdict(outcomes), as_of=await ledger.dated(position), unknown_names=unknown)
+
+
+def _note_unknown(name: UnknownName) -> str:
+    """Return a remark on the agent or category of a planned decision that no decision in the ledger has."""
+    nearest = f" {suggest(name.nearest, '')}" if name.nearest is not None else ""
+    return f"No decision here has the {name.parameter} {name.value!r}.{nearest}"
 
 
 async def compute_reason_stats(ledger: LedgerService, selection: CalibrationFilter, min_reviewed: int) -> ReasonsView:

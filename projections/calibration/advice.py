@@ -1,25 +1,34 @@
 """Advice before a decision: the outcomes of similar past decisions of the same agent.
 
-Similar decisions have the same category and stakes. If these have too few reviews, the same category is enough, and
-then any decision of the agent. Only decisions with about the same stated confidence are used.
+Similar decisions have the same category and stakes, and about the same stated confidence. If fewer than REVIEWS_ENOUGH
+of them are reviewed, the scope is widened, first to any stakes, then to any confidence in the category, and only then
+to any category. The answer and its message say what was widened, and how many reviews each narrower scope has.
+
+A correction compares outcomes with the mean confidence that the same decisions stated, not with the planned one. It
+requires an e-value of at least E_VALUE_SURE, so that a calibrated agent that asks after every review ever gets one from
+a scope with a probability of at most 5%.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec import structs
 
 from projections.calibration.confidence_bins import ConfidenceBins, bin_counts
+from projections.calibration.figure_text import format_rate
+from projections.calibration.gap_e_value import E_VALUE_SURE, gap_e_value
 from projections.calibration.outcome_counts import CountTable
 from projections.calibration.scores import TOLERANCE
-from projections.stats.intervals import Interval, wilson_interval
+from projections.stats.intervals import Interval, gap_interval, wilson_interval
 
 CONFIDENCE_RADIUS = 0.05
 """Confidences within this distance are about the same."""
 
 REVIEWS_ENOUGH = 20
-"""The first scope with so many reviews is used; if no scope has them, the widest one."""
+"""The first scope with so many reviews is used."""
 
 _DECIMALS = 9
 """Decimals of the range of confidence, so that it has no rounding errors."""
@@ -27,28 +36,11 @@ _DECIMALS = 9
 _CATEGORY, _STAKES = 1, 2
 """Indices of the fields in a `GroupKey`."""
 
-AdviceScope = tuple[str | None, str | None]
-"""Category and stakes; None means any."""
+Widening = Literal["stakes", "confidence", "category"]
+"""A property of the planned decision that the decisions of a scope need not share."""
 
-ANY_DECISION: AdviceScope = (None, None)
-
-
-class PastDecisions(msgspec.Struct, frozen=True, kw_only=True):
-    """The results of past decisions of an agent with a category, stakes and a range of stated confidence.
-
-    `category` and `stakes` are None for any. `stated` is the mean stated confidence, `success` the mean outcome, and
-    `interval` its 95% interval (Wilson). They are None without reviews.
-    """
-
-    agent: str
-    category: str | None
-    stakes: str | None
-    confidence: tuple[float, float]
-    reviewed: int
-    stated: float | None
-    success: float | None
-    interval: Interval | None
-    message: str
+Correction = Literal["less", "more"]
+"""What to state instead of the planned confidence."""
 
 
 class PlannedDecision(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,69 +52,240 @@ class PlannedDecision(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float | None = None
 
 
+class ScopeOutcomes(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcomes of past decisions of an agent with a category, stakes and a range of stated confidence.
+
+    `category` and `stakes` are None for any. `stated` is the mean stated confidence, `success` the mean outcome, both
+    0..1, and `interval` the 95% interval of `success` (Wilson). They are None without reviews.
+    """
+
+    agent: str
+    category: str | None
+    stakes: str | None
+    confidence: tuple[float, float]
+    reviewed: int
+    stated: float | None
+    success: float | None
+    interval: Interval | None
+
+
+class PastDecisions(ScopeOutcomes, frozen=True, kw_only=True):
+    """The outcomes of past decisions that are like a planned one, and what they advise.
+
+    `gap` is `success` minus `stated`, with its 95% interval at one look; None without reviews. `widened` names what the
+    decisions need not share with the planned one, because the scopes in `narrower` have too few reviews. `correction`
+    is None if the data does not support one. `consider` is the confidence to state instead; None without a correction,
+    and if the decisions were stated at any confidence.
+    """
+
+    message: str
+    gap: float | None
+    gap_interval: Interval | None
+    widened: tuple[Widening, ...]
+    narrower: tuple[ScopeOutcomes, ...]
+    correction: Correction | None
+    consider: float | None
+
+
+class _Found(msgspec.Struct, frozen=True):
+    """A scope: what it does not share with the plan, and its reviewed decisions."""
+
+    widened: tuple[Widening, ...]
+    bins: ConfidenceBins
+    outcomes: ScopeOutcomes
+
+
 def summarize_past_decisions(table: CountTable, plan: PlannedDecision) -> PastDecisions:
     """Summarize past decisions similar to the planned one, given the cells of its agent."""
-    low, high = 0.0, 1.0
+    tried: list[_Found] = []
+    for widened in _scopes(plan):
+        tried.append(_find(table, plan, widened))
+        if tried[-1].bins.reviewed >= REVIEWS_ENOUGH:
+            break
+    chosen = _choose(tried)
+    bins, outcomes = chosen.bins, chosen.outcomes
+    correction = _correct(chosen, plan)
+    narrower = [found.outcomes for found in tried[: tried.index(chosen)]]
+    past = PastDecisions(
+        **structs.asdict(outcomes),
+        message="",
+        gap=_gap(bins),
+        gap_interval=gap_interval(bins.outcome_total, bins.reviewed, bins.mean_confidence) if bins.reviewed else None,
+        widened=chosen.widened,
+        narrower=tuple(narrower),
+        correction=correction,
+        consider=outcomes.success if correction is not None and "confidence" not in chosen.widened else None,
+    )
+    unused = tried[-1].outcomes if tried[-1].bins.reviewed >= REVIEWS_ENOUGH and chosen is not tried[-1] else None
+    return structs.replace(past, message=" ".join(_sentences(past, plan, unused)))
+
+
+def has_category(table: CountTable, category: str) -> bool:
+    """Tell whether any decision of any agent has a category."""
+    return category in table.values[_CATEGORY].numbers
+
+
+def _scopes(plan: PlannedDecision) -> Iterator[tuple[Widening, ...]]:
+    """Yield what to widen: nothing first. The category is dropped only after the confidence within it."""
+    planned: list[Widening] = []
+    yield ()
+    if plan.stakes is not None:
+        planned.append("stakes")
+        yield tuple(planned)
+    if plan.confidence is not None and plan.category is not None:
+        yield (*planned, "confidence")
+    if plan.category is not None:
+        yield (*planned, "category")
+        planned.append("category")
     if plan.confidence is not None:
+        yield (*planned, "confidence")
+
+
+def _find(table: CountTable, plan: PlannedDecision, widened: tuple[Widening, ...]) -> _Found:
+    """Find the reviewed decisions of a scope."""
+    category = None if "category" in widened else plan.category
+    stakes = None if "stakes" in widened else plan.stakes
+    low, high = 0.0, 1.0
+    if plan.confidence is not None and "confidence" not in widened:
         low, high = max(0.0, plan.confidence - CONFIDENCE_RADIUS), min(1.0, plan.confidence + CONFIDENCE_RADIUS)
     with np.errstate(invalid="ignore"):
-        near = (table.confidence >= low - TOLERANCE) & (table.confidence <= high + TOLERANCE)
-    candidates = ((scope, _bin_scope(table, near, scope)) for scope in _scopes(plan))
-    (category, stakes), bins = next(
-        (scope, bins) for scope, bins in candidates if bins.reviewed >= REVIEWS_ENOUGH or scope == ANY_DECISION
+        inside = (table.confidence >= low - TOLERANCE) & (table.confidence <= high + TOLERANCE)
+    for field, value in ((_CATEGORY, category), (_STAKES, stakes)):
+        if value is not None:
+            inside &= _has_value(table, field, value)
+    bins = bin_counts(table.confidence[inside], table.counts[inside])
+    n = bins.reviewed
+    return _Found(
+        widened,
+        bins,
+        ScopeOutcomes(
+            agent=plan.agent,
+            category=category,
+            stakes=stakes,
+            confidence=(round(low, _DECIMALS), round(high, _DECIMALS)),
+            reviewed=n,
+            stated=bins.mean_confidence if n else None,
+            success=bins.outcome_total / n if n else None,
+            interval=wilson_interval(bins.outcome_total, n) if n else None,
+        ),
     )
-    n, outcome_sum = bins.reviewed, bins.outcome_total
-    past = PastDecisions(
-        agent=plan.agent,
-        category=category,
-        stakes=stakes,
-        confidence=(round(low, _DECIMALS), round(high, _DECIMALS)),
-        reviewed=n,
-        stated=bins.mean_confidence if n else None,
-        success=outcome_sum / n if n else None,
-        interval=wilson_interval(outcome_sum, n) if n else None,
-        message="",
-    )
-    return msgspec.structs.replace(past, message=_message(past, plan.confidence))
 
 
-def _scopes(plan: PlannedDecision) -> Iterator[AdviceScope]:
-    """Yield the scopes to try: the most similar first, any decision last."""
-    if plan.category is not None and plan.stakes is not None:
-        yield plan.category, plan.stakes
-    if plan.category is not None:
-        yield plan.category, None
-    elif plan.stakes is not None:
-        yield None, plan.stakes
-    yield ANY_DECISION
+def _has_value(table: CountTable, field: int, value: str) -> npt.NDArray[np.bool_]:
+    """Return a mask of the cells whose group has a value in a field."""
+    number = table.values[field].numbers.get(value)
+    if number is None:
+        return np.zeros(len(table.group), dtype=bool)
+    return np.asarray(table.columns[field][table.group] == number)
 
 
-def _bin_scope(table: CountTable, near: npt.NDArray[np.bool_], scope: AdviceScope) -> ConfidenceBins:
-    """Bin the cells in `near` that are in a scope."""
-    category, stakes = scope
-    fits = np.array(
-        [category in {None, group[_CATEGORY]} and stakes in {None, group[_STAKES]} for group in table.groups],
-        dtype=bool,
-    )
-    inside = near & fits[table.group] if len(fits) else near
-    return bin_counts(table.confidence[inside], table.counts[inside])
+def _choose(tried: Sequence[_Found]) -> _Found:
+    """Return the scope to use: the last one, which has enough reviews.
+
+    If it is not limited to the planned category, and the reviews in that category contradict it, these are used,
+    however few they are. If no scope has enough reviews, the one with most reviews in the planned category is used; if
+    the category has none, the one with most in any category.
+    """
+    last = tried[-1]
+    within = [found for found in tried if "category" not in found.widened]
+    own = max(within, key=lambda found: found.bins.reviewed)  # the narrowest of equals
+    if last.bins.reviewed >= REVIEWS_ENOUGH:
+        return own if _contradicts(own, last) else last
+    return own if own.bins.reviewed else max(tried, key=lambda found: found.bins.reviewed)
 
 
-def _message(past: PastDecisions, confidence: float | None) -> str:
-    decisions = "".join(
-        [
-            past.agent,
-            f" in {past.category}" if past.category is not None else "",
-            f" at {past.stakes} stakes" if past.stakes is not None else "",
-        ]
-    )
-    low, high = past.confidence
-    near = "" if confidence is None else f" stated at {low:.2f} to {high:.2f}"
-    if past.success is None or past.interval is None:
-        return f"No decision of {decisions}{near} is reviewed yet."
-    results = f"{past.success:.2f} ({past.interval.low:.2f} to {past.interval.high:.2f}), n={past.reviewed:,}"
-    if confidence is None:
-        return f"Decisions of {decisions} stated {past.stated:.2f} on average and came to {results}."
-    outside = not past.interval.low - TOLERANCE <= confidence <= past.interval.high + TOLERANCE
-    hint = f" Consider stating about {past.success:.2f}." if outside and past.reviewed >= REVIEWS_ENOUGH else ""
-    return f"Decisions of {decisions}{near} came to {results}.{hint}"
+def _contradicts(own: _Found, wider: _Found) -> bool:
+    """Tell whether the gap of a wider scope without the planned category is outside the interval of the own gap."""
+    bins, gap = own.bins, _gap(wider.bins)
+    if "category" not in wider.widened or not bins.reviewed or gap is None:
+        return False
+    interval = gap_interval(bins.outcome_total, bins.reviewed, bins.mean_confidence)
+    return not interval.low - TOLERANCE <= gap <= interval.high + TOLERANCE
+
+
+def _gap(bins: ConfidenceBins) -> float | None:
+    if not bins.reviewed:
+        return None
+    gap = bins.outcome_total / bins.reviewed - bins.mean_confidence
+    return gap if abs(gap) > TOLERANCE else 0.0
+
+
+def _correct(chosen: _Found, plan: PlannedDecision) -> Correction | None:
+    """Return the correction of a planned confidence.
+
+    It needs enough reviews in the planned category, a gap that is sure, and a planned confidence that is outside the
+    interval of the success rate on the side to which the decisions are off.
+    """
+    bins, interval = chosen.bins, chosen.outcomes.interval
+    if plan.confidence is None or interval is None or "category" in chosen.widened or bins.reviewed < REVIEWS_ENOUGH:
+        return None
+    gap = gap_interval(bins.outcome_total, bins.reviewed, bins.mean_confidence)
+    if gap_e_value(bins) < E_VALUE_SURE:
+        return None
+    if gap.high < 0 and plan.confidence > interval.high + TOLERANCE:
+        return "less"
+    return "more" if gap.low > 0 and plan.confidence < interval.low - TOLERANCE else None
+
+
+def _sentences(past: PastDecisions, plan: PlannedDecision, unused: ScopeOutcomes | None) -> Iterator[str]:
+    """Yield the sentences of the message. `unused` are the outcomes of a wider scope that the own ones contradict."""
+    if past.success is None:
+        yield f"No decision of {past.agent} with a stated confidence is reviewed yet."
+        return
+    stated = f"stated {_rate(past.stated)} on average and " if _is_any(past) else ""
+    yield f"Decisions of {_describe(past, with_mean=True)} {stated}came to {_result(past)}, n={past.reviewed:,}."
+    if past.widened:
+        any_of = " and ".join(f"any {name}" for name in past.widened)
+        closer = "; ".join(_count(scope) for scope in past.narrower)
+        yield (
+            f"They are of {any_of}, because fewer than {REVIEWS_ENOUGH} reviewed decisions are closer to the planned "
+            f"one: {closer}."
+        )
+    if past.reviewed < REVIEWS_ENOUGH:
+        yield f"Fewer than {REVIEWS_ENOUGH} reviews are too few to rely on."
+    if unused is not None:
+        yield (
+            f"Decisions of any category came to {_result(unused)}, n={unused.reviewed:,}; those in {past.category} "
+            "differ from them, so they are not used."
+        )
+    if past.correction is not None:
+        yield (
+            f"Consider stating about {_rate(past.consider)}."
+            if past.consider is not None
+            else f"Consider stating {past.correction} than {_rate(plan.confidence)}."
+        )
+
+
+def _describe(scope: ScopeOutcomes, *, with_mean: bool = False) -> str:
+    """Name the decisions of a scope: their agent, category, stakes and range of confidence."""
+    parts = [
+        scope.agent,
+        f" in {scope.category}" if scope.category is not None else "",
+        f" at {scope.stakes} stakes" if scope.stakes is not None else "",
+    ]
+    if not _is_any(scope):
+        low, high = scope.confidence
+        mean = f" ({_rate(scope.stated)} on average)" if with_mean else ""
+        parts.append(f" stated at {_rate(low)} to {_rate(high)}{mean}")
+    return "".join(parts)
+
+
+def _count(scope: ScopeOutcomes) -> str:
+    """Name the decisions of a scope, their number and result."""
+    if not scope.reviewed:
+        return f"none of {_describe(scope)}"
+    return f"{scope.reviewed} of {_describe(scope)}, which came to {_result(scope)}"
+
+
+def _result(scope: ScopeOutcomes) -> str:
+    assert scope.interval is not None
+    return f"{_rate(scope.success)} ({_rate(scope.interval.low)} to {_rate(scope.interval.high)})"
+
+
+def _rate(value: float | None) -> str:
+    return "-" if value is None else format_rate(value)
+
+
+def _is_any(scope: ScopeOutcomes) -> bool:
+    """Tell whether decisions of any confidence are in a scope."""
+    return scope.confidence == (0.0, 1.0)

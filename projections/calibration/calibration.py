@@ -21,6 +21,7 @@ from projections.calibration.cell_groups import GroupBy, Groups, make_groups, su
 from projections.calibration.confidence_bins import bin_counts, merge_cells, merge_cells_by_group
 from projections.calibration.confidence_use import ConfidenceUse, score_use
 from projections.calibration.corp import Corp
+from projections.calibration.gap_e_value import E_VALUE_SURE, gap_e_value
 from projections.calibration.missing_reviews import MissingReviews, describe_missing_reviews, review_cells
 from projections.calibration.outcome_counts import CountSelection, CountTable, KeyFilter, OutcomeCounts
 from projections.calibration.recalibration import Recalibration
@@ -110,6 +111,10 @@ class CalibrationGroup(Coverage, frozen=True, kw_only=True):
     in_the_large: ZTest | None = None
     spiegelhalter: ZTest | None = None
     too_few_for: list[str] | None = None
+    accuracy_interval: Interval | None = None
+    skill_interval: Interval | None = None
+    certain: int | None = None
+    certain_wrong: int | None = None
     shrunk_gap: float | None = None
     shrunk_weight: float | None = None
 
@@ -237,8 +242,10 @@ def build_calibration_view(
     if overall is None or reviewed < min_decisions:
         overall, recommendations = None, [recommend_more_reviews(reviewed, min_decisions)]
     else:
-        warnings = warn_about_categories(score_categories(table, check) if warned is None else warned)
-        recommendations = [*recommend_from_scores(overall, by_bucket, spread), *warnings]
+        categories = score_categories(table, check) if warned is None else warned
+        surely_off = gap_e_value(bin_counts(*cells)) >= E_VALUE_SURE
+        found = recommend_from_scores(overall, by_bucket, spread, categories, surely_off=surely_off)
+        recommendations = [*found, *warn_about_categories(categories)]
     grouped = table if group_by != "confidence_bucket" else CountTable([], np.zeros(0, dtype=np.uint32), *cells)
     check()
     groups = make_groups(grouped, group_by, check)

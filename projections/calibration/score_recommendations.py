@@ -1,30 +1,36 @@
 """Recommendations derived from calibration scores, with the messages of CSTP's getCalibration."""
 
 from collections.abc import Iterator, Sequence
+from math import sqrt
 from typing import Literal
 
 import msgspec
 import numpy as np
 
+from projections.calibration.figure_text import format_percent, format_rate
 from projections.calibration.scores import TOLERANCE, Bucket, CalibrationScores, ConfidenceSpread
 from projections.stats.false_discovery import FALSE_DISCOVERY_RATE, benjamini_hochberg
 from projections.stats.gap_tests import gap_p_values
-from projections.stats.intervals import GAP_MARGIN
+from projections.stats.intervals import GAP_MARGIN, gap_interval
 
 HABIT_CONFIDENCES_MIN = 10
 """With fewer stated confidences no recommendation about habits is given."""
+
+SURE_Z = 3.0
+"""A small gap is named if it is at least so many standard errors. If confidences are wrong in both directions, or only
+at 100%, they are surely not true, while the mean gap is uncertain."""
 
 WARNED_CATEGORIES_MAX = 3
 """The largest number of categories that are warned about."""
 
 BRIER_EXCELLENT = 0.10
-"""A lower Brier score is excellent."""
+"""A lower Brier score is compared with that of always stating the success rate."""
 
 BRIER_CONSTANT = 0.25
 """The Brier score of always stating 50%."""
 
 BUCKET_GAP_WARNED = -0.15
-"""A bucket with a lower gap is warned about."""
+"""A bucket with a lower gap to its own mean stated confidence is warned about."""
 
 LOW_VARIANCE_STD_DEV = 0.05
 LOW_VARIANCE_SHARE = (7, 10)
@@ -69,19 +75,31 @@ def recommend_more_reviews(reviewed: int, needed: int) -> Recommendation:
 
 
 def recommend_from_scores(
-    overall: CalibrationScores, buckets: Sequence[Bucket], spread: ConfidenceSpread | None
+    overall: CalibrationScores,
+    buckets: Sequence[Bucket],
+    spread: ConfidenceSpread | None,
+    categories: Sequence[CategoryScores] = (),
+    *,
+    surely_off: bool = False,
 ) -> Iterator[Recommendation]:
-    """Yield the recommendations: on the overall scores first, then on buckets, then on habits."""
-    yield from _adjust(overall)
+    """Yield the recommendations: on the overall scores first, then on buckets, then on habits.
+
+    `categories` are named if they contradict the recommendation on the whole. `surely_off` tells whether the stated
+    confidences are surely not true, however often one looks.
+    """
+    yield from _adjust(overall, categories)
+    if surely_off and overall.interpretation == "well_calibrated" and _in_standard_errors(overall) >= SURE_Z:
+        yield _info("small_gap", describe_small_gap(overall))
+    if overall.certain_wrong:
+        yield Recommendation(type="certainty", message=_describe_certainty(overall), severity="warning")
     yield from _warn(buckets)
-    if overall.brier_score < BRIER_EXCELLENT - TOLERANCE:
-        yield _info("brier_score", f"Brier score {overall.brier_score:.3f} is excellent.")
-    elif overall.brier_score > BRIER_CONSTANT + TOLERANCE:
-        message = f"Brier score {overall.brier_score:.3f} is worse than always stating 50%."
-        yield Recommendation(type="brier_score", message=message, severity="warning")
-    calibrated = [bucket.bucket for bucket in buckets if bucket.interpretation == "well_calibrated"]
+    yield from _compare_with_base_rate(overall)
+    calibrated = [bucket for bucket in buckets if bucket.interpretation == "well_calibrated"]
     if calibrated and len(calibrated) < len(buckets):
-        yield _info("strength", f"Well calibrated at {', '.join(calibrated)} confidence.")
+        names = ", ".join(bucket.bucket + ("" if bucket.supported else "?") for bucket in calibrated)
+        supported = all(bucket.supported for bucket in calibrated)
+        message = f"Well calibrated at {names} confidence."
+        yield Recommendation(type="strength", message=message, severity="info", supported=supported)
     if spread is not None and spread.count >= HABIT_CONFIDENCES_MIN:
         yield from _habits(spread)
 
@@ -105,13 +123,75 @@ def warn_about_categories(categories: Sequence[CategoryScores]) -> Iterator[Reco
     for place in surely_off[np.argsort(-off[surely_off], kind="stable")][:WARNED_CATEGORIES_MAX].tolist():
         scores = categories[place]
         message = (
-            f"In {scores.category}, actual success is {scores.accuracy * 100:.0f}% where "
-            f"{scores.mean_confidence * 100:.0f}% was stated (n={scores.reviewed:,})."
+            f"In {scores.category}, actual success is {format_percent(scores.accuracy)} where "
+            f"{format_percent(scores.mean_confidence)} was stated (n={scores.reviewed:,})."
         )
         yield Recommendation(type="category_warning", message=message, severity="warning", supported=True)
 
 
-def _adjust(overall: CalibrationScores) -> Iterator[Recommendation]:
+def _in_standard_errors(overall: CalibrationScores) -> float:
+    """Return the size of the gap in standard errors of the mean of outcome minus confidence."""
+    variance = overall.brier_score - overall.gap**2
+    return abs(overall.gap) / sqrt(variance / overall.reviewed) if variance > TOLERANCE else 0.0
+
+
+def describe_small_gap(overall: CalibrationScores) -> str:
+    """Describe a gap that is small but sure, by the rate of failures: near certainty a small gap is many failures."""
+    failed, stated = format_percent(1 - overall.accuracy, 1), format_percent(1 - overall.mean_confidence, 1)
+    verdict = "overconfident" if overall.gap < 0 else "underconfident"
+    return f"It is surely {verdict}, though by little: {failed} failed where {stated} was stated."
+
+
+def _describe_certainty(overall: CalibrationScores) -> str:
+    wrong, certain = overall.certain_wrong, overall.certain
+    return f"Of {certain:,} decisions stated with certainty (0% or 100%), {wrong:,} turned out otherwise."
+
+
+def _compare_with_base_rate(overall: CalibrationScores) -> Iterator[Recommendation]:
+    """Say what the Brier score is worth beside that of always stating the success rate."""
+    brier, rate = f"Brier score {overall.brier_score:.3f}", format_percent(overall.accuracy)
+    few, interval = "skill" in overall.too_few_for, overall.skill_interval
+    if overall.brier_score > BRIER_CONSTANT + TOLERANCE:
+        message = f"{brier} is worse than always stating 50%."
+        yield Recommendation(type="brier_score", message=message, severity="warning")
+    elif overall.brier_score < BRIER_EXCELLENT - TOLERANCE:
+        if interval is None:
+            message = f"{brier}; all outcomes are alike, so there is no skill to see."
+        elif few:
+            message = f"{brier}; {overall.reviewed} reviews are too few to compare it with always stating {rate}."
+        elif interval.low > TOLERANCE:
+            message = f"{brier} is better than always stating {rate}."
+        else:
+            message = f"{brier} is not surely better than always stating {rate}."
+        yield _info("brier_score", message)
+    if interval is not None and not few and interval.high < -TOLERANCE:
+        message = f"Stated confidence has a higher Brier score than always stating {rate} (skill {overall.skill:+.3f})."
+        yield Recommendation(type="skill", message=message, severity="warning", supported=True)
+
+
+def _name_exceptions(overall: CalibrationScores, categories: Sequence[CategoryScores]) -> str:
+    """Return a sentence on the categories whose gap is surely on the other side than the overall one; "" without."""
+
+    def gap(scores: CategoryScores) -> float:
+        return scores.accuracy - scores.mean_confidence
+
+    def is_other(scores: CategoryScores) -> bool:
+        interval = gap_interval(scores.accuracy * scores.reviewed, scores.reviewed, scores.mean_confidence)
+        return interval.high < 0 if overall.gap > 0 else interval.low > 0
+
+    others = sorted(filter(is_other, categories), key=lambda scores: -abs(gap(scores)))
+    if not others:
+        return ""
+    named = ", ".join(
+        f"{scores.category} ({format_percent(scores.mean_confidence)} stated, {format_percent(scores.accuracy)} right)"
+        for scores in others[:WARNED_CATEGORIES_MAX]
+    )
+    rest = len(others) - WARNED_CATEGORIES_MAX
+    more = f" and {rest} more categories" if rest > 0 else ""
+    return f" Not in {named}{more}: there it is the other way round."
+
+
+def _adjust(overall: CalibrationScores, categories: Sequence[CategoryScores]) -> Iterator[Recommendation]:
     if overall.interpretation == "well_calibrated":
         return
     points = abs(overall.gap) * 100
@@ -120,14 +200,16 @@ def _adjust(overall: CalibrationScores) -> Iterator[Recommendation]:
     else:
         message = f"Stated confidence runs {points:.0f} points below the success rate. Consider stating more."
     severity: Severity = "warning" if overall.interpretation == "overconfident" else "info"
+    message += _name_exceptions(overall, categories)
     yield Recommendation(type="confidence_adjustment", message=message, severity=severity, supported=overall.supported)
 
 
 def _warn(buckets: Sequence[Bucket]) -> Iterator[Recommendation]:
     for bucket in buckets:
-        if bucket.gap < BUCKET_GAP_WARNED - TOLERANCE:
-            rate = f"{bucket.success_rate * 100:.0f}%"
-            message = f"At {bucket.bucket} confidence, actual success is {rate}. Consider using ~{rate} instead."
+        if bucket.stated_gap < BUCKET_GAP_WARNED - TOLERANCE:
+            rate = format_percent(bucket.success_rate)
+            instead = f"Consider using ~{rate} instead." if bucket.success_rate > 0 else "Consider stating less."
+            message = f"At {bucket.bucket} confidence, actual success is {rate}. {instead}"
             yield Recommendation(type="bucket_warning", message=message, severity="warning", supported=bucket.supported)
 
 
@@ -138,10 +220,12 @@ def _habits(spread: ConfidenceSpread) -> Iterator[Recommendation]:
         percent = f"{count / spread.count * 100:.0f}%"
         yield _info("low_variance", f"{percent} of stated confidences lie in {tenth}. Consider telling them apart.")
     if spread.mean > HIGH_MEAN + TOLERANCE and spread.min > HIGH_MIN + TOLERANCE:
-        message = f"No stated confidence is below {spread.min:.2f}, and the mean is {spread.mean:.2f}."
+        low, mean = format_rate(spread.min), format_rate(spread.mean)
+        message = f"No stated confidence is below {low}, and the mean is {mean}."
         yield _info("overconfident_habit", message)
     if spread.mean < LOW_MEAN - TOLERANCE and spread.max < LOW_MAX - TOLERANCE:
-        message = f"No stated confidence is above {spread.max:.2f}, and the mean is {spread.mean:.2f}."
+        high, mean = format_rate(spread.max), format_rate(spread.mean)
+        message = f"No stated confidence is above {high}, and the mean is {mean}."
         yield _info("underconfident_habit", message)
 
 

@@ -17,8 +17,16 @@ from projections.arrays import Floats
 from projections.calibration.confidence_bins import REVIEWED_VALUES, ConfidenceBins, bin_counts, bin_reviews
 from projections.calibration.corp import Corp, decompose_brier
 from projections.calibration.outcome_counts import Counts
+from projections.calibration.skill import skill_interval
 from projections.outcome_codes import UNREVIEWED
-from projections.stats.intervals import GapSide, Interval, gap_interval, supports, wilson_interval
+from projections.stats.intervals import (
+    GapSide,
+    Interval,
+    gap_interval,
+    mean_outcome_interval,
+    supports,
+    wilson_interval,
+)
 from projections.stats.verdict_power import Record, reviews_for_verdict
 
 Verdict = Literal[
@@ -74,6 +82,8 @@ class CalibrationScores(Coverage, frozen=True, kw_only=True):
     `reviews_needed_gap` (0: confirmed; None: no number).
     `log_score` is in nats, None if infinite. `sharpness` is the variance of the stated confidences. Undefined tests and
     skill are None. `too_few_for` names the scores for which there are too few reviews (REVIEWS_MIN).
+    `accuracy_interval` and `skill_interval` are 95% intervals at one look. `certain` is the number of decisions with a
+    stated confidence of 0 or 1, of which `certain_wrong` turned out otherwise, at least in part.
     """
 
     brier_score: float
@@ -99,13 +109,17 @@ class CalibrationScores(Coverage, frozen=True, kw_only=True):
     in_the_large: ZTest | None
     spiegelhalter: ZTest | None
     too_few_for: list[str]
+    accuracy_interval: Interval
+    skill_interval: Interval | None
+    certain: int
+    certain_wrong: int
 
 
 class Bucket(msgspec.Struct, frozen=True, kw_only=True):
-    """The scores of a range of stated confidence. `gap` is the success rate minus the expected rate.
+    """The scores of a range of stated confidence.
 
-    The expected rate does not depend on the confidences that the agent states within the range. So `supported` uses the
-    interval of `stated_gap`, which is the success rate minus the mean stated confidence.
+    `interpretation`, `supported` and `reviews_needed` are about `stated_gap`, the success rate minus the mean stated
+    confidence. `gap` and `expected_interpretation` compare with the expected rate, which is the same for all agents.
     """
 
     bucket: str
@@ -121,6 +135,8 @@ class Bucket(msgspec.Struct, frozen=True, kw_only=True):
     supported: bool
     reviews_needed: int | None
     reviews_needed_gap: float | None
+    expected_interpretation: Verdict
+    success_rate_interval: Interval
 
 
 class ConfidenceSpread(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,7 +182,22 @@ def compute_scores(confidence: Floats, counts: Counts, *, curves: bool = False) 
         in_the_large=_test(bins, np.ones_like(c)),
         spiegelhalter=_test(bins, 1 - 2 * c) if partial == 0 else None,
         too_few_for=[name for name, needed in REVIEWS_MIN.items() if n < needed],
+        accuracy_interval=mean_outcome_interval(outcome_sum, n),
+        skill_interval=skill_interval(bins),
+        **_count_certain(bins),
     )
+
+
+class _CertainFields(TypedDict):
+    certain: int
+    certain_wrong: int
+
+
+def _count_certain(bins: ConfidenceBins) -> _CertainFields:
+    """Count the reviewed decisions with a confidence of 0 or 1, and those of them with another outcome."""
+    sure = (bins.confidence == 0) | (bins.confidence == 1)
+    wrong = bins.outcomes[sure] * (bins.confidence[sure, np.newaxis] != REVIEWED_VALUES)
+    return {"certain": int(bins.n[sure].sum()), "certain_wrong": int(wrong.sum())}
 
 
 class _VerdictFields(TypedDict):
@@ -244,7 +275,7 @@ def judge_gap(gap: float) -> Verdict:
 
 
 def judge_bucket_gap(gap: float) -> Verdict:
-    """Return the verdict on a bucket.
+    """Return CSTP's verdict on a bucket, which compares with the bucket's expected rate.
 
     A gap of .10 is well calibrated: an agent that states .70 and achieves .70 differs by .10 from the bucket's middle.
     """
@@ -275,7 +306,7 @@ def score_buckets(confidence: Floats, counts: Counts) -> Iterator[Bucket]:
         n, outcome_sum = part.reviewed, part.outcome_total
         if n < BUCKET_REVIEWS_MIN:
             continue
-        gap = _without_rounding(outcome_sum / n - expected)
+        gap, stated_gap = (_without_rounding(outcome_sum / n - rate) for rate in (expected, part.mean_confidence))
         interval = gap_interval(outcome_sum, n, part.mean_confidence)
         yield Bucket(
             bucket=name,
@@ -284,10 +315,12 @@ def score_buckets(confidence: Floats, counts: Counts) -> Iterator[Bucket]:
             expected_rate=expected,
             mean_confidence=part.mean_confidence,
             gap=gap,
-            **_judge(part, judge_bucket_gap(gap), interval),
+            **_judge(part, judge_gap(stated_gap), interval),
             success_interval=wilson_interval(int(part.outcomes[:, 0].sum()), n),
-            stated_gap=_without_rounding(outcome_sum / n - part.mean_confidence),
+            stated_gap=stated_gap,
             stated_gap_interval=interval,
+            expected_interpretation=judge_bucket_gap(gap),
+            success_rate_interval=mean_outcome_interval(outcome_sum, n),
         )
 
 

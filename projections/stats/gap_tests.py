@@ -8,7 +8,10 @@ from collections.abc import Callable
 import numpy as np
 
 from projections.arrays import Floats
-from projections.stats.intervals import EXACT_REVIEWS_BELOW, GAP_MARGIN, REVIEWS_MAX
+from projections.stats.intervals import EXACT_REVIEWS_BELOW, GAP_MARGIN
+
+REVIEWS_MAX = 10**9
+"""More reviews than this are never said to be needed."""
 
 GapTest = Callable[[Floats, Floats, Floats], Floats]
 """Returns the p value of each row, given its sum of outcomes, number of reviews and mean stated confidence."""

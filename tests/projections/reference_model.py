@@ -172,7 +172,7 @@ def buckets_agree(seen: Sequence[Bucket], reported: Sequence[Reported]) -> None:
         agree(bucket.mean_confidence, mean([one.c for one in inside]))
         agree(bucket.gap, gap)
         side = "overconfident" if gap < 0 else "underconfident"
-        assert bucket.interpretation == ("well_calibrated" if abs(gap) <= Fraction(1, 10) else side)
+        assert bucket.expected_interpretation == ("well_calibrated" if abs(gap) <= Fraction(1, 10) else side)
     assert left == []
 
 

@@ -187,6 +187,7 @@ def advice(
         as_of,
         lambda service, position: advise(service, planned, position),
         lambda server: server.advice(parameters),
+        may_be_new=("category",),
     )
     if target.json:
         print_json(answer)

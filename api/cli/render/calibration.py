@@ -8,6 +8,7 @@ from api.cli.render.calibration_history import print_history
 from api.cli.render.confidence_use import print_curve, print_use
 from api.cli.render.missing_reviews import print_missing_reviews, print_reviews_by_age
 from api.cli.render.recalibration import print_recalibration
+from api.cli.render.skill import describe_skill
 from api.service.as_of import AsOf
 from api.service.calibration import CalibrationAnswer
 from api.text_format import (
@@ -17,6 +18,8 @@ from api.text_format import (
     pluralize,
 )
 from projections.calibration.calibration import CalibrationGroup
+from projections.calibration.figure_text import format_percent
+from projections.calibration.score_recommendations import describe_small_gap
 from projections.calibration.scores import Bucket, CalibrationScores, ConfidenceSpread, Coverage, ZTest
 
 BY_BUCKET = {"confidence_bucket", "confidenceBucket"}
@@ -28,7 +31,9 @@ def print_calibration(answer: CalibrationAnswer, agent: str | None, group_by: st
     if overall is None:
         console.print("Too few decisions are reviewed for figures.")
     else:
-        _print_overall(console, overall, agent)
+        _print_overall(
+            console, overall, agent, surely_off=any(one.type == "small_gap" for one in answer.recommendations)
+        )
         print_missing_reviews(console, answer)
     _print_coverage(console, answer.coverage)
     if answer.retracted is not UNSET:
@@ -47,9 +52,9 @@ def print_calibration(answer: CalibrationAnswer, agent: str | None, group_by: st
         _print_spread(console, answer.confidence_stats)
     print_history(console, answer)
     print_reviews_by_age(console, answer)
-    if answer.recommendations:
+    if recommendations := [one for one in answer.recommendations if one.type != "small_gap"]:  # the verdict says it
         console.print()
-        for advice in answer.recommendations:
+        for advice in recommendations:
             unsupported = " (More reviews are needed to be sure.)" if advice.supported is False else ""
             style = "yellow" if advice.severity == "warning" and not unsupported else ""
             mark = "!" if advice.severity == "warning" else "-"
@@ -58,17 +63,21 @@ def print_calibration(answer: CalibrationAnswer, agent: str | None, group_by: st
     console.print(format_as_of(answer.as_of), style="dim")
 
 
-def _print_overall(console: Console, overall: CalibrationScores, agent: str | None) -> None:
+def _print_overall(console: Console, overall: CalibrationScores, agent: str | None, *, surely_off: bool) -> None:
     console.print(
-        f"{one_line(agent) if agent else 'All agents'}: {overall.accuracy:.1%} of "
+        f"{one_line(agent) if agent else 'All agents'}: {format_percent(overall.accuracy, 1)} of "
         f"{pluralize(overall.reviewed, 'reviewed decision')} succeeded, "
-        f"with {overall.mean_confidence:.1%} mean confidence: "
+        f"with {format_percent(overall.mean_confidence, 1)} mean confidence: "
         f"gap {format_figure(overall.gap, '+')} ({format_interval(overall.gap_interval, '+')})."
     )
-    console.print(_verdict(overall))
+    console.print(describe_small_gap(overall) if surely_off else _verdict(overall))
+    if skill := describe_skill(overall):
+        console.print(skill)
     console.print(", ".join(_scores(overall)) + ".")
     if tests := _tests(overall):
         console.print(f"Tests of perfect calibration: {'; '.join(tests)}.")
+    if overall.partial and "spiegelhalter" not in overall.too_few_for:
+        console.print("Spiegelhalter's test is not defined with partial outcomes.")
 
 
 def _verdict(overall: CalibrationScores) -> str:
@@ -87,7 +96,7 @@ def _verdict(overall: CalibrationScores) -> str:
 def _scores(overall: CalibrationScores) -> list[str]:
     """Return the scores that enough reviews support."""
     log_score = "infinite" if overall.log_score_infinite else format_figure(overall.log_score)
-    texts = [f"Brier score {format_figure(overall.brier_score)} ({overall.brier_reading})", f"log score {log_score}"]
+    texts = [f"Brier score {format_figure(overall.brier_score)}", f"log score {log_score}"]
     if "corp" not in overall.too_few_for:
         corp = overall.corp
         texts += [
@@ -95,8 +104,6 @@ def _scores(overall: CalibrationScores) -> list[str]:
             f"discrimination {format_figure(corp.discrimination)}",
             f"uncertainty {format_figure(corp.uncertainty)}",
         ]
-    if "skill" not in overall.too_few_for:
-        texts.append(f"skill {format_figure(overall.skill, '+')}")
     return texts
 
 
@@ -168,18 +175,17 @@ def _shrunk_gap(group: CalibrationGroup) -> str:
 def _print_buckets(console: Console, buckets: list[Bucket]) -> None:
     if not buckets:
         return
-    numbers = ("reviewed", "success", "its interval", "expected", "stated", "gap")
-    drop = ("expected", "stated", "its interval", "success")
+    numbers = ("reviewed", "success", "stated", "gap", "its interval")
+    drop = ("stated", "its interval", "success")
     table = make_table("confidence", *numbers, "", right=numbers, drop=drop)
     for bucket in buckets:
         table.add_row(
             bucket.bucket,
             format_count(bucket.decisions),
             format_figure(bucket.success_rate),
-            format_interval(bucket.success_interval),
-            format_figure(bucket.expected_rate),
             format_figure(bucket.mean_confidence),
-            format_figure(bucket.gap, "+"),
+            format_figure(bucket.stated_gap, "+"),
+            format_interval(bucket.stated_gap_interval, "+"),
             _row_verdict(bucket),
         )
     console.print()

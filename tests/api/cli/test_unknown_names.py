@@ -81,6 +81,16 @@ def test_an_empty_answer_about_known_names_is_an_answer(ledger: Path, words: tup
     assert tally(ledger, *words).code == 0
 
 
+@pytest.mark.defect(5)
+def test_advice_in_a_new_category_names_the_nearest(ledger: Path) -> None:
+    """The first decision of a category is planned before the ledger knows it, so this is an answer."""
+    said = done(ledger, "advice", "--agent", "scout", "--category", "toling", "--confidence", "0.9").text
+    assert said.startswith("No decision here has the category 'toling'. Did you mean 'tooling'?")
+    with serving(ledger) as url:
+        again = done(ledger, "advice", "--agent", "scout", "--category", "toling", "--url", url).text
+        assert again.startswith(said[:60])
+
+
 @pytest.mark.trial("A6")
 def test_a_server_names_what_is_unknown_in_its_answer(ledger: Path) -> None:
     with serving(ledger) as url:

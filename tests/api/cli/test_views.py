@@ -48,7 +48,8 @@ def test_advice_before_deciding(ledger: Path) -> None:
     said = done(ledger, "advice", "--agent", "ann").text
     assert said.startswith("Decisions of ann stated 0.75 on average and came to 0.65 (")
     answer = msgspec.json.decode(done(ledger, "advice", "--agent", "ann", "--confidence", "0.9", "--json").out)
-    assert answer["confidence"] == [0.85, 0.95]
+    assert (answer["confidence"], answer["widened"]) == ([0, 1], ["confidence"])
+    assert answer["narrower"][0]["confidence"] == [0.85, 0.95]
     assert "There is no agent 'nobody'" in refused(ledger, "advice", "--agent", "nobody", "--as-of", 20, code=1)
 
 

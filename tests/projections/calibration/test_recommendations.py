@@ -46,17 +46,20 @@ def test_no_gap_asks_for_nothing() -> None:
 
 
 def test_a_bucket_that_fails_names_the_rate_seen() -> None:
-    (one,) = advice((0.9, "S" * 15 + "F" * 5))["bucket_warning"]
+    (one,) = advice((0.95, "S" * 15 + "F" * 5))["bucket_warning"]
     assert one.severity == "warning"
     assert one.message == "At 0.9-1.0 confidence, actual success is 75%. Consider using ~75% instead."
+    assert "bucket_warning" not in advice((0.9, "S" * 15 + "F" * 5)), "a gap of 15 points to what was stated"
+    (none,) = advice((0.3, "F" * 20))["bucket_warning"]
+    assert none.message == "At 0.0-0.5 confidence, actual success is 0%. Consider stating less."
 
 
 @pytest.mark.parametrize(
     "stated",
-    [(0.9, "S" * 16 + "F" * 4), (0.7, "S" * 13 + "F" * 7), (0.5, "S" * 9 + "F" * 11), (0.1, "S" * 2 + "F" * 18)],
+    [(0.95, "S" * 16 + "F" * 4), (0.8, "S" * 13 + "F" * 7), (0.6, "S" * 9 + "F" * 11), (0.25, "S" * 2 + "F" * 18)],
 )
 def test_a_bucket_off_by_15_points_is_not_warned_of(stated: Stated) -> None:
-    """.80 in the bucket of .95, .65 in .80, .45 in .60, .10 in .25: the same gap, whatever the floats make of it."""
+    """.80 of .95, .65 of .80, .45 of .60, .10 of .25: the same gap, whatever the floats make of it."""
     assert "bucket_warning" not in advice(stated)
 
 
@@ -66,7 +69,7 @@ def test_a_bucket_that_does_better_is_not_warned_of() -> None:
 
 def test_the_brier_score_is_praised_or_warned_of() -> None:
     (praise,) = advice((1.0, "SSSSS"))["brier_score"]
-    assert praise.severity == "info"
+    assert (praise.severity, "excellent" in praise.message) == ("info", False)
     (warning,) = advice((0.9, "SFFFF"))["brier_score"]
     assert warning.severity == "warning"
 
@@ -81,7 +84,8 @@ def test_strength_names_the_calibrated_buckets_where_some_are_not() -> None:
     mixed = advice((0.95, "SSSF"), (0.8, "SSSSF"), (0.6, "SSSFF"))
     (one,) = mixed["strength"]
     assert one.severity == "info"
-    assert "0.7-0.9, 0.5-0.7" in one.message
+    assert one.message == "Well calibrated at 0.7-0.9?, 0.5-0.7? confidence."
+    assert one.supported is False
     assert "0.9-1.0" not in one.message
 
 

@@ -120,7 +120,7 @@ def test_the_same_gap_reads_the_same_in_every_bucket(gap: float) -> None:
             if 0 <= hits <= 100:
                 (bucket,) = score_buckets(*cells((low, "S" * hits + "F" * (100 - hits))))
                 assert bucket.gap == pytest.approx(sign * gap, abs=1e-12)
-                verdicts[sign].add(bucket.interpretation)
+                verdicts[sign].add(bucket.expected_interpretation)
     off = abs(gap) > 0.1
     assert verdicts == {1: {"overconfident" if off else "well_calibrated"}} | {
         -1: {"underconfident" if off else "well_calibrated"}
@@ -133,9 +133,9 @@ def test_stated_70_and_achieved_70_is_no_gap() -> None:
     assert repr(found.gap) == "0.0"
     assert found.interpretation == "well_calibrated"
     (bucket,) = score_buckets(*cells(stated))
-    assert (bucket.bucket, round(bucket.gap, 2), bucket.interpretation) == ("0.7-0.9", -0.1, "well_calibrated")
+    assert (bucket.bucket, round(bucket.gap, 2), bucket.expected_interpretation) == ("0.7-0.9", -0.1, "well_calibrated")
     (below,) = score_buckets(*cells((0.5, "SSSSSFFFFF")))
-    assert (below.bucket, round(below.gap, 2), below.interpretation) == ("0.5-0.7", -0.1, "well_calibrated")
+    assert (below.bucket, round(below.gap, 2), below.expected_interpretation) == ("0.5-0.7", -0.1, "well_calibrated")
 
 
 def test_the_verdicts_at_their_cut_offs() -> None:
