@@ -15,6 +15,8 @@ from projections.arrays import Floats
 from projections.calibration.cell_groups import GroupBy, Groups, make_groups, sum_cells
 from projections.calibration.confidence_bins import bin_counts, merge_cells, merge_cells_by_group
 from projections.calibration.corp import Corp
+from projections.calibration.evidence_trace import StakesKept
+from projections.calibration.gap_evidence import Dependence
 from projections.calibration.outcome_counts import CountSelection, CountTable, KeyFilter, OutcomeCounts
 from projections.calibration.recalibration import Recalibration, fit_recalibration
 from projections.calibration.reviewed_decisions import ReviewedDecisions
@@ -39,6 +41,7 @@ from projections.calibration.scores import (
     score_buckets,
 )
 from projections.calibration.shrinkage import shrink_gaps
+from projections.calibration.view_evidence import EvidenceQuery, ViewEvidence
 from projections.decisions.decision_index import DecisionIndex
 from projections.projection import Projection
 from projections.query_check import Check, no_check
@@ -96,6 +99,10 @@ class CalibrationGroup(Coverage, frozen=True, kw_only=True):
     too_few_for: list[str] | None = None
     shrunk_gap: float | None = None
     shrunk_weight: float | None = None
+    supported_at: int | None = None
+    e_value: float | None = None
+    gap_sequence: Interval | None = None
+    dependence: Dependence | None = None
 
 
 class CalibrationView(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,18 +134,22 @@ class GroupPage(NamedTuple):
 
 EVERY_GROUP = GroupPage(2**31)
 
+NO_EVIDENCE = ViewEvidence()
+"""Without evidence in the order of reviews, verdicts rest on the evidence at present, from counts."""
+
 
 class Calibration(Projection):
     """Counts of outcomes by group and stated confidence: the last one that was stated before the first review."""
 
     name: ClassVar[str] = "calibration"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     reads: ClassVar[tuple[type[Payload], ...]] = (
         DecisionRecorded, DecisionAmended, DecisionAsked, DecisionReviewed, DecisionRetracted,
     )  # fmt: skip
 
     def __init__(self, cells: OutcomeCounts | None = None) -> None:
         self._cells = cells if cells is not None else OutcomeCounts()
+        self._stakes = StakesKept()
 
     def fold(self, events: Sequence[EventFacts]) -> None:
         self._cells.fold(events)
@@ -175,6 +186,12 @@ class Calibration(Projection):
         """Return the cells of the decisions that pass a filter, to be tabled on any thread."""
         return self._cells.selection(filters.key_filter(), filters.range)
 
+    def evidence(self, filters: CalibrationFilter, group_by: GroupBy, selection: CountSelection) -> EvidenceQuery:
+        """Return the query of the evidence of a selection that was made now, to be computed on any thread."""
+        return EvidenceQuery(
+            selection, self._cells.review_order(), self._stakes, filters.key_filter(), filters.range, group_by
+        )
+
     def view(
         self,
         filters: CalibrationFilter,
@@ -184,7 +201,9 @@ class Calibration(Projection):
         curves: bool = False,
     ) -> CalibrationView:
         """Compute the scores of the decisions that pass a filter: overall, by group and by bucket."""
-        return build_calibration_view(self.table(filters), group_by, min_decisions, curves=curves)
+        selection = self.selection(filters)
+        evidence = self.evidence(filters, group_by, selection).compute(no_check)
+        return build_calibration_view(selection.table(), group_by, min_decisions, curves=curves, evidence=evidence)
 
 
 def build_calibration_view(
@@ -195,18 +214,19 @@ def build_calibration_view(
     curves: bool,
     warned: Sequence[CategoryScores] | None = None,
     page: GroupPage = EVERY_GROUP,
+    evidence: ViewEvidence = NO_EVIDENCE,
     check: Check = no_check,
 ) -> CalibrationView:
     """Compute the scores of cells: overall, by group and by bucket.
 
     `overall` and the scores of a group are None below `min_decisions` reviewed decisions. With `curves`, each has its
     curve and band, and the view has a recalibration map. `warned` are the scores of the table's categories if the
-    caller has already computed them. `check` is called between parts of the work; it may pause, and raises to
-    stop the computation.
+    caller has already computed them. `evidence` is that of the reviews in their order. `check` is called between parts
+    of the work; it may pause, and raises to stop the computation.
     """
     cells = merge_cells(table.confidence, table.counts)
     check()
-    overall = compute_scores(*cells, curves=curves)
+    overall = compute_scores(*cells, curves=curves, evidence=evidence.overall)
     by_bucket, spread = list(score_buckets(*cells)), measure_spread(*cells)
     reviewed = overall.reviewed if overall is not None else 0
     if overall is None or reviewed < min_decisions:
@@ -218,7 +238,7 @@ def build_calibration_view(
     check()
     groups = make_groups(grouped, group_by, check)
     check()
-    rows = list(_score_groups(groups, min_decisions, page, curves=curves, check=check))
+    rows = list(_score_groups(groups, min_decisions, page, evidence, curves=curves, check=check))
     total, after = len(groups.nonempty), page.offset + len(rows)
     return CalibrationView(
         overall=overall,
@@ -255,7 +275,7 @@ def score_categories(table: CountTable, check: Check = no_check) -> list[Categor
 
 
 def _score_groups(
-    groups: Groups, min_decisions: int, page: GroupPage, *, curves: bool, check: Check
+    groups: Groups, min_decisions: int, page: GroupPage, evidence: ViewEvidence, *, curves: bool, check: Check
 ) -> Iterator[CalibrationGroup]:
     """Yield a row for each group of a page, in the order of buckets or of names; the group without a name is last."""
     shown = groups.nonempty[page.offset : page.offset + page.limit]
@@ -267,9 +287,9 @@ def _score_groups(
         table.confidence[cells], table.counts[cells], place[groups.numbers[cells]], len(shown)
     )
     scores = []
-    for group_cells in collapsed:
+    for number, group_cells in zip(shown.tolist(), collapsed, strict=True):
         check()
-        scores.append(compute_scores(*group_cells, curves=curves))
+        scores.append(compute_scores(*group_cells, curves=curves, evidence=evidence.of(groups.names.of(number))))
     shrunk = _shrink_groups(groups, shown, scores, check)
     check()
     for number, group_cells, group_scores in zip(shown.tolist(), collapsed, scores, strict=True):

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import EventFacts
+from projections.calibration.first_reviews import FirstReviews, ReviewOrder
 from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.calibration.span_counts import CountColumns, CountSpans
 from projections.columns import GroupKey, as_array, microseconds_column, pack, pack_names, unpack_names
@@ -153,6 +154,7 @@ class OutcomeCounts:
         self._counts: Counts = np.zeros(0, dtype=np.int64)
         self._order = CellOrder()
         self._spans = CountSpans()
+        self._first = FirstReviews()
         self._questions: dict[str, int] = {}
         self._asked = array("I")
         self._asked_question = array("I")
@@ -201,17 +203,17 @@ class OutcomeCounts:
                 decision = index[event.subject]
                 previous_cell = cell[decision]
                 self._amend(event.position, decision, data)
-                if cell[decision] != previous_cell:
+                if cell[decision] != previous_cell and decision < first:
                     add_changed(decision)
-                    if decision < first:
-                        decreased.append(previous_cell * width)
-                        increased.append(cell[decision] * width)
+                    decreased.append(previous_cell * width)
+                    increased.append(cell[decision] * width)
             elif type(data) is DecisionAsked:
                 self._asked.append(index[event.subject])
                 self._asked_question.append(self._questions.setdefault(data.question, len(self._questions)))
         self._time_us.frombytes(microseconds_column(times))
         self._count(first, decreased, increased)
         self._spans.invalidate(as_array(changed, np.int64))
+        self._first.add(*(as_array(numbers, np.int64) for numbers in (changed, decreased, increased)), _COUNTS_WIDTH)
 
     def _amend(self, position: int, decision: int, data: DecisionAmended) -> None:
         """Record an amendment of an unreviewed decision, and move it to the cell of its new confidence."""
@@ -264,6 +266,10 @@ class OutcomeCounts:
             matching=self._matching_groups(key_filter),
             order=self._order,
         )
+
+    def review_order(self) -> ReviewOrder:
+        """Return all decisions in the order of their first review."""
+        return self._first.order(self._columns(), as_array(self._cell_confidence, np.float64).copy())
 
     def _matching_groups(self, key_filter: KeyFilter) -> npt.NDArray[np.bool_]:
         """Return a mask of the groups that match."""
@@ -333,6 +339,8 @@ class OutcomeCounts:
                 "questions": list(self._questions),
                 "asked": self._asked.tobytes(),
                 "asked_question": self._asked_question.tobytes(),
+                "first": self._first.row.tobytes(),
+                "first_outcome": bytes(self._first.outcome),
             }
         )
 
@@ -349,6 +357,8 @@ class OutcomeCounts:
         counts._questions = {question: number for number, question in enumerate(parts.questions)}
         counts._asked.frombytes(parts.asked)
         counts._asked_question.frombytes(parts.asked_question)
+        counts._first.row.frombytes(parts.first)
+        counts._first.outcome.extend(parts.first_outcome)
         numbers = counts._columns().count_numbers(slice(None), _COUNTS_WIDTH)
         counts._counts = np.bincount(numbers, minlength=len(parts.keys) * _COUNTS_WIDTH)
         assert len(counts.index) == len(counts.cell) == len(counts.outcome) == len(counts._time_us)
@@ -364,3 +374,5 @@ class _Parts(msgspec.Struct):
     questions: list[str]
     asked: bytes
     asked_question: bytes
+    first: bytes
+    first_outcome: bytes

@@ -54,7 +54,7 @@ class ReasonIndex(Projection):
     """The reasons of each decision, as stated before its first review, and its outcome."""
 
     name: ClassVar[str] = "reasons"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     reads: ClassVar[tuple[type[Payload], ...]] = Calibration.reads
 
     def __init__(self) -> None:

@@ -16,6 +16,13 @@ from msgspec import structs
 from projections.arrays import Floats
 from projections.calibration.confidence_bins import REVIEWED_VALUES, ConfidenceBins, bin_counts, bin_reviews
 from projections.calibration.corp import Corp, decompose_brier
+from projections.calibration.gap_evidence import (
+    NO_ORDER,
+    Dependence,
+    GapEvidence,
+    ReviewEvidence,
+    evidence_of_counts,
+)
 from projections.calibration.outcome_counts import Counts
 from projections.outcome_codes import UNREVIEWED
 from projections.stats.intervals import GapSide, Interval, gap_interval, reviews_needed, supports, wilson_interval
@@ -68,7 +75,10 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True):
 class CalibrationScores(Coverage, frozen=True, kw_only=True):
     """The calibration scores of a set of decisions.
 
-    `interpretation` is the verdict on the observed gap, and `supported` tells whether the gap's interval confirms it.
+    `interpretation` is the verdict on the observed gap. `supported` tells whether evidence that holds however often one
+    looks confirms it, and `supported_at` the number of reviews from which on it did (None: not, or without an order).
+    `e_value` is that evidence against a calibrated agent, `gap_sequence` the interval of the gap for every look, and
+    `gap_interval` that for one look. `dependence` says how alike neighbouring decisions are (None: too few reviews).
     `reviews_needed` is how many more reviews with the same averages would confirm it (0: confirmed; None: no number).
     `log_score` is in nats, None if infinite. `sharpness` is the variance of the stated confidences. Undefined tests and
     skill are None. `too_few_for` names the scores for which there are too few reviews (REVIEWS_MIN).
@@ -96,13 +106,17 @@ class CalibrationScores(Coverage, frozen=True, kw_only=True):
     in_the_large: ZTest | None
     spiegelhalter: ZTest | None
     too_few_for: list[str]
+    supported_at: int | None
+    e_value: float
+    gap_sequence: Interval
+    dependence: Dependence | None
 
 
 class Bucket(msgspec.Struct, frozen=True, kw_only=True):
     """The scores of a range of stated confidence. `gap` is the success rate minus the expected rate.
 
     The expected rate does not depend on the confidences that the agent states within the range. So `supported` uses the
-    interval of `stated_gap`, which is the success rate minus the mean stated confidence.
+    evidence about `stated_gap`, which is the success rate minus the mean stated confidence.
     """
 
     bucket: str
@@ -130,7 +144,9 @@ class ConfidenceSpread(msgspec.Struct, frozen=True, kw_only=True):
     tenths: dict[str, int]
 
 
-def compute_scores(confidence: Floats, counts: Counts, *, curves: bool = False) -> CalibrationScores | None:
+def compute_scores(
+    confidence: Floats, counts: Counts, *, curves: bool = False, evidence: ReviewEvidence = NO_ORDER
+) -> CalibrationScores | None:
     """Compute the scores of cells; return None without a reviewed decision that has a confidence."""
     bins = bin_counts(confidence, counts)
     if bins.reviewed == 0:
@@ -140,12 +156,13 @@ def compute_scores(confidence: Floats, counts: Counts, *, curves: bool = False) 
     log_score, interval = _log_score(bins), gap_interval(outcome_sum, n, mean)
     corp = decompose_brier(bins, curves=curves)
     success, partial, failure, abandoned = bins.outcomes.sum(axis=0).tolist()
+    verdict, found = judge_gap(gap), evidence.gap if evidence.gap is not None else _evidence(bins)
     return CalibrationScores(
         brier_score=brier,
         accuracy=outcome_sum / n,
         mean_confidence=mean,
         gap=gap,
-        **_judge(bins, judge_gap(gap), interval),
+        **_judge(bins, verdict, interval, found),
         brier_reading=rate_brier(brier),
         **structs.asdict(count_coverage(confidence, counts)),
         success=success,
@@ -162,6 +179,10 @@ def compute_scores(confidence: Floats, counts: Counts, *, curves: bool = False) 
         in_the_large=_test(bins, np.ones_like(c)),
         spiegelhalter=_test(bins, 1 - 2 * c) if partial == 0 else None,
         too_few_for=[name for name, needed in REVIEWS_MIN.items() if n < needed],
+        supported_at=found.supported_at.get(gap_side(verdict)),
+        e_value=found.e_value,
+        gap_sequence=found.gap_sequence,
+        dependence=evidence.dependence,
     )
 
 
@@ -171,11 +192,24 @@ class _VerdictFields(TypedDict):
     reviews_needed: int | None
 
 
-def _judge(bins: ConfidenceBins, verdict: Verdict, interval: Interval) -> _VerdictFields:
-    """Return a verdict and whether the interval of the gap to the stated confidences supports it."""
+def _evidence(bins: ConfidenceBins) -> GapEvidence:
+    """Return the evidence of bins at present."""
+    confidence, outcome = np.repeat(bins.confidence, len(REVIEWED_VALUES)), np.tile(REVIEWED_VALUES, len(bins.n))
+    n = bins.outcomes.ravel().astype(np.float64)
+    return evidence_of_counts(confidence[n > 0], outcome[n > 0], n[n > 0])
+
+
+def _judge(bins: ConfidenceBins, verdict: Verdict, interval: Interval, evidence: GapEvidence) -> _VerdictFields:
+    """Return a verdict, and whether the evidence about the gap to the stated confidences supports it.
+
+    If only the interval of one look supports it, no number of further reviews is known.
+    """
     side = gap_side(verdict)
-    supported = supports(side, interval)
-    needed = 0 if supported else reviews_needed(side, bins.outcome_total, bins.reviewed, bins.mean_confidence)
+    supported, needed = evidence.supports(side), None
+    if supported:
+        needed = 0
+    elif not supports(side, interval):
+        needed = reviews_needed(side, bins.outcome_total, bins.reviewed, bins.mean_confidence)
     return {"interpretation": verdict, "supported": supported, "reviews_needed": needed}
 
 
@@ -273,7 +307,7 @@ def score_buckets(confidence: Floats, counts: Counts) -> Iterator[Bucket]:
             expected_rate=expected,
             mean_confidence=part.mean_confidence,
             gap=gap,
-            **_judge(part, judge_bucket_gap(gap), interval),
+            **_judge(part, judge_bucket_gap(gap), interval, _evidence(part)),
             success_interval=wilson_interval(int(part.outcomes[:, 0].sum()), n),
             stated_gap=_without_rounding(outcome_sum / n - part.mean_confidence),
             stated_gap_interval=interval,

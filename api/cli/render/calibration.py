@@ -15,6 +15,7 @@ from api.text_format import (
 )
 from projections.calibration.calibration import CalibrationGroup
 from projections.calibration.corp import Corp
+from projections.calibration.gap_evidence import Dependence
 from projections.calibration.recalibration import Recalibration
 from projections.calibration.scores import Bucket, CalibrationScores, ConfidenceSpread, Coverage, ZTest
 from projections.stats.intervals import Interval
@@ -63,6 +64,12 @@ def _print_overall(console: Console, overall: CalibrationScores, agent: str | No
         f"gap {format_figure(overall.gap, '+')} ({format_interval(overall.gap_interval, '+')})."
     )
     console.print(_verdict(overall))
+    console.print(
+        f"That interval is for one look. For every look it is {format_interval(overall.gap_sequence, '+')}; "
+        f"e-value {overall.e_value:.3g}."
+    )
+    if overall.dependence is not None and overall.dependence.material:
+        console.print(_dependence(overall.dependence), style="yellow")
     console.print(", ".join(_scores(overall)) + ".")
     if tests := _tests(overall):
         console.print(f"Tests of perfect calibration: {'; '.join(tests)}.")
@@ -71,11 +78,20 @@ def _print_overall(console: Console, overall: CalibrationScores, agent: str | No
 def _verdict(overall: CalibrationScores) -> str:
     verdict = overall.interpretation.replace("_", " ")
     if overall.supported:
-        return f"It is {verdict}."
+        since = "" if overall.supported_at is None else f", supported since review {format_count(overall.supported_at)}"
+        return f"It is {verdict}{since}."
     if overall.reviews_needed is None:
         return f"It looks {verdict}, but there is not enough data to be sure."
     needed = pluralize(overall.reviews_needed, "more review")
     return f"It looks {verdict}, but there is not enough data to be sure: about {needed} would be enough."
+
+
+def _dependence(found: Dependence) -> str:
+    return (
+        f"! Decisions made one after another turn out alike: {pluralize(found.reviewed, 'review')} contain about as "
+        f"much evidence as {format_count(round(found.effective_reviews))} independent ones. "
+        "The verdict and the intervals are too sure."
+    )
 
 
 def _scores(overall: CalibrationScores) -> list[str]:

@@ -1,0 +1,80 @@
+"""Are outcomes of decisions made one after another alike? Then so many reviews contain less evidence than they seem.
+
+The figures treat reviews as independent. Decisions about one task, session or incident often succeed or fail together.
+If they do, outcome minus stated confidence (less its mean) is correlated with that of the decisions just before. If
+decisions are independent, the correlations at distances 1 to LAGS are about normal with variance 1 / n, and so is
+their sum weighted by WEIGHTS.
+
+A dependence is material if that sum is Z_MATERIAL standard deviations above chance (5% of independent histories) and
+the reviews are worth at least a sixth fewer (EXCESS_MIN). Of histories of 500 reviews it finds more than 90% with
+clusters of ten and a latent correlation of .3, or with a latent autoregression of .5. Clusters whose members are far
+apart in time are not found.
+
+Source: Box, Jenkins, Reinsel, "Time series analysis", chapter 2 (variance of the correlations); Kish, "Survey
+sampling", 1965 (design effect).
+"""
+
+from math import sqrt
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from projections.arrays import Floats
+
+LAGS: Final = 8
+"""Distances at which correlations are added up."""
+
+WEIGHTS: Final = tuple(0.8**power for power in range(LAGS))
+"""Near decisions count most. These weights find clusters and autoregression about equally well."""
+
+REVIEWS_MIN: Final = 30
+"""With fewer reviews the dependence is not estimated."""
+
+Z_MATERIAL: Final = 1.6448536269514722
+EXCESS_MIN: Final = 0.2
+"""The least excess of the variance of a mean over that of independent reviews."""
+
+
+class Autocorrelation(NamedTuple):
+    """The sum of the correlations at distances 1 to LAGS, the standard score of the weighted sum, and the verdict.
+
+    `effective` is the number of independent reviews with about the same evidence; at most `reviews`.
+    """
+
+    reviews: int
+    total: float
+    z: float
+    effective: float
+    material: bool
+
+
+def estimate_autocorrelation(
+    difference: Floats, group: npt.NDArray[np.intp], groups: int
+) -> "list[Autocorrelation | None]":
+    """Return the autocorrelation of each group 0..groups-1; None with fewer than REVIEWS_MIN reviews or all alike.
+
+    Shapes: n differences, outcome minus confidence, in the order in which the decisions were made; n group numbers.
+    """
+    order = np.argsort(group, kind="stable")
+    d, g = difference[order], group[order]
+    n = np.bincount(g, minlength=groups)
+    mean = np.bincount(g, weights=d, minlength=groups) / np.maximum(n, 1)
+    e = d - mean[g]
+    squares = np.bincount(g, weights=e * e, minlength=groups)
+    products = np.zeros((groups, LAGS))
+    for lag in range(1, LAGS + 1):
+        same = g[lag:] == g[:-lag]
+        products[:, lag - 1] = np.bincount(g[lag:][same], weights=(e[lag:] * e[:-lag])[same], minlength=groups)
+    return [_judge(*row) for row in zip(n.tolist(), squares.tolist(), products, strict=True)]
+
+
+def _judge(n: int, square_sum: float, products: Floats) -> Autocorrelation | None:
+    if n < REVIEWS_MIN or square_sum <= n * 1e-12:
+        return None
+    correlations = products / square_sum
+    weights = np.array(WEIGHTS)
+    total = float(correlations.sum())
+    z = float((correlations + 1 / n) @ weights) / sqrt(float(weights @ weights) / n)  # the mean of each is -1 / n
+    excess = max(0.0, 2 * total)
+    return Autocorrelation(n, total, z, n / (1 + excess), z >= Z_MATERIAL and excess >= EXCESS_MIN)
