@@ -15,7 +15,6 @@ from projections.arrays import Floats
 from projections.calibration.cell_groups import GroupBy, Groups, make_groups, sum_cells
 from projections.calibration.confidence_bins import bin_counts, merge_cells, merge_cells_by_group
 from projections.calibration.corp import Corp
-from projections.calibration.evidence_trace import StakesKept
 from projections.calibration.gap_evidence import Dependence
 from projections.calibration.outcome_counts import CountSelection, CountTable, KeyFilter, OutcomeCounts
 from projections.calibration.recalibration import Recalibration, fit_recalibration
@@ -41,7 +40,7 @@ from projections.calibration.scores import (
     score_buckets,
 )
 from projections.calibration.shrinkage import shrink_gaps
-from projections.calibration.view_evidence import EvidenceQuery, ViewEvidence
+from projections.calibration.view_evidence import EvidenceKept, EvidenceQuery, ViewEvidence
 from projections.decisions.decision_index import DecisionIndex
 from projections.projection import Projection
 from projections.query_check import Check, no_check
@@ -149,7 +148,7 @@ class Calibration(Projection):
 
     def __init__(self, cells: OutcomeCounts | None = None) -> None:
         self._cells = cells if cells is not None else OutcomeCounts()
-        self._stakes = StakesKept()
+        self._evidence = EvidenceKept()
 
     def fold(self, events: Sequence[EventFacts]) -> None:
         self._cells.fold(events)
@@ -189,7 +188,7 @@ class Calibration(Projection):
     def evidence(self, filters: CalibrationFilter, group_by: GroupBy, selection: CountSelection) -> EvidenceQuery:
         """Return the query of the evidence of a selection that was made now, to be computed on any thread."""
         return EvidenceQuery(
-            selection, self._cells.review_order(), self._stakes, filters.key_filter(), filters.range, group_by
+            selection, self._cells.review_order(), self._evidence, filters.key_filter(), filters.range, group_by
         )
 
     def view(

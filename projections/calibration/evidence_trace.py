@@ -6,7 +6,6 @@ question adds the reviews that came since, so it costs what is new. Only the fir
 its reviews: a million in some tenths of a second, on a thread. A retraction drops what was kept.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Final, NamedTuple
 
@@ -28,7 +27,7 @@ from projections.stats.gap_martingale import (
 from projections.stats.gap_sequence import BETS, gap_sequence, log_factors_above
 from projections.stats.intervals import GapSide
 
-DEPENDENCE_REVIEWS: Final = 10_000
+DEPENDENCE_REVIEWS: Final = 5_000
 """Dependence is estimated over so many of the newest reviews."""
 
 STAKES_KEPT_MAX: Final = 20_000
@@ -75,10 +74,10 @@ class Grouping(NamedTuple):
 
 
 class StakesKept:
-    """The stakes of the selections that were asked for last, by key."""
+    """The stakes of the selections that were asked for last, by key. Threads share it."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[Hashable, Stakes] = OrderedDict()
+        self._kept: dict[Hashable, Stakes] = {}
 
     def get(self, key: Hashable, order: ReviewOrder) -> Stakes:
         """Return the newest stakes that are a part of an order, or those before the first review."""
@@ -89,11 +88,13 @@ class StakesKept:
 
     def put(self, key: Hashable, stakes: Stakes) -> None:
         """Keep stakes, and drop the oldest ones that are too many."""
+        self._kept.pop(key, None)
         self._kept[key] = stakes
-        self._kept.move_to_end(key)
-        groups = sum(len(kept.reviewed) for kept in self._kept.values())
-        while groups > STAKES_KEPT_MAX and self._kept:
-            groups -= len(self._kept.popitem(last=False)[1].reviewed)
+        groups = 0
+        for older, kept in reversed(list(self._kept.items())):
+            groups += len(kept.reviewed)
+            if groups > STAKES_KEPT_MAX:
+                self._kept.pop(older, None)
 
 
 def trace_stakes(order: ReviewOrder, grouping: Grouping, kept: StakesKept, key: Hashable, check: Check) -> Stakes:
@@ -103,7 +104,7 @@ def trace_stakes(order: ReviewOrder, grouping: Grouping, kept: StakesKept, key: 
     """
     stakes = _grown(kept.get(key, order), grouping.groups)
     if stakes.size < order.size:
-        tables = _make_tables(order, grouping, order.size - stakes.size)
+        tables = _make_tables(order, order.size - stakes.size)
         while stakes.size < order.size:
             check()
             stakes = _add_reviews(stakes, order, grouping, tables)
@@ -145,30 +146,18 @@ Tables = Callable[[Block], tuple[Floats, Numbers]]
 """Returns a table of what each kind of review adds to the totals, and the column of the table of each review."""
 
 
-def _make_tables(order: ReviewOrder, grouping: Grouping, reviews: int) -> Tables:
+def _make_tables(order: ReviewOrder, reviews: int) -> Tables:
     """Return the tables of blocks: one for all if that is less work than one for each."""
-    values = np.repeat(np.arange(VALUES_COUNT), len(order.confidence)).reshape(VALUES_COUNT, -1).T.ravel()
-    confidence = np.repeat(order.confidence, VALUES_COUNT)
-
-    def table_of(codes: Numbers) -> Floats:
-        return _additions(confidence[codes], CODE_VALUES[values[codes]])
-
-    if len(values) <= min(reviews, 4 * BLOCK_REVIEWS):
-        used = np.flatnonzero(np.repeat(grouping.group >= 0, VALUES_COUNT) & ~np.isnan(CODE_VALUES[values]))
-        column = np.zeros(len(values), dtype=np.intp)
-        column[used] = np.arange(len(used))
-        table = table_of(used)
-        return lambda block: (table, column[_codes(block)])
+    if len(order.confidence) <= min(4 * reviews, 4 * BLOCK_REVIEWS):
+        levels, level = np.unique(order.confidence, return_inverse=True)
+        table = _additions(np.repeat(levels, VALUES_COUNT), np.tile(CODE_VALUES, len(levels)))
+        return lambda block: (table, level[block.cell] * VALUES_COUNT + block.code)
 
     def tables(block: Block) -> tuple[Floats, Numbers]:
-        codes, columns = np.unique(_codes(block), return_inverse=True)
-        return table_of(codes), columns
+        codes, columns = np.unique(block.cell.astype(np.intp) * VALUES_COUNT + block.code, return_inverse=True)
+        return _additions(order.confidence[codes // VALUES_COUNT], CODE_VALUES[codes % VALUES_COUNT]), columns
 
     return tables
-
-
-def _codes(block: Block) -> Numbers:
-    return block.cell.astype(np.intp) * VALUES_COUNT + block.code
 
 
 def _additions(confidence: Floats, outcome: Floats) -> Floats:
@@ -246,12 +235,14 @@ def _hits(running: list[Floats]) -> Numbers:
 def _sum_segments(table: Floats, columns: Numbers, starts: Numbers, lengths: Ints) -> Floats:
     """Return the sums of a table's columns over each segment. Shape: (rows, segments)."""
     if len(starts) == 1:
-        return np.asarray(table @ np.bincount(columns, minlength=table.shape[1]))[:, np.newaxis]
+        n = np.bincount(columns, minlength=table.shape[1])
+        used = np.flatnonzero(n)
+        return np.asarray(table[:, used] @ n[used])[:, np.newaxis]
     return np.asarray(np.add.reduceat(np.take(table, columns, axis=1), starts, axis=1))
 
 
-def estimate_dependence(order: ReviewOrder, grouping: Grouping, check: Check) -> dict[int, Dependence]:
-    """Return the dependence of each group, over the newest selected reviews in the order of their decisions."""
+def newest_reviews(order: ReviewOrder, grouping: Grouping, check: Check) -> tuple[Floats, Numbers]:
+    """Return outcome minus confidence of the newest selected reviews, and their groups, in the order of decisions."""
     parts: list[tuple[Block, Numbers]] = []
     found, stop = 0, order.size
     while stop > 0 and found < DEPENDENCE_REVIEWS:
@@ -261,15 +252,21 @@ def estimate_dependence(order: ReviewOrder, grouping: Grouping, check: Check) ->
         found += len(parts[0][1])
         stop = start
     if not found:
-        return {}
-    group = np.concatenate([numbers for _, numbers in parts])[-DEPENDENCE_REVIEWS:]
-    cell, code, time_us = (
-        np.concatenate(columns)[-DEPENDENCE_REVIEWS:] for columns in zip(*(block for block, _ in parts), strict=True)
-    )
+        return np.zeros(0), np.zeros(0, dtype=np.intp)
+    newest = slice(-DEPENDENCE_REVIEWS, None)
+    group = np.concatenate([numbers for _, numbers in parts])[newest]
+    cell = np.concatenate([block.cell for block, _ in parts])[newest]
+    code = np.concatenate([block.code for block, _ in parts])[newest]
+    time_us = np.concatenate([block.time_us for block, _ in parts])[newest]
     difference = CODE_VALUES[code] - order.confidence[cell]
     if (time_us[1:] < time_us[:-1]).any():
         by_time = np.argsort(time_us, kind="stable")
         difference, group = difference[by_time], group[by_time]
+    return difference, group
+
+
+def estimate_dependence(difference: Floats, group: Numbers) -> dict[int, Dependence]:
+    """Return the dependence of each group with enough reviews, given what `newest_reviews` returns."""
     numbers, places = np.unique(group, return_inverse=True)
     estimates = map(dependence_of, estimate_autocorrelation(difference, places, len(numbers)))
     return {number: one for number, one in zip(numbers.tolist(), estimates, strict=True) if one is not None}
