@@ -107,7 +107,7 @@ def trace_stakes(order: ReviewOrder, grouping: Grouping, kept: StakesKept, key: 
         tables = _make_tables(order, order.size - stakes.size)
         while stakes.size < order.size:
             check()
-            stakes = _add_reviews(stakes, order, grouping, tables)
+            stakes = _add_reviews(stakes, order, grouping, tables, check)
         kept.put(key, stakes)
     return stakes
 
@@ -185,7 +185,7 @@ def _selected(order: ReviewOrder, grouping: Grouping, start: int, stop: int) -> 
     return Block(cell[places], code[places], time_us[places]), group[places]
 
 
-def _add_reviews(stakes: Stakes, order: ReviewOrder, grouping: Grouping, tables: Tables) -> Stakes:
+def _add_reviews(stakes: Stakes, order: ReviewOrder, grouping: Grouping, tables: Tables, check: Check) -> Stakes:
     """Add the reviews up to the end of a block, in place."""
     stop = min(order.size, (stakes.size // BLOCK_REVIEWS + 1) * BLOCK_REVIEWS)
     block, group = _selected(order, grouping, stakes.size, stop)
@@ -202,6 +202,7 @@ def _add_reviews(stakes: Stakes, order: ReviewOrder, grouping: Grouping, tables:
     present = group[starts]
     supported_at = stakes.supported_at
     for row, (_, parts) in enumerate(_SIDES):
+        check()
         if (supported_at[row, present] == 0).any():
             hits = _hits([_running(table[part], columns, starts, stakes.totals[part][:, present]) for part in parts])
             first = hits[np.unique(group[hits], return_index=True)[1]]

@@ -15,7 +15,7 @@ from projections.calibration.span_counts import CountColumns
 from projections.columns import as_array
 from projections.outcome_codes import RETRACTED, UNREVIEWED
 
-BLOCK_REVIEWS: Final = 16_384
+BLOCK_REVIEWS: Final = 8_192
 """Number of first reviews in a block."""
 
 VALUES_COUNT: Final = 4
@@ -58,18 +58,20 @@ class FirstReviews:
         self._retractions = 0
         self._blocks: dict[int, Block] = {}
 
-    def add(self, rows: Ints, before: Ints, after: Ints, width: int) -> None:
-        """Add first reviews, given row numbers and the numbers of their counts before and after.
+    def add(self, rows: Ints, old: Ints, new: Ints) -> None:
+        """Add first reviews, given the row numbers of changed decisions and their outcomes before and after.
 
-        The number of a count is cell * width + outcome. After a retraction, what was computed before is dropped.
+        After a retraction, what was computed from the decision is dropped.
         """
-        old, new = before % width, after % width
         first = np.flatnonzero((old == UNREVIEWED) & (new != UNREVIEWED) & (new != RETRACTED))
         self.row.frombytes(rows[first].astype(np.uint32).tobytes())
         self.outcome.extend(new[first].astype(np.uint8).tobytes())
-        if (new == RETRACTED).any():
-            self._retractions += 1
-            self._blocks.clear()
+        retracted = rows[new == RETRACTED].astype(np.uint32)
+        if len(retracted) and self._blocks:
+            places = np.flatnonzero(np.isin(as_array(self.row, np.uint32), retracted))
+            for number in np.unique(places // BLOCK_REVIEWS).tolist():
+                self._blocks.pop(number * BLOCK_REVIEWS, None)
+            self._retractions += len(places)
 
     def order(self, columns: CountColumns, confidence: Floats) -> ReviewOrder:
         """Return the first reviews, given the columns of all decisions and the confidence of each cell."""

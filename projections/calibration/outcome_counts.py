@@ -212,8 +212,9 @@ class OutcomeCounts:
                 self._asked_question.append(self._questions.setdefault(data.question, len(self._questions)))
         self._time_us.frombytes(microseconds_column(times))
         self._count(first, decreased, increased)
-        self._spans.invalidate(as_array(changed, np.int64))
-        self._first.add(*(as_array(numbers, np.int64) for numbers in (changed, decreased, increased)), _COUNTS_WIDTH)
+        rows, before, after = (as_array(numbers, np.int64) for numbers in (changed, decreased, increased))
+        self._spans.invalidate(rows)
+        self._first.add(rows, before % _COUNTS_WIDTH, after % _COUNTS_WIDTH)
 
     def _amend(self, position: int, decision: int, data: DecisionAmended) -> None:
         """Record an amendment of an unreviewed decision, and move it to the cell of its new confidence."""
