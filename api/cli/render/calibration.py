@@ -63,11 +63,11 @@ def _print_overall(console: Console, overall: CalibrationScores, agent: str | No
         f"with {overall.mean_confidence:.1%} mean confidence: "
         f"gap {format_figure(overall.gap, '+')} ({format_interval(overall.gap_interval, '+')})."
     )
-    console.print(_verdict(overall))
     console.print(
-        f"That interval is for one look. For every look it is {format_interval(overall.gap_sequence, '+')}; "
+        f"This interval is for one look; for every look it is {format_interval(overall.gap_sequence, '+')}, "
         f"e-value {overall.e_value:.3g}."
     )
+    console.print(_verdict(overall))
     if overall.dependence is not None and overall.dependence.material:
         console.print(_dependence(overall.dependence), style="yellow")
     console.print(", ".join(_scores(overall)) + ".")

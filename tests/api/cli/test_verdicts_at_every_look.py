@@ -22,7 +22,7 @@ def test_a_supported_verdict_says_since_which_review(tmp_path: Path) -> None:
     found = msgspec.json.decode(done(ledger, "calibration", "--json").out)["overall"]
     said = done(ledger, "calibration").text
     assert f"It is overconfident, supported since review {found['supported_at']}." in said
-    assert "That interval is for one look. For every look it is " in said
+    assert "This interval is for one look; for every look it is " in said
     assert f"e-value {found['e_value']:.3g}." in said
     assert "turn out alike" not in said
 

@@ -15,12 +15,13 @@ OUTCOMES = ("success", "partial", "failure")
 VALUES = {"success": 1.0, "partial": 0.5, "failure": 0.0}
 
 
-def drafts_of(n: int, gap: float, seed: int, **about: object) -> list[Draft]:
+def drafts_of(n: int, gap: float, seed: int, project: str | None = None) -> list[Draft]:
     """Decisions that are recorded in one order and first reviewed in another; some are reviewed twice."""
     rng = np.random.default_rng(seed)
     stated = rng.choice([0.7, 0.8, 0.9], n).tolist()
     drafts = [
-        record(f"d{seed}-{number}", c, category=str(rng.choice(["a", "b"])), **about) for number, c in enumerate(stated)
+        record(f"d{seed}-{number}", c, category=str(rng.choice(["a", "b"])), project=project)
+        for number, c in enumerate(stated)
     ]
     for number in rng.permutation(n).tolist():
         drafts.append(review(f"d{seed}-{number}", "success" if rng.random() < stated[number] + gap else "failure"))
@@ -43,7 +44,7 @@ def expected(drafts: list[Draft], category: str | None) -> tuple[float, float, i
     for data in (draft.data for draft in drafts):
         if isinstance(data, DecisionRecorded):
             assert data.confidence is not None
-            stated[data.decision_id] = (data.confidence, data.category)
+            stated[str(data.decision_id)] = (data.confidence, data.category)
         elif isinstance(data, DecisionReviewed) and category in {None, stated[data.decision_id][1]}:
             first.setdefault(data.decision_id, VALUES[data.outcome])
     c, o = [stated[name][0] for name in first], list(first.values())

@@ -66,7 +66,8 @@ def clustered(rng: np.random.Generator, n: int) -> Floats:
 
 def autoregressive(rng: np.random.Generator, n: int) -> Floats:
     """Standard normal values, each with a correlation of .5 with the one before."""
-    return np.asarray(lfilter([1], [1, -0.5], rng.normal(size=n + 50) * np.sqrt(0.75))[50:], dtype=np.float64)
+    values: Floats = np.array(lfilter([1], [1, -0.5], rng.normal(size=n + 50) * np.sqrt(0.75))[50:])
+    return values
 
 
 DEPENDENT = {"clusters": clustered, "autoregression": autoregressive}
