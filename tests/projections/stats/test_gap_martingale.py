@@ -61,7 +61,9 @@ def draw(chance: Floats, rng: np.random.Generator) -> Floats:
 
 def clustered(rng: np.random.Generator, n: int) -> Floats:
     """Standard normal values in clusters of ten with a correlation of .3."""
-    return np.sqrt(0.3) * np.repeat(rng.normal(size=n // 10), 10) + np.sqrt(0.7) * rng.normal(size=n)
+    shared, own = np.repeat(rng.normal(size=n // 10), 10), rng.normal(size=n)
+    values: Floats = np.sqrt(0.3) * shared + np.sqrt(0.7) * own
+    return values
 
 
 def autoregressive(rng: np.random.Generator, n: int) -> Floats:
