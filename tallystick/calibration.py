@@ -77,6 +77,21 @@ class Corp(msgspec.Struct, frozen=True, kw_only=True):
     """The band of a calibrated agent; with `detail="curves"` only."""
 
 
+class Dependence(msgspec.Struct, frozen=True, kw_only=True):
+    """How alike the outcomes of decisions are that were made one after another."""
+
+    reviewed: int
+    """The newest reviewed decisions, over which it is estimated."""
+    autocorrelation: float
+    """The sum of the correlations of outcome minus confidence at distances 1 to 8."""
+    z: float
+    """The standard score of that sum, in which near decisions count most."""
+    effective_reviews: float
+    """The number of independent reviews that contain about as much evidence."""
+    material: bool
+    """Whether verdicts and intervals are too sure because of it."""
+
+
 class Figures(Coverage, frozen=True, kw_only=True):
     """The figures of a set of decisions."""
 
@@ -103,9 +118,9 @@ class Figures(Coverage, frozen=True, kw_only=True):
     success_interval: Interval
     """The interval of the rate of full successes (Wilson)."""
     gap_interval: Interval
-    """The interval of the gap."""
+    """The interval of the gap, for one look."""
     supported: bool
-    """Whether the interval confirms the verdict."""
+    """Whether the evidence confirms the verdict, however often one looks."""
     reviews_needed: int | None
     """After how many further reviews 80% of such agents have it confirmed; 0 if it is, None if no number would do."""
     reviews_needed_gap: float | None = None
@@ -134,6 +149,14 @@ class Figures(Coverage, frozen=True, kw_only=True):
     """Decisions with a stated confidence of 0 or 1."""
     certain_wrong: int | None = None
     """Those of them that turned out otherwise, at least in part."""
+    supported_at: int | None = None
+    """The number of reviews from which on the verdict was supported; None if it is not, or within a range of time."""
+    e_value: float | None = None
+    """Evidence against a calibrated agent that holds at every look; 20 and more supports a verdict."""
+    gap_sequence: Interval | None = None
+    """The interval of the gap for every look."""
+    dependence: Dependence | None = None
+    """How alike the outcomes of decisions made one after another are; None with too few reviews."""
 
 
 class Group(Coverage, frozen=True, kw_only=True):
@@ -199,6 +222,14 @@ class Group(Coverage, frozen=True, kw_only=True):
     """The gap, moved towards that of all groups; the fewer reviews, the further."""
     shrunk_weight: float | None = None
     """The weight of the group's own data in `shrunk_gap`, 0..1."""
+    supported_at: int | None = None
+    """As in `Figures`."""
+    e_value: float | None = None
+    """As in `Figures`."""
+    gap_sequence: Interval | None = None
+    """As in `Figures`."""
+    dependence: Dependence | None = None
+    """As in `Figures`."""
 
 
 class Bucket(msgspec.Struct, frozen=True, kw_only=True):

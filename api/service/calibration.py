@@ -35,6 +35,7 @@ from projections.calibration.reason_index import ReasonIndex
 from projections.calibration.reason_stats import ReasonsView
 from projections.calibration.score_recommendations import CategoryScores
 from projections.calibration.trend import TREND_DAYS, Trend
+from projections.calibration.view_evidence import EvidenceQuery
 from projections.calibration.window_comparison import (
     DriftLimits,
     RecentDrift,
@@ -97,6 +98,9 @@ QUICK_GROUPS_MAX = 20
 QUICK_CELLS_MAX = 5_000
 """Figures of this many groups and counts take a few milliseconds, as long as a call on a thread takes under load."""
 
+QUICK_REVIEWS_MAX = 4_000
+"""The evidence of this many reviews that were not yet counted takes a few milliseconds, too."""
+
 
 async def compute_calibration(
     ledger: LedgerService, query: CalibrationQuery, as_of: int | None = None
@@ -113,12 +117,13 @@ async def compute_calibration_by_category(
     selection = projection.selection(query.filter)
     examined = projection.history(query.filter) if query.include else None
     dated = projection.dated(query.filter) if "reviews_by_age" in query.include else None
+    evidence = projection.evidence(query.filter, query.group_by, selection)
     compared = None
     if query.group_by == "model":
         resolve = model_resolver(await find_model_names(ledger, as_of))
         selection = with_models(selection, resolve)
         compared = None if examined is None else decisions_by_model(examined, resolve)
-    view, categories = await _calibrate(selection, query)
+    view, categories = await _calibrate(selection, query, evidence)
     history = (
         CalibrationHistory()
         if examined is None
@@ -175,7 +180,7 @@ def _unknown_names(groups: Sequence[ModelGroupKey], selection: CalibrationFilter
 
 
 async def _calibrate(
-    selection: CountSelection, query: CalibrationQuery
+    selection: CountSelection, query: CalibrationQuery, evidence: EvidenceQuery
 ) -> tuple[CalibrationView, list[CategoryScores]]:
     """Compute the scores; on a thread if they take long, so that they do not block the event loop."""
     check = query_check()
@@ -193,11 +198,13 @@ async def _calibrate(
             threshold=query.threshold,
             warned=categories,
             page=query.page,
+            evidence=evidence.compute(check),
             check=check,
         )
         return view, categories
 
     quick = query.detail == "figures" and len(selection.group) <= QUICK_CELLS_MAX
+    quick = quick and evidence.new_reviews <= QUICK_REVIEWS_MAX
     if quick and count_groups(selection, query.group_by) <= QUICK_GROUPS_MAX:
         return compute()
     return await run_on_thread(compute)

@@ -22,6 +22,7 @@ from projections.calibration.confidence_bins import bin_counts, merge_cells, mer
 from projections.calibration.confidence_use import ConfidenceUse, score_use
 from projections.calibration.corp import Corp
 from projections.calibration.gap_e_value import E_VALUE_SURE, gap_e_value
+from projections.calibration.gap_evidence import Dependence
 from projections.calibration.missing_reviews import MissingReviews, describe_missing_reviews, review_cells
 from projections.calibration.outcome_counts import CountSelection, CountTable, KeyFilter, OutcomeCounts
 from projections.calibration.recalibration import Recalibration
@@ -55,6 +56,7 @@ from projections.calibration.scores import (
     score_buckets,
 )
 from projections.calibration.shrinkage import ShrunkGaps, shrink_gaps
+from projections.calibration.view_evidence import EvidenceKept, EvidenceQuery, ViewEvidence
 from projections.decisions.decision_index import DecisionIndex
 from projections.projection import Projection
 from projections.query_check import Check, no_check
@@ -117,6 +119,10 @@ class CalibrationGroup(Coverage, frozen=True, kw_only=True):
     certain_wrong: int | None = None
     shrunk_gap: float | None = None
     shrunk_weight: float | None = None
+    supported_at: int | None = None
+    e_value: float | None = None
+    gap_sequence: Interval | None = None
+    dependence: Dependence | None = None
 
 
 class CalibrationView(ConfidenceUse, frozen=True, kw_only=True):
@@ -151,6 +157,9 @@ class GroupPage(NamedTuple):
 
 EVERY_GROUP = GroupPage(2**31)
 
+NO_EVIDENCE = ViewEvidence()
+"""Without evidence in the order of reviews, verdicts rest on the evidence at present, from counts."""
+
 
 class Calibration(Projection):
     """Counts of outcomes by group and stated confidence: the last one that was stated before the first review."""
@@ -163,6 +172,7 @@ class Calibration(Projection):
 
     def __init__(self, cells: OutcomeCounts | None = None) -> None:
         self._cells = cells if cells is not None else OutcomeCounts()
+        self._evidence = EvidenceKept()
 
     def fold(self, events: Sequence[EventFacts]) -> None:
         self._cells.fold(events)
@@ -203,6 +213,12 @@ class Calibration(Projection):
         """Return the cells of the decisions that pass a filter, to be tabled on any thread."""
         return self._cells.selection(filters.key_filter(), filters.range)
 
+    def evidence(self, filters: CalibrationFilter, group_by: GroupBy, selection: CountSelection) -> EvidenceQuery:
+        """Return the query of the evidence of a selection that was made now, to be computed on any thread."""
+        return EvidenceQuery(
+            selection, self._cells.review_order(), self._evidence, filters.key_filter(), filters.range, group_by
+        )
+
     def view(
         self,
         filters: CalibrationFilter,
@@ -212,7 +228,9 @@ class Calibration(Projection):
         curves: bool = False,
     ) -> CalibrationView:
         """Compute the scores of the decisions that pass a filter: overall, by group and by bucket."""
-        return build_calibration_view(self.table(filters), group_by, min_decisions, curves=curves)
+        selection = self.selection(filters)
+        evidence = self.evidence(filters, group_by, selection).compute(no_check)
+        return build_calibration_view(selection.table(), group_by, min_decisions, curves=curves, evidence=evidence)
 
 
 def build_calibration_view(
@@ -224,19 +242,20 @@ def build_calibration_view(
     threshold: float | None = None,
     warned: Sequence[CategoryScores] | None = None,
     page: GroupPage = EVERY_GROUP,
+    evidence: ViewEvidence = NO_EVIDENCE,
     check: Check = no_check,
 ) -> CalibrationView:
     """Compute the scores of cells: overall, by group and by bucket.
 
     `overall` and the scores of a group are None below `min_decisions` reviewed decisions. With `curves`, each has its
     curve and band, and the view has a recalibration map, an AUC and a Murphy diagram. With a `threshold` it has what
-    acting above it would have come to. `warned` are the scores of the table's categories if the
-    caller has already computed them. `check` is called between parts of the work; it may pause, and raises to
-    stop the computation.
+    acting above it would have come to. `warned` are the scores of the table's categories if the caller has already
+    computed them. `evidence` is that of the reviews in their order. `check` is called between parts of the work; it may
+    pause, and raises to stop the computation.
     """
     cells = merge_cells(table.confidence, table.counts)
     check()
-    overall = compute_scores(*cells, curves=curves)
+    overall = compute_scores(*cells, curves=curves, evidence=evidence.overall)
     by_bucket, spread = support_buckets(list(score_buckets(*cells))), measure_spread(*cells)
     reviewed = overall.reviewed if overall is not None else 0
     if overall is None or reviewed < min_decisions:
@@ -250,7 +269,7 @@ def build_calibration_view(
     check()
     groups = make_groups(grouped, group_by, check)
     check()
-    rows = list(_score_groups(groups, min_decisions, page, curves=curves, check=check))
+    rows = list(_score_groups(groups, min_decisions, page, evidence, curves=curves, check=check))
     total, after = len(groups.nonempty), page.offset + len(rows)
     maps = fit_recalibration_maps(table, check) if curves and overall is not None else RecalibrationMaps()
     return CalibrationView(
@@ -293,7 +312,7 @@ def score_categories(table: CountTable, check: Check = no_check) -> list[Categor
 
 
 def _score_groups(
-    groups: Groups, min_decisions: int, page: GroupPage, *, curves: bool, check: Check
+    groups: Groups, min_decisions: int, page: GroupPage, evidence: ViewEvidence, *, curves: bool, check: Check
 ) -> Iterator[CalibrationGroup]:
     """Yield a row for each group of a page, in the order of buckets or of names; the group without a name is last."""
     shown = groups.nonempty[page.offset : page.offset + page.limit]
@@ -305,9 +324,9 @@ def _score_groups(
         table.confidence[cells], table.counts[cells], place[groups.numbers[cells]], len(shown)
     )
     scores = []
-    for group_cells in collapsed:
+    for number, group_cells in zip(shown.tolist(), collapsed, strict=True):
         check()
-        scores.append(compute_scores(*group_cells, curves=curves))
+        scores.append(compute_scores(*group_cells, curves=curves, evidence=evidence.of(groups.names.of(number))))
     all_groups = _mean_scores(groups, shown, scores, check)
     shrunk = _shrink_groups(groups, all_groups)
     check()

@@ -90,6 +90,16 @@ def count_groups(selection: CountSelection, group_by: GroupBy) -> int:
     return len(BUCKETS) if group_by == "confidence_bucket" else len(selection.values[_key_field[group_by]].numbers)
 
 
+def number_groups(
+    selection: CountSelection, group_by: GroupBy
+) -> tuple[npt.NDArray[np.intp], Mapping[str | None, int]]:
+    """Return the number of each cell's group (-1: none), and the numbers of names. Later decisions change no number."""
+    if group_by == "confidence_bucket":
+        return bucket_numbers(selection.confidence), {name: number for number, (name, _, _) in enumerate(BUCKETS)}
+    field = _key_field[group_by]
+    return selection.columns[field][selection.group].astype(np.intp), selection.values[field].numbers
+
+
 def _group_cells(table: CountTable, group_by: GroupBy, check: Check) -> "tuple[GroupNames, npt.NDArray[np.intp]]":
     """Return the names of the groups in order, and the number of each cell's group (-1: none)."""
     if group_by == "confidence_bucket":

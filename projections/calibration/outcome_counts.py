@@ -17,6 +17,7 @@ import numpy.typing as npt
 from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import EventFacts
 from events.model_names import join_names
+from projections.calibration.first_reviews import FirstReviews, ReviewOrder
 from projections.calibration.reviewed_decisions import DatedDecisions, ReviewedDecisions
 from projections.calibration.span_counts import CountColumns, CountSpans
 from projections.columns import ModelGroupKey, as_array, microseconds_column, pack, pack_names, unpack_names
@@ -158,6 +159,7 @@ class OutcomeCounts:
         self._counts: Counts = np.zeros(0, dtype=np.int64)
         self._order = CellOrder()
         self._spans = CountSpans()
+        self._first = FirstReviews()
         self._questions: dict[str, int] = {}
         self._asked = array("I")
         self._asked_question = array("I")
@@ -213,18 +215,19 @@ class OutcomeCounts:
                 decision = index[event.subject]
                 previous_cell = cell[decision]
                 self._amend(event.position, decision, data)
-                if cell[decision] != previous_cell:
+                if cell[decision] != previous_cell and decision < first:
                     add_changed(decision)
-                    if decision < first:
-                        decreased.append(previous_cell * width)
-                        increased.append(cell[decision] * width)
+                    decreased.append(previous_cell * width)
+                    increased.append(cell[decision] * width)
             elif type(data) is DecisionAsked:
                 self._asked.append(index[event.subject])
                 self._asked_question.append(self._questions.setdefault(data.question, len(self._questions)))
         self._time_us.frombytes(microseconds_column(times))
         self._clusters.extend(first, clusters)
         self._count(first, decreased, increased)
-        self._spans.invalidate(as_array(changed, np.int64))
+        rows, before, after = (as_array(numbers, np.int64) for numbers in (changed, decreased, increased))
+        self._spans.invalidate(rows)
+        self._first.add(rows, before % _COUNTS_WIDTH, after % _COUNTS_WIDTH)
 
     def _amend(self, position: int, decision: int, data: DecisionAmended) -> None:
         """Record an amendment of an unreviewed decision, and move it to the cell of its new confidence."""
@@ -277,6 +280,10 @@ class OutcomeCounts:
             matching=self._matching_groups(key_filter),
             order=self._order,
         )
+
+    def review_order(self) -> ReviewOrder:
+        """Return all decisions in the order of their first review."""
+        return self._first.order(self._columns(), as_array(self._cell_confidence, np.float64).copy())
 
     def _matching_groups(self, key_filter: KeyFilter) -> npt.NDArray[np.bool_]:
         """Return a mask of the groups that match."""
@@ -366,6 +373,8 @@ class OutcomeCounts:
                 "asked": self._asked.tobytes(),
                 "asked_question": self._asked_question.tobytes(),
                 "clusters": self._clusters.parts(),
+                "first": self._first.row.tobytes(),
+                "first_outcome": bytes(self._first.outcome),
             }
         )
 
@@ -383,6 +392,8 @@ class OutcomeCounts:
         counts._asked.frombytes(parts.asked)
         counts._asked_question.frombytes(parts.asked_question)
         counts._clusters = StatedTexts.from_parts(*parts.clusters)
+        counts._first.row.frombytes(parts.first)
+        counts._first.outcome.extend(parts.first_outcome)
         numbers = counts._columns().count_numbers(slice(None), _COUNTS_WIDTH)
         counts._counts = np.bincount(numbers, minlength=len(parts.keys) * _COUNTS_WIDTH)
         assert len(counts.index) == len(counts.cell) == len(counts.outcome) == len(counts._time_us)
@@ -399,3 +410,5 @@ class _Parts(msgspec.Struct):
     asked: bytes
     asked_question: bytes
     clusters: tuple[bytes, bytes, list[str]]
+    first: bytes
+    first_outcome: bytes

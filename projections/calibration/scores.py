@@ -16,6 +16,13 @@ from msgspec import structs
 from projections.arrays import Floats
 from projections.calibration.confidence_bins import REVIEWED_VALUES, ConfidenceBins, bin_counts, bin_reviews
 from projections.calibration.corp import Corp, decompose_brier
+from projections.calibration.gap_evidence import (
+    NO_ORDER,
+    Dependence,
+    GapEvidence,
+    ReviewEvidence,
+    evidence_of_counts,
+)
 from projections.calibration.outcome_counts import Counts
 from projections.calibration.skill import skill_interval
 from projections.outcome_codes import UNREVIEWED
@@ -24,7 +31,6 @@ from projections.stats.intervals import (
     Interval,
     gap_interval,
     mean_outcome_interval,
-    supports,
     wilson_interval,
 )
 from projections.stats.verdict_power import Record, reviews_for_verdict
@@ -77,7 +83,10 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True):
 class CalibrationScores(Coverage, frozen=True, kw_only=True):
     """The calibration scores of a set of decisions.
 
-    `interpretation` is the verdict on the observed gap, and `supported` tells whether the gap's interval confirms it.
+    `interpretation` is the verdict on the observed gap. `supported` tells whether evidence that holds however often one
+    looks confirms it, and `supported_at` the number of reviews from which on it did (None: not, or without an order).
+    `e_value` is that evidence against a calibrated agent, `gap_sequence` the interval of the gap for every look, and
+    `gap_interval` that for one look. `dependence` says how alike neighbouring decisions are (None: too few reviews).
     `reviews_needed` is after how many further reviews 80% of such agents have it confirmed, if their true gap is
     `reviews_needed_gap` (0: confirmed; None: no number).
     `log_score` is in nats, None if infinite. `sharpness` is the variance of the stated confidences. Undefined tests and
@@ -113,6 +122,10 @@ class CalibrationScores(Coverage, frozen=True, kw_only=True):
     skill_interval: Interval | None
     certain: int
     certain_wrong: int
+    supported_at: int | None
+    e_value: float
+    gap_sequence: Interval
+    dependence: Dependence | None
 
 
 class Bucket(msgspec.Struct, frozen=True, kw_only=True):
@@ -150,7 +163,9 @@ class ConfidenceSpread(msgspec.Struct, frozen=True, kw_only=True):
     tenths: dict[str, int]
 
 
-def compute_scores(confidence: Floats, counts: Counts, *, curves: bool = False) -> CalibrationScores | None:
+def compute_scores(
+    confidence: Floats, counts: Counts, *, curves: bool = False, evidence: ReviewEvidence = NO_ORDER
+) -> CalibrationScores | None:
     """Compute the scores of cells; return None without a reviewed decision that has a confidence."""
     bins = bin_counts(confidence, counts)
     if bins.reviewed == 0:
@@ -160,12 +175,13 @@ def compute_scores(confidence: Floats, counts: Counts, *, curves: bool = False) 
     log_score, interval = _log_score(bins), gap_interval(outcome_sum, n, mean)
     corp = decompose_brier(bins, curves=curves)
     success, partial, failure, abandoned = bins.outcomes.sum(axis=0).tolist()
+    verdict, found = judge_gap(gap), evidence.gap if evidence.gap is not None else _evidence(bins)
     return CalibrationScores(
         brier_score=brier,
         accuracy=outcome_sum / n,
         mean_confidence=mean,
         gap=gap,
-        **_judge(bins, judge_gap(gap), interval),
+        **_judge(bins, verdict, interval, found),
         brier_reading=rate_brier(brier),
         **structs.asdict(count_coverage(confidence, counts)),
         success=success,
@@ -185,6 +201,10 @@ def compute_scores(confidence: Floats, counts: Counts, *, curves: bool = False) 
         accuracy_interval=mean_outcome_interval(outcome_sum, n),
         skill_interval=skill_interval(bins),
         **_count_certain(bins),
+        supported_at=found.supported_at.get(gap_side(verdict)),
+        e_value=found.e_value,
+        gap_sequence=found.gap_sequence,
+        dependence=evidence.dependence,
     )
 
 
@@ -207,10 +227,20 @@ class _VerdictFields(TypedDict):
     reviews_needed_gap: float | None
 
 
-def _judge(bins: ConfidenceBins, verdict: Verdict, interval: Interval) -> _VerdictFields:
-    """Return a verdict and whether the interval of the gap to the stated confidences supports it."""
+def _evidence(bins: ConfidenceBins) -> GapEvidence:
+    """Return the evidence of bins at present."""
+    confidence, outcome = np.repeat(bins.confidence, len(REVIEWED_VALUES)), np.tile(REVIEWED_VALUES, len(bins.n))
+    n = bins.outcomes.ravel().astype(np.float64)
+    return evidence_of_counts(confidence[n > 0], outcome[n > 0], n[n > 0])
+
+
+def _judge(bins: ConfidenceBins, verdict: Verdict, interval: Interval, evidence: GapEvidence) -> _VerdictFields:
+    """Return a verdict, and whether the evidence about the gap to the stated confidences supports it.
+
+    If only the interval of one look supports it, no number of further reviews is known.
+    """
     side = gap_side(verdict)
-    supported = supports(side, interval)
+    supported = evidence.supports(side)
     gap = _without_rounding(bins.outcome_total / bins.reviewed - bins.mean_confidence)
     needed = 0 if supported else reviews_for_verdict(side, Record(bins.confidence, bins.value_counts), gap)
     return {
@@ -315,7 +345,7 @@ def score_buckets(confidence: Floats, counts: Counts) -> Iterator[Bucket]:
             expected_rate=expected,
             mean_confidence=part.mean_confidence,
             gap=gap,
-            **_judge(part, judge_gap(stated_gap), interval),
+            **_judge(part, judge_gap(stated_gap), interval, _evidence(part)),
             success_interval=wilson_interval(int(part.outcomes[:, 0].sum()), n),
             stated_gap=stated_gap,
             stated_gap_interval=interval,

@@ -19,6 +19,7 @@ from api.text_format import (
 )
 from projections.calibration.calibration import CalibrationGroup
 from projections.calibration.figure_text import format_percent
+from projections.calibration.gap_evidence import Dependence
 from projections.calibration.score_recommendations import describe_small_gap
 from projections.calibration.scores import Bucket, CalibrationScores, ConfidenceSpread, Coverage, ZTest
 
@@ -70,7 +71,13 @@ def _print_overall(console: Console, overall: CalibrationScores, agent: str | No
         f"with {format_percent(overall.mean_confidence, 1)} mean confidence: "
         f"gap {format_figure(overall.gap, '+')} ({format_interval(overall.gap_interval, '+')})."
     )
+    console.print(
+        f"This interval is for one look; for every look it is {format_interval(overall.gap_sequence, '+')}, "
+        f"e-value {overall.e_value:.3g}."
+    )
     console.print(describe_small_gap(overall) if surely_off else _verdict(overall))
+    if overall.dependence is not None and overall.dependence.material:
+        console.print(_dependence(overall.dependence), style="yellow")
     if skill := describe_skill(overall):
         console.print(skill)
     console.print(", ".join(_scores(overall)) + ".")
@@ -83,13 +90,22 @@ def _print_overall(console: Console, overall: CalibrationScores, agent: str | No
 def _verdict(overall: CalibrationScores) -> str:
     verdict = overall.interpretation.replace("_", " ")
     if overall.supported:
-        return f"It is {verdict}."
+        since = "" if overall.supported_at is None else f", supported since review {format_count(overall.supported_at)}"
+        return f"It is {verdict}{since}."
     if overall.reviews_needed is None:
         return f"It looks {verdict}, but there is not enough data to be sure."
     needed, gap = pluralize(overall.reviews_needed, "more review"), format_figure(overall.reviews_needed_gap, "+")
     return (
         f"It looks {verdict}, but there is not enough data to be sure. If its true gap is {gap}, about {needed} "
         "will be enough in 4 of 5 cases."
+    )
+
+
+def _dependence(found: Dependence) -> str:
+    return (
+        f"! Decisions made one after another turn out alike: {pluralize(found.reviewed, 'review')} contain about as "
+        f"much evidence as {format_count(round(found.effective_reviews))} independent ones. "
+        "The verdict and the intervals are too sure."
     )
 
 

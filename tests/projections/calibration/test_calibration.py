@@ -22,6 +22,7 @@ from projections.calibration.calibration import (
     build_calibration_view,
 )
 from projections.calibration.cell_groups import GROUPINGS, GroupBy
+from projections.query_check import no_check
 from projections.time_range import TimeRange
 from tests.projections import reference_model
 from tests.projections.random_histories import (
@@ -337,9 +338,15 @@ def test_pages_of_groups_are_the_whole(drafts: list[Draft], group_by: GroupBy, l
     calibration = calibration_of(drafts)
     whole = calibration.view(CalibrationFilter(), group_by, 1)
     assert whole.groups_total is UNSET
-    table, offset, rows = calibration.table(CalibrationFilter()), 0, []
+    selection, offset, rows = calibration.selection(CalibrationFilter()), 0, []
+    table, evidence = (
+        selection.table(),
+        calibration.evidence(CalibrationFilter(), group_by, selection).compute(no_check),
+    )
     while True:
-        page = build_calibration_view(table, group_by, 1, curves=False, page=GroupPage(limit, offset))
+        page = build_calibration_view(
+            table, group_by, 1, curves=False, page=GroupPage(limit, offset), evidence=evidence
+        )
         rows += page.groups
         assert page.overall == whole.overall
         if page.groups_next is UNSET or page.groups_next is None:

@@ -1,0 +1,34 @@
+"""calibration on the command line: since when a verdict is supported, the interval for every look, the warning."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.api.cli.command import done
+
+
+def table(folder: Path, outcomes: list[int]) -> Path:
+    rows = ["agent,decision,confidence,outcome", *(f"ann,d{place},0.9,{one}" for place, one in enumerate(outcomes))]
+    path = folder / "table.csv"
+    path.write_text("\n".join(rows))
+    done(folder / "t.db", "import", "decisions", path)
+    return folder / "t.db"
+
+
+@pytest.mark.defect(1)
+def test_a_supported_verdict_says_since_which_review(tmp_path: Path) -> None:
+    ledger = table(tmp_path, [1, 0] * 20)
+    found = msgspec.json.decode(done(ledger, "calibration", "--json").out)["overall"]
+    said = done(ledger, "calibration").text
+    assert f"It is overconfident, supported since review {found['supported_at']}." in said
+    assert "This interval is for one look; for every look it is " in said
+    assert f"e-value {found['e_value']:.3g}." in said
+    assert "turn out alike" not in said
+
+
+def test_alike_neighbours_are_a_warning(tmp_path: Path) -> None:
+    ledger = table(tmp_path, ([1] * 45 + [0] * 5) * 4)
+    said = " ".join(done(ledger, "calibration").text.split())
+    assert "! Decisions made one after another turn out alike: 200 reviews contain about as much evidence as" in said
+    assert "The verdict and the intervals are too sure." in said

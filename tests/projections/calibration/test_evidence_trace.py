@@ -1,0 +1,129 @@
+"""Evidence in the order of first review: the same as review by review, whatever was asked before, and one-way."""
+
+import numpy as np
+import pytest
+
+from events import Draft
+from events.decision import DecisionRecorded, DecisionReviewed
+from projections.calibration.calibration import Calibration, CalibrationFilter
+from projections.calibration.gap_evidence import ReviewEvidence
+from projections.query_check import no_check
+from projections.stats.gap_martingale import LOG_SUPPORTED, running_log_e_values
+from tests.projections.random_histories import events_of, record, retract, review
+
+OUTCOMES = ("success", "partial", "failure")
+VALUES = {"success": 1.0, "partial": 0.5, "failure": 0.0}
+
+
+def drafts_of(n: int, gap: float, seed: int, project: str | None = None) -> list[Draft]:
+    """Decisions that are recorded in one order and first reviewed in another; some are reviewed twice."""
+    rng = np.random.default_rng(seed)
+    stated = rng.choice([0.7, 0.8, 0.9], n).tolist()
+    drafts = [
+        record(f"d{seed}-{number}", c, category=str(rng.choice(["a", "b"])), project=project)
+        for number, c in enumerate(stated)
+    ]
+    for number in rng.permutation(n).tolist():
+        drafts.append(review(f"d{seed}-{number}", "success" if rng.random() < stated[number] + gap else "failure"))
+        if rng.random() < 0.1:
+            drafts.append(review(f"d{seed}-{number}", str(rng.choice(OUTCOMES))))  # type: ignore[arg-type]
+    return drafts
+
+
+def found_of(calibration: Calibration, group_by: str = "category", **chosen: str) -> dict[str | None, ReviewEvidence]:
+    filters = CalibrationFilter(**chosen)  # type: ignore[arg-type]
+    selection = calibration.selection(filters)
+    found = calibration.evidence(filters, group_by, selection).compute(no_check)  # type: ignore[arg-type]
+    return {"(all)": found.overall, **found.groups}
+
+
+def expected(drafts: list[Draft], category: str | None) -> tuple[float, float, int | None, int]:
+    """The logarithm of both e-values, the review at which "over" was supported, and the number of reviews."""
+    stated: dict[str, tuple[float, str | None]] = {}
+    first: dict[str, float] = {}
+    for data in (draft.data for draft in drafts):
+        if isinstance(data, DecisionRecorded):
+            assert data.confidence is not None
+            stated[str(data.decision_id)] = (data.confidence, data.category)
+        elif isinstance(data, DecisionReviewed) and category in {None, stated[data.decision_id][1]}:
+            first.setdefault(data.decision_id, VALUES[data.outcome])
+    c, o = [stated[name][0] for name in first], list(first.values())
+    over, under = running_log_e_values(np.array(c), np.array(o))
+    hits = np.flatnonzero(over >= LOG_SUPPORTED)
+    return float(over[-1]), float(under[-1]), int(hits[0]) + 1 if len(hits) else None, len(c)
+
+
+@pytest.mark.parametrize("step", [1, 37, 5_000])
+def test_the_trace_is_that_of_each_review(step: int) -> None:
+    """However the events come in batches, and whether one asks in between."""
+    drafts = drafts_of(150, -0.25, 3)
+    events = events_of(drafts)
+    calibration = Calibration()
+    for start in range(0, len(events), step):
+        calibration.fold(events[start : start + step])
+        if start % 3 == 0:
+            found_of(calibration)
+    found = found_of(calibration)
+    for name, category in (("(all)", None), ("a", "a"), ("b", "b")):
+        over, under, at, _ = expected(drafts, category)
+        gap = found[name].gap
+        assert gap is not None
+        assert (gap.log_over, gap.log_under) == pytest.approx((over, under), abs=1e-9)
+        assert gap.supported_at.get("over") == at
+    again = Calibration.decode(calibration.encode())
+    assert again.encode() == calibration.encode()
+    assert [one.gap and one.gap.supported_at for one in found_of(again).values()] == [
+        one.gap and one.gap.supported_at for one in found.values()
+    ]
+
+
+def test_many_blocks_are_the_same_as_few() -> None:
+    rng = np.random.default_rng(1)
+    n = 20_000
+    drafts: list[Draft] = []
+    for number in range(n):
+        drafts.append(record(f"d{number}", float(rng.choice([0.6, 0.8, 0.95])), category="a" if number % 3 else "b"))
+        drafts.append(review(f"d{number}", "success" if rng.random() < 0.78 else "failure"))
+    calibration = Calibration()
+    calibration.fold(events_of(drafts))
+    found = found_of(calibration)
+    for name, category in (("(all)", None), ("a", "a"), ("b", "b")):
+        over, under, at, _ = expected(drafts, category)
+        gap = found[name].gap
+        assert gap is not None
+        assert (gap.log_over, gap.log_under) == pytest.approx((over, under), rel=1e-9)
+        assert gap.supported_at.get("over") == at
+
+
+def test_a_supported_verdict_stays_until_a_retraction() -> None:
+    """Twenty failures at .9, then a hundred successes: the stake falls, the support stays."""
+    names = [f"d{number}" for number in range(120)]
+    drafts = [record(name, 0.9) for name in names]
+    drafts += [review(name, "failure" if number < 20 else "success") for number, name in enumerate(names)]
+    calibration = Calibration()
+    calibration.fold(events_of(drafts))
+    before = found_of(calibration)["(all)"].gap
+    assert before is not None
+    at = before.supported_at["over"]
+    assert 1 < at < 20
+    assert before.log_over < LOG_SUPPORTED
+    view = calibration.view(CalibrationFilter())
+    assert view.overall is not None
+    assert (view.overall.supported, view.overall.supported_at) == (True, at)
+    calibration = Calibration()
+    calibration.fold(events_of([*drafts, *(retract(name) for name in names[:20])]))
+    after = found_of(calibration)["(all)"].gap
+    assert after is not None
+    assert "over" not in after.supported_at
+
+
+def test_a_filter_selects_what_it_names() -> None:
+    mine, other = drafts_of(120, -0.3, 5, project="x"), drafts_of(120, 0.0, 6, project="y")
+    calibration = Calibration()
+    calibration.fold(events_of([*mine, *other]))
+    found = found_of(calibration, project="x")["(all)"].gap
+    over, _, at, _ = expected(mine, None)
+    assert found is not None
+    assert found.log_over == pytest.approx(over, abs=1e-9)
+    assert found.supported_at.get("over") == at
+    assert found_of(calibration, project="z")["(all)"].gap is None
