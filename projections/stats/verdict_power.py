@@ -37,6 +37,9 @@ MARGIN_BETS = 0.9 * 0.6 ** np.arange(12)
 ROUNDED = 0.995
 """The highest confidence at which bets on a lower outcome are made; for a higher outcome the lowest is 1 minus this."""
 
+SPREAD_MIN = 1e-9
+"""A smaller standard deviation of a bet's log factor is 0: it comes from rounding."""
+
 REVIEWS_MAX = 10**7
 """A verdict that needs more reviews than this is reported as unreachable."""
 
@@ -139,8 +142,10 @@ def _make_walks(record: Record, factors: Floats, chance: Floats) -> _Walks:
     centred = step - mean[:, np.newaxis, np.newaxis]
     covariance = np.maximum(0.0, np.tensordot(centred * centred[leader], chance, axes=2))
     spread = sqrt(float(covariance[leader]))
-    deviation = covariance / spread if spread > 0 else np.zeros_like(mean)
-    skewness = float((centred[leader] ** 3 * chance).sum()) / spread**3 if spread > 0 else 0.0
+    if spread < SPREAD_MIN:
+        return _Walks(np.tensordot(factors, record.counts, axes=2), mean, np.zeros_like(mean), leader, 0.0)
+    deviation = covariance / spread
+    skewness = float((centred[leader] ** 3 * chance).sum()) / spread**3
     return _Walks(np.tensordot(factors, record.counts, axes=2), mean, deviation, leader, skewness)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from events import Draft
-from events.decision import DecisionRecorded, DecisionReviewed
+from events.decision import DecisionRecordedV1, DecisionReviewed
 from projections.calibration.calibration import Calibration, CalibrationFilter
 from projections.calibration.gap_evidence import ReviewEvidence
 from projections.query_check import no_check
@@ -42,7 +42,7 @@ def expected(drafts: list[Draft], category: str | None) -> tuple[float, float, i
     stated: dict[str, tuple[float, str | None]] = {}
     first: dict[str, float] = {}
     for data in (draft.data for draft in drafts):
-        if isinstance(data, DecisionRecorded):
+        if isinstance(data, DecisionRecordedV1):
             assert data.confidence is not None
             stated[str(data.decision_id)] = (data.confidence, data.category)
         elif isinstance(data, DecisionReviewed) and category in {None, stated[data.decision_id][1]}:

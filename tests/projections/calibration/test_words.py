@@ -23,7 +23,8 @@ def messages(view: CalibrationView, kind: str) -> list[str]:
 
 @pytest.mark.defect(4)
 @pytest.mark.parametrize(
-    "stated", [(0.49, "S" * 49 + "F" * 51), (0.1, "S" * 10 + "F" * 90), (0.0, "F" * 100), (0.5, "S" * 50 + "F" * 50)]
+    "stated",
+    [(0.49, "S" * 490 + "F" * 510), (0.1, "S" * 100 + "F" * 900), (0.0, "F" * 1_000), (0.5, "S" * 500 + "F" * 500)],
 )
 def test_a_calibrated_agent_is_calibrated_in_its_range(stated: Stated) -> None:
     """.49 was underconfident? and .10 overconfident?, beside the middle of their range."""

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from projections.arrays import Floats
-from projections.calibration.scores import CalibrationScores, compute_scores, gap_side, score_buckets
+from projections.calibration.scores import CalibrationScores, compute_scores, gap_side
 from projections.stats.intervals import (
     Interval,
     gap_interval,
@@ -133,12 +133,3 @@ def test_what_supports_a_verdict() -> None:
     assert [supports(side, high) for side in ("over", "under", "well")] == [False, True, False]
     assert [supports("over", Interval(-0.3, 0.0)), supports("under", Interval(0.0, 0.3))] == [False, False]
     assert [supports("well", Interval(-0.1, 0.1)), supports("well", Interval(-0.1001, 0.0))] == [True, False]
-
-
-def test_some_verdicts_no_number_of_reviews_would_carry() -> None:
-    """A bucket's verdict compares with the rate expected of the whole range, its evidence with what was stated."""
-    (bucket,) = score_buckets(*cells((0.05, "F" * 19 + "S")))
-    assert (bucket.interpretation, round(bucket.stated_gap, 9)) == ("overconfident", 0)
-    assert (bucket.supported, bucket.reviews_needed) == (False, None)
-    (loud,) = score_buckets(*cells((0.95, "S" * 40 + "F" * 20)))
-    assert (loud.interpretation, loud.supported, loud.reviews_needed) == ("overconfident", True, 0)
