@@ -10,7 +10,8 @@ from msgspec import UNSET, Raw, Struct, structs
 
 from api.client.remote_store import RemoteStore
 from api.reports import EvaluationReport
-from api.service.calibration import Advice, CalibrationAnswer
+from api.service.advice import Advice
+from api.service.calibration import CalibrationAnswer
 from api.service.decisions import DecisionPage
 from api.service.discovery.queries import RunPage, RunView
 from api.service.evaluation.gate import GateAnswer, GateQuery

@@ -9,7 +9,7 @@ from api.service.decisions import parse_search_words
 from api.service.ledger import LedgerService
 from api.service.search import SearchQuery, search_decisions
 from events.envelope import ANONYMOUS
-from projections.calibration.calibration import CalibrationGroup
+from projections.calibration.calibration_view import CalibrationGroup
 from projections.calibration.scores import CalibrationScores
 from projections.decisions.decision_index import DecisionSelection
 

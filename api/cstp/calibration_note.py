@@ -1,7 +1,7 @@
 """Make `calibrationNote`, a note on the outcomes of an agent's similar decisions."""
 
 from api.principal import Principal
-from api.service.calibration import advise
+from api.service.advice import advise
 from api.service.ledger import LedgerService
 from events.decision import DecisionRecorded
 from projections.calibration.advice import PlannedDecision

@@ -20,7 +20,8 @@ from api.service.ledger import LedgerService
 from events.decision import Stakes
 from events.limits import PAGE_EVENTS_MAX
 from ledger.threads import run_on_thread
-from projections.calibration.calibration import MIN_DECISIONS, CalibrationFilter, CalibrationGroup, GroupPage
+from projections.calibration.calibration import MIN_DECISIONS, CalibrationFilter
+from projections.calibration.calibration_view import CalibrationGroup, GroupPage
 from projections.calibration.cell_groups import GroupBy
 from projections.calibration.history_view import HISTORY_PARTS, HistoryPart
 from projections.calibration.score_recommendations import CategoryScores

@@ -7,8 +7,8 @@ import msgspec
 from api.cstp.get_calibration import FilterParams, rounded
 from api.cstp.params_schema import ParamsSchema, merge_filters
 from api.principal import Principal
-from api.service.calibration import compute_reason_stats
 from api.service.ledger import LedgerService
+from api.service.reason_stats import compute_reason_stats
 from projections.calibration.reason_index import REVIEWED_MIN
 from projections.calibration.reason_stats import ReasonCountStats, ReasonTypeStats
 

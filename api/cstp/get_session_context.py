@@ -16,7 +16,8 @@ from api.service.calibration import CalibrationQuery, compute_calibration
 from api.service.decisions import DecisionQuery, count_decisions, select_decisions
 from api.service.ledger import LedgerService
 from api.service.shared_patterns import SharedPatterns, find_shared_patterns
-from projections.calibration.calibration import MIN_DECISIONS, CalibrationFilter, CalibrationGroup
+from projections.calibration.calibration import MIN_DECISIONS, CalibrationFilter
+from projections.calibration.calibration_view import CalibrationGroup
 from projections.decisions.decision_index import DecisionSelection
 
 Section = Literal["decisions", "guardrails", "calibration", "ready", "patterns", "wisdom"]

@@ -23,7 +23,6 @@ from api.http.routes import (
     merkle_tree,
     models,
     projections,
-    receipts,
     related,
     runs,
 )
@@ -68,7 +67,7 @@ OPERATIONS: Sequence[Operation] = (
     evidence.delete_evidence,
     checkpoints.get_checkpoint,
     checkpoints.get_witnessed,
-    receipts.get_receipt,
+    checkpoints.get_receipt,
     merkle_tree.get_entries,
     merkle_tree.get_tile,
     merkle_tree.get_inclusion,

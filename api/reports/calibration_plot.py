@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from api.reports.escape import escape_html, one_line
 from api.reports.svg import STYLE, draw_text, format_percent
-from projections.calibration.calibration import CalibrationView
+from projections.calibration.calibration_view import CalibrationView
 from projections.calibration.corp import Corp
 from projections.calibration.scores import Bucket, CalibrationScores
 

@@ -7,7 +7,7 @@ from msgspec import UNSET
 
 from api.reports.escape import escape_html, one_line
 from api.reports.svg import STYLE, draw_text
-from projections.calibration.calibration import CalibrationView
+from projections.calibration.calibration_view import CalibrationView
 from projections.calibration.scores import CalibrationScores
 from projections.stats.elementary_score import MurphyPoint
 

@@ -1,6 +1,5 @@
-"""Use cases of calibration: scores, advice and recent drift."""
+"""Use cases of calibration: scores and recent drift."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple, get_args
 
@@ -10,16 +9,13 @@ from msgspec import UNSET, UnsetType, structs
 from api.service.as_of import AsOf
 from api.service.ledger import LedgerService
 from api.service.model_names import find_model_names, model_resolver
-from api.service.unknown_names import UnknownName, UnknownNames, find_unknown_names, suggest
+from api.service.unknown_names import UnknownNames, find_unknown_filter_names
 from api.service.view_queries import query_check
 from ledger.threads import run_on_thread
-from projections.calibration.advice import PastDecisions, PlannedDecision, has_category, summarize_past_decisions
 from projections.calibration.agent_comparison import AgentComparison
-from projections.calibration.calibration import (
+from projections.calibration.calibration import MIN_DECISIONS, Calibration, CalibrationFilter
+from projections.calibration.calibration_view import (
     EVERY_GROUP,
-    MIN_DECISIONS,
-    Calibration,
-    CalibrationFilter,
     CalibrationView,
     GroupPage,
     build_calibration_view,
@@ -31,8 +27,6 @@ from projections.calibration.history_view import CalibrationHistory, HistoryPart
 from projections.calibration.missing_reviews import ReviewsByAge, compare_ages
 from projections.calibration.model_groups import decisions_by_model, with_models
 from projections.calibration.outcome_counts import CountSelection
-from projections.calibration.reason_index import ReasonIndex
-from projections.calibration.reason_stats import ReasonsView
 from projections.calibration.score_recommendations import CategoryScores
 from projections.calibration.trend import TREND_DAYS, Trend
 from projections.calibration.view_evidence import EvidenceQuery
@@ -42,7 +36,6 @@ from projections.calibration.window_comparison import (
     compare_windows,
     examined_range,
 )
-from projections.columns import ModelGroupKey, names_by_field
 
 Detail = Literal["figures", "curves"]
 DETAILS: tuple[Detail, ...] = get_args(Detail)
@@ -74,16 +67,6 @@ class CalibrationAnswer(CalibrationView, frozen=True, kw_only=True):
     drift: Drift | UnsetType = UNSET
     comparison: AgentComparison | UnsetType = UNSET
     reviews_by_age: ReviewsByAge | UnsetType = UNSET
-    unknown_names: UnknownNames = UNSET
-
-
-class Advice(PastDecisions, frozen=True, kw_only=True):
-    """Outcomes of past decisions that are like a planned one, as of a position.
-
-    `unknown_names` has the agent and the category if no decision in the ledger has them; absent otherwise.
-    """
-
-    as_of: AsOf
     unknown_names: UnknownNames = UNSET
 
 
@@ -132,7 +115,7 @@ async def compute_calibration_by_category(
     if dated is not None:
         history = structs.replace(history, reviews_by_age=await run_on_thread(compare_ages, dated, query_check()))
     fields = {**structs.asdict(view), **structs.asdict(history)}
-    unknown = UNSET if view.coverage.total else _unknown_names(selection.groups, query.filter)
+    unknown = UNSET if view.coverage.total else find_unknown_filter_names(selection.groups, query.filter)
     answer = CalibrationAnswer(**fields, as_of=await ledger.dated(position), unknown_names=unknown)
     return CalibrationByCategory(answer, categories)
 
@@ -144,39 +127,6 @@ async def detect_recent_drift(
     projection, _ = await ledger.engine.at(Calibration)
     history = projection.history(structs.replace(selection, range=examined_range(now)))
     return await run_on_thread(compare_windows, history, now, limits)
-
-
-async def advise(ledger: LedgerService, plan: PlannedDecision, as_of: int | None = None) -> Advice:
-    """Compute how decisions like a planned one turned out. Errors: InvalidQuery."""
-    projection, position = await ledger.engine.at(Calibration, as_of)
-    table = projection.table(CalibrationFilter(agent=plan.agent))
-    outcomes = summarize_past_decisions(table, plan)
-    is_new_category = plan.category is not None and not has_category(table, plan.category)
-    unknown: UnknownNames = UNSET
-    if is_new_category or not len(table.group):
-        unknown = _unknown_names(table.groups, CalibrationFilter(agent=plan.agent, category=plan.category))
-    if unknown is not UNSET:
-        notes = (_note_unknown(name) for name in unknown)
-        outcomes = structs.replace(outcomes, message=" ".join([*notes, outcomes.message]))
-    return Advice(**structs.asdict(outcomes), as_of=await ledger.dated(position), unknown_names=unknown)
-
-
-def _note_unknown(name: UnknownName) -> str:
-    """Return a remark on the agent or category of a planned decision that no decision in the ledger has."""
-    nearest = f" {suggest(name.nearest, '')}" if name.nearest is not None else ""
-    return f"No decision here has the {name.parameter} {name.value!r}.{nearest}"
-
-
-async def compute_reason_stats(ledger: LedgerService, selection: CalibrationFilter, min_reviewed: int) -> ReasonsView:
-    """Compute how decisions turned out by kind of reason."""
-    projection, _ = await ledger.engine.at(ReasonIndex)
-    return projection.view(selection, min_reviewed)
-
-
-def _unknown_names(groups: Sequence[ModelGroupKey], selection: CalibrationFilter) -> UnknownNames:
-    """Return the names of a filter that no decision has. `groups` are those of all decisions."""
-    asked = {name: getattr(selection, name) for name in ("agent", "category", "project", "feature")}
-    return find_unknown_names(asked, names_by_field(groups))
 
 
 async def _calibrate(

@@ -35,7 +35,8 @@ from events.registry import VOCABULARY
 from ledger import Query, microseconds
 from ledger.errors import InvalidQuery
 from projections.calibration.advice import PlannedDecision
-from projections.calibration.calibration import MIN_DECISIONS, CalibrationFilter, GroupPage
+from projections.calibration.calibration import MIN_DECISIONS, CalibrationFilter
+from projections.calibration.calibration_view import GroupPage
 from projections.calibration.cell_groups import GROUPINGS, GroupBy
 from projections.calibration.history_view import HISTORY_PARTS
 from projections.calibration.trend import TREND_DAYS, TREND_DAYS_MAX

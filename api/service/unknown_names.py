@@ -1,6 +1,6 @@
 """Names in a filter that nothing in the ledger has, which may be misspelt, each with the most similar name."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Protocol
 
@@ -11,6 +11,8 @@ from api.service.ledger import LedgerService
 from events.envelope import agent_of
 from ledger import Page, Query
 from ledger.errors import NotFound
+from projections.calibration.calibration import CalibrationFilter
+from projections.columns import ModelGroupKey, names_by_field
 from projections.decisions.decision_index import DecisionIndex
 from projections.discovery.run_index import RunIndex
 
@@ -83,3 +85,9 @@ async def find_agents(ledger: LedgerService) -> set[str]:
     decisions, _ = await ledger.engine.at(DecisionIndex)
     runs, _ = await ledger.engine.at(RunIndex)
     return decisions.names()["agent"] | runs.names()["agent"]
+
+
+def find_unknown_filter_names(groups: Sequence[ModelGroupKey], selection: CalibrationFilter) -> UnknownNames:
+    """Return the names of a filter that no decision has. `groups` are those of all decisions."""
+    asked = {name: getattr(selection, name) for name in ("agent", "category", "project", "feature")}
+    return find_unknown_names(asked, names_by_field(groups))

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from msgspec import inspect
 
-from api.service.calibration import Advice as ServerAdvice
+from api.service.advice import Advice as ServerAdvice
 from api.service.calibration import CalibrationAnswer
 from api.service.decisions import DecisionPage as ServerDecisionPage
 from events.envelope import Event as ServerEvent

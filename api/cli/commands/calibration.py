@@ -177,7 +177,7 @@ def advice(
     """
     from api.cli.open_ledger import answer_as_of
     from api.cli.output import open_console, print_json
-    from api.service.calibration import advise
+    from api.service.advice import advise
     from api.service.query_params import parse_planned_decision
 
     parameters = given(agent=agent, category=category, stakes=stakes, confidence=confidence)

@@ -17,7 +17,7 @@ from api.text_format import (
     one_line,
     pluralize,
 )
-from projections.calibration.calibration import CalibrationGroup
+from projections.calibration.calibration_view import CalibrationGroup
 from projections.calibration.figure_text import format_percent
 from projections.calibration.gap_evidence import Dependence
 from projections.calibration.score_recommendations import describe_small_gap

@@ -4,7 +4,8 @@ from starlette.responses import Response
 
 from api.http.operation import Operation, json_answer
 from api.http.request import Call, json_response
-from api.service.calibration import Advice, CalibrationAnswer, advise, compute_calibration
+from api.service.advice import Advice, advise
+from api.service.calibration import CalibrationAnswer, compute_calibration
 from api.service.query_params import (
     ADVICE_PARAMETERS,
     CALIBRATION_PARAMETERS,

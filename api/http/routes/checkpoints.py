@@ -1,9 +1,10 @@
-"""Routes of checkpoints: the newest signed one, and the newest that a witness has cosigned."""
+"""Routes of checkpoints: the newest signed one, the newest that a witness has cosigned, and proofs of an event."""
 
 from starlette.responses import Response
 
 from api.http.media_types import NOTE
 from api.http.operation import Operation, note_answer
+from api.http.path_parameters import POSITION
 from api.http.request import Call
 from ledger import SignedCheckpoint
 
@@ -36,3 +37,17 @@ async def get_witnessed(call: Call) -> Response:
 def _note(signed: SignedCheckpoint) -> Response:
     """Return a checkpoint. Caches may keep it for a second, after which a newer one may exist."""
     return Response(signed.note.encode(), headers={"content-type": NOTE, "cache-control": "max-age=1"})
+
+
+@Operation(
+    method="GET",
+    path="/events/{position}/receipt",
+    path_parameters=(POSITION,),
+    answers={200: note_answer("The event's line, its position, the inclusion proof and a checkpoint.")},
+    errors=(404, 422, 507),
+    resource="checkpoints",
+)
+async def get_receipt(call: Call) -> Response:
+    """Return the proof that an event is in the log, as a file that can be verified by itself (C2SP tlog-proof)."""
+    receipt = await call.ledger.proving.receipt(call.path(POSITION))
+    return Response(receipt.encode(), headers={"content-type": NOTE})

@@ -5,7 +5,8 @@ import pytest
 
 from api.cli.output import format_figure
 from api.cli.render.skill import describe_skill
-from projections.calibration.calibration import CalibrationFilter, CalibrationView
+from projections.calibration.calibration import CalibrationFilter
+from projections.calibration.calibration_view import CalibrationView
 from projections.calibration.confidence_bins import bin_counts
 from projections.calibration.figure_text import format_percent, format_rate
 from projections.calibration.scores import compute_scores, score_buckets

@@ -1,0 +1,317 @@
+"""Calibration figures of cells of counts: overall, by group and by range of confidence."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import UNSET, UnsetType, structs
+
+from events.envelope import agent_of
+from projections.arrays import Floats
+from projections.calibration.category_recalibration import (
+    CategoryRecalibration,
+    RecalibrationMaps,
+    fit_recalibration_maps,
+)
+from projections.calibration.cell_groups import GroupBy, Groups, make_groups, sum_cells
+from projections.calibration.confidence_bins import bin_counts, merge_cells, merge_cells_by_group
+from projections.calibration.confidence_use import ConfidenceUse, score_use
+from projections.calibration.corp import Corp
+from projections.calibration.gap_e_value import E_VALUE_SURE, gap_e_value
+from projections.calibration.gap_evidence import Dependence
+from projections.calibration.missing_reviews import MissingReviews, describe_missing_reviews, review_cells
+from projections.calibration.outcome_counts import CountTable
+from projections.calibration.recalibration import Recalibration
+from projections.calibration.row_support import (
+    RowMeans,
+    RowSupport,
+    gap_sides,
+    reviews_to_support,
+    support_buckets,
+    support_rows,
+)
+from projections.calibration.score_recommendations import (
+    CategoryScores,
+    Recommendation,
+    recommend_from_scores,
+    recommend_more_reviews,
+    warn_about_categories,
+)
+from projections.calibration.scores import (
+    BrierRating,
+    Bucket,
+    CalibrationScores,
+    ConfidenceSpread,
+    Coverage,
+    Verdict,
+    ZTest,
+    compute_scores,
+    count_coverage,
+    measure_spread,
+    score_buckets,
+)
+from projections.calibration.shrinkage import ShrunkGaps, shrink_gaps
+from projections.calibration.view_evidence import ViewEvidence
+from projections.query_check import Check, no_check
+from projections.stats.intervals import Interval
+
+
+class CalibrationGroup(Coverage, frozen=True, kw_only=True):
+    """The scores of one group. They are None with fewer than `min_decisions` reviewed decisions.
+
+    `shrunk_gap` is the gap shrunk towards the overall gap; `shrunk_weight` is the weight of the group's own gap in it.
+    """
+
+    group: str | None
+    brier_score: float | None = None
+    accuracy: float | None = None
+    mean_confidence: float | None = None
+    gap: float | None = None
+    interpretation: Verdict | None = None
+    brier_reading: BrierRating | None = None
+    success: int | None = None
+    partial: int | None = None
+    failure: int | None = None
+    abandoned: int | None = None
+    success_interval: Interval | None = None
+    gap_interval: Interval | None = None
+    supported: bool | None = None
+    reviews_needed: int | None = None
+    reviews_needed_gap: float | None = None
+    log_score: float | None = None
+    log_score_infinite: bool | None = None
+    skill: float | None = None
+    sharpness: float | None = None
+    corp: Corp | None = None
+    in_the_large: ZTest | None = None
+    spiegelhalter: ZTest | None = None
+    too_few_for: list[str] | None = None
+    accuracy_interval: Interval | None = None
+    skill_interval: Interval | None = None
+    certain: int | None = None
+    certain_wrong: int | None = None
+    shrunk_gap: float | None = None
+    shrunk_weight: float | None = None
+    supported_at: int | None = None
+    e_value: float | None = None
+    gap_sequence: Interval | None = None
+    dependence: Dependence | None = None
+
+
+class CalibrationView(ConfidenceUse, frozen=True, kw_only=True):
+    """The calibration of a set of decisions, unrounded.
+
+    `retracted` is the number of decisions that were retracted and count in no figure; absent if there are none.
+    `recalibration_by_category` has the maps of categories that need their own; absent if none is offered.
+    `groups_total` and `groups_next` (the offset of the next page, None on the last) are absent if `groups` has every
+    group. `missing_reviews` is absent if every decision is reviewed, and without `overall`.
+    """
+
+    overall: CalibrationScores | None
+    coverage: Coverage
+    groups: list[CalibrationGroup]
+    buckets: list[Bucket]
+    recommendations: list[Recommendation]
+    confidence_stats: ConfidenceSpread | None
+    recalibration: Recalibration | None
+    recalibration_by_category: list[CategoryRecalibration] | UnsetType = UNSET
+    retracted: int | UnsetType = UNSET
+    groups_total: int | UnsetType = UNSET
+    groups_next: int | UnsetType | None = UNSET
+    missing_reviews: MissingReviews | UnsetType = UNSET
+
+
+class GroupPage(NamedTuple):
+    """Which groups to compute: `limit` of them, after the first `offset`."""
+
+    limit: int
+    offset: int = 0
+
+
+EVERY_GROUP = GroupPage(2**31)
+
+
+NO_EVIDENCE = ViewEvidence()
+"""Without evidence in the order of reviews, verdicts rest on the evidence at present, from counts."""
+
+
+def build_calibration_view(
+    table: CountTable,
+    group_by: GroupBy,
+    min_decisions: int,
+    *,
+    curves: bool,
+    threshold: float | None = None,
+    warned: Sequence[CategoryScores] | None = None,
+    page: GroupPage = EVERY_GROUP,
+    evidence: ViewEvidence = NO_EVIDENCE,
+    check: Check = no_check,
+) -> CalibrationView:
+    """Compute the scores of cells: overall, by group and by bucket.
+
+    `overall` and the scores of a group are None below `min_decisions` reviewed decisions. With `curves`, each has its
+    curve and band, and the view has a recalibration map, an AUC and a Murphy diagram. With a `threshold` it has what
+    acting above it would have come to. `warned` are the scores of the table's categories if the caller has already
+    computed them. `evidence` is that of the reviews in their order. `check` is called between parts of the work; it may
+    pause, and raises to stop the computation.
+    """
+    cells = merge_cells(table.confidence, table.counts)
+    check()
+    overall = compute_scores(*cells, curves=curves, evidence=evidence.overall)
+    by_bucket, spread = support_buckets(list(score_buckets(*cells))), measure_spread(*cells)
+    reviewed = overall.reviewed if overall is not None else 0
+    if overall is None or reviewed < min_decisions:
+        overall, recommendations = None, [recommend_more_reviews(reviewed, min_decisions)]
+    else:
+        categories = score_categories(table, check) if warned is None else warned
+        surely_off = gap_e_value(bin_counts(*cells)) >= E_VALUE_SURE
+        found = recommend_from_scores(overall, by_bucket, spread, categories, surely_off=surely_off)
+        recommendations = [*found, *warn_about_categories(categories)]
+    grouped = table if group_by != "confidence_bucket" else CountTable([], np.zeros(0, dtype=np.uint32), *cells)
+    check()
+    groups = make_groups(grouped, group_by, check)
+    check()
+    rows = list(_score_groups(groups, min_decisions, page, evidence, curves=curves, check=check))
+    total, after = len(groups.nonempty), page.offset + len(rows)
+    maps = fit_recalibration_maps(table, check) if curves and overall is not None else RecalibrationMaps()
+    return CalibrationView(
+        overall=overall,
+        coverage=count_coverage(*cells),
+        groups=rows,
+        buckets=by_bucket,
+        recommendations=recommendations,
+        confidence_stats=spread,
+        recalibration=maps.overall,
+        recalibration_by_category=list(maps.by_category) or UNSET,
+        retracted=table.retracted or UNSET,
+        groups_total=UNSET if len(rows) == total else total,
+        groups_next=UNSET if len(rows) == total else after if after < total else None,
+        missing_reviews=UNSET
+        if overall is None
+        else describe_missing_reviews(review_cells(table), overall, check) or UNSET,
+        **(score_use(bin_counts(*cells), threshold, curves=curves) if overall is not None else {}),
+    )
+
+
+def score_categories(table: CountTable, check: Check = no_check) -> list[CategoryScores]:
+    """Compute the mean scores of each named category with a reviewed decision, sorted by name, all in one pass."""
+    groups = make_groups(table, "category", check)
+    sums = sum_cells(groups, check)
+    return [
+        CategoryScores(
+            category=name,
+            reviewed=int(n),
+            total=int(total),
+            accuracy=outcome_sum / n,
+            mean_confidence=confidence_sum / n,
+            brier_score=max(0.0, loss / n),
+        )
+        for number, (total, n, outcome_sum, loss, confidence_sum) in enumerate(
+            zip(*(column.tolist() for column in sums), strict=True)
+        )
+        if n and (name := groups.names.of(number)) is not None
+    ]
+
+
+def _score_groups(
+    groups: Groups, min_decisions: int, page: GroupPage, evidence: ViewEvidence, *, curves: bool, check: Check
+) -> Iterator[CalibrationGroup]:
+    """Yield a row for each group of a page, in the order of buckets or of names; the group without a name is last."""
+    shown = groups.nonempty[page.offset : page.offset + page.limit]
+    place = np.full(len(groups.names.ranks) + 1, -1, dtype=np.intp)  # the last is that of cells without a group
+    place[shown] = np.arange(len(shown))
+    cells = place[groups.numbers] >= 0
+    table = groups.table
+    collapsed = merge_cells_by_group(
+        table.confidence[cells], table.counts[cells], place[groups.numbers[cells]], len(shown)
+    )
+    scores = []
+    for number, group_cells in zip(shown.tolist(), collapsed, strict=True):
+        check()
+        scores.append(compute_scores(*group_cells, curves=curves, evidence=evidence.of(groups.names.of(number))))
+    all_groups = _mean_scores(groups, shown, scores, check)
+    shrunk = _shrink_groups(groups, all_groups)
+    check()
+    support = _support_groups(all_groups, min_decisions, check)
+    for number, group_cells, group_scores in zip(shown.tolist(), collapsed, scores, strict=True):
+        name = groups.names.of(number)
+        label = agent_of(name) if groups.group_by == "agent" and name is not None else name
+        if group_scores is None or group_scores.reviewed < min_decisions:
+            yield CalibrationGroup(group=label, **structs.asdict(count_coverage(*group_cells)))
+        else:
+            fields = {**structs.asdict(group_scores), **shrunk.of(number), **support.of(number, group_scores)}
+            yield CalibrationGroup(group=label, **fields)
+
+
+class _GroupMeans(NamedTuple):
+    """The numbers of all groups with reviews, ascending, and the means and the Brier score of each."""
+
+    numbers: npt.NDArray[np.intp]
+    means: RowMeans
+    brier: Floats
+
+
+class _ShrunkGroups(NamedTuple):
+    """The shrunk gaps of groups, by number. They depend on all groups, whichever are shown."""
+
+    numbers: npt.NDArray[np.intp]
+    shrunk: ShrunkGaps | None
+
+    def of(self, number: int) -> dict[str, float]:
+        """Return the fields of a group."""
+        if self.shrunk is None:
+            return {}
+        place = np.searchsorted(self.numbers, number)
+        return {"shrunk_gap": float(self.shrunk.gap[place]), "shrunk_weight": float(self.shrunk.weight[place])}
+
+
+class _SupportedGroups(NamedTuple):
+    """The support of the verdicts on groups, by number. It depends on all groups, whichever are shown."""
+
+    numbers: npt.NDArray[np.intp]
+    support: RowSupport
+
+    def of(self, number: int, scores: CalibrationScores) -> dict[str, object]:
+        """Return the fields that differ from the scores of the group alone."""
+        place = np.searchsorted(self.numbers, number)
+        if not scores.supported or self.support.supported[place]:
+            return {}
+        level = float(self.support.level[place])
+        needed = reviews_to_support(
+            scores.interpretation, scores.reviewed, scores.accuracy, scores.mean_confidence, level
+        )
+        return {"supported": False, "reviews_needed": needed}
+
+
+def _shrink_groups(groups: Groups, all_groups: _GroupMeans) -> _ShrunkGroups:
+    if groups.group_by == "confidence_bucket":
+        return _ShrunkGroups(all_groups.numbers, None)
+    gap, n = all_groups.means.gap, all_groups.means.n
+    shrunk = shrink_gaps(gap, n * np.maximum(all_groups.brier - gap**2, 0), n)
+    return _ShrunkGroups(all_groups.numbers, shrunk)
+
+
+def _support_groups(all_groups: _GroupMeans, min_decisions: int, check: Check) -> _SupportedGroups:
+    """Return the support of all groups that have a verdict."""
+    judged = all_groups.means.n >= min_decisions
+    means = RowMeans(*(getattr(all_groups.means, name)[judged] for name in RowMeans.__struct_fields__))
+    return _SupportedGroups(all_groups.numbers[judged], support_rows(gap_sides(means.gap), means, check))
+
+
+def _mean_scores(
+    groups: Groups, shown: npt.NDArray[np.intp], scores: Sequence[CalibrationScores | None], check: Check
+) -> _GroupMeans:
+    """Return the means of all groups with reviews: of the scores if all are shown, or else in one pass."""
+    if len(shown) == len(groups.nonempty):
+        scored = np.array([found is not None for found in scores], dtype=bool)
+        n, accuracy, confidence, brier = (
+            np.array([float(getattr(found, name)) for found in scores if found is not None])
+            for name in ("reviewed", "accuracy", "mean_confidence", "brier_score")
+        )
+        return _GroupMeans(shown[scored], RowMeans(n, accuracy, confidence), brier)
+    sums = sum_cells(groups, check)
+    numbers = np.flatnonzero(sums.n)
+    n = sums.n[numbers]
+    means = RowMeans(n, sums.outcome[numbers] / n, sums.confidence[numbers] / n)
+    return _GroupMeans(numbers, means, np.maximum(0.0, sums.loss[numbers] / n))
