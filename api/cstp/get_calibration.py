@@ -21,8 +21,8 @@ from events.decision import Stakes
 from events.limits import PAGE_EVENTS_MAX
 from ledger.threads import run_on_thread
 from projections.calibration.calibration import MIN_DECISIONS, CalibrationFilter
-from projections.calibration.calibration_view import CalibrationGroup, GroupPage
-from projections.calibration.cell_groups import GroupBy
+from projections.calibration.calibration_view import CalibrationGroup
+from projections.calibration.cell_groups import GroupBy, GroupPage
 from projections.calibration.history_view import HISTORY_PARTS, HistoryPart
 from projections.calibration.score_recommendations import CategoryScores
 from projections.calibration.scores import Bucket, CalibrationScores, ConfidenceSpread

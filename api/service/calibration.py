@@ -14,14 +14,8 @@ from api.service.view_queries import query_check
 from ledger.threads import run_on_thread
 from projections.calibration.agent_comparison import AgentComparison
 from projections.calibration.calibration import MIN_DECISIONS, Calibration, CalibrationFilter
-from projections.calibration.calibration_view import (
-    EVERY_GROUP,
-    CalibrationView,
-    GroupPage,
-    build_calibration_view,
-    score_categories,
-)
-from projections.calibration.cell_groups import GroupBy, count_groups
+from projections.calibration.calibration_view import CalibrationView, build_calibration_view, score_categories
+from projections.calibration.cell_groups import EVERY_GROUP, GroupBy, GroupPage, count_groups
 from projections.calibration.change_point import Drift
 from projections.calibration.history_view import CalibrationHistory, HistoryPart, build_history
 from projections.calibration.missing_reviews import ReviewsByAge, compare_ages

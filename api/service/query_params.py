@@ -36,8 +36,7 @@ from ledger import Query, microseconds
 from ledger.errors import InvalidQuery
 from projections.calibration.advice import PlannedDecision
 from projections.calibration.calibration import MIN_DECISIONS, CalibrationFilter
-from projections.calibration.calibration_view import GroupPage
-from projections.calibration.cell_groups import GROUPINGS, GroupBy
+from projections.calibration.cell_groups import GROUPINGS, GroupBy, GroupPage
 from projections.calibration.history_view import HISTORY_PARTS
 from projections.calibration.trend import TREND_DAYS, TREND_DAYS_MAX
 from projections.decisions.decision_index import STAKES as STAKES_CHOICES

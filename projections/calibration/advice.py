@@ -5,8 +5,8 @@ of them are reviewed, the scope is widened, first to any stakes, then to any con
 to any category. The answer and its message say what was widened, and how many reviews each narrower scope has.
 
 A correction compares outcomes with the mean confidence that the same decisions stated, not with the planned one. It
-requires an e-value of at least E_VALUE_SURE, so that a calibrated agent that asks after every review ever gets one from
-a scope with a probability of at most 5%.
+requires an e-value of overconfidence or of underconfidence of at least E_VALUE_SUPPORTED, so that a calibrated agent
+that asks after every review ever gets one from a scope with a probability of at most 5%.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,9 +19,9 @@ from msgspec import structs
 
 from projections.calibration.confidence_bins import ConfidenceBins, bin_counts
 from projections.calibration.figure_text import format_rate
-from projections.calibration.gap_e_value import E_VALUE_SURE, gap_e_value
 from projections.calibration.outcome_counts import CountTable
 from projections.calibration.scores import TOLERANCE
+from projections.stats.gap_martingale import LOG_SUPPORTED, log_e_values
 from projections.stats.intervals import Interval, gap_interval, wilson_interval
 
 CONFIDENCE_RADIUS = 0.05
@@ -220,11 +220,11 @@ def _correct(chosen: _Found, plan: PlannedDecision) -> Correction | None:
     if plan.confidence is None or interval is None or "category" in chosen.widened or bins.reviewed < REVIEWS_ENOUGH:
         return None
     gap = gap_interval(bins.outcome_total, bins.reviewed, bins.mean_confidence)
-    if gap_e_value(bins) < E_VALUE_SURE:
-        return None
-    if gap.high < 0 and plan.confidence > interval.high + TOLERANCE:
+    log_over, log_under = log_e_values(*bins.weighted_reviews())
+    if log_over >= LOG_SUPPORTED and gap.high < 0 and plan.confidence > interval.high + TOLERANCE:
         return "less"
-    return "more" if gap.low > 0 and plan.confidence < interval.low - TOLERANCE else None
+    is_more = log_under >= LOG_SUPPORTED and gap.low > 0 and plan.confidence < interval.low - TOLERANCE
+    return "more" if is_more else None
 
 
 def _sentences(past: PastDecisions, plan: PlannedDecision, unused: ScopeOutcomes | None) -> Iterator[str]:

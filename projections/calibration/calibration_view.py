@@ -14,11 +14,10 @@ from projections.calibration.category_recalibration import (
     RecalibrationMaps,
     fit_recalibration_maps,
 )
-from projections.calibration.cell_groups import GroupBy, Groups, make_groups, sum_cells
+from projections.calibration.cell_groups import EVERY_GROUP, GroupBy, GroupPage, Groups, make_groups, sum_cells
 from projections.calibration.confidence_bins import bin_counts, merge_cells, merge_cells_by_group
 from projections.calibration.confidence_use import ConfidenceUse, score_use
 from projections.calibration.corp import Corp
-from projections.calibration.gap_e_value import E_VALUE_SURE, gap_e_value
 from projections.calibration.gap_evidence import Dependence
 from projections.calibration.missing_reviews import MissingReviews, describe_missing_reviews, review_cells
 from projections.calibration.outcome_counts import CountTable
@@ -122,16 +121,6 @@ class CalibrationView(ConfidenceUse, frozen=True, kw_only=True):
     missing_reviews: MissingReviews | UnsetType = UNSET
 
 
-class GroupPage(NamedTuple):
-    """Which groups to compute: `limit` of them, after the first `offset`."""
-
-    limit: int
-    offset: int = 0
-
-
-EVERY_GROUP = GroupPage(2**31)
-
-
 NO_EVIDENCE = ViewEvidence()
 """Without evidence in the order of reviews, verdicts rest on the evidence at present, from counts."""
 
@@ -165,8 +154,7 @@ def build_calibration_view(
         overall, recommendations = None, [recommend_more_reviews(reviewed, min_decisions)]
     else:
         categories = score_categories(table, check) if warned is None else warned
-        surely_off = gap_e_value(bin_counts(*cells)) >= E_VALUE_SURE
-        found = recommend_from_scores(overall, by_bucket, spread, categories, surely_off=surely_off)
+        found = recommend_from_scores(overall, by_bucket, spread, categories)
         recommendations = [*found, *warn_about_categories(categories)]
     grouped = table if group_by != "confidence_bucket" else CountTable([], np.zeros(0, dtype=np.uint32), *cells)
     check()

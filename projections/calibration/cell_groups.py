@@ -9,7 +9,10 @@ import numpy.typing as npt
 from projections.arrays import Floats
 from projections.calibration.confidence_bins import REVIEWED_VALUES
 from projections.calibration.outcome_counts import MODEL_FIELD, CountSelection, CountTable
-from projections.calibration.scores import BUCKETS, bucket_numbers
+from projections.calibration.scores import (
+    BUCKETS,
+    bucket_numbers,
+)
 from projections.query_check import Check
 
 GroupBy = Literal["confidence_bucket", "category", "stakes", "agent", "project", "feature", "model"]
@@ -118,3 +121,13 @@ def _group_cells(table: CountTable, group_by: GroupBy, check: Check) -> "tuple[G
     numbers[used] = (np.cumsum(present) - 1)[used_ranks]
     check()
     return GroupNames(names, np.flatnonzero(present)), numbers[table.group]
+
+
+class GroupPage(NamedTuple):
+    """Which groups to compute: `limit` of them, after the first `offset`."""
+
+    limit: int
+    offset: int = 0
+
+
+EVERY_GROUP = GroupPage(2**31)

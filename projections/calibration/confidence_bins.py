@@ -46,6 +46,11 @@ class ConfidenceBins(NamedTuple):
         success, partial, failure, abandoned = self.outcomes.T
         return np.stack([failure + abandoned, partial, success], axis=1).astype(np.float64)
 
+    def weighted_reviews(self) -> tuple[Floats, Floats, Floats]:
+        """Return a confidence, the value of an outcome and the number of reviews for each pair of both that occurs."""
+        rows, columns = np.nonzero(self.outcomes)
+        return self.confidence[rows], REVIEWED_VALUES[columns], self.outcomes[rows, columns].astype(np.float64)
+
 
 def merge_cells(confidence: Floats, counts: Counts) -> tuple[Floats, Counts]:
     """Add up cells with the same stated confidence. Return the nonempty ones in ascending order, NaN last."""

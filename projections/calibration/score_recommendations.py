@@ -10,6 +10,7 @@ import numpy as np
 from projections.calibration.figure_text import format_percent, format_rate
 from projections.calibration.scores import TOLERANCE, Bucket, CalibrationScores, ConfidenceSpread
 from projections.stats.false_discovery import FALSE_DISCOVERY_RATE, benjamini_hochberg
+from projections.stats.gap_martingale import E_VALUE_SURE
 from projections.stats.gap_tests import gap_p_values
 from projections.stats.intervals import GAP_MARGIN, gap_interval
 
@@ -79,15 +80,13 @@ def recommend_from_scores(
     buckets: Sequence[Bucket],
     spread: ConfidenceSpread | None,
     categories: Sequence[CategoryScores] = (),
-    *,
-    surely_off: bool = False,
 ) -> Iterator[Recommendation]:
     """Yield the recommendations: on the overall scores first, then on buckets, then on habits.
 
-    `categories` are named if they contradict the recommendation on the whole. `surely_off` tells whether the stated
-    confidences are surely not true, however often one looks.
+    `categories` are named if they contradict the recommendation on the whole.
     """
     yield from _adjust(overall, categories)
+    surely_off = overall.e_value >= E_VALUE_SURE
     if surely_off and overall.interpretation == "well_calibrated" and _in_standard_errors(overall) >= SURE_Z:
         yield _info("small_gap", describe_small_gap(overall))
     if overall.certain_wrong:

@@ -229,9 +229,7 @@ class _VerdictFields(TypedDict):
 
 def _evidence(bins: ConfidenceBins) -> GapEvidence:
     """Return the evidence of bins at present."""
-    confidence, outcome = np.repeat(bins.confidence, len(REVIEWED_VALUES)), np.tile(REVIEWED_VALUES, len(bins.n))
-    n = bins.outcomes.ravel().astype(np.float64)
-    return evidence_of_counts(confidence[n > 0], outcome[n > 0], n[n > 0])
+    return evidence_of_counts(*bins.weighted_reviews())
 
 
 def _judge(bins: ConfidenceBins, verdict: Verdict, interval: Interval, evidence: GapEvidence) -> _VerdictFields:

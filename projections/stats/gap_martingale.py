@@ -34,6 +34,9 @@ FRACTIONS: Final = (0.05, 0.1, 0.2, 0.4)
 E_VALUE_SUPPORTED: Final = 40.0
 """A verdict of over- or underconfidence is supported from this e-value on: 2.5% for each side."""
 
+E_VALUE_SURE: Final = 20.0
+"""The mean of both e-values of a calibrated agent ever reaches this with a probability of at most 1/20."""
+
 LOG_SUPPORTED: Final = log(E_VALUE_SUPPORTED)
 
 ROUNDED: Final = 0.995

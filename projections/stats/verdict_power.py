@@ -2,14 +2,14 @@
 
 A bet multiplies its stake by 1 + f (c - o) / (1 - c) at a review (o: outcome, c: stated confidence, f: a fraction),
 against overconfidence mirrored. A verdict of over- or underconfidence is supported once the mean stake of the bets on
-its side has reached EVIDENCE_MIN. "Well calibrated" is supported once the confidence sequence of the gap is within plus
-and minus GAP_MARGIN, which is the same as two such sums of stakes having reached EVIDENCE_MIN, one for each side:
+its side has reached E_VALUE_SUPPORTED. "Well calibrated" is supported once the confidence sequence of the gap is within
+plus and minus GAP_MARGIN, which is the same as two such sums of stakes having reached that value, one for each side:
 exp(b (d + GAP_MARGIN) - (-ln(1 - b) - b) d^2) for a review with d = o - c, and the same with -d (Arnold, Henzi, Ziegel
 2023; Waudby-Smith and Ramdas 2024).
 
 The number of reviews that this takes varies from agent to agent. Here it is approximated: the logarithm of each stake
 is a random walk with the mean and the variance of one step. All walks of one side have the same steps up to their size,
-so that one normal number places all of them, and the mean reaches EVIDENCE_MIN where that number reaches a limit. The
+so that one normal number places all of them, and the mean reaches the value where that number reaches a limit. The
 chance of reaching it before and falling back is that of a Brownian motion with drift (the inverse Gaussian law), with
 Siegmund's correction for steps in place of a continuous path (Siegmund 1985, Sequential Analysis, ch. 10).
 """
@@ -20,22 +20,12 @@ from typing import NamedTuple
 import numpy as np
 
 from projections.arrays import Floats
+from projections.stats.gap_martingale import E_VALUE_SUPPORTED, log_factors_over, log_factors_under
+from projections.stats.gap_sequence import log_factors_above
 from projections.stats.intervals import GAP_MARGIN, GapSide
-
-EVIDENCE_MIN = 40.0
-"""A verdict is supported once the mean stake has reached this: 2.5% for each side."""
 
 POWER = 0.8
 """The share of agents that have the verdict after the number of reviews."""
-
-FRACTIONS = np.array([0.05, 0.1, 0.2, 0.4])
-"""Shares of a stake that the bets on over- and underconfidence risk."""
-
-MARGIN_BETS = 0.9 * 0.6 ** np.arange(12)
-"""Sizes of the bets on a gap within the margin."""
-
-ROUNDED = 0.995
-"""The highest confidence at which bets on a lower outcome are made; for a higher outcome the lowest is 1 minus this."""
 
 SPREAD_MIN = 1e-9
 """A smaller standard deviation of a bet's log factor is 0: it comes from rounding."""
@@ -74,12 +64,12 @@ def log_factors(side: GapSide, confidence: Floats) -> list[Floats]:
     Shapes: one array for each condition (two for "well"); a row for each bet, then for each confidence, then for the
     outcomes 0, 0.5 and 1.
     """
+    c, o = np.repeat(confidence, len(_OUTCOMES)), np.tile(_OUTCOMES, len(confidence))
     if side == "well":
-        difference = _OUTCOMES - confidence[:, np.newaxis]
-        return [_margin_factors(difference), _margin_factors(-difference)]
-    if side == "over":
-        return [_over_factors(confidence)]
-    return [_over_factors(1 - confidence)[:, :, ::-1]]
+        found = [log_factors_above(o - c), log_factors_above(c - o)]
+    else:
+        found = [log_factors_over(c, o) if side == "over" else log_factors_under(c, o)]
+    return [factors.reshape(len(factors), len(confidence), len(_OUTCOMES)) for factors in found]
 
 
 def reviews_for_verdict(side: GapSide, record: Record, gap: float) -> int | None:
@@ -110,17 +100,6 @@ class _Walks(NamedTuple):
     deviation: Floats
     leader: int
     skewness: float
-
-
-def _over_factors(confidence: Floats) -> Floats:
-    c = np.minimum(confidence, ROUNDED)[np.newaxis, :, np.newaxis]
-    factors: Floats = np.log1p(FRACTIONS[:, np.newaxis, np.newaxis] * ((c - _OUTCOMES) / (1 - c)))
-    return factors
-
-
-def _margin_factors(difference: Floats) -> Floats:
-    bets = MARGIN_BETS[:, np.newaxis, np.newaxis]
-    return np.asarray(bets * (difference + GAP_MARGIN) - (-np.log1p(-bets) - bets) * difference**2)
 
 
 def _merge_cells(record: Record) -> Record:
@@ -178,10 +157,10 @@ def _find_reviews(walks: list[_Walks]) -> int | None:
 
 
 def _chance(walks: _Walks, n: Floats) -> Floats:
-    """Return the chance that the e-value reaches EVIDENCE_MIN within n further reviews."""
+    """Return the chance that the e-value reaches E_VALUE_SUPPORTED within n further reviews."""
     from scipy.special import log_ndtr, ndtr
 
-    root, limit = np.sqrt(n), log(EVIDENCE_MIN * len(walks.start))
+    root, limit = np.sqrt(n), log(E_VALUE_SUPPORTED * len(walks.start))
     mean, deviation = float(walks.mean[walks.leader]), float(walks.deviation[walks.leader])
     level = walks.start[:, np.newaxis] + walks.mean[:, np.newaxis] * n
     if deviation <= 0:

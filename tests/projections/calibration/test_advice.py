@@ -5,13 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from projections.arrays import Floats
 from projections.calibration.advice import REVIEWS_ENOUGH, PastDecisions, PlannedDecision, summarize_past_decisions
 from projections.calibration.calibration import CalibrationFilter
-from projections.calibration.confidence_bins import bin_counts
-from projections.calibration.gap_e_value import E_VALUE_SURE, gap_e_value
 from projections.calibration.outcome_counts import CountTable
-from tests.projections.short_decisions import calibration_of, cells, judged
+from tests.projections.short_decisions import calibration_of, judged
 
 
 def reported(drafts: list, agent: str = "ada", **asked: object) -> PastDecisions:  # type: ignore[type-arg]
@@ -148,54 +145,6 @@ def test_it_is_the_mean_of_those_near_or_of_all(confidence: float, past: list[tu
         worth = sum({"S": 1.0, "P": 0.5}.get(letter, 0.0) for _, letter in used)
         assert said.success == pytest.approx(worth / len(used), abs=1e-12)
         assert said.category == "process"
-
-
-def test_the_e_value_of_certainty() -> None:
-    assert gap_e_value(bin_counts(*cells())) == 1
-    assert gap_e_value(bin_counts(*cells((1.0, "SSS"), (0.0, "FF")))) < 1.1
-    assert gap_e_value(bin_counts(*cells((1.0, "SSFF")))) > E_VALUE_SURE, "two failures of a certain success"
-    assert gap_e_value(bin_counts(*cells((0.0, "P")))) == pytest.approx(gap_e_value(bin_counts(*cells((1.0, "P")))))
-
-
-def factors(confidence: Floats, outcome: Floats) -> Floats:
-    """What each bet multiplies, from its definition: five fractions of the largest bet, on either side."""
-    difference = outcome - confidence
-    return np.stack(
-        [
-            1 + f * difference * bet
-            for f in (0.05, 0.1, 0.2, 0.35, 0.5)
-            for bet in (1 / confidence, -1 / (1 - confidence))
-        ]
-    )
-
-
-def drawn(rng: np.random.Generator, name: str, size: tuple[int, int]) -> Floats:
-    """Stated confidences from a distribution."""
-    match name:
-        case "heaped":
-            return rng.choice([0.8, 0.9, 0.95], size=size)
-        case "all .8":
-            return np.full(size, 0.8)
-        case "all .99":
-            return np.full(size, 0.99)
-        case _:
-            return np.clip(rng.beta(8, 2, size=size), 0.01, 0.99)
-
-
-@pytest.mark.parametrize("name", ["heaped", "all .8", "all .99", "beta"])
-def test_a_calibrated_agent_is_never_surely_off_in_95_of_100_histories(name: str) -> None:
-    """2,000 histories of 1,000 reviews, looked at after each: the e-value ever reaches 20 in at most 5%."""
-    rng = np.random.default_rng(16)
-    ever = 0
-    for _ in range(8):
-        confidence = drawn(rng, name, (250, 1_000))
-        outcome = (rng.random(confidence.shape) < confidence).astype(float)
-        e_values = np.exp(np.log(factors(confidence, outcome)).cumsum(axis=2)).mean(axis=0)
-        ever += int((e_values.max(axis=1) >= E_VALUE_SURE).sum())
-        letters = ["S" if one else "F" for one in outcome[0].tolist()]
-        table = cells(*zip(confidence[0].tolist(), letters, strict=True))
-        assert gap_e_value(bin_counts(*table)) == pytest.approx(e_values[0, -1], rel=1e-9)
-    assert ever / 2_000 <= 0.05
 
 
 @pytest.mark.defect(5)

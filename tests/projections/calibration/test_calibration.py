@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from events import VOCABULARY, Draft
 from ledger.admission import prepare
 from projections.calibration.calibration import MIN_DECISIONS, Calibration, CalibrationFilter
-from projections.calibration.calibration_view import GroupPage, build_calibration_view
-from projections.calibration.cell_groups import GROUPINGS, GroupBy
+from projections.calibration.calibration_view import build_calibration_view
+from projections.calibration.cell_groups import GROUPINGS, GroupBy, GroupPage
 from projections.query_check import no_check
 from projections.time_range import TimeRange
 from tests.projections import reference_model

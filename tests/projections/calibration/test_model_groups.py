@@ -10,7 +10,8 @@ from events.model import ModelAliased, ModelRegistered
 from events.model_names import join_names, split_names
 from projections.calibration.agent_comparison import compare_agents
 from projections.calibration.calibration import Calibration, CalibrationFilter
-from projections.calibration.calibration_view import EVERY_GROUP, build_calibration_view
+from projections.calibration.calibration_view import build_calibration_view
+from projections.calibration.cell_groups import EVERY_GROUP
 from projections.calibration.model_groups import decisions_by_model, table_of_model, with_models
 from projections.decisions.decision_index import DecisionIndex, DecisionSelection
 from projections.discovery.model_names import ModelNames
