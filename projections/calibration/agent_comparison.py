@@ -106,8 +106,8 @@ class AgentComparison(msgspec.Struct, frozen=True, kw_only=True):
     left_out: int
 
 
-def compare_agents(history: ReviewedDecisions, cluster: Ints | None = None) -> AgentComparison:
-    """Compare each pair of agents in a history. `cluster` has the number of the cluster of each decision; -1: none."""
+def compare_agents(history: ReviewedDecisions) -> AgentComparison:
+    """Compare each pair of agents in a history."""
     group_names = [agent_of(source) for source, *_ in history.groups]
     names = sorted(set(group_names))
     numbers = {name: number for number, name in enumerate(names)}
@@ -118,10 +118,9 @@ def compare_agents(history: ReviewedDecisions, cluster: Ints | None = None) -> A
     compared = sorted(int(number) for number in largest if reviewed[number])
     loss = (history.confidence - history.outcome_value) ** 2
     topic = _topics(history)
-    named = np.full(len(topic), -1, dtype=np.int64) if cluster is None else cluster
     scope_width = max(1, len(history.questions))
     answers = [
-        _answers(topic[rows], loss[rows], named[rows], history.time_us[rows])
+        _answers(topic[rows], loss[rows], history.cluster[rows], history.time_us[rows])
         for rows in (agent == number for number in compared)
     ]
     categories = _Categories(history, agent)

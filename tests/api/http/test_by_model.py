@@ -133,6 +133,27 @@ def test_all_that_happened_under_one_correlation_id(client: httpx.Client) -> Non
     assert client.get("/related", params={"correlationid": ""}).status_code == 400
 
 
+@pytest.mark.parametrize(("of_ada", "of_bo", "clusters"), [(8, 8, 5), (8, None, 5), (None, None, 40)])
+def test_agents_are_compared_by_the_clusters_that_decisions_name(
+    client: httpx.Client, of_ada: int | None, of_bo: int | None, clusters: int
+) -> None:
+    """Forty questions that two agents answered, in named clusters of eight."""
+    project = fresh()
+    events: list[Json] = []
+    for agent, confidence, size in (("ada", 0.9, of_ada), ("bo", 0.7, of_bo)):
+        for number in range(40):
+            decision_id = f"{project}-{agent}-{number}"
+            named = {} if size is None else {"cluster": f"{project}-task-{number // size}"}
+            decision = made(decision_id, project=project, **{"confidence": confidence, **named})
+            question = {"decision_id": decision_id, "question": f"q{number}"}
+            asked = {"type": "decision.asked.v1", "data": question}
+            outcome = reviewed(decision_id, "failure" if number * 7 % 10 < 2 else "success")
+            events += [{**one, "source": f"/agents/{agent}"} for one in (decision, asked, outcome)]
+    post(client, events)
+    (pair,) = get(client, "/calibration", project=project, include="comparison")["comparison"]["pairs"]
+    assert (pair["agents"], pair["shared"], pair["clusters"]) == (["ada", "bo"], 40, clusters)
+
+
 def test_cstp_states_cluster_and_model(cstp: Caller) -> None:
     task = fresh()
     stated = {"cluster": task, "model": "big-1", "reportedModel": "vendor/big-1"}

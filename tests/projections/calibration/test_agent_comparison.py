@@ -137,7 +137,7 @@ def test_named_clusters_are_the_sample() -> None:
     right = (rng.random((2, 40)) < 0.7)[agent, question // 10]
     history = made(agent, question, np.full(len(agent), 0.9), right)
     alone = compare_agents(history).pairs[0]
-    clustered = compare_agents(history, history.question // 10).pairs[0]
+    clustered = compare_agents(msgspec.structs.replace(history, cluster=history.question // 10)).pairs[0]
     assert (alone.clusters, clustered.clusters, clustered.shared) == (400, 40, 400)
     assert alone.p is not None
     assert clustered.p is not None
@@ -198,11 +198,11 @@ def test_clusters_of_two_agents_that_share_a_question_are_one() -> None:
     agent, question = (values.ravel() for values in np.mgrid[:2, :60])
     history = made(agent, question, np.full(len(agent), 0.9), rng.random(len(agent)) < 0.8)
     by_agent = np.where(history.group == 0, history.question // 6, 100 + (history.question + 3) // 30)
-    assert compare_agents(history, by_agent).pairs[0].clusters == 3 - 2
-    none = compare_agents(history, by_agent).pairs[0]
+    assert compare_agents(msgspec.structs.replace(history, cluster=by_agent)).pairs[0].clusters == 3 - 2
+    none = compare_agents(msgspec.structs.replace(history, cluster=by_agent)).pairs[0]
     assert (none.paired, none.p, none.interval, none.supported, none.note) == (True, None, None, None, ONE_CLUSTER)
     apart = np.where(history.group == 0, history.question // 6, -1)
-    assert compare_agents(history, apart).pairs[0].clusters == 10
+    assert compare_agents(msgspec.structs.replace(history, cluster=apart)).pairs[0].clusters == 10
 
 
 @given(
