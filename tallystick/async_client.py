@@ -5,8 +5,9 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mappi
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
+from tallystick.advice import Advice
 from tallystick.base_client import BaseClient, FixedEndpoint
-from tallystick.calibration import Advice, Calibration
+from tallystick.calibration import Calibration
 from tallystick.decision_block import AsyncDecisionBlock
 from tallystick.event_pages import EventPages
 from tallystick.event_stream import ENDED, EventStream

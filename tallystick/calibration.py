@@ -9,6 +9,7 @@ import msgspec
 from tallystick.agent_comparison import Comparison
 from tallystick.calibration_history import Drift, Trend
 from tallystick.confidence_use import Auc, MurphyPoint, ThresholdUse
+from tallystick.missing_reviews import MissingReviews, ReviewsByAge
 from tallystick.results import AsOf, Interval, UnknownName
 
 
@@ -367,6 +368,10 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the gap changed; with `include=["drift"]` only."""
     comparison: Comparison | None = None
     """Agents in pairs; with `include=["comparison"]` only."""
+    reviews_by_age: ReviewsByAge | None = None
+    """How old decisions without a review are; with `include=["reviews_by_age"]` only."""
+    missing_reviews: MissingReviews | None = None
+    """What unreviewed decisions leave open; None if every decision is reviewed, and without `overall`."""
     recalibration_by_category: tuple[CategoryRecalibration, ...] = ()
     """The maps of categories that need their own."""
     retracted: int = 0
@@ -388,63 +393,3 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     def gap(self) -> float | None:
         """Mean outcome minus mean stated confidence; below 0 is overconfident. None if there are no figures."""
         return self.overall.gap if self.overall is not None else None
-
-
-class AdviceScope(msgspec.Struct, frozen=True, kw_only=True):
-    """How decisions of one scope turned out: a category, stakes and a range of stated confidence."""
-
-    agent: str
-    """The agent whose decisions these are."""
-    category: str | None
-    """Their category; None for any."""
-    stakes: str | None
-    """Their stakes; None for any."""
-    confidence: Interval
-    """The range of their stated confidence, 0..1."""
-    reviewed: int
-    """How many of them are reviewed."""
-    stated: float | None
-    """Their mean stated confidence, 0..1; None if none is reviewed."""
-    success: float | None
-    """Their mean outcome, 0..1; None if none is reviewed."""
-    interval: Interval | None
-    """The interval of `success` (Wilson)."""
-
-
-class Advice(msgspec.Struct, frozen=True, kw_only=True):
-    """How decisions like the planned one turned out."""
-
-    agent: str
-    """The agent whose decisions these are."""
-    category: str | None
-    """Their category; None for any, because too few have the planned one."""
-    stakes: str | None
-    """Their stakes; None for any."""
-    confidence: Interval
-    """The range of their stated confidence, 0..1."""
-    reviewed: int
-    """How many of them are used."""
-    stated: float | None
-    """Their mean stated confidence, 0..1; None if none is used."""
-    success: float | None
-    """Their mean outcome, 0..1; None if none is used."""
-    interval: Interval | None
-    """The interval of `success` (Wilson)."""
-    message: str
-    """The whole advice as a sentence."""
-    as_of: AsOf
-    """The state of the log that the answer is computed from."""
-    gap: float | None = None
-    """`success` minus `stated`; below 0 is overconfident. None if none is used."""
-    gap_interval: Interval | None = None
-    """The interval of `gap`, at one look."""
-    widened: tuple[str, ...] = ()
-    """What the decisions need not share with the planned one (stakes, confidence, category): too few are closer."""
-    narrower: tuple[AdviceScope, ...] = ()
-    """The closer scopes, which have too few reviews."""
-    correction: str | None = None
-    """less or more: what to state instead of the planned confidence; None if the data supports no correction."""
-    consider: float | None = None
-    """The confidence to state instead; None if the decisions were stated at any confidence, too."""
-    unknown_names: tuple[UnknownName, ...] = ()
-    """The planned agent and category, if no decision in the ledger has them."""

@@ -6,8 +6,9 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
+from tallystick.advice import Advice
 from tallystick.base_client import BaseClient
-from tallystick.calibration import Advice, Calibration
+from tallystick.calibration import Calibration
 from tallystick.decision_block import DecisionBlock
 from tallystick.event_pages import EventPages
 from tallystick.event_stream import ENDED, EventStream

@@ -8,7 +8,8 @@ from urllib.parse import quote
 
 import msgspec
 
-from tallystick.calibration import Advice, Calibration
+from tallystick.advice import Advice
+from tallystick.calibration import Calibration
 from tallystick.errors import Conflict, InvalidArgument, NotAllowed
 from tallystick.event_drafts import Draft, Drafts, encode_json
 from tallystick.fields import (

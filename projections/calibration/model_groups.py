@@ -10,7 +10,8 @@ import numpy.typing as npt
 from msgspec import structs
 
 from events.envelope import source_of
-from projections.calibration.outcome_counts import MODEL_FIELD, CountSelection, CountTable, FieldValues
+from projections.calibration.field_values import FieldValues
+from projections.calibration.outcome_counts import MODEL_FIELD, CountSelection, CountTable
 from projections.calibration.reviewed_decisions import ReviewedDecisions
 
 ResolveModel = Callable[[str], str | None]

@@ -7,7 +7,6 @@ state also has one row per decision (13 bytes and its name), which is needed to 
 
 from array import array
 from collections.abc import Sequence
-from heapq import merge
 from typing import Final, Self
 
 import msgspec
@@ -17,6 +16,7 @@ import numpy.typing as npt
 from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import EventFacts
 from events.model_names import join_names
+from projections.calibration.field_values import FieldValues
 from projections.calibration.first_reviews import FirstReviews, ReviewOrder
 from projections.calibration.reviewed_decisions import DatedDecisions, ReviewedDecisions
 from projections.calibration.span_counts import CountColumns, CountSpans
@@ -32,8 +32,6 @@ GROUP_FIELDS_COUNT: Final = 6
 MODEL_FIELD: Final = 5
 """The index of the model's names in a `ModelGroupKey`."""
 
-SORTED_AT_ONCE: Final = 4_096
-"""Texts that are sorted in one step: about a millisecond."""
 
 _NO_VALUE = 2**32 - 1
 
@@ -107,30 +105,6 @@ class CountSelection(msgspec.Struct, frozen=True):
         return CountTable(
             self.groups, self.group[rows], self.confidence[rows], counts[rows], retracted, self.columns, self.values
         )
-
-
-class FieldValues:
-    """The different values of one field of the groups' keys. Values are added while threads read them."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[str | None, int] = {}
-        self._sorted: tuple[list[str | None], npt.NDArray[np.intp]] = [], np.zeros(0, dtype=np.intp)
-
-    def in_order(self) -> tuple[list[str | None], npt.NDArray[np.intp]]:
-        """Return the values in order, None last, and the rank of each value by its number. It is kept until one is new.
-
-        Short runs are sorted and merged, because sorting many texts at once would keep other threads from running.
-        """
-        names, ranks = self._sorted
-        if len(names) != len(self.numbers):
-            values = list(self.numbers)
-            texts = [value for value in values if value is not None]
-            runs = [sorted(texts[start : start + SORTED_AT_ONCE]) for start in range(0, len(texts), SORTED_AT_ONCE)]
-            names = [*merge(*runs), *([None] if len(texts) < len(values) else [])]
-            ranks = np.zeros(len(names), dtype=np.intp)
-            ranks[[self.numbers[name] for name in names]] = np.arange(len(names))
-            self._sorted = names, ranks
-        return names, ranks
 
 
 class DecisionRows(msgspec.Struct, frozen=True):

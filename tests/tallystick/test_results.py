@@ -15,12 +15,12 @@ from events.envelope import Event as ServerEvent
 from events.model import ModelIdentity
 from ledger.log import AppendedEvent as ServerAppendedEvent
 from projections.discovery.run_report import RunReport
-from tallystick import calibration, results
+from tallystick import advice, calibration, missing_reviews, results
 from tallystick.request_flow import Response, decode_response
 
 PAIRS: list[tuple[type, type]] = [
     (CalibrationAnswer, calibration.Calibration),
-    (ServerAdvice, calibration.Advice),
+    (ServerAdvice, advice.Advice),
     (ServerDecisionPage, results.DecisionPage),
     (ServerAppendedEvent, results.AppendedEvent),
     (ServerEvent, results.Event),
@@ -94,7 +94,7 @@ def test_the_comparison_sees_what_is_lost() -> None:
 
 STRUCTS = [
     kind
-    for module in (results, calibration)
+    for module in (results, calibration, advice, missing_reviews)
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and kind is not msgspec.Struct
 ]
@@ -115,7 +115,8 @@ def test_an_answer_of_a_newer_server_is_read() -> None:
 def test_every_public_field_is_documented() -> None:
     """Sphinx shows the docstring under a field; an undocumented field would be shown without a word."""
     lacking: list[str] = []
-    for name in ("results", "calibration", "calibration_history", "agent_comparison", "fields"):
+    names = ("results", "calibration", "calibration_history", "agent_comparison", "confidence_use", "missing_reviews")
+    for name in (*names, "advice", "fields"):
         tree = ast.parse((Path(results.__file__).parent / f"{name}.py").read_text(encoding="utf-8"))
         for node in tree.body:
             if isinstance(node, ast.ClassDef):

@@ -1,0 +1,73 @@
+"""The structs that the client returns about decisions without a review. Counts are of those with a confidence."""
+
+import msgspec
+
+from tallystick.results import Interval
+
+
+class ReviewDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """How reviewed and unreviewed decisions differ by stated confidence, category or age."""
+
+    by: str
+    """What they are compared by: confidence, category or age."""
+    distance: float
+    """The share of one of them that would have to be in other classes to match the other, 0..1."""
+    p: float | None
+    """The p-value of the test that they are alike; None if there is one class."""
+    differs: bool
+    """Whether they surely differ, and by a tenth at least."""
+    most: str | None
+    """The class that differs most; None for decisions without a category."""
+    reviewed_share: float
+    """The share of that class among reviewed decisions, 0..1."""
+    unreviewed_share: float
+    """Its share among unreviewed ones, 0..1."""
+
+
+class WeightedGap(msgspec.Struct, frozen=True, kw_only=True):
+    """The gap of reviewed decisions, weighted to represent unreviewed ones too."""
+
+    gap: float
+    """The weighted gap; below 0 the agent is overconfident."""
+    interval: Interval
+    """Its interval."""
+    represented: float
+    """The share of decisions that are like reviewed ones, 0..1."""
+    effective_reviews: float
+    """How many equally weighted reviews would be as precise."""
+    by: tuple[str, ...]
+    """What the weights depend on."""
+
+
+class MissingReviews(msgspec.Struct, frozen=True, kw_only=True):
+    """What unreviewed decisions leave open."""
+
+    unreviewed: int
+    """Decisions without a review."""
+    total: int
+    """All decisions."""
+    mean_confidence_reviewed: float
+    """Mean stated confidence of reviewed decisions, 0..1."""
+    mean_confidence_unreviewed: float
+    """Mean stated confidence of the others, 0..1."""
+    qualified: bool
+    """Whether the verdict holds for the reviewed decisions only."""
+    reasons: tuple[str, ...]
+    """Why the others may be different: mostly_unreviewed, confidence or category."""
+    differences: tuple[ReviewDifference, ...]
+    """How reviewed and unreviewed decisions differ."""
+    weighted_gap: WeightedGap | None
+    """The gap weighted to represent all decisions; None if too few are reviewed."""
+    gap_bounds: Interval
+    """The lowest and highest possible gap of all decisions, whatever the missing outcomes are."""
+    message: str | None
+    """The same in words; None if the verdict is not qualified."""
+
+
+class ReviewsByAge(msgspec.Struct, frozen=True, kw_only=True):
+    """How old reviewed and unreviewed decisions are, and the gap weighted by age too."""
+
+    difference: ReviewDifference | None
+    """How they differ by age; None if every decision, or none of them, is reviewed."""
+    weighted_gap: WeightedGap | None
+    """The gap weighted to represent all decisions; None if too few are reviewed."""
