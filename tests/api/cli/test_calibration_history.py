@@ -41,7 +41,7 @@ def test_a_trend_is_a_table(ledger: Path) -> None:
 def test_a_change_is_reported_with_its_date(ledger: Path) -> None:
     said = done(ledger, "calibration", "--agent", "ann", "--include", "drift").text
     assert (
-        "Drift: the gap changed (p < 0.001): before 2026-05-01 00:00 it was +0.000 (-0.063 to +0.044), n=120; " in said
+        "Drift: the gap changed (p < 0.001): before 2026-05-01 00:00 it was 0.000 (-0.063 to +0.044), n=120; " in said
     )
     assert "The change was between 2026-04-" in said
     assert " (90% interval)." in said
