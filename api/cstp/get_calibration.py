@@ -44,7 +44,7 @@ QUICK_ROWS_MAX = 100
 
 _EVIDENCE = (
     "success", "partial", "failure", "abandoned", "unreviewed", "without_confidence", "success_interval",
-    "gap_interval", "supported", "reviews_needed", "reviews_needed_gap", "log_score", "log_score_infinite", "skill",
+    "gap_interval", "supported", "reviews_needed", "log_score", "log_score_infinite", "skill",
     "sharpness", "corp", "in_the_large", "spiegelhalter", "too_few_for",
 )  # fmt: skip
 _BUCKET_EVIDENCE = (
