@@ -45,8 +45,9 @@ SWITCH_S = 0.0001
 which a request waits for several times."""
 
 LISTEN_BACKLOG = 2_048
-PORT_MAX = 65_535
 """Connections that the kernel keeps until the server accepts them."""
+
+PORT_MAX = 65_535
 
 CHECK_TICKS = 10
 """Ticks of uvicorn between two checks of the connections' deadlines. uvicorn has ten ticks a second."""
