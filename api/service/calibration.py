@@ -94,12 +94,12 @@ async def compute_calibration_by_category(
     selection = projection.selection(query.filter)
     examined = projection.history(query.filter) if query.include else None
     dated = projection.dated(query.filter) if "reviews_by_age" in query.include else None
-    evidence = projection.evidence(query.filter, query.group_by, selection)
     compared = None
     if query.group_by == "model":
         resolve = model_resolver(await find_model_names(ledger, as_of))
         selection = with_models(selection, resolve)
         compared = None if examined is None else decisions_by_model(examined, resolve)
+    evidence = projection.evidence(query.filter, query.group_by, selection)
     view, categories = await _calibrate(selection, query, evidence)
     history = (
         CalibrationHistory()
@@ -132,7 +132,8 @@ async def _calibrate(
     def compute() -> tuple[CalibrationView, list[CategoryScores]]:
         table = selection.table(check)
         check()
-        categories = score_categories(table, check)
+        found = evidence.compute(check)
+        categories = score_categories(table, found.by("category"), check)
         check()
         view = build_calibration_view(
             table,
@@ -142,7 +143,7 @@ async def _calibrate(
             threshold=query.threshold,
             warned=categories,
             page=query.page,
-            evidence=evidence.compute(check),
+            evidence=found,
             check=check,
         )
         return view, categories

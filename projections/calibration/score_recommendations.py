@@ -5,14 +5,11 @@ from math import sqrt
 from typing import Literal
 
 import msgspec
-import numpy as np
 
 from projections.calibration.figure_text import format_percent, format_rate
 from projections.calibration.scores import TOLERANCE, Bucket, CalibrationScores, ConfidenceSpread
-from projections.stats.false_discovery import FALSE_DISCOVERY_RATE, benjamini_hochberg
 from projections.stats.gap_martingale import E_VALUE_SURE
-from projections.stats.gap_tests import gap_p_values
-from projections.stats.intervals import GAP_MARGIN, gap_interval
+from projections.stats.intervals import GAP_MARGIN
 
 HABIT_CONFIDENCES_MIN = 10
 """With fewer stated confidences no recommendation about habits is given."""
@@ -59,7 +56,10 @@ class Recommendation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 class CategoryScores(msgspec.Struct, frozen=True, kw_only=True):
-    """The mean scores of a category with at least one reviewed decision."""
+    """The mean scores of a category with at least one reviewed decision.
+
+    `surely_off` says whether its gap is surely not 0, with a false discovery rate of 5% over all categories.
+    """
 
     category: str
     reviewed: int
@@ -67,6 +67,12 @@ class CategoryScores(msgspec.Struct, frozen=True, kw_only=True):
     accuracy: float
     mean_confidence: float
     brier_score: float
+    surely_off: bool = False
+
+    @property
+    def gap(self) -> float:
+        """The success rate minus the mean stated confidence."""
+        return self.accuracy - self.mean_confidence
 
 
 def recommend_more_reviews(reviewed: int, needed: int) -> Recommendation:
@@ -111,16 +117,8 @@ def warn_about_categories(categories: Sequence[CategoryScores]) -> Iterator[Reco
     """
     if len(categories) < 2:
         return
-    columns = [
-        np.array([getattr(scores, name) for scores in categories], dtype=np.float64)
-        for name in ("accuracy", "reviewed", "mean_confidence")
-    ]
-    accuracy, n, stated = columns
-    adjusted = benjamini_hochberg(gap_p_values(accuracy * n, n, stated))
-    off = np.abs(accuracy - stated)
-    surely_off = np.flatnonzero((adjusted <= FALSE_DISCOVERY_RATE) & (off > GAP_MARGIN + TOLERANCE))
-    for place in surely_off[np.argsort(-off[surely_off], kind="stable")][:WARNED_CATEGORIES_MAX].tolist():
-        scores = categories[place]
+    far = [scores for scores in categories if scores.surely_off and abs(scores.gap) > GAP_MARGIN + TOLERANCE]
+    for scores in sorted(far, key=lambda scores: -abs(scores.gap))[:WARNED_CATEGORIES_MAX]:
         message = (
             f"In {scores.category}, actual success is {format_percent(scores.accuracy)} where "
             f"{format_percent(scores.mean_confidence)} was stated (n={scores.reviewed:,})."
@@ -170,15 +168,8 @@ def _compare_with_base_rate(overall: CalibrationScores) -> Iterator[Recommendati
 
 def _name_exceptions(overall: CalibrationScores, categories: Sequence[CategoryScores]) -> str:
     """Return a sentence on the categories whose gap is surely on the other side than the overall one; "" without."""
-
-    def gap(scores: CategoryScores) -> float:
-        return scores.accuracy - scores.mean_confidence
-
-    def is_other(scores: CategoryScores) -> bool:
-        interval = gap_interval(scores.accuracy * scores.reviewed, scores.reviewed, scores.mean_confidence)
-        return interval.high < 0 if overall.gap > 0 else interval.low > 0
-
-    others = sorted(filter(is_other, categories), key=lambda scores: -abs(gap(scores)))
+    others = [scores for scores in categories if scores.surely_off and scores.gap * overall.gap < 0]
+    others.sort(key=lambda scores: -abs(scores.gap))
     if not others:
         return ""
     named = ", ".join(
