@@ -16,7 +16,7 @@ The bets need an order that does not depend on the outcomes: that of the first r
 Reviews of one cluster (a task, a session, a day) may succeed or fail together. The factor of a cluster that decisions
 name is therefore the mean of its reviews' factors: it does not grow on average either, whatever the dependence inside
 (Miller 2024; the mean of e-values is an e-value). In the middle of a cluster its factor is the mean so far. Simulated
-agents are then called off in at most 4% of histories with a look after every review, whether clusters come one after
+agents are then called off in at most 5% of histories with a look after every review, whether clusters come one after
 another or interleaved.
 
 Confidences beyond ROUNDED are treated as this value, because an agent that writes 1.00 may mean 0.995. This is on the

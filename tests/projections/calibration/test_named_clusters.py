@@ -11,6 +11,7 @@ from scipy.signal import lfilter
 from scipy.special import ndtri
 
 from events import Draft
+from events.decision import Outcome
 from projections.arrays import Floats, Ints
 from projections.calibration.calibration import Calibration, CalibrationFilter
 from projections.calibration.evidence_trace import Grouping, Stakes, StakesKept, evidence_of, trace_stakes
@@ -169,7 +170,7 @@ def drafts(named: bool, clusters: int, seed: int, size: int = SIZE, category: st
     """Decisions that all state .8; those of one cluster succeed or fail together, and three of eight fail."""
     found = []
     for cluster in range(clusters):
-        outcome = "failure" if cluster % 8 < 3 else "success"
+        outcome: Outcome = "failure" if cluster % 8 < 3 else "success"
         for number in range(size):
             name = f"{seed}-{cluster}-{number}"
             found.append(record(name, 0.8, category=category, cluster=f"task {seed}-{cluster}" if named else None))
