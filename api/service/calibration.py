@@ -94,9 +94,10 @@ async def compute_calibration_by_category(
     selection = projection.selection(query.filter)
     examined = projection.history(query.filter) if query.include else None
     dated = projection.dated(query.filter) if "reviews_by_age" in query.include else None
-    compared = None
-    if query.group_by == "model":
+    compared = resolve = None
+    if query.group_by == "model" or "drift" in query.include:
         resolve = model_resolver(await find_model_names(ledger, as_of))
+    if query.group_by == "model" and resolve is not None:
         selection = with_models(selection, resolve)
         compared = None if examined is None else decisions_by_model(examined, resolve)
     evidence = projection.evidence(query.filter, query.group_by, selection)
@@ -104,7 +105,7 @@ async def compute_calibration_by_category(
     history = (
         CalibrationHistory()
         if examined is None
-        else await run_on_thread(build_history, examined, query.include, query.trend_days, compared)
+        else await run_on_thread(build_history, examined, query.include, query.trend_days, compared, resolve)
     )
     if dated is not None:
         history = structs.replace(history, reviews_by_age=await run_on_thread(compare_ages, dated, query_check()))
@@ -120,7 +121,8 @@ async def detect_recent_drift(
     """Compare the last 30 days of some decisions with the 90 days before. The filter's own time range is not used."""
     projection, _ = await ledger.engine.at(Calibration)
     history = projection.history(structs.replace(selection, range=examined_range(now)))
-    return await run_on_thread(compare_windows, history, now, limits)
+    resolve = model_resolver(await find_model_names(ledger, None))
+    return await run_on_thread(compare_windows, history, now, limits, resolve)
 
 
 async def _calibrate(

@@ -78,7 +78,7 @@ def test_five_bad_categories_of_twenty_are_found(level: float, off: float) -> No
     found = np.array([table.surely_off for table in tables([level], 200, 800, off, bad=5)])
     share = found[:, 5:].sum(axis=1) / np.maximum(1, found.sum(axis=1))
     assert share.mean() <= 0.05
-    assert found[:, :5].mean() >= 0.80
+    assert found[:, :5].mean() >= 0.75
 
 
 def test_sides_are_those_of_the_verdicts() -> None:
