@@ -14,6 +14,8 @@ from events.envelope import timestamp
 
 _encode = msgspec.json.Encoder().encode
 
+_FIELDS_DIGESTED = DecisionRow._fields.index("question")
+
 
 class ContentDigestIds:
     """The ids of one file's rows, which must be asked for in the order of the file."""
@@ -35,5 +37,5 @@ def is_content_digest(event_id: str, decision_id: str) -> bool:
 
 
 def _content(row: DecisionRow) -> list[object]:
-    """Return the values of a row without its question, independent of how they are written."""
-    return [timestamp(value) if isinstance(value, datetime) else value for value in row[:-1]]
+    """Return the values of a row that earlier imports knew, independent of how they are written."""
+    return [timestamp(value) if isinstance(value, datetime) else value for value in row[:_FIELDS_DIGESTED]]
