@@ -26,15 +26,13 @@ class RowEvidence(msgspec.Struct, frozen=True):
 
 def evidence_of_rows(groups: Groups, numbers: RowNumbers, followed: GroupEvidence, check: Check) -> RowEvidence:
     """Return the evidence of some groups with reviews: as followed from review to review, or else from counts."""
-    over, under, within = _from_counts(groups, check)
-    over, under, within = over[numbers], under[numbers], within[numbers]
+    columns = followed.columns([groups.names.of(number) for number in numbers.tolist()])
+    known = columns >= 0
+    over, under, within = np.zeros((3, len(numbers)))
+    if not known.all():
+        over, under, within = (logs[numbers] for logs in _from_counts(groups, check))
     if followed.stakes is not None:
-        names = [groups.names.of(number) for number in numbers.tolist()]
-        columns = np.array([followed.numbers.get(name, -1) for name in names], dtype=np.intp)
-        known = np.flatnonzero((columns >= 0) & (columns < len(followed.stakes.reviewed)))
-        known = known[followed.stakes.reviewed[columns[known]] > 0]
-        if len(known):
-            over[known], under[known], within[known] = log_e_values_of(followed.stakes, columns[known])
+        over[known], under[known], within[known] = log_e_values_of(followed.stakes, columns[known])
     return RowEvidence(np.logaddexp(over, under) - np.log(2), within)
 
 

@@ -1,12 +1,13 @@
 """The evidence behind the verdicts of a calibration view: of all its decisions, and of each of its groups."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import numpy as np
 from msgspec import structs
 
+from projections.arrays import RowNumbers
 from projections.calibration.cell_groups import GroupBy, number_groups
 from projections.calibration.cluster_intervals import compute_cluster_intervals, groups_of_few_clusters
 from projections.calibration.cluster_sums import ClusterSums
@@ -43,6 +44,15 @@ class GroupEvidence(NamedTuple):
     stakes: Stakes | None = None
     dependence: Mapping[int, Dependence] = MappingProxyType({})
     intervals: Mapping[int, Interval] = MappingProxyType({})
+
+    def columns(self, names: Sequence[str | None]) -> RowNumbers:
+        """Return the columns of the stakes of groups; -1 for those that are not followed, or have no review."""
+        if self.stakes is None:
+            return np.full(len(names), -1, dtype=np.intp)
+        columns = np.array([self.numbers.get(name, -1) for name in names], dtype=np.intp)
+        columns[columns >= len(self.stakes.reviewed)] = -1
+        columns[self.stakes.reviewed[columns] == 0] = -1
+        return columns
 
     def of(self, name: str | None) -> ReviewEvidence:
         """Return the evidence of a group."""
