@@ -218,6 +218,16 @@ def test_an_agent_is_asked_and_its_errors_are_reported(tmp_path: Path) -> None:
     assert rows["image.llm"]["components"][0]["findings"][0]["where"] == "rca.root_cause"
 
 
+def test_the_claimed_model_is_recorded_with_the_scores(tmp_path: Path) -> None:
+    recorded = ("--tallystick-ledger", "l.db", "--tallystick-model", "vendor/big-1")
+    assert "3 scores recorded" in pytest_in(suite(tmp_path), "--tallystick-fixtures", "fixtures", *recorded, code=1)
+    (run,) = evaluations(tmp_path / "l.db")
+    assert run["meta"] == {"claimed_model": "vendor/big-1"}
+    shown = tally(tmp_path / "l.db", "scoreboard", "--group-by", "model", "--json").out
+    rows = [row for row in json.loads(shown)["suites"][0]["rows"] if not row.get("baseline")]
+    assert [(row.get("model"), row["scored"]) for row in rows] == [("big-1", 2)]
+
+
 def test_workers_answer_and_the_controller_writes_one_run(tmp_path: Path) -> None:
     asked = ("--tallystick-fixtures", "fixtures", "--tallystick-attempts", "2", "--tallystick-ledger", "l.db")
     said = pytest_in(suite(tmp_path), *asked, "-n", "2", "-k", "llm", "--junitxml", "out.xml", code=1)
