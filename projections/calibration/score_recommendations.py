@@ -8,11 +8,10 @@ import msgspec
 import numpy as np
 
 from projections.calibration.figure_text import format_percent, format_rate
+from projections.calibration.row_support import RowMeans, support_rows
 from projections.calibration.scores import TOLERANCE, Bucket, CalibrationScores, ConfidenceSpread
-from projections.stats.false_discovery import FALSE_DISCOVERY_RATE, benjamini_hochberg
 from projections.stats.gap_martingale import E_VALUE_SURE
-from projections.stats.gap_tests import gap_p_values
-from projections.stats.intervals import GAP_MARGIN, gap_interval
+from projections.stats.intervals import GAP_MARGIN
 
 HABIT_CONFIDENCES_MIN = 10
 """With fewer stated confidences no recommendation about habits is given."""
@@ -111,21 +110,34 @@ def warn_about_categories(categories: Sequence[CategoryScores]) -> Iterator[Reco
     """
     if len(categories) < 2:
         return
-    columns = [
-        np.array([getattr(scores, name) for scores in categories], dtype=np.float64)
-        for name in ("accuracy", "reviewed", "mean_confidence")
-    ]
-    accuracy, n, stated = columns
-    adjusted = benjamini_hochberg(gap_p_values(accuracy * n, n, stated))
-    off = np.abs(accuracy - stated)
-    surely_off = np.flatnonzero((adjusted <= FALSE_DISCOVERY_RATE) & (off > GAP_MARGIN + TOLERANCE))
-    for place in surely_off[np.argsort(-off[surely_off], kind="stable")][:WARNED_CATEGORIES_MAX].tolist():
-        scores = categories[place]
+    far = [scores for scores in _surely_off(categories) if abs(_gap(scores)) > GAP_MARGIN + TOLERANCE]
+    for scores in far[:WARNED_CATEGORIES_MAX]:
         message = (
             f"In {scores.category}, actual success is {format_percent(scores.accuracy)} where "
             f"{format_percent(scores.mean_confidence)} was stated (n={scores.reviewed:,})."
         )
         yield Recommendation(type="category_warning", message=message, severity="warning", supported=True)
+
+
+def _gap(scores: CategoryScores) -> float:
+    return scores.accuracy - scores.mean_confidence
+
+
+def _surely_off(categories: Sequence[CategoryScores]) -> list[CategoryScores]:
+    """Return the categories whose gap is surely not 0, the largest gap first.
+
+    The false discovery rate over all categories is at most 5%, as over the rows of a table.
+    """
+    if not categories:
+        return []
+    columns = [
+        np.array([getattr(scores, name) for scores in categories], dtype=np.float64)
+        for name in ("reviewed", "accuracy", "mean_confidence")
+    ]
+    means = RowMeans(*columns)
+    support = support_rows(np.where(means.gap < 0, "over", "under"), means)
+    found = [scores for scores, supported in zip(categories, support.supported.tolist(), strict=True) if supported]
+    return sorted(found, key=lambda scores: -abs(_gap(scores)))
 
 
 def _in_standard_errors(overall: CalibrationScores) -> float:
@@ -170,15 +182,7 @@ def _compare_with_base_rate(overall: CalibrationScores) -> Iterator[Recommendati
 
 def _name_exceptions(overall: CalibrationScores, categories: Sequence[CategoryScores]) -> str:
     """Return a sentence on the categories whose gap is surely on the other side than the overall one; "" without."""
-
-    def gap(scores: CategoryScores) -> float:
-        return scores.accuracy - scores.mean_confidence
-
-    def is_other(scores: CategoryScores) -> bool:
-        interval = gap_interval(scores.accuracy * scores.reviewed, scores.reviewed, scores.mean_confidence)
-        return interval.high < 0 if overall.gap > 0 else interval.low > 0
-
-    others = sorted(filter(is_other, categories), key=lambda scores: -abs(gap(scores)))
+    others = [scores for scores in _surely_off(categories) if _gap(scores) * overall.gap < 0]
     if not others:
         return ""
     named = ", ".join(
