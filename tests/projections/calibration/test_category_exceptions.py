@@ -54,7 +54,7 @@ def advised(levels: list[float], n: int, histories: int, *, large_gap: float, ga
 @pytest.mark.parametrize("large_gap", [-0.15, 0.15])
 def test_a_calibrated_category_is_an_exception_in_at_most_5_percent(levels: list[float], large_gap: float) -> None:
     """By the interval of each category alone, one of twenty is named in 12% to 35% of histories."""
-    histories, advice = 200, []
+    histories, advice = 200, list[str]()
     for n in (20, 100):
         advice += advised(levels, n, histories, large_gap=large_gap, gaps={})
     assert np.mean([text != "" for text in advice]) > 0.5, "the whole is off"
