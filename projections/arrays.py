@@ -38,3 +38,9 @@ def mask_of(rows: npt.NDArray[Any], size: int) -> npt.NDArray[np.bool_]:
     mask = np.zeros(size, dtype=bool)
     mask[rows.astype(np.intp)] = True
     return mask
+
+
+def split_runs(ascending: npt.NDArray[Any]) -> tuple[RowNumbers, RowNumbers]:
+    """Return the places at which runs of equal values start, and the lengths of the runs."""
+    starts = np.flatnonzero(np.concatenate([np.ones(min(1, len(ascending)), bool), ascending[1:] != ascending[:-1]]))
+    return starts, np.diff(np.append(starts, len(ascending)))

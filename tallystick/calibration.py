@@ -93,6 +93,17 @@ class Dependence(msgspec.Struct, frozen=True, kw_only=True):
     """Whether verdicts and intervals are too sure because of it."""
 
 
+class Clusters(msgspec.Struct, frozen=True, kw_only=True):
+    """The clusters that decisions name: tasks, sessions or days whose outcomes depend on each other."""
+
+    clusters: int
+    """Their number; a review without a cluster is one of its own."""
+    largest: int
+    """The number of reviews of the largest."""
+    effective_reviews: float
+    """The number of independent reviews that contain about as much evidence."""
+
+
 class Figures(Coverage, frozen=True, kw_only=True):
     """The figures of a set of decisions."""
 
@@ -158,6 +169,8 @@ class Figures(Coverage, frozen=True, kw_only=True):
     """The interval of the gap for every look."""
     dependence: Dependence | None = None
     """How alike the outcomes of decisions made one after another are; None with too few reviews."""
+    clusters: Clusters | None = None
+    """The clusters that decisions name, for which verdicts and intervals allow; None if none is named."""
 
 
 class Group(Coverage, frozen=True, kw_only=True):
@@ -230,6 +243,8 @@ class Group(Coverage, frozen=True, kw_only=True):
     gap_sequence: Interval | None = None
     """As in `Figures`."""
     dependence: Dependence | None = None
+    """As in `Figures`."""
+    clusters: Clusters | None = None
     """As in `Figures`."""
 
 

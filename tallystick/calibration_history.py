@@ -77,6 +77,49 @@ class GapChange(msgspec.Struct, frozen=True, kw_only=True):
     """The gap after minus the gap before, within each agent and category."""
 
 
+class ModelCount(msgspec.Struct, frozen=True, kw_only=True):
+    """How many reviewed decisions came from a model."""
+
+    model: str | None
+    """The model that the names of the decision mean; None if it names none."""
+    reviewed: int
+    """Decisions that are used."""
+
+
+class ModelChange(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent changed its model between two of its decisions."""
+
+    agent: str
+    """The agent."""
+    before: str
+    """The model before."""
+    after: str
+    """The model after."""
+    last_before: datetime
+    """When the last decision with the model before was made, UTC."""
+    time: datetime
+    """When the first decision with the model after was made, UTC."""
+    within: bool | None = None
+    """Whether that may have been within the interval of the time of the gap's change; None without one."""
+
+
+class DriftModels(msgspec.Struct, frozen=True, kw_only=True):
+    """The models of the examined reviews, and the changes of models."""
+
+    named: int
+    """Reviews whose decision names a model."""
+    before: tuple[ModelCount, ...] | None = None
+    """The models of the decisions before the change of the gap; None without an alarm."""
+    after: tuple[ModelCount, ...] | None = None
+    """The models of the decisions after the change of the gap; None without an alarm."""
+    nearest: ModelChange | None = None
+    """The change of a model that is nearest to the change of the gap; None if there is none, or no alarm."""
+    changes: tuple[ModelChange, ...] = ()
+    """At most 20 changes of models in order of time: those nearest to the change of the gap, or the latest."""
+    changes_total: int
+    """How many changes of models there are."""
+
+
 class Drift(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the gap changed once."""
 
@@ -100,3 +143,5 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     """The number of agents and categories within which outcomes are compared."""
     left_out: int | None = None
     """Reviews that are not examined, because their times do not say when the decisions were made."""
+    models: DriftModels | None = None
+    """The models of the decisions; None if there is no alarm and no examined decision names one."""

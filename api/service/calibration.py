@@ -94,17 +94,18 @@ async def compute_calibration_by_category(
     selection = projection.selection(query.filter)
     examined = projection.history(query.filter) if query.include else None
     dated = projection.dated(query.filter) if "reviews_by_age" in query.include else None
-    evidence = projection.evidence(query.filter, query.group_by, selection)
-    compared = None
-    if query.group_by == "model":
+    compared = resolve = None
+    if query.group_by == "model" or "drift" in query.include:
         resolve = model_resolver(await find_model_names(ledger, as_of))
+    if query.group_by == "model" and resolve is not None:
         selection = with_models(selection, resolve)
         compared = None if examined is None else decisions_by_model(examined, resolve)
+    evidence = projection.evidence(query.filter, query.group_by, selection)
     view, categories = await _calibrate(selection, query, evidence)
     history = (
         CalibrationHistory()
         if examined is None
-        else await run_on_thread(build_history, examined, query.include, query.trend_days, compared)
+        else await run_on_thread(build_history, examined, query.include, query.trend_days, compared, resolve)
     )
     if dated is not None:
         history = structs.replace(history, reviews_by_age=await run_on_thread(compare_ages, dated, query_check()))
@@ -120,7 +121,8 @@ async def detect_recent_drift(
     """Compare the last 30 days of some decisions with the 90 days before. The filter's own time range is not used."""
     projection, _ = await ledger.engine.at(Calibration)
     history = projection.history(structs.replace(selection, range=examined_range(now)))
-    return await run_on_thread(compare_windows, history, now, limits)
+    resolve = model_resolver(await find_model_names(ledger, None))
+    return await run_on_thread(compare_windows, history, now, limits, resolve)
 
 
 async def _calibrate(
@@ -132,7 +134,8 @@ async def _calibrate(
     def compute() -> tuple[CalibrationView, list[CategoryScores]]:
         table = selection.table(check)
         check()
-        categories = score_categories(table, check)
+        found = evidence.compute(check)
+        categories = score_categories(table, found.by("category"), check)
         check()
         view = build_calibration_view(
             table,
@@ -142,7 +145,7 @@ async def _calibrate(
             threshold=query.threshold,
             warned=categories,
             page=query.page,
-            evidence=evidence.compute(check),
+            evidence=found,
             check=check,
         )
         return view, categories

@@ -18,18 +18,12 @@ from projections.calibration.cell_groups import EVERY_GROUP, GroupBy, GroupPage,
 from projections.calibration.confidence_bins import bin_counts, merge_cells, merge_cells_by_group
 from projections.calibration.confidence_use import ConfidenceUse, score_use
 from projections.calibration.corp import Corp
-from projections.calibration.gap_evidence import Dependence
+from projections.calibration.gap_evidence import Clusters, Dependence
 from projections.calibration.missing_reviews import MissingReviews, describe_missing_reviews, review_cells
-from projections.calibration.outcome_counts import CountTable
+from projections.calibration.outcome_counts import Counts, CountTable
 from projections.calibration.recalibration import Recalibration
-from projections.calibration.row_support import (
-    RowMeans,
-    RowSupport,
-    gap_sides,
-    reviews_to_support,
-    support_buckets,
-    support_rows,
-)
+from projections.calibration.row_evidence import evidence_of_rows
+from projections.calibration.row_support import RowSupport, support_buckets, support_rows
 from projections.calibration.score_recommendations import (
     CategoryScores,
     Recommendation,
@@ -38,6 +32,7 @@ from projections.calibration.score_recommendations import (
     warn_about_categories,
 )
 from projections.calibration.scores import (
+    BUCKETS,
     BrierRating,
     Bucket,
     CalibrationScores,
@@ -51,7 +46,7 @@ from projections.calibration.scores import (
     score_buckets,
 )
 from projections.calibration.shrinkage import ShrunkGaps, shrink_gaps
-from projections.calibration.view_evidence import ViewEvidence
+from projections.calibration.view_evidence import NOT_FOLLOWED, GroupEvidence, ViewEvidence
 from projections.query_check import Check, no_check
 from projections.stats.intervals import Interval
 
@@ -96,6 +91,7 @@ class CalibrationGroup(Coverage, frozen=True, kw_only=True):
     e_value: float | None = None
     gap_sequence: Interval | None = None
     dependence: Dependence | None = None
+    clusters: Clusters | UnsetType = UNSET
 
 
 class CalibrationView(ConfidenceUse, frozen=True, kw_only=True):
@@ -148,15 +144,15 @@ def build_calibration_view(
     cells = merge_cells(table.confidence, table.counts)
     check()
     overall = compute_scores(*cells, curves=curves, evidence=evidence.overall)
-    by_bucket, spread = support_buckets(list(score_buckets(*cells))), measure_spread(*cells)
+    by_bucket, spread = _score_buckets(*cells, evidence.by("confidence_bucket"), check), measure_spread(*cells)
     reviewed = overall.reviewed if overall is not None else 0
     if overall is None or reviewed < min_decisions:
         overall, recommendations = None, [recommend_more_reviews(reviewed, min_decisions)]
     else:
-        categories = score_categories(table, check) if warned is None else warned
+        categories = score_categories(table, evidence.by("category"), check) if warned is None else warned
         found = recommend_from_scores(overall, by_bucket, spread, categories)
         recommendations = [*found, *warn_about_categories(categories)]
-    grouped = table if group_by != "confidence_bucket" else CountTable([], np.zeros(0, dtype=np.uint32), *cells)
+    grouped = table if group_by != "confidence_bucket" else _without_groups(*cells)
     check()
     groups = make_groups(grouped, group_by, check)
     check()
@@ -182,10 +178,32 @@ def build_calibration_view(
     )
 
 
-def score_categories(table: CountTable, check: Check = no_check) -> list[CategoryScores]:
-    """Compute the mean scores of each named category with a reviewed decision, sorted by name, all in one pass."""
+def _score_buckets(confidence: Floats, counts: Counts, evidence: GroupEvidence, check: Check) -> list[Bucket]:
+    """Return the buckets of merged cells."""
+    buckets = list(score_buckets(confidence, counts, evidence.of))
+    shown = [row.bucket for row in buckets]
+    numbers = np.array([number for number, (name, _, _) in enumerate(BUCKETS) if name in shown], dtype=np.intp)
+    groups = make_groups(_without_groups(confidence, counts), "confidence_bucket", check)
+    return support_buckets(buckets, evidence_of_rows(groups, numbers, evidence, check))
+
+
+def _without_groups(confidence: Floats, counts: Counts) -> CountTable:
+    return CountTable([], np.zeros(0, dtype=np.uint32), confidence, counts)
+
+
+def score_categories(
+    table: CountTable, evidence: GroupEvidence = NOT_FOLLOWED, check: Check = no_check
+) -> list[CategoryScores]:
+    """Compute the mean scores of each named category with a reviewed decision, sorted by name, all in one pass.
+
+    `evidence` is that of the categories in the order of reviews.
+    """
     groups = make_groups(table, "category", check)
     sums = sum_cells(groups, check)
+    numbers = np.flatnonzero(sums.n)
+    gap = (sums.outcome[numbers] - sums.confidence[numbers]) / sums.n[numbers]
+    surely_off = np.zeros(len(sums.n), dtype=bool)
+    surely_off[numbers] = support_rows(gap, evidence_of_rows(groups, numbers, evidence, check)).surely_off
     return [
         CategoryScores(
             category=name,
@@ -194,6 +212,7 @@ def score_categories(table: CountTable, check: Check = no_check) -> list[Categor
             accuracy=outcome_sum / n,
             mean_confidence=confidence_sum / n,
             brier_score=max(0.0, loss / n),
+            surely_off=bool(surely_off[number]),
         )
         for number, (total, n, outcome_sum, loss, confidence_sum) in enumerate(
             zip(*(column.tolist() for column in sums), strict=True)
@@ -215,13 +234,14 @@ def _score_groups(
         table.confidence[cells], table.counts[cells], place[groups.numbers[cells]], len(shown)
     )
     scores = []
+    followed = evidence.by(groups.group_by)
     for number, group_cells in zip(shown.tolist(), collapsed, strict=True):
         check()
-        scores.append(compute_scores(*group_cells, curves=curves, evidence=evidence.of(groups.names.of(number))))
+        scores.append(compute_scores(*group_cells, curves=curves, evidence=followed.of(groups.names.of(number))))
     all_groups = _mean_scores(groups, shown, scores, check)
     shrunk = _shrink_groups(groups, all_groups)
     check()
-    support = _support_groups(all_groups, min_decisions, check)
+    support = _support_groups(groups, all_groups, min_decisions, followed, check)
     for number, group_cells, group_scores in zip(shown.tolist(), collapsed, scores, strict=True):
         name = groups.names.of(number)
         label = agent_of(name) if groups.group_by == "agent" and name is not None else name
@@ -233,10 +253,11 @@ def _score_groups(
 
 
 class _GroupMeans(NamedTuple):
-    """The numbers of all groups with reviews, ascending, and the means and the Brier score of each."""
+    """The numbers of all groups with reviews, ascending; the number of reviews, the gap and the Brier score of each."""
 
     numbers: npt.NDArray[np.intp]
-    means: RowMeans
+    n: Floats
+    gap: Floats
     brier: Floats
 
 
@@ -262,29 +283,28 @@ class _SupportedGroups(NamedTuple):
 
     def of(self, number: int, scores: CalibrationScores) -> dict[str, object]:
         """Return the fields that differ from the scores of the group alone."""
-        place = np.searchsorted(self.numbers, number)
+        place = int(np.searchsorted(self.numbers, number))
         if not scores.supported or self.support.supported[place]:
             return {}
-        level = float(self.support.level[place])
-        needed = reviews_to_support(
-            scores.interpretation, scores.reviewed, scores.accuracy, scores.mean_confidence, level
-        )
-        return {"supported": False, "reviews_needed": needed}
+        return {"supported": False, "reviews_needed": self.support.reviews_needed(place, scores.reviewed)}
 
 
 def _shrink_groups(groups: Groups, all_groups: _GroupMeans) -> _ShrunkGroups:
     if groups.group_by == "confidence_bucket":
         return _ShrunkGroups(all_groups.numbers, None)
-    gap, n = all_groups.means.gap, all_groups.means.n
+    gap, n = all_groups.gap, all_groups.n
     shrunk = shrink_gaps(gap, n * np.maximum(all_groups.brier - gap**2, 0), n)
     return _ShrunkGroups(all_groups.numbers, shrunk)
 
 
-def _support_groups(all_groups: _GroupMeans, min_decisions: int, check: Check) -> _SupportedGroups:
+def _support_groups(
+    groups: Groups, all_groups: _GroupMeans, min_decisions: int, followed: GroupEvidence, check: Check
+) -> _SupportedGroups:
     """Return the support of all groups that have a verdict."""
-    judged = all_groups.means.n >= min_decisions
-    means = RowMeans(*(getattr(all_groups.means, name)[judged] for name in RowMeans.__struct_fields__))
-    return _SupportedGroups(all_groups.numbers[judged], support_rows(gap_sides(means.gap), means, check))
+    judged = all_groups.n >= min_decisions
+    numbers = all_groups.numbers[judged]
+    evidence = evidence_of_rows(groups, numbers, followed, check)
+    return _SupportedGroups(numbers, support_rows(all_groups.gap[judged], evidence))
 
 
 def _mean_scores(
@@ -297,9 +317,9 @@ def _mean_scores(
             np.array([float(getattr(found, name)) for found in scores if found is not None])
             for name in ("reviewed", "accuracy", "mean_confidence", "brier_score")
         )
-        return _GroupMeans(shown[scored], RowMeans(n, accuracy, confidence), brier)
+        return _GroupMeans(shown[scored], n, accuracy - confidence, brier)
     sums = sum_cells(groups, check)
     numbers = np.flatnonzero(sums.n)
     n = sums.n[numbers]
-    means = RowMeans(n, sums.outcome[numbers] / n, sums.confidence[numbers] / n)
-    return _GroupMeans(numbers, means, np.maximum(0.0, sums.loss[numbers] / n))
+    gap = sums.outcome[numbers] / n - sums.confidence[numbers] / n
+    return _GroupMeans(numbers, n, gap, np.maximum(0.0, sums.loss[numbers] / n))

@@ -71,8 +71,8 @@ def make_groups(table: CountTable, group_by: GroupBy, check: Check) -> Groups:
 
 
 def sum_cells(groups: Groups, check: Check) -> CellSums:
-    """Sum the cells of every group, all in one pass."""
-    table = groups.table
+    """Sum the cells of every group, all in one pass. Cells without a group are left out."""
+    table, grouped = groups.table, groups.numbers >= 0
     stated = ~np.isnan(table.confidence)
     c = np.where(stated, table.confidence, 0)
     check()
@@ -83,7 +83,8 @@ def sum_cells(groups: Groups, check: Check) -> CellSums:
 
     def summed(values: Floats) -> Floats:
         check()
-        return np.bincount(groups.numbers, weights=values, minlength=len(groups.names.ranks)).astype(np.float64)
+        found = np.bincount(groups.numbers[grouped], weights=values[grouped], minlength=len(groups.names.ranks))
+        return found.astype(np.float64)
 
     return CellSums(*map(summed, (total, n, outcome_sum, loss, n * c)))
 
@@ -96,11 +97,18 @@ def count_groups(selection: CountSelection, group_by: GroupBy) -> int:
 def number_groups(
     selection: CountSelection, group_by: GroupBy
 ) -> tuple[npt.NDArray[np.intp], Mapping[str | None, int]]:
-    """Return the number of each cell's group (-1: none), and the numbers of names. Later decisions change no number."""
+    """Return the number of each cell's group (-1: none), and the numbers of names.
+
+    Later decisions change no number, except those of models: several names may mean one.
+    """
     if group_by == "confidence_bucket":
         return bucket_numbers(selection.confidence), {name: number for number, (name, _, _) in enumerate(BUCKETS)}
     field = _key_field[group_by]
-    return selection.columns[field][selection.group].astype(np.intp), selection.values[field].numbers
+    numbers = selection.columns[field][selection.group].astype(np.intp)
+    if group_by == "model":
+        names, ranks = selection.values[field].in_order()
+        return ranks[numbers], {name: number for number, name in enumerate(names)}
+    return numbers, selection.values[field].numbers
 
 
 def _group_cells(table: CountTable, group_by: GroupBy, check: Check) -> "tuple[GroupNames, npt.NDArray[np.intp]]":

@@ -23,13 +23,17 @@ from typing import Literal
 
 import msgspec
 import numpy as np
+from msgspec import UNSET, UnsetType, structs
 
 from ledger import moment_of
 from projections.arrays import Floats, Ints
+from projections.calibration.model_changes import DatedChange, DriftModels, describe_models
+from projections.calibration.model_groups import ResolveModel
 from projections.calibration.review_moments import MOMENTS_MIN, find_dated, number_moments
 from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.stats.intervals import Interval, gap_interval
-from projections.stats.shift_search import INTERVAL_FACTOR, INTERVAL_LEVEL, ShiftLayout, inflation
+from projections.stats.shift_interval import INTERVAL_LEVEL, find_interval, long_run_variance
+from projections.stats.shift_search import Shift, ShiftLayout
 from projections.stats.shift_simulation import simulate_deviations
 
 SIDE_REVIEWS_MIN = 30
@@ -100,7 +104,7 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     `reviews_needed` is the number of reviews that are still missing for a look; `reason` says why there was no test
     with enough of them. `change` is None without an `alarm`. `strata` is the number of agents and categories within
     which outcomes are compared. `left_out` reviews are not examined, because their times do not say when the decisions
-    were made.
+    were made. `models` is absent without an alarm if no examined decision names a model.
     """
 
     alarm: bool
@@ -113,17 +117,27 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     reason: NoTest | None = None
     strata: int = 0
     left_out: int = 0
+    models: DriftModels | UnsetType = UNSET
 
 
-def detect_drift(history: ReviewedDecisions) -> Drift:
-    """Look for one change of the gap within each agent and category of a history."""
+def detect_drift(history: ReviewedDecisions, resolve: ResolveModel | None = None) -> Drift:
+    """Look for one change of the gap within each agent and category of a history.
+
+    With `resolve`, the result names the models of the decisions.
+    """
     numbers: dict[tuple[str, str | None], int] = {}
     group_stratum = np.array(
         [numbers.setdefault((source, category), len(numbers)) for source, category, *_ in history.groups],
         dtype=np.int64,
     )
     stratum = group_stratum[history.group] if len(history.group) else None
-    return detect_change(history.confidence, history.outcome_value, history.time_us, stratum)
+    drift = detect_change(history.confidence, history.outcome_value, history.time_us, stratum)
+    if resolve is None or stratum is None or drift.reviews_needed:
+        return drift
+    examined = _find_examined(number_moments(history.time_us), stratum)
+    change = drift.change
+    dated = None if change is None else DatedChange(change.index, change.time, change.earliest, change.latest)
+    return structs.replace(drift, models=describe_models(history, examined, resolve, dated))
 
 
 def detect_change(confidence: Floats, outcome: Floats, time_us: Ints, stratum: Ints | None = None) -> Drift:
@@ -138,7 +152,7 @@ def detect_change(confidence: Floats, outcome: Floats, time_us: Ints, stratum: I
         return Drift(alarm=False, p=None, reviewed=n, reviews_needed=REVIEWS_MIN - n)
     stratum = np.zeros(n, dtype=np.int64) if stratum is None else stratum
     moment = number_moments(time_us)
-    used = np.flatnonzero(find_dated(moment) & _in_largest(stratum))
+    used = _find_examined(moment, stratum)
     left_out = n - len(used)
     moment = moment[used]
     ends = np.append(np.flatnonzero(np.diff(moment)) + 1, len(used)) if len(used) else used
@@ -147,15 +161,15 @@ def detect_change(confidence: Floats, outcome: Floats, time_us: Ints, stratum: I
     confidence, outcome, time_us = confidence[used], outcome[used], time_us[used]
     strata, stratum = np.unique(stratum[used], return_inverse=True)
     found = _search(confidence, outcome, time_us, ShiftLayout(stratum, ends, SIDE_REVIEWS_MIN))
-    return msgspec.structs.replace(found, reviewed=n, strata=len(strata), left_out=left_out)
+    return structs.replace(found, reviewed=n, strata=len(strata), left_out=left_out)
 
 
-def _in_largest(stratum: Ints) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-    """Return which decisions belong to the STRATA_MAX strata with the most reviews."""
+def _find_examined(moment: Ints, stratum: Ints) -> Ints:
+    """Return the decisions of usable moments that belong to the STRATA_MAX strata with the most reviews."""
     sizes = np.bincount(stratum)
     kept = np.zeros(len(sizes), dtype=bool)
     kept[np.argsort(-sizes, kind="stable")[:STRATA_MAX]] = True
-    return kept[stratum]
+    return np.flatnonzero(find_dated(moment) & kept[stratum])
 
 
 def _search(confidence: Floats, outcome: Floats, time_us: Ints, layout: ShiftLayout) -> Drift:
@@ -170,26 +184,28 @@ def _search(confidence: Floats, outcome: Floats, time_us: Ints, layout: ShiftLay
     observed = layout.deviation(sums[None, layout.points], np.array([centred @ centred]))
     level = ALARM_LEVEL * min(1.0, len(outcome) / FULL_LEVEL_REVIEWS) ** 2
     deviating, histories, independent, largest = 1, 1, 0.0, 0.0
+    strayed: list[Floats] = []
     for simulated in simulate_deviations(layout, confidence, np.clip(confidence + excess - centred, 0.0, 1.0)):
         if not independent:
             independent = float(simulated.windows.mean())
             largest = float(observed.scaled(independent)[0])
-        deviating += int((simulated.scaled(independent) >= largest).sum())
-        histories += len(simulated.largest)
+        strayed.append(simulated.scaled(independent))
+        deviating += int((strayed[-1] >= largest).sum())
+        histories += len(strayed[-1])
         if histories > _DEVIATING_AT_LEVEL / level or deviating > _DEVIATING_MAX:
             break
     p = deviating / histories
-    alarm = p <= level
-    variance = float((observed.variance * inflation(observed.windows / independent, INTERVAL_FACTOR))[0])
-    change = _change(confidence, outcome, time_us, layout, sums, variance) if alarm else None
-    return Drift(alarm=alarm, p=p, level=level, reviewed=0, reviews_needed=0, change=change)
+    if p > level:
+        return Drift(alarm=False, p=p, level=level, reviewed=0, reviews_needed=0)
+    limit = float(np.sort(np.concatenate(strayed))[-int(level * histories)] * observed.long_run(independent)[0])
+    variance = long_run_variance(layout, observed, independent)
+    earliest, latest = find_interval(layout, sums, variance, limit)
+    change = _change(confidence, outcome, time_us, layout.locate(sums, variance), (earliest, latest))
+    return Drift(alarm=True, p=p, level=level, reviewed=0, reviews_needed=0, change=change)
 
 
-def _change(
-    confidence: Floats, outcome: Floats, time_us: Ints, layout: ShiftLayout, sums: Floats, variance: float
-) -> ChangePoint:
+def _change(confidence: Floats, outcome: Floats, time_us: Ints, shift: Shift, likely: tuple[int, int]) -> ChangePoint:
     n = len(confidence)
-    shift = layout.locate(sums, variance)
     index, half = shift.end, _NORMAL_QUANTILE * shift.error
     before = gap_with_interval(float(outcome[:index].sum()), float(confidence[:index].sum()), index)
     after = gap_with_interval(float(outcome[index:].sum()), float(confidence[index:].sum()), n - index)
@@ -202,8 +218,8 @@ def _change(
         gap_before_interval=before[1],
         gap_after=after[0],
         gap_after_interval=after[1],
-        earliest=moment_of(int(time_us[shift.earliest])),
-        latest=moment_of(int(time_us[shift.latest])),
+        earliest=moment_of(int(time_us[likely[0]])),
+        latest=moment_of(int(time_us[likely[1]])),
         shift=GapShift(amount=shift.amount, interval=Interval(shift.amount - half, shift.amount + half)),
     )
 

@@ -10,9 +10,10 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from projections.arrays import Floats, Ints
+from projections.arrays import Floats, Ints, RowNumbers
 from projections.calibration.span_counts import CountColumns
 from projections.columns import as_array
+from projections.decisions.stated_texts import StatedTexts
 from projections.outcome_codes import RETRACTED, UNREVIEWED
 
 BLOCK_REVIEWS: Final = 8_192
@@ -30,23 +31,33 @@ _code_of_outcome = np.array([_RETRACTED_CODE, 0, 1, 2, 2, _RETRACTED_CODE], dtyp
 
 
 class Block(NamedTuple):
-    """Consecutive first reviews: the cell of each decision, the code of its outcome, and when it was made."""
+    """Consecutive first reviews: the cell of each decision, the code of its outcome, when it was made, its cluster.
+
+    The cluster is a number, or -1 if the decision names none.
+    """
 
     cell: npt.NDArray[np.uint32]
     code: npt.NDArray[np.uint8]
     time_us: Ints
+    cluster: Ints
+
+    def take(self, places: RowNumbers | slice) -> "Block":
+        """Return the reviews at some places."""
+        return Block(self.cell[places], self.code[places], self.time_us[places], self.cluster[places])
 
 
 class ReviewOrder(NamedTuple):
     """The first reviews at one moment, in order, in blocks of BLOCK_REVIEWS. Later folding does not change them.
 
-    `confidence` is that of each cell (NaN: none). Two orders with equal `retractions` begin alike.
+    `confidence` is that of each cell (NaN: none). Two orders with equal `retractions` begin alike. `clustered` says
+    whether any decision of the ledger names a cluster.
     """
 
     blocks: list[Block]
     size: int
     retractions: int
     confidence: Floats
+    clustered: bool
 
 
 class FirstReviews:
@@ -73,16 +84,17 @@ class FirstReviews:
                 self._blocks.pop(number * BLOCK_REVIEWS, None)
             self._retractions += len(places)
 
-    def order(self, columns: CountColumns, confidence: Floats) -> ReviewOrder:
-        """Return the first reviews, given the columns of all decisions and the confidence of each cell."""
-        blocks = [self._block(start, columns) for start in range(0, len(self.row), BLOCK_REVIEWS)]
-        return ReviewOrder(blocks, len(self.row), self._retractions, confidence)
+    def order(self, columns: CountColumns, clusters: StatedTexts, confidence: Floats) -> ReviewOrder:
+        """Return the first reviews, given the columns and clusters of all decisions and the confidence of each cell."""
+        blocks = [self._block(start, columns, clusters) for start in range(0, len(self.row), BLOCK_REVIEWS)]
+        return ReviewOrder(blocks, len(self.row), self._retractions, confidence, bool(clusters.texts))
 
-    def _block(self, start: int, columns: CountColumns) -> Block:
+    def _block(self, start: int, columns: CountColumns, clusters: StatedTexts) -> Block:
         block = self._blocks.get(start)
         if block is None or len(block.cell) < min(BLOCK_REVIEWS, len(self.row) - start):
             rows = as_array(self.row, np.uint32)[start : start + BLOCK_REVIEWS]
             code = _code_of_outcome[as_array(self.outcome, np.uint8)[start : start + BLOCK_REVIEWS]]
             code[columns.outcome[rows] == RETRACTED] = _RETRACTED_CODE
-            block = self._blocks[start] = Block(columns.cell[rows], code, columns.time_us[rows])
+            cluster = clusters.numbers_of(rows)
+            block = self._blocks[start] = Block(columns.cell[rows], code, columns.time_us[rows], cluster)
         return block

@@ -12,6 +12,7 @@ from msgspec import UNSET, UnsetType
 from projections.calibration.agent_comparison import AgentComparison, compare_agents
 from projections.calibration.change_point import Drift, detect_drift
 from projections.calibration.missing_reviews import ReviewsByAge
+from projections.calibration.model_groups import ResolveModel
 from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.calibration.trend import TREND_DAYS, Trend, compute_trend
 
@@ -33,15 +34,17 @@ def build_history(
     include: Collection[HistoryPart],
     trend_days: int = TREND_DAYS,
     compared: ReviewedDecisions | None = None,
+    resolve: ResolveModel | None = None,
 ) -> CalibrationHistory:
     """Build the requested parts that need reviewed decisions only.
 
-    The comparison is of the agents of `compared`, by default of `history`.
+    The comparison is of the agents of `compared`, by default of `history`. With `resolve`, drift
+    names the models of the decisions.
     For a million decisions this takes a few tenths of a second; drift takes one to four seconds.
     """
     confidence, outcome_value, time_us = history.confidence, history.outcome_value, history.time_us
     return CalibrationHistory(
         trend=compute_trend(confidence, outcome_value, time_us, trend_days) if "trend" in include else UNSET,
-        drift=detect_drift(history) if "drift" in include else UNSET,
+        drift=detect_drift(history, resolve) if "drift" in include else UNSET,
         comparison=compare_agents(history if compared is None else compared) if "comparison" in include else UNSET,
     )

@@ -257,7 +257,7 @@ class OutcomeCounts:
 
     def review_order(self) -> ReviewOrder:
         """Return all decisions in the order of their first review."""
-        return self._first.order(self._columns(), as_array(self._cell_confidence, np.float64).copy())
+        return self._first.order(self._columns(), self._clusters, as_array(self._cell_confidence, np.float64).copy())
 
     def _matching_groups(self, key_filter: KeyFilter) -> npt.NDArray[np.bool_]:
         """Return a mask of the groups that match."""

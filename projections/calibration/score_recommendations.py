@@ -5,10 +5,8 @@ from math import sqrt
 from typing import Literal
 
 import msgspec
-import numpy as np
 
 from projections.calibration.figure_text import format_percent, format_rate
-from projections.calibration.row_support import RowMeans, support_rows
 from projections.calibration.scores import TOLERANCE, Bucket, CalibrationScores, ConfidenceSpread
 from projections.stats.gap_martingale import E_VALUE_SURE
 from projections.stats.intervals import GAP_MARGIN
@@ -58,7 +56,10 @@ class Recommendation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 class CategoryScores(msgspec.Struct, frozen=True, kw_only=True):
-    """The mean scores of a category with at least one reviewed decision."""
+    """The mean scores of a category with at least one reviewed decision.
+
+    `surely_off` says whether its gap is surely not 0, with a false discovery rate of 5% over all categories.
+    """
 
     category: str
     reviewed: int
@@ -66,6 +67,12 @@ class CategoryScores(msgspec.Struct, frozen=True, kw_only=True):
     accuracy: float
     mean_confidence: float
     brier_score: float
+    surely_off: bool = False
+
+    @property
+    def gap(self) -> float:
+        """The success rate minus the mean stated confidence."""
+        return self.accuracy - self.mean_confidence
 
 
 def recommend_more_reviews(reviewed: int, needed: int) -> Recommendation:
@@ -110,34 +117,13 @@ def warn_about_categories(categories: Sequence[CategoryScores]) -> Iterator[Reco
     """
     if len(categories) < 2:
         return
-    far = [scores for scores in _surely_off(categories) if abs(_gap(scores)) > GAP_MARGIN + TOLERANCE]
-    for scores in far[:WARNED_CATEGORIES_MAX]:
+    far = [scores for scores in categories if scores.surely_off and abs(scores.gap) > GAP_MARGIN + TOLERANCE]
+    for scores in sorted(far, key=lambda scores: -abs(scores.gap))[:WARNED_CATEGORIES_MAX]:
         message = (
             f"In {scores.category}, actual success is {format_percent(scores.accuracy)} where "
             f"{format_percent(scores.mean_confidence)} was stated (n={scores.reviewed:,})."
         )
         yield Recommendation(type="category_warning", message=message, severity="warning", supported=True)
-
-
-def _gap(scores: CategoryScores) -> float:
-    return scores.accuracy - scores.mean_confidence
-
-
-def _surely_off(categories: Sequence[CategoryScores]) -> list[CategoryScores]:
-    """Return the categories whose gap is surely not 0, the largest gap first.
-
-    The false discovery rate over all categories is at most 5%, as over the rows of a table.
-    """
-    if not categories:
-        return []
-    columns = [
-        np.array([getattr(scores, name) for scores in categories], dtype=np.float64)
-        for name in ("reviewed", "accuracy", "mean_confidence")
-    ]
-    means = RowMeans(*columns)
-    support = support_rows(np.where(means.gap < 0, "over", "under"), means)
-    found = [scores for scores, supported in zip(categories, support.supported.tolist(), strict=True) if supported]
-    return sorted(found, key=lambda scores: -abs(_gap(scores)))
 
 
 def _in_standard_errors(overall: CalibrationScores) -> float:
@@ -182,7 +168,8 @@ def _compare_with_base_rate(overall: CalibrationScores) -> Iterator[Recommendati
 
 def _name_exceptions(overall: CalibrationScores, categories: Sequence[CategoryScores]) -> str:
     """Return a sentence on the categories whose gap is surely on the other side than the overall one; "" without."""
-    others = [scores for scores in _surely_off(categories) if _gap(scores) * overall.gap < 0]
+    others = [scores for scores in categories if scores.surely_off and scores.gap * overall.gap < 0]
+    others.sort(key=lambda scores: -abs(scores.gap))
     if not others:
         return ""
     named = ", ".join(

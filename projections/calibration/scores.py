@@ -4,20 +4,21 @@ o is 1 for success, 0.5 for partial, 0 for failure and abandoned; c is the state
 with a stated confidence are used. Nothing is rounded here; interfaces that promise rounded values round them.
 """
 
-from collections.abc import Iterator
-from math import erfc, isfinite, sqrt
+from collections.abc import Callable, Iterator
+from math import ceil, erfc, isfinite, sqrt
 from typing import Literal, TypedDict
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
-from msgspec import structs
+from msgspec import UNSET, UnsetType, structs
 
 from projections.arrays import Floats
 from projections.calibration.confidence_bins import REVIEWED_VALUES, ConfidenceBins, bin_counts, bin_reviews
 from projections.calibration.corp import Corp, decompose_brier
 from projections.calibration.gap_evidence import (
     NO_ORDER,
+    Clusters,
     Dependence,
     GapEvidence,
     ReviewEvidence,
@@ -87,6 +88,7 @@ class CalibrationScores(Coverage, frozen=True, kw_only=True):
     looks confirms it, and `supported_at` the number of reviews from which on it did (None: not, or without an order).
     `e_value` is that evidence against a calibrated agent, `gap_sequence` the interval of the gap for every look, and
     `gap_interval` that for one look. `dependence` says how alike neighbouring decisions are (None: too few reviews).
+    `clusters` is absent if no decision names one; with clusters the intervals and the evidence allow for them.
     `reviews_needed` is after how many further reviews 80% of such agents have it confirmed, if their true gap is
     `reviews_needed_gap` (0: confirmed; None: no number).
     `log_score` is in nats, None if infinite. `sharpness` is the variance of the stated confidences. Undefined tests and
@@ -126,6 +128,7 @@ class CalibrationScores(Coverage, frozen=True, kw_only=True):
     e_value: float
     gap_sequence: Interval
     dependence: Dependence | None
+    clusters: Clusters | UnsetType = UNSET
 
 
 class Bucket(msgspec.Struct, frozen=True, kw_only=True):
@@ -172,16 +175,17 @@ def compute_scores(
         return None
     c, n, outcome_sum, mean = bins.confidence, bins.reviewed, bins.outcome_total, bins.mean_confidence
     brier, gap = brier_score(bins), _without_rounding(outcome_sum / n - mean)
-    log_score, interval = _log_score(bins), gap_interval(outcome_sum, n, mean)
+    log_score = _log_score(bins)
     corp = decompose_brier(bins, curves=curves)
     success, partial, failure, abandoned = bins.outcomes.sum(axis=0).tolist()
     verdict, found = judge_gap(gap), evidence.gap if evidence.gap is not None else _evidence(bins)
+    interval, rates = _intervals(bins, found)
     return CalibrationScores(
         brier_score=brier,
         accuracy=outcome_sum / n,
         mean_confidence=mean,
         gap=gap,
-        **_judge(bins, verdict, interval, found),
+        **_judge(bins, verdict, found),
         brier_reading=rate_brier(brier),
         **structs.asdict(count_coverage(confidence, counts)),
         success=success,
@@ -198,13 +202,14 @@ def compute_scores(
         in_the_large=_test(bins, np.ones_like(c)),
         spiegelhalter=_test(bins, 1 - 2 * c) if partial == 0 else None,
         too_few_for=[name for name, needed in REVIEWS_MIN.items() if n < needed],
-        accuracy_interval=mean_outcome_interval(outcome_sum, n),
+        accuracy_interval=rates,
         skill_interval=skill_interval(bins),
         **_count_certain(bins),
         supported_at=found.supported_at.get(gap_side(verdict)),
         e_value=found.e_value,
         gap_sequence=found.gap_sequence,
         dependence=evidence.dependence,
+        clusters=found.clusters or UNSET,
     )
 
 
@@ -232,15 +237,28 @@ def _evidence(bins: ConfidenceBins) -> GapEvidence:
     return evidence_of_counts(*bins.weighted_reviews())
 
 
-def _judge(bins: ConfidenceBins, verdict: Verdict, interval: Interval, evidence: GapEvidence) -> _VerdictFields:
+def _intervals(bins: ConfidenceBins, evidence: GapEvidence) -> tuple[Interval, Interval]:
+    """Return the intervals of the gap and of the mean outcome at one look, which allow for clusters."""
+    mean = bins.mean_confidence
+    if evidence.interval is None:
+        outcomes = bins.outcome_total, bins.reviewed
+        return gap_interval(*outcomes, mean), mean_outcome_interval(*outcomes)
+    gap = evidence.interval
+    return gap, Interval(max(0.0, gap.low + mean), min(1.0, gap.high + mean))
+
+
+def _judge(bins: ConfidenceBins, verdict: Verdict, evidence: GapEvidence) -> _VerdictFields:
     """Return a verdict, and whether the evidence about the gap to the stated confidences supports it.
 
-    If only the interval of one look supports it, no number of further reviews is known.
+    Reviews in clusters count as their effective number, so more of them are needed.
     """
     side = gap_side(verdict)
     supported = evidence.supports(side)
     gap = _without_rounding(bins.outcome_total / bins.reviewed - bins.mean_confidence)
-    needed = 0 if supported else reviews_for_verdict(side, Record(bins.confidence, bins.value_counts), gap)
+    share = 1.0 if evidence.clusters is None else evidence.clusters.effective_reviews / bins.reviewed
+    record = Record(bins.confidence, share * bins.value_counts)
+    needed = 0 if supported else reviews_for_verdict(side, record, gap)
+    needed = needed and ceil(needed / share)
     return {
         "interpretation": verdict,
         "supported": supported,
@@ -324,7 +342,11 @@ def bucket_numbers(confidence: Floats) -> npt.NDArray[np.intp]:
     return np.where(np.isnan(confidence), -1, numbers)
 
 
-def score_buckets(confidence: Floats, counts: Counts) -> Iterator[Bucket]:
+EvidenceOf = Callable[[str], ReviewEvidence]
+"""Returns the evidence of a bucket by its name."""
+
+
+def score_buckets(confidence: Floats, counts: Counts, evidence_of: EvidenceOf = lambda _: NO_ORDER) -> Iterator[Bucket]:
     """Yield the buckets with at least BUCKET_REVIEWS_MIN reviews, from the top."""
     bins = bin_counts(confidence, counts)
     numbers = bucket_numbers(bins.confidence)
@@ -335,7 +357,8 @@ def score_buckets(confidence: Floats, counts: Counts) -> Iterator[Bucket]:
         if n < BUCKET_REVIEWS_MIN:
             continue
         gap, stated_gap = (_without_rounding(outcome_sum / n - rate) for rate in (expected, part.mean_confidence))
-        interval = gap_interval(outcome_sum, n, part.mean_confidence)
+        evidence = evidence_of(name).gap or _evidence(part)
+        interval, rates = _intervals(part, evidence)
         yield Bucket(
             bucket=name,
             decisions=n,
@@ -343,12 +366,12 @@ def score_buckets(confidence: Floats, counts: Counts) -> Iterator[Bucket]:
             expected_rate=expected,
             mean_confidence=part.mean_confidence,
             gap=gap,
-            **_judge(part, judge_gap(stated_gap), interval, _evidence(part)),
+            **_judge(part, judge_gap(stated_gap), evidence),
             success_interval=wilson_interval(int(part.outcomes[:, 0].sum()), n),
             stated_gap=stated_gap,
             stated_gap_interval=interval,
             expected_interpretation=judge_bucket_gap(gap),
-            success_rate_interval=mean_outcome_interval(outcome_sum, n),
+            success_rate_interval=rates,
         )
 
 

@@ -5,21 +5,25 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import numpy as np
+from msgspec import structs
 
 from projections.calibration.cell_groups import GroupBy, number_groups
+from projections.calibration.cluster_intervals import compute_cluster_intervals, groups_of_few_clusters
+from projections.calibration.cluster_sums import ClusterSums
+from projections.calibration.dependence import estimate_dependence, newest_reviews
 from projections.calibration.evidence_trace import (
     Grouping,
+    Stakes,
     StakesKept,
     count_new_reviews,
-    estimate_dependence,
     evidence_of,
-    newest_reviews,
     trace_stakes,
 )
 from projections.calibration.first_reviews import ReviewOrder
 from projections.calibration.gap_evidence import NO_ORDER, Dependence, ReviewEvidence
 from projections.calibration.outcome_counts import CountSelection, KeyFilter
 from projections.query_check import Check
+from projections.stats.intervals import Interval
 from projections.time_range import TimeRange
 
 GROUPS_FOLLOWED_MAX: Final = 5_000
@@ -28,16 +32,41 @@ GROUPS_FOLLOWED_MAX: Final = 5_000
 VIEWS_KEPT_MAX: Final = 64
 """Views whose evidence is kept until the next review."""
 
+ROW_GROUPINGS: Final[tuple[GroupBy, ...]] = ("confidence_bucket", "category")
+"""The rows with verdicts in every view. They are followed where decisions name clusters: counts do not tell these."""
 
-class ViewEvidence(NamedTuple):
-    """The evidence of all decisions of a view, and of its groups by name."""
 
-    overall: ReviewEvidence = NO_ORDER
-    groups: Mapping[str | None, ReviewEvidence] = MappingProxyType({})
+class GroupEvidence(NamedTuple):
+    """The evidence of groups by name. `stakes` is None if it is not followed from review to review."""
+
+    numbers: Mapping[str | None, int] = MappingProxyType({})
+    stakes: Stakes | None = None
+    dependence: Mapping[int, Dependence] = MappingProxyType({})
+    intervals: Mapping[int, Interval] = MappingProxyType({})
 
     def of(self, name: str | None) -> ReviewEvidence:
         """Return the evidence of a group."""
-        return self.groups.get(name, NO_ORDER)
+        number = self.numbers.get(name)
+        if number is None:
+            return NO_ORDER
+        gap = None if self.stakes is None else evidence_of(self.stakes, number)
+        if gap is not None and number in self.intervals:
+            gap = structs.replace(gap, interval=self.intervals[number])
+        return ReviewEvidence(gap, self.dependence.get(number))
+
+
+NOT_FOLLOWED: Final = GroupEvidence()
+
+
+class ViewEvidence(NamedTuple):
+    """The evidence of all decisions of a view, and of its groups by grouping."""
+
+    overall: ReviewEvidence = NO_ORDER
+    groupings: Mapping[GroupBy, GroupEvidence] = MappingProxyType({})
+
+    def by(self, group_by: GroupBy) -> GroupEvidence:
+        """Return the evidence of the groups of a grouping."""
+        return self.groupings.get(group_by, NOT_FOLLOWED)
 
 
 class EvidenceKept:
@@ -63,8 +92,8 @@ class EvidenceKept:
 class EvidenceQuery(NamedTuple):
     """What is needed to compute the evidence of a view on any thread.
 
-    In a range of time the evidence is not followed from review to review: it is that at present, from counts. Only
-    dependence is estimated.
+    In a range of time the evidence is not followed from review to review, unless decisions name clusters: it is that at
+    present, from counts. Only dependence is estimated.
     """
 
     selection: CountSelection
@@ -78,47 +107,62 @@ class EvidenceQuery(NamedTuple):
     def new_reviews(self) -> int:
         """The number of reviews to read, in all groupings."""
         if self.when.bounded:
-            return 0
-        groupings: tuple[GroupBy | None, ...] = (None, self.group_by)
-        return sum(count_new_reviews(self.order, self.kept.stakes, (self.key_filter, one)) for one in groupings)
+            return self.order.size if self.order.clustered else 0
+        groupings = (None, *self._groupings())
+        return sum(count_new_reviews(self.order, self.kept.stakes, self._key(one)) for one in groupings)
 
     def compute(self, check: Check) -> ViewEvidence:
         """Compute the evidence. The first time takes some tenths of a second for a million reviews."""
-        key = self.key_filter, self.group_by
-        found = None if self.when.bounded else self.kept.view(key, self.order)
+        if self.when.bounded:
+            return self._compute(check)
+        key = self._key(self.group_by)
+        found = self.kept.view(key, self.order)
         if found is None:
             found = self._compute(check)
-            if not self.when.bounded:
-                self.kept.keep_view(key, self.order, found)
+            self.kept.keep_view(key, self.order, found)
         return found
+
+    def _groupings(self) -> tuple[GroupBy, ...]:
+        """Return the groupings to follow."""
+        return tuple(dict.fromkeys((self.group_by, *(ROW_GROUPINGS if self.order.clustered else ()))))
+
+    def _key(self, group_by: GroupBy | None) -> Hashable:
+        """Return what tells a grouping of the selection from others."""
+        if group_by != "model":
+            return self.key_filter, group_by
+        numbers, names = number_groups(self.selection, group_by)
+        return self.key_filter, group_by, tuple(names), numbers.tobytes()
 
     def _compute(self, check: Check) -> ViewEvidence:
         selected = self.selection.matching[self.selection.group] & ~np.isnan(self.selection.confidence)
-        numbers, names = number_groups(self.selection, self.group_by)
-        names = {name: number for name, number in list(names.items()) if len(names) <= GROUPS_FOLLOWED_MAX}
-        bounds_us = self.when.bounds_us()
-        whole = Grouping(np.where(selected, 0, -1), 1, *bounds_us)
-        parts = Grouping(np.where(selected, numbers, -1), len(names), *bounds_us)
-        difference, group = newest_reviews(self.order, parts, check)
-        dependence = estimate_dependence(difference, np.zeros_like(group))
-        overall = self._evidence(whole, None, {None: 0}, dependence, check)[None]
-        check()
-        if not names:
-            return ViewEvidence(overall)
-        dependence = estimate_dependence(difference, group)
-        return ViewEvidence(overall, self._evidence(parts, self.group_by, names, dependence, check))
+        whole = Grouping(np.where(selected, 0, -1), 1, *self.when.bounds_us())
+        newest = newest_reviews(self.order, whole, check)
+        dependence = estimate_dependence(newest, np.zeros(len(newest.cell), dtype=np.intp))
+        overall = self._follow(whole, None, {None: 0}, dependence, check).of(None)
+        groupings = {}
+        for group_by in self._groupings():
+            check()
+            numbers, names = number_groups(self.selection, group_by)
+            if len(names) <= GROUPS_FOLLOWED_MAX:
+                parts = whole._replace(group=np.where(selected, numbers, -1), groups=len(names))
+                groupings[group_by] = self._follow(
+                    parts, group_by, names, estimate_dependence(newest, numbers[newest.cell]), check
+                )
+        return ViewEvidence(overall, groupings)
 
-    def _evidence(
+    def _follow(
         self,
         grouping: Grouping,
         group_by: GroupBy | None,
         names: Mapping[str | None, int],
         dependence: Mapping[int, Dependence],
         check: Check,
-    ) -> dict[str | None, ReviewEvidence]:
-        if self.when.bounded:
-            return {name: ReviewEvidence(None, dependence.get(number)) for name, number in names.items()}
-        stakes = trace_stakes(self.order, grouping, self.kept.stakes, (self.key_filter, group_by), check)
-        return {
-            name: ReviewEvidence(evidence_of(stakes, number), dependence.get(number)) for name, number in names.items()
-        }
+    ) -> GroupEvidence:
+        if self.when.bounded and not self.order.clustered:
+            return GroupEvidence(dict(names), None, dependence)
+        kept = StakesKept() if self.when.bounded else self.kept.stakes
+        stakes = trace_stakes(self.order, grouping, kept, self._key(group_by), check)
+        few = groups_of_few_clusters(stakes)
+        intervals = compute_cluster_intervals(self.order, grouping, few, check)
+        without_open = stakes._replace(open=ClusterSums.empty(0))
+        return GroupEvidence(dict(names), without_open, dependence, intervals)

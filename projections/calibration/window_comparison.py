@@ -13,6 +13,7 @@ import msgspec
 from ledger import microseconds
 from projections.arrays import Floats
 from projections.calibration.change_point import Drift, detect_drift
+from projections.calibration.model_groups import ResolveModel
 from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.stats.permutation_test import permutation_p_value
 from projections.time_range import TimeRange
@@ -86,13 +87,18 @@ def examined_range(now: datetime) -> TimeRange:
     return TimeRange(now - RECENT - HISTORICAL, now)
 
 
-def compare_windows(history: ReviewedDecisions, now: datetime, limits: DriftLimits) -> RecentDrift:
-    """Compare the two windows in a history of decisions made within `examined_range(now)`."""
+def compare_windows(
+    history: ReviewedDecisions, now: datetime, limits: DriftLimits, resolve: ResolveModel | None = None
+) -> RecentDrift:
+    """Compare the two windows in a history of decisions made within `examined_range(now)`.
+
+    With `resolve`, the change point names the models of the decisions.
+    """
     confidence, outcome_value = history.confidence, history.outcome_value
     loss = (confidence - outcome_value) ** 2
     recent = history.time_us >= microseconds(now - RECENT)
     reviewed = int(recent.sum()), int((~recent).sum())
-    drift = detect_drift(history)
+    drift = detect_drift(history, resolve)
     if min(reviewed) < max(1, limits.min_decisions):
         return RecentDrift(found=reviewed, recent=None, historical=None, alerts=[], unsupported=[], drift=drift)
     windows = (

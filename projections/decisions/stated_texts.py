@@ -33,6 +33,14 @@ class StatedTexts:
         numbers = [self.texts[text] for text in wanted if text in self.texts]
         return as_array(self._rows, np.uint32)[np.isin(as_array(self._numbers, np.uint32), numbers)]
 
+    def numbers_of(self, rows: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
+        """Return the number of the text of each of some rows, -1 where there is none."""
+        stating, numbers = as_array(self._rows, np.uint32), as_array(self._numbers, np.uint32)
+        if not len(stating):
+            return np.broadcast_to(np.int64(-1), len(rows))
+        place = np.minimum(np.searchsorted(stating, rows), len(stating) - 1)
+        return np.where(stating[place] == rows, numbers[place].astype(np.int64), -1)
+
     def column(self, size: int) -> npt.NDArray[np.int64]:
         """Return the number of the text of each of `size` rows, -1 where there is none."""
         column = np.full(size, -1, dtype=np.int64)

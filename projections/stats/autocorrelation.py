@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from projections.arrays import Floats
+from projections.arrays import Floats, Ints
 
 LAGS: Final = 8
 """Distances at which correlations are added up."""
@@ -50,21 +50,24 @@ class Autocorrelation(NamedTuple):
 
 
 def estimate_autocorrelation(
-    difference: Floats, group: npt.NDArray[np.intp], groups: int
+    difference: Floats, group: npt.NDArray[np.intp], groups: int, cluster: Ints | None = None
 ) -> "list[Autocorrelation | None]":
     """Return the autocorrelation of each group 0..groups-1; None with fewer than REVIEWS_MIN reviews or all alike.
 
-    Shapes: n differences, outcome minus confidence, in the order in which the decisions were made; n group numbers.
+    Shapes: n differences, outcome minus confidence, in the order in which the decisions were made; n group numbers; n
+    numbers of clusters (-1: none). Reviews of one named cluster are not correlated here, because the evidence already
+    allows for their dependence.
     """
     order = np.argsort(group, kind="stable")
     d, g = difference[order], group[order]
+    named = np.full(len(g), -1) if cluster is None else cluster[order]
     n = np.bincount(g, minlength=groups)
     mean = np.bincount(g, weights=d, minlength=groups) / np.maximum(n, 1)
     e = d - mean[g]
     squares = np.bincount(g, weights=e * e, minlength=groups)
     products = np.zeros((groups, LAGS))
     for lag in range(1, LAGS + 1):
-        same = g[lag:] == g[:-lag]
+        same = (g[lag:] == g[:-lag]) & ((named[lag:] != named[:-lag]) | (named[lag:] < 0))
         products[:, lag - 1] = np.bincount(g[lag:][same], weights=(e[lag:] * e[:-lag])[same], minlength=groups)
     return [_judge(*row) for row in zip(n.tolist(), squares.tolist(), products, strict=True)]
 

@@ -41,25 +41,55 @@ class ClusteredMean(NamedTuple):
 
 def clustered_mean(values: Floats, cluster: Ints, low: float, high: float) -> ClusteredMean:
     """Return the mean of n >= 2 values in `low`..`high`, given the number of the cluster of each."""
-    from scipy.special import stdtr, stdtrit
-
     n, mean = len(values), float(values.mean())
     _, index = np.unique(cluster, return_inverse=True)
     sizes = np.bincount(index).astype(np.float64)
-    clusters = len(sizes)
+    excess = np.bincount(index, values - mean)
+    spread = ClusterSpread(n, len(sizes), float(values.var()), float(excess @ excess), float(sizes @ sizes))
+    found = robust_mean(mean, spread, low, high)
+    if not spread.few or spread.clusters == 1:
+        return found
+    interval, p = sign_flip_mean(excess + mean * sizes, sizes, low, high)
+    return found._replace(interval=interval, p=p)
+
+
+class ClusterSpread(NamedTuple):
+    """How n values spread: their variance, and over clusters the sums of squared excesses and of squared sizes.
+
+    The excess of a cluster is the sum of its values minus the mean of all.
+    """
+
+    n: int
+    clusters: int
+    variance: float
+    excess_square: float
+    size_square: float
+
+    @property
+    def effective_clusters(self) -> float:
+        """The number of clusters of equal size that would tell as much."""
+        return self.n * self.n / self.size_square
+
+    @property
+    def few(self) -> bool:
+        """Whether there are too few clusters to estimate a variance, so that signs are to be flipped."""
+        few = self.clusters <= FLIPPED_MAX and self.effective_clusters < WILD_CLUSTERS_BELOW
+        return few and self.clusters < self.n
+
+
+def robust_mean(mean: float, spread: ClusterSpread, low: float, high: float) -> ClusteredMean:
+    """Return a mean of values in `low`..`high`, with the interval of the cluster-robust variance."""
+    from scipy.special import stdtr, stdtrit
+
+    n, clusters = spread.n, spread.clusters
     if clusters == 1:
         return ClusteredMean(mean, None, None, 1, 1.0)
-    excess = np.bincount(index, values - mean)
-    deviation = sqrt(clusters / (clusters - 1) * float(excess @ excess)) / n
-    alone = sqrt(float(values.var()) / (n - 1))
+    deviation = sqrt(clusters / (clusters - 1) * spread.excess_square) / n
+    alone = sqrt(spread.variance / (n - 1))
     effective_n = n * min(1.0, (alone / deviation) ** 2) if deviation > _TOLERANCE else float(n)
-    effective_clusters = n * n / float(sizes @ sizes)
-    if clusters < n and clusters <= FLIPPED_MAX and effective_clusters < WILD_CLUSTERS_BELOW:
-        interval, p = sign_flip_mean(excess + mean * sizes, sizes, low, high)
-        return ClusteredMean(mean, interval, p, clusters, effective_n)
     if deviation < _TOLERANCE:
         return ClusteredMean(mean, Interval(mean, mean), 1.0 if abs(mean) < _TOLERANCE else 0.0, clusters, effective_n)
-    freedom = effective_clusters - 1
+    freedom = spread.effective_clusters - 1
     half = deviation * float(stdtrit(freedom, (1 + CONFIDENCE_LEVEL) / 2))
     interval = Interval(max(low, mean - half), min(high, mean + half))
     return ClusteredMean(mean, interval, 2 * float(stdtr(freedom, -abs(mean) / deviation)), clusters, effective_n)

@@ -13,18 +13,24 @@ is an e-value: the two sides together refute a calibrated agent in at most 5% of
 
 The bets need an order that does not depend on the outcomes: that of the first review of each decision.
 
+Reviews of one cluster (a task, a session, a day) may succeed or fail together. The factor of a cluster that decisions
+name is therefore the mean of its reviews' factors: it does not grow on average either, whatever the dependence inside
+(Miller 2024; the mean of e-values is an e-value). In the middle of a cluster its factor is the mean so far. Simulated
+agents are then called off in at most 5% of histories with a look after every review, whether clusters come one after
+another or interleaved.
+
 Confidences beyond ROUNDED are treated as this value, because an agent that writes 1.00 may mean 0.995. This is on the
 safe side: it makes stakes smaller.
 
 Source: Arnold, Henzi, Ziegel, "Sequentially valid tests for forecast calibration", Annals of Applied Statistics 2023;
-Waudby-Smith, Ramdas, "Estimating means of bounded random variables by betting", JRSS B 2024.
+Waudby-Smith, Ramdas, "Estimating means of bounded random variables by betting", JRSS B 2024; Miller, "Adding error bars
+to evals", arXiv 2411.00640, for clusters.
 """
 
 from math import log
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from projections.arrays import Floats
 
@@ -88,23 +94,3 @@ def running_log_e_values(confidence: Floats, outcome: Floats) -> tuple[Floats, F
         for factors in (log_factors_over(confidence, outcome), log_factors_under(confidence, outcome))
     )
     return over, under
-
-
-def cluster_log_e_values(confidence: Floats, outcome: Floats, cluster: npt.NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """Return the logarithms of both e-values after each cluster, in the order of each cluster's last review.
-
-    The factor of a cluster is the mean of its reviews' factors. Its expectation is at most 1 for a calibrated agent,
-    whatever the dependence inside the cluster, so the evidence holds if one cluster does not depend on those before.
-
-    Shapes: confidences, outcomes and numbers of clusters (0 or more) of n reviews in the order of first review; the
-    answers have one entry for each cluster that occurs.
-    Source: Miller, "Adding error bars to evals", arXiv 2411.00640, for clusters; the mean of e-values is an e-value.
-    """
-    last = len(cluster) - 1 - np.unique(cluster[::-1], return_index=True)[1]
-    _, place, size = np.unique(cluster, return_inverse=True, return_counts=True)
-    order = np.argsort(last)
-    answers = []
-    for factors in (log_factors_over(confidence, outcome), log_factors_under(confidence, outcome)):
-        means = np.array([np.bincount(place, weights=row) for row in np.exp(factors)]) / size
-        answers.append(log_mean_exp(np.cumsum(np.log(means[:, order]), axis=1)))
-    return answers[0], answers[1]

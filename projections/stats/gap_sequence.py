@@ -12,6 +12,9 @@ is at most a product of fair bets 1 + b d (Fan's inequality), so that its mean o
 of at most 1/40 if m is the mean of the expectations so far. The interval has the m that no bet of either side refutes.
 The expectations may change from review to review. The sums need no order.
 
+Reviews of one cluster may depend on each other. Then d is the sum over a cluster, divided by the number of reviews of
+the largest cluster so that it is at least -1.
+
 Source: Waudby-Smith, Ramdas, "Estimating means of bounded random variables by betting", JRSS B 2024; Howard, Ramdas,
 McAuliffe, Sekhon, "Time-uniform, nonparametric, nonasymptotic confidence sequences", Annals of Statistics 2021.
 """
@@ -20,9 +23,10 @@ from math import exp, log, log1p
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from projections.arrays import Floats
-from projections.stats.gap_martingale import LOG_SUPPORTED
+from projections.stats.gap_martingale import LOG_SUPPORTED, log_mean_exp
 from projections.stats.intervals import GAP_MARGIN, Interval
 
 BETS: Final = tuple(0.9 * 0.6**power for power in range(12))
@@ -37,10 +41,35 @@ _bets = np.array(BETS)
 _costs = np.array(_COSTS)
 
 
-def gap_sequence(n: int, difference_sum: float, square_sum: float) -> Interval:
-    """Return the interval of the gap after n > 0 reviews, given the sums of outcome minus confidence and its square."""
-    mean, half = difference_sum / n, _half_width(square_sum) / n
+def gap_sequence(n: int, difference_sum: float, square_sum: float, largest: int = 1) -> Interval:
+    """Return the interval of the gap after n > 0 reviews.
+
+    `difference_sum` is the sum of outcome minus confidence. `square_sum` is the sum of the squares of its sums by
+    cluster, and `largest` the number of reviews of the largest cluster; a review without a cluster is one of its own.
+    """
+    mean, half = difference_sum / n, largest * _half_width(square_sum / largest**2) / n
     return Interval(max(-1.0, mean - half), min(1.0, mean + half))
+
+
+def log_e_within(n: Floats, difference_sum: Floats, square_sum: Floats, largest: Floats) -> Floats:
+    """Return the logarithms of the e-values of the hypotheses that a gap is outside plus and minus GAP_MARGIN.
+
+    Shapes: arrays of equal length with what `gap_sequence` takes. Its interval is within the margin where the e-value
+    is at least 40.
+    """
+    square = square_sum / largest**2
+    sides = (sign * difference_sum + GAP_MARGIN * n for sign in (1, -1))
+    return np.minimum(*(_log_mean_bets(side / largest, square) for side in sides))
+
+
+def can_be_within(n: Floats, difference_sum: Floats, square_sum: Floats) -> npt.NDArray[np.bool_]:
+    """Return where `log_e_within` may be as high as that of support; it is lower elsewhere, and takes longer.
+
+    No bet gains more than u^2 / 2v with sum u and squares v, because the cost of a bet b is at least b^2 / 2. Scaling
+    both for clusters does not change that.
+    """
+    least = GAP_MARGIN * n - np.abs(difference_sum)
+    return np.asarray((least > 0) & (least * least >= 2 * LOG_SUPPORTED * square_sum))
 
 
 def log_factors_above(difference: Floats) -> Floats:
@@ -51,6 +80,10 @@ def log_factors_above(difference: Floats) -> Floats:
     """
     d = difference[np.newaxis, :]
     return np.asarray(_bets[:, np.newaxis] * (d + GAP_MARGIN) - _costs[:, np.newaxis] * d**2)
+
+
+def _log_mean_bets(total: Floats, square: Floats) -> Floats:
+    return log_mean_exp(_bets[:, np.newaxis] * total - _costs[:, np.newaxis] * square)
 
 
 def _half_width(square_sum: float) -> float:

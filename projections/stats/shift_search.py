@@ -11,13 +11,9 @@ by which the sums are divided (overlapping batch means, Meketon and Schmeiser 19
 together vary more in windows. Short windows see only a part of that, so what exceeds the variance of independent values
 is multiplied by EXCESS_FACTOR. Simulated histories are divided by their own estimate, so that its error in a short
 history is part of their distribution.
-
-Interval of the point: all points whose reduction of squared errors is at most INTERVAL_LOSS long-run variances below
-the largest, an inverted likelihood ratio test (Siegmund 1988; Eo and Morley 2015). The limit of that difference is the
-larger of two independent exponential variables (Yao 1987), with P(at most x) = (1 - exp(-x/2))^2.
 """
 
-from math import log, sqrt
+from math import sqrt
 from typing import Final
 
 import msgspec
@@ -37,15 +33,6 @@ WINDOW = 10
 EXCESS_FACTOR = 2.5
 """Chosen by simulation: clusters of 10 and autocorrelation of .5 then raise as few false alarms as independence."""
 
-INTERVAL_FACTOR = 1.3
-"""The same for the interval of the point, chosen so that it covers nine of ten changes of independent outcomes."""
-
-INTERVAL_LEVEL = 0.90
-"""The confidence level of the interval of the point."""
-
-INTERVAL_LOSS = -2 * log(1 - sqrt(INTERVAL_LEVEL))
-"""The largest difference of squared errors, in long-run variances, of a point in the interval: 5.94."""
-
 SPREAD_SHARE_MIN: Final = 0.5
 """The long-run variance is at least this share of the variance of the values. Windows that vary less are chance."""
 
@@ -54,16 +41,11 @@ _SPREAD_MIN: Final = 1e-6
 
 
 class Shift(msgspec.Struct, frozen=True):
-    """The most likely shift: after `end` values the means change by `amount`, known to `error` (a standard error).
-
-    The interval of the point is from `earliest` to `latest` values, both included.
-    """
+    """The most likely shift: after `end` values the means change by `amount`, known to `error` (a standard error)."""
 
     end: int
     amount: float
     error: float
-    earliest: int
-    latest: int
 
 
 class Deviation(msgspec.Struct, frozen=True):
@@ -79,12 +61,13 @@ class Deviation(msgspec.Struct, frozen=True):
 
     def scaled(self, independent: float) -> Floats:
         """Return `largest` in long-run standard deviations; `independent` is the mean of `windows` if values are."""
-        return self.largest / np.sqrt(self.variance * inflation(self.windows / independent, EXCESS_FACTOR))
+        return self.largest / self.long_run(independent)
 
-
-def inflation(windows: Floats, factor: float) -> Floats:
-    """Return the long-run variance as a multiple of the variance; `windows` are relative to independent values."""
-    return np.maximum(1 + np.where(windows > 1, factor, 1.0) * (windows - 1), SPREAD_SHARE_MIN)
+    def long_run(self, independent: float) -> Floats:
+        """Return the long-run standard deviation by which sums are divided."""
+        windows = self.windows / independent
+        inflation = np.maximum(1 + np.where(windows > 1, EXCESS_FACTOR, 1.0) * (windows - 1), SPREAD_SHARE_MIN)
+        return np.sqrt(self.variance * inflation)
 
 
 class ShiftLayout:
@@ -122,13 +105,28 @@ class ShiftLayout:
         self._from = np.flatnonzero(stops < len(edges))
         self._to = stops[self._from]
         self._window_values = float((edges[self._to] - edges[self._from]).sum())
+        self.window_error = sqrt(4 / 3 * self._window_values / max(1, len(self._from)) / n)
+        """The relative standard error of `windows` if values are independent (Meketon and Schmeiser 1984)."""
 
-    def cumulated(self, values: Floats) -> Floats:
+    def cumulated(self, values: Floats, points: Ints | None = None) -> Floats:
         """Return the sum of the values before each point in each stratum. Shape: strata, points."""
-        shape = len(self.sizes), len(self.points)
-        segment = np.searchsorted(self.ends[self.points], np.arange(len(values)), side="right")
+        points = self.points if points is None else points
+        shape = len(self.sizes), len(points) + 1
+        segment = np.searchsorted(self.ends[points], np.arange(len(values)), side="right")
         sums = np.bincount(self.stratum * shape[1] + segment, values, shape[0] * shape[1])
-        return sums.reshape(shape).cumsum(axis=1)
+        return sums.reshape(shape).cumsum(axis=1)[:, :-1]
+
+    def covariance(self, points: Ints) -> Floats:
+        """Return the covariance of the sums at some points, if the values are independent with variance 1."""
+        at, before = self.ends[points], self.cumulated(np.ones(len(self.stratum)), points)
+        covariance: Floats = np.minimum.outer(at, at) - before.T @ (before / self.sizes[:, None])
+        return covariance
+
+    def weight(self, points: Ints) -> Floats:
+        """Return the factor by which the sums at some points are weighted."""
+        n = len(self.stratum)
+        weight: Floats = (self.information[points] / n) ** _POWER / sqrt(n)
+        return weight
 
     def deviation(self, sums: Floats, squares: Floats) -> Deviation:
         """Return the deviation of histories, given the sums at `points` and the sum of squares of centred values.
@@ -138,7 +136,7 @@ class ShiftLayout:
         n = len(self.stratum)
         information = self.information[self.points[self._candidate]]
         examined = sums[:, self._candidate]
-        largest = (np.abs(examined) * (information / n) ** _POWER).max(axis=1) / sqrt(n)
+        largest = (np.abs(examined) * self.weight(self.points[self._candidate])).max(axis=1)
         reduction = examined**2 / information
         best, row = reduction.argmax(axis=1), np.arange(len(sums))
         shift = examined[row, best] / information[best]
@@ -162,12 +160,8 @@ class ShiftLayout:
         examined = sums[self.candidates]
         reduction = examined**2 / information
         best = int(reduction.argmax())
-        likely = np.flatnonzero(reduction >= reduction[best] - INTERVAL_LOSS * variance)
-        ends = self.ends[self.candidates]
         return Shift(
-            end=int(ends[best]),
+            end=int(self.ends[self.candidates[best]]),
             amount=float(-examined[best] / information[best]),
             error=sqrt(variance / information[best]),
-            earliest=int(ends[likely[0]]),
-            latest=int(ends[likely[-1]]),
         )

@@ -19,7 +19,7 @@ from api.text_format import (
 )
 from projections.calibration.calibration_view import CalibrationGroup
 from projections.calibration.figure_text import format_percent
-from projections.calibration.gap_evidence import Dependence
+from projections.calibration.gap_evidence import Clusters, Dependence
 from projections.calibration.score_recommendations import describe_small_gap
 from projections.calibration.scores import Bucket, CalibrationScores, ConfidenceSpread, Coverage, ZTest
 
@@ -76,6 +76,8 @@ def _print_overall(console: Console, overall: CalibrationScores, agent: str | No
         f"e-value {overall.e_value:.3g}."
     )
     console.print(describe_small_gap(overall) if surely_off else _verdict(overall))
+    if overall.clusters:
+        console.print(_clusters(overall.reviewed, overall.clusters))
     if overall.dependence is not None and overall.dependence.material:
         console.print(_dependence(overall.dependence), style="yellow")
     if skill := describe_skill(overall):
@@ -98,6 +100,15 @@ def _verdict(overall: CalibrationScores) -> str:
     return (
         f"It looks {verdict}, but there is not enough data to be sure. If its true gap is {gap}, about {needed} "
         "will be enough in 4 of 5 cases."
+    )
+
+
+def _clusters(reviewed: int, found: Clusters) -> str:
+    effective = round(found.effective_reviews)
+    return (
+        f"They are in {pluralize(found.clusters, 'cluster')}, the largest with {pluralize(found.largest, 'review')}: "
+        f"{pluralize(reviewed, 'review')} contain about as much evidence as {format_count(effective)} independent "
+        f"{'one' if effective == 1 else 'ones'}. Verdicts and intervals allow for that."
     )
 
 

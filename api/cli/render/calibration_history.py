@@ -1,6 +1,6 @@
 """Print calibration over time: windows, drift with its date, and agents side by side."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
 
@@ -9,8 +9,12 @@ from api.service.calibration import CalibrationAnswer
 from api.text_format import format_count, one_line, pluralize
 from projections.calibration.agent_comparison import AgentComparison, AgentPair
 from projections.calibration.change_point import ChangePoint, Drift, NoTest
+from projections.calibration.model_changes import DriftModels, ModelChange, ModelCount
 from projections.calibration.trend import Trend
 from projections.stats.intervals import Interval
+
+SHOWN_CHANGES_MAX = 3
+"""Changes of models that are printed without an alarm: the latest."""
 
 
 def print_history(console: Console, answer: CalibrationAnswer) -> None:
@@ -63,6 +67,9 @@ def _print_drift(console: Console, drift: Drift) -> None:
     else:
         p = "" if drift.p is None else f" (p {format_p(drift.p)})"
         console.print(f"No drift found in {pluralize(drift.reviewed, 'review')}{p}.")
+    if drift.models:
+        for line in _models(drift.models):
+            console.print(line)
     if drift.left_out:
         console.print(f"{pluralize(drift.left_out, 'review')} left out: their times do not say when they were made.")
 
@@ -80,6 +87,38 @@ def _interval(change: ChangePoint, strata: int) -> str:
         return f"{dates}."
     difference = f"{format_figure(change.shift.amount, '+')} ({format_interval(change.shift.interval, '+')})"
     return f"{dates}. Within {strata} agents and categories the gap changed by {difference}."
+
+
+def _models(models: DriftModels) -> Iterator[str]:
+    """Yield lines about the models before and after a change, and about changes of models."""
+    if not models.named:
+        yield "Models: the decisions name none."
+        return
+    if models.before and models.after:
+        yield f"Models before: {_counts(models.before)}. Since then: {_counts(models.after)}."
+    if models.nearest:
+        within = "within the interval of the date" if models.nearest.within else "not within the interval of the date"
+        yield f"The nearest change of a model was {within}: {_model_change(models.nearest)}."
+        if models.changes_total > 1:
+            yield f"{format_count(models.changes_total)} changes of models in all; --json lists them."
+    elif models.changes:
+        shown = "; ".join(_model_change(change) for change in models.changes[-SHOWN_CHANGES_MAX:])
+        latest = ", the latest" if models.changes_total > SHOWN_CHANGES_MAX else ""
+        yield f"{pluralize(models.changes_total, 'change')} of models in the examined reviews{latest}: {shown}."
+    elif models.before:
+        yield "No agent changed its model."
+
+
+def _counts(counts: Sequence[ModelCount]) -> str:
+    return ", ".join(
+        f"{'not named' if count.model is None else one_line(count.model)} {format_count(count.reviewed)}"
+        for count in counts
+    )
+
+
+def _model_change(change: ModelChange) -> str:
+    before, after = one_line(change.before), one_line(change.after)
+    return f"{one_line(change.agent)} from {before} to {after}, first used {change.time:%Y-%m-%d %H:%M}"
 
 
 def _gap(gap: float, interval: Interval | None, reviewed: int) -> str:

@@ -9,13 +9,12 @@ from hashlib import sha256
 
 import msgspec
 
-from api.importers.decisions.rows import FIELDS, ID_CHARS, DecisionRow
+from api.importers.decisions.rows import ID_CHARS, DecisionRow
 from events.envelope import timestamp
 
 _encode = msgspec.json.Encoder().encode
 
-_FIELDS_THEN = FIELDS.index("question")
-"""The number of fields in those digests: they are older than questions, clusters and models."""
+_FIELDS_DIGESTED = DecisionRow._fields.index("question")
 
 
 class ContentDigestIds:
@@ -38,5 +37,5 @@ def is_content_digest(event_id: str, decision_id: str) -> bool:
 
 
 def _content(row: DecisionRow) -> list[object]:
-    """Return the values of a row without its question and later fields, independent of how they are written."""
-    return [timestamp(value) if isinstance(value, datetime) else value for value in row[:_FIELDS_THEN]]
+    """Return the values of a row that earlier imports knew, independent of how they are written."""
+    return [timestamp(value) if isinstance(value, datetime) else value for value in row[:_FIELDS_DIGESTED]]

@@ -56,8 +56,8 @@ def events(ledger: Path, run: str | None = None) -> list[Json]:
 
 
 def of_type(found: list[Json], name: str) -> list[Json]:
-    """The payloads of one type."""
-    return [event["data"] for event in found if event["type"] == f"{name}.v1"]
+    """The payloads of one type, of any version."""
+    return [event["data"] for event in found if event["type"].rpartition(".")[0] == name]
 
 
 def outcomes(found: list[Json]) -> list[str]:

@@ -124,8 +124,8 @@ def events(ledger: Path, run: str | None = None) -> list[Json]:
 
 
 def of_type(found: list[Json], name: str) -> list[Json]:
-    """The payloads of one type."""
-    return [event["data"] for event in found if event["type"] == f"eval.{name}.v1"]
+    """The payloads of one type, of any version."""
+    return [event["data"] for event in found if event["type"].rpartition(".")[0] == f"eval.{name}"]
 
 
 def scores(ledger: Path, run: str | None = None) -> list[Json]:

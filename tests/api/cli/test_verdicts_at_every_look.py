@@ -32,3 +32,24 @@ def test_alike_neighbours_are_a_warning(tmp_path: Path) -> None:
     said = " ".join(done(ledger, "calibration").text.split())
     assert "! Decisions made one after another turn out alike: 200 reviews contain about as much evidence as" in said
     assert "The verdict and the intervals are too sure." in said
+
+
+@pytest.mark.defect(1)
+def test_named_clusters_are_counted_and_allowed_for(tmp_path: Path) -> None:
+    """Eight tasks of 25 decisions, three of which failed as a whole: without the clusters that is "overconfident"."""
+    named = ["agent,decision,confidence,outcome,cluster"]
+    named += [f"ann,d{n},0.8,{int(n // 25 % 3 > 0)},task {n // 25}" for n in range(200)]
+    (tmp_path / "named.csv").write_text("\n".join(named))
+    (tmp_path / "unnamed.csv").write_text("\n".join(line.rsplit(",", 1)[0] for line in named))
+    said = {}
+    for name in ("named", "unnamed"):
+        done(tmp_path / f"{name}.db", "import", "decisions", tmp_path / f"{name}.csv")
+        said[name] = " ".join(done(tmp_path / f"{name}.db", "calibration", "--group-by", "agent").text.split())
+    assert "It is overconfident, supported since review" in said["unnamed"]
+    assert "cluster" not in said["unnamed"]
+    assert "It looks overconfident, but there is not enough data to be sure." in said["named"]
+    assert (
+        "They are in 8 clusters, the largest with 25 reviews: 200 reviews contain about as much evidence as 7 "
+        "independent ones. Verdicts and intervals allow for that."
+    ) in said["named"]
+    assert "turn out alike" not in said["named"]

@@ -81,7 +81,9 @@ def test_two_interfaces_give_one_answer(cstp: Caller, asked: dict[str, Any]) -> 
     for here, there in zip(answer["byConfidenceBucket"], plain["buckets"], strict=True):
         assert (here["bucket"], here["decisions"]) == (there["bucket"], there["decisions"])
         assert (here["successRate"], here["gap"]) == (round(there["success_rate"], 2), round(there["gap"], 2))
-        assert (here["expectedRate"], here["interpretation"]) == (there["expected_rate"], there["interpretation"])
+        judged = there["expected_rate"], there["expected_interpretation"]
+        assert (here["expectedRate"], here["interpretation"]) == judged
+        assert here["statedInterpretation"] == there["interpretation"]
     assert answer["recommendations"] == plain["recommendations"]
     assert answer.get("confidenceStats", {}).get("count") == plain["confidence_stats"]["count"]
 

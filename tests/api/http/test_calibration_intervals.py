@@ -39,7 +39,7 @@ def plain(cstp: Caller, project: str, **asked: Any) -> Any:  # noqa: ANN401 - JS
 def mixed(cstp: Caller, project: str) -> str:
     """Two categories, one of them badly overconfident; some unreviewed, some without a stated confidence."""
     events = []
-    for number in range(120):
+    for number in range(240):
         name, logic = f"{project[:40]}-{number}", number % 4 == 0
         about: dict[str, Any] = {"project": project, "category": "logic" if logic else "facts"}
         about["confidence"] = 0.9 if logic else 0.8
@@ -68,8 +68,8 @@ def test_http_and_cstp_give_the_same_evidence(cstp: Caller, mixed: str, detail: 
         assert bucket["statedGapInterval"] == other["stated_gap_interval"]
     corp = here["overall"]["corp"]
     assert (corp["curve"] is None, corp["band"] is None) == (detail != "curves", detail != "curves")
-    assert here["coverage"]["withoutConfidence"] == there["coverage"]["without_confidence"] == 10
-    assert here["coverage"]["unreviewed"] == there["coverage"]["unreviewed"] == 12
+    assert here["coverage"]["withoutConfidence"] == there["coverage"]["without_confidence"] == 20
+    assert here["coverage"]["unreviewed"] == there["coverage"]["unreviewed"] == 24
 
 
 def test_curves_come_with_a_band(cstp: Caller, mixed: str) -> None:

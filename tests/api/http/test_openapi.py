@@ -23,19 +23,21 @@ DECISIONS = "agent category stakes project feature"
 RANGE = "since until window"
 
 QUERIES = {
-    "GET /events": "after before limit order type subject source since until",
+    "GET /events": "after before limit order type subject source correlationid since until",
     "GET /streams/{subject}": "after limit",
-    "GET /calibration": f"{DECISIONS} {RANGE} group_by min_decisions detail include trend_days limit offset as_of",
+    "GET /calibration": f"{DECISIONS} {RANGE} group_by min_decisions detail threshold include trend_days limit offset "
+    "as_of",
     "GET /calibration/advice": "agent category stakes confidence as_of",
-    "GET /decisions": f"{DECISIONS} {RANGE} status outcome tag search sort order limit offset as_of",
+    "GET /decisions": f"{DECISIONS} cluster model {RANGE} status outcome tag search sort order limit offset as_of",
     "GET /decisions/{decision_id}": "prefix as_of",
     "GET /reviews/sample": f"{DECISIONS} size seed drawn_at as_of",
     "GET /projections/{name}": "as_of",
+    "GET /related": "correlationid after limit as_of",
     "GET /runs": f"agent router probe {RANGE} limit offset as_of",
     "GET /runs/{run_id}": "include prefix as_of",
     "GET /inventory": "model as_of",
     "GET /probes": "probe scorer model as_of",
-    "GET /scoreboard": "suite agent versions as_of",
+    "GET /scoreboard": "suite agent versions group_by as_of",
     "GET /evaluations": f"suite agent {RANGE} limit offset as_of",
     "GET /evaluations/compare": "baseline candidate prefix as_of",
     "GET /evaluations/{run}/gate": "baseline suite max_regressions max_errors min_score as_of",

@@ -147,6 +147,7 @@ def test_calibration_is_grouped(client: httpx.Client, group_by: str) -> None:
         "agent": {"anonymous": 11},
         "project": {project: 11},
         "feature": {"f": 5, None: 6},
+        "model": {None: 11},
     }
     groups = get(client, "/calibration", project=project, group_by=group_by)["groups"]
     assert {group["group"]: group["reviewed"] for group in groups} == expected[group_by]

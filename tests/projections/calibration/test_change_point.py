@@ -16,7 +16,7 @@ from projections.calibration.change_point import (
     Drift,
     detect_change,
 )
-from projections.stats.shift_search import INTERVAL_LEVEL
+from projections.stats.shift_interval import INTERVAL_LEVEL
 
 pytestmark = pytest.mark.slow
 

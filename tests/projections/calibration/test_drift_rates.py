@@ -22,7 +22,8 @@ from projections.calibration.change_point import (
     SIDE_REVIEWS_MIN,
     detect_change,
 )
-from projections.stats.shift_search import INTERVAL_LEVEL, ShiftLayout
+from projections.stats.shift_interval import INTERVAL_LEVEL
+from projections.stats.shift_search import ShiftLayout
 from projections.stats.shift_simulation import simulate_deviations
 
 DAY_US = 86_400_000_000

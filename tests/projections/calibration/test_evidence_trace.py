@@ -34,7 +34,8 @@ def found_of(calibration: Calibration, group_by: str = "category", **chosen: str
     filters = CalibrationFilter(**chosen)  # type: ignore[arg-type]
     selection = calibration.selection(filters)
     found = calibration.evidence(filters, group_by, selection).compute(no_check)  # type: ignore[arg-type]
-    return {"(all)": found.overall, **found.groups}
+    groups = found.by(group_by)  # type: ignore[arg-type]
+    return {"(all)": found.overall, **{name: groups.of(name) for name in groups.numbers}}
 
 
 def expected(drafts: list[Draft], category: str | None) -> tuple[float, float, int | None, int]:

@@ -20,7 +20,6 @@ from projections.stats.gap_martingale import (
     FRACTIONS,
     LOG_SUPPORTED,
     ROUNDED,
-    cluster_log_e_values,
     log_e_values,
     log_factors_over,
     log_factors_under,
@@ -130,32 +129,6 @@ def test_a_calibrated_agent_is_called_so() -> None:
 
 
 @pytest.mark.defect(1)
-@pytest.mark.parametrize("dependence", DEPENDENT)
-@pytest.mark.parametrize("name", ["heaped", "beta(8,2)"])
-def test_named_clusters_are_hardly_ever_called_off(name: str, dependence: str) -> None:
-    """At most 6% of histories of 1,000 reviews, in clusters of ten, refute a calibrated agent at any look."""
-    rng = np.random.default_rng([6, len(name), len(dependence)])
-    false = 0
-    for _ in range(HISTORIES):
-        confidence = STATING[name](rng, LOOKS)
-        outcome = (DEPENDENT[dependence](rng, LOOKS) < ndtri(confidence)).astype(float)
-        found = cluster_log_e_values(confidence, outcome, np.arange(LOOKS) // 10)
-        false += max(float(logs.max()) for logs in found) >= LOG_SUPPORTED
-    assert false / HISTORIES <= 0.06
-
-
-def test_named_clusters_still_show_a_gap() -> None:
-    """A gap of .15 in clusters of ten is found in most histories of 1,000 reviews."""
-    rng = np.random.default_rng(15)
-    found = 0
-    for _ in range(200):
-        confidence = STATING["heaped"](rng, LOOKS)
-        outcome = (clustered(rng, LOOKS) < ndtri(confidence - 0.15)).astype(float)
-        found += float(cluster_log_e_values(confidence, outcome, np.arange(LOOKS) // 10)[0].max()) >= LOG_SUPPORTED
-    assert found / 200 >= 0.8
-
-
-@pytest.mark.defect(1)
 @pytest.mark.parametrize("dependence", [*DEPENDENT, "none"])
 @pytest.mark.parametrize("name", ["heaped", "beta(8,2)"])
 def test_dependence_that_is_not_named_raises_a_warning(name: str, dependence: str) -> None:
@@ -223,9 +196,6 @@ def test_the_order_does_not_change_the_evidence_at_the_end() -> None:
     over, under = running_log_e_values(confidence, outcome)
     assert log_e_values(confidence, outcome) == pytest.approx((over[-1], under[-1]))
     assert log_e_values(confidence[::-1], outcome[::-1], np.ones(200)) == pytest.approx((over[-1], under[-1]))
-    alone = cluster_log_e_values(confidence, outcome, np.arange(200))
-    assert alone[0] == pytest.approx(over)
-    assert alone[1] == pytest.approx(under)
 
 
 def test_certainty_that_fails_once_is_evidence_and_never_infinite() -> None:

@@ -1,0 +1,175 @@
+"""The models that reviewed decisions came from, before and after a change of the gap, and when agents changed theirs.
+
+An agent changed its model between two of its decisions that name different models, one after another. Decisions without
+a name, and names that identify no model (`unknown`, a host's own), say nothing about a change. Neither do decisions of
+one moment that name several models, because their order is not known (review_moments.py).
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+from msgspec import UNSET, UnsetType
+
+from events.envelope import agent_of
+from events.model_names import is_unresolved, is_wrapper
+from ledger import microseconds, moment_of
+from projections.arrays import Ints
+from projections.calibration.model_groups import ResolveModel
+from projections.calibration.review_moments import number_moments
+from projections.calibration.reviewed_decisions import ReviewedDecisions
+
+CHANGES_MAX = 20
+"""Most changes of models that are listed: those nearest to the date of the change; the latest without an alarm."""
+
+COUNTS_MAX = 20
+"""Most models that are counted by name on each side of the change: those with the most reviews."""
+
+
+class ModelCount(msgspec.Struct, frozen=True, kw_only=True):
+    """How many reviewed decisions came from a model; `model` is None for those that name none."""
+
+    model: str | None
+    reviewed: int
+
+
+class ModelChange(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent changed its model from `before` to `after`: after its decision at `last_before`, and not after `time`.
+
+    `within`: whether that may have been between `earliest` and `latest` of the change of the gap; absent without one.
+    """
+
+    agent: str
+    before: str
+    after: str
+    last_before: datetime
+    time: datetime
+    within: bool | UnsetType = UNSET
+
+
+class DriftModels(msgspec.Struct, frozen=True, kw_only=True):
+    """The models of the examined reviews.
+
+    `named` counts the reviews whose decision names a model. `before` and `after` the change of the gap, and the change
+    of a model that is `nearest` to its date, are absent without an alarm. `changes` are at most CHANGES_MAX of all
+    `changes_total`, in order of time.
+    """
+
+    named: int
+    before: list[ModelCount] | UnsetType = UNSET
+    after: list[ModelCount] | UnsetType = UNSET
+    nearest: ModelChange | UnsetType | None = UNSET
+    changes: list[ModelChange]
+    changes_total: int
+
+
+class DatedChange(NamedTuple):
+    """A change of the gap after some of the examined reviews, dated `time`, with the interval of the date."""
+
+    reviewed_before: int
+    time: datetime
+    earliest: datetime
+    latest: datetime
+
+
+def describe_models(
+    history: ReviewedDecisions, rows: Ints, resolve: ResolveModel, change: DatedChange | None
+) -> DriftModels | UnsetType:
+    """Describe the models of the examined `rows` of a history. UNSET if none is named and the gap did not change."""
+    models = _Models(history, resolve)
+    group = history.group[rows]
+    named = int((models.of_group[group] >= 0).sum()) if len(rows) else 0
+    if not named and change is None:
+        return UNSET
+    moves = _find_moves(history, rows, models)
+    total = len(moves.time_us)
+    if change is None:
+        latest = range(max(0, total - CHANGES_MAX), total)
+        return DriftModels(
+            named=named, changes=[_move(moves, models, number, None) for number in latest], changes_total=total
+        )
+    closest = np.argsort(np.abs(moves.time_us - microseconds(change.time)), kind="stable")[:CHANGES_MAX].tolist()
+    return DriftModels(
+        named=named,
+        before=models.count(group[: change.reviewed_before]),
+        after=models.count(group[change.reviewed_before :]),
+        nearest=_move(moves, models, closest[0], change) if closest else None,
+        changes=[_move(moves, models, number, change) for number in sorted(closest)],
+        changes_total=total,
+    )
+
+
+class _Models:
+    """The models that the groups of a history mean. `of_group` has their numbers in `names`, -1 for none.
+
+    `identified` has -1 also for names that identify no model.
+    """
+
+    def __init__(self, history: ReviewedDecisions, resolve: ResolveModel) -> None:
+        resolved = {joined: None if joined is None else resolve(joined) for joined in set(history.models)}
+        self.names = sorted({model for model in resolved.values() if model is not None})
+        numbers = {name: number for number, name in enumerate(self.names)}
+        no_model = {name for name in self.names if is_wrapper(name) or is_unresolved(name)}
+        models = [resolved[joined] for joined in history.models]
+        self.of_group = np.array([-1 if model is None else numbers[model] for model in models], dtype=np.int64)
+        self.identified = np.array(
+            [-1 if model is None or model in no_model else numbers[model] for model in models], dtype=np.int64
+        )
+
+    def count(self, groups: npt.NDArray[np.uint32]) -> list[ModelCount]:
+        """Count the models of decisions, given their groups: the most frequent first, decisions without one last."""
+        counts = np.bincount(self.of_group[groups] + 1, minlength=len(self.names) + 1)
+        largest = [int(number) for number in np.argsort(-counts[1:], kind="stable")[:COUNTS_MAX]]
+        found = [ModelCount(model=self.names[number], reviewed=int(counts[number + 1])) for number in largest]
+        return [one for one in [*found, ModelCount(model=None, reviewed=int(counts[0]))] if one.reviewed]
+
+
+class _Moves(NamedTuple):
+    """Changes of models in order of time. Shapes: one entry per change; `agent` is a number in `agents`."""
+
+    agents: Sequence[str]
+    agent: Ints
+    before: Ints
+    after: Ints
+    last_us: Ints
+    time_us: Ints
+
+
+def _find_moves(history: ReviewedDecisions, rows: Ints, models: _Models) -> _Moves:
+    """Find the changes of models in some rows of a history."""
+    names = [agent_of(source) for source, *_ in history.groups]
+    agents = sorted(set(names))
+    numbers = {name: number for number, name in enumerate(agents)}
+    group = history.group[rows]
+    model = models.identified[group]
+    moment = number_moments(history.time_us[rows])
+    known = np.flatnonzero(model >= 0)
+    agent = np.array([numbers[name] for name in names], dtype=np.int64)[group[known]]
+    order = np.argsort(agent, kind="stable")
+    rows, model, agent, moment = rows[known][order], model[known][order], agent[order], moment[known][order]
+    if not len(rows):
+        return _Moves(agents, *(np.zeros(0, dtype=np.int64) for _ in range(5)))
+    starts = np.append(0, np.flatnonzero((np.diff(agent) != 0) | (np.diff(moment) != 0)) + 1)
+    alike = np.flatnonzero(np.minimum.reduceat(model, starts) == np.maximum.reduceat(model, starts))
+    first, last = starts[alike], np.append(starts[1:], len(rows))[alike] - 1
+    changed = np.flatnonzero((agent[first[1:]] == agent[first[:-1]]) & (model[first[1:]] != model[first[:-1]]))
+    old, new = last[changed], first[changed + 1]
+    by_time = np.argsort(rows[new], kind="stable")
+    old, new = old[by_time], new[by_time]
+    time_us = history.time_us[rows]
+    return _Moves(agents, agent[new], model[old], model[new], time_us[old], time_us[new])
+
+
+def _move(moves: _Moves, models: _Models, number: int, change: DatedChange | None) -> ModelChange:
+    last, time = moment_of(int(moves.last_us[number])), moment_of(int(moves.time_us[number]))
+    return ModelChange(
+        agent=moves.agents[moves.agent[number]],
+        before=models.names[moves.before[number]],
+        after=models.names[moves.after[number]],
+        last_before=last,
+        time=time,
+        within=UNSET if change is None else bool(change.earliest <= time and last < change.latest),
+    )
