@@ -12,6 +12,7 @@ _OPTIONS = (
     ("--tallystick-agent", "CMD", "The agent's command. Without it the captured analyses are scored."),
     ("--tallystick-agent-name", "NAME", "The agent's name; default: command:PROGRAM."),
     ("--tallystick-agent-version", "V", "The agent's version."),
+    ("--tallystick-model", "NAME", "The language model that answers, as you claim."),
     ("--tallystick-name", "NAME", "The suite's name; default: the name of its folder."),
     (
         "--tallystick-ledger",

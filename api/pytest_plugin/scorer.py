@@ -105,6 +105,7 @@ def _eval_options(request: Load) -> EvalOptions:
         attempts=request.attempts,
         agent_name=request.agent_name,
         agent_version=request.agent_version,
+        model=request.model,
         enable_llm=request.enable_llm,
         timeout_s=request.timeout_s,
     )

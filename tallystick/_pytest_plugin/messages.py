@@ -36,6 +36,7 @@ class Load(Message, frozen=True):
     attempts: int = 1
     agent_name: str | None = None
     agent_version: str | None = None
+    model: str | None = None
     enable_llm: bool | None = None
     timeout_s: float = 600.0
 

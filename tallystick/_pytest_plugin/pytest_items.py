@@ -121,6 +121,7 @@ def _load_request(config: pytest.Config) -> Load:
         attempts=option("tallystick_attempts"),
         agent_name=option("tallystick_agent_name"),
         agent_version=option("tallystick_agent_version"),
+        model=option("tallystick_model"),
         enable_llm={"yes": True, "no": False}.get(option("tallystick_enable_llm")),
         timeout_s=option("tallystick_timeout"),
     )

@@ -36,6 +36,7 @@ Jobs = Annotated[int, typer.Option(min=1, max=256, help="Agents that run at the 
 Name = Annotated[str | None, typer.Option(help="The suite's name; without it the name of its folder.", metavar="SUITE")]
 AgentName = Annotated[str | None, typer.Option(help="The agent's name; without it command:PROGRAM.", metavar="NAME")]
 AgentVersion = Annotated[str | None, typer.Option(help="The agent's version.", metavar="V")]
+Model = Annotated[str | None, typer.Option(help="The language model that answers, as you claim.", metavar="NAME")]
 Timeout = Annotated[float, typer.Option(help="Seconds for one answer.", metavar="S")]
 EnableLlm = Annotated[
     bool | None,
@@ -69,6 +70,7 @@ def run(
     name: Name = None,
     agent_name: AgentName = None,
     agent_version: AgentVersion = None,
+    model: Model = None,
     timeout: Timeout = 600.0,
     enable_llm: EnableLlm = None,
     run: RunId = None,
@@ -102,6 +104,7 @@ def run(
         attempts=attempts,
         agent_name=agent_name,
         agent_version=agent_version,
+        model=model,
         enable_llm=enable_llm,
         meta=_parse_meta(meta or []),
         jobs=jobs,

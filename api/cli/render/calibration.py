@@ -85,8 +85,8 @@ def _print_overall(console: Console, overall: CalibrationScores, agent: str | No
     console.print(", ".join(_scores(overall)) + ".")
     if tests := _tests(overall):
         console.print(f"Tests of perfect calibration: {'; '.join(tests)}.")
-    if overall.partial and "spiegelhalter" not in overall.too_few_for:
-        console.print("Spiegelhalter's test is not defined with partial outcomes.")
+    if undefined := _undefined_test(overall):
+        console.print(undefined)
 
 
 def _verdict(overall: CalibrationScores) -> str:
@@ -144,6 +144,17 @@ def _tests(overall: CalibrationScores) -> list[str]:
         for field, (name, test) in tests.items()
         if test is not None and field not in overall.too_few_for
     ]
+
+
+def _undefined_test(overall: CalibrationScores) -> str | None:
+    """Say why a test that enough reviews support is not defined; None if each is."""
+    if overall.in_the_large is None and "in_the_large" not in overall.too_few_for:
+        return "Tests of perfect calibration are not defined, because every decision was stated with certainty."
+    if overall.spiegelhalter is not None or "spiegelhalter" in overall.too_few_for:
+        return None
+    if overall.partial:
+        return "Spiegelhalter's test is not defined with partial outcomes."
+    return "Spiegelhalter's test is not defined, because every confidence is 0, 0.5 or 1."
 
 
 def _print_coverage(console: Console, coverage: Coverage) -> None:

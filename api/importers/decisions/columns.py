@@ -11,7 +11,7 @@ SIMILAR = 0.8
 """Similarity of a column's name and a field's from which the column looks like the field."""
 
 SYNONYMS: dict[str, tuple[str, ...]] = {
-    "agent": ("model", "agent name", "agent id", "author", "who"),
+    "agent": ("agent name", "agent id", "author", "who"),
     "decision": ("text", "decision text", "title", "summary", "action", "choice", "prediction"),
     "confidence": ("prob", "probability", "conf", "score", "certainty", "likelihood", "confidence score", "p"),
     "outcome": (

@@ -8,12 +8,14 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import structs
 
+from api.service.evaluation.options import CLAIMED_MODEL
 from api.service.evaluation.run_operations import GradedAttempt
 from api.service.evidence import Blob, digest_of
 from events.evaluation import Component, EvalScored, EvalStarted
 from events.limits import PAYLOAD_BYTES_MAX
 from instruments.evals import Scenario
 from instruments.evals.agent import AgentOutput, parse_answer
+from instruments.evals.analysis import AnswerStatements
 from instruments.evals.scoring.scorer import score
 from instruments.evals.scoring.semantic_matcher import SemanticMatcher
 
@@ -34,6 +36,7 @@ class Grader:
         hide: Callable[[Sequence[Component]], tuple[Component, ...]] = tuple,
     ) -> None:
         self._started = started
+        self._claimed_model = (started.meta or {}).get(CLAIMED_MODEL)
         self._matcher = matcher
         self._hide = hide
 
@@ -66,6 +69,7 @@ class Grader:
     def _base_score(self, scenario: Scenario, attempt: int, reply: AgentOutput) -> EvalScored:
         """Return an event with the fields that every result has."""
         started, weight = self._started, scenario.about.weight
+        stated = claim_model(reply.stated, self._claimed_model)
         assert started.run_id is not None, "scores are of a run that has begun"
         return EvalScored(
             run_id=started.run_id,
@@ -80,10 +84,20 @@ class Grader:
             agent=started.agent,
             agent_version=started.agent_version,
             elapsed_ns=reply.elapsed_ns,
-            model=reply.stated.model,
-            reported_model=reply.stated.reported_model,
-            confidence=reply.stated.confidence,
+            model=stated.model,
+            reported_model=stated.reported_model,
+            confidence=stated.confidence,
         )
+
+
+def claim_model(stated: AnswerStatements, claimed: str | None) -> AnswerStatements:
+    """Return what an answer states, with the model that the caller of the runner claims; as it is without a claim.
+
+    The model that the answer itself names is then the reported one, unless the answer reports another.
+    """
+    if claimed is None:
+        return stated
+    return structs.replace(stated, model=claimed, reported_model=stated.reported_model or stated.model)
 
 
 def _fit_to_line(score_event: EvalScored, text: str | None) -> GradedAttempt:

@@ -22,6 +22,12 @@ CAPTURED = "captured"
 LLM = "enable_llm"
 """The key in the `meta` of a run that records an override of its scenarios' `test_config`."""
 
+CLAIMED_MODEL = "claimed_model"
+"""The key in the `meta` of a run that records the model which the caller claims for all of its answers."""
+
+RESERVED_META = {LLM: "--enable-llm", CLAIMED_MODEL: "--model"}
+"""The keys of `meta` that options set."""
+
 
 class EvalOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options that the user gave; None, or an empty `meta`, for an omitted one.
@@ -38,6 +44,8 @@ class EvalOptions(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int | None = None
     agent_name: str | None = None
     agent_version: str | None = None
+    model: str | None = None
+    """The language model that answers, as the caller claims."""
     enable_llm: bool | None = None
     meta: Mapping[str, str] = {}
     jobs: int = 1
@@ -53,6 +61,8 @@ class EvalOptions(msgspec.Struct, frozen=True, kw_only=True):
         meta = dict(self.meta)
         if self.enable_llm is not None:
             meta[LLM] = str(self.enable_llm).lower()
+        if self.model is not None:
+            meta[CLAIMED_MODEL] = self.model
         return meta or None
 
 
@@ -77,7 +87,12 @@ def build_start(options: EvalOptions, suite: Suite, agent: Agent | None, scenari
 def check_options(options: EvalOptions) -> Agent | None:
     """Check the options; return the agent, or None without one. Errors: InvalidQuery."""
     check_time_limit("timeout", options.timeout_s)
-    labels = (("name", options.suite), ("agent_name", options.agent_name), ("agent_version", options.agent_version))
+    labels = (
+        ("name", options.suite),
+        ("agent_name", options.agent_name),
+        ("agent_version", options.agent_version),
+        ("model", options.model),
+    )
     for field, label in labels:
         if label is not None and not (0 < len(label) <= LABEL_CHARS_MAX and label.isprintable()):
             raise InvalidQuery(
@@ -87,8 +102,9 @@ def check_options(options: EvalOptions) -> Agent | None:
         check_id(options.run_id)
     if options.run_id is not None and options.resume is not None:
         raise InvalidQuery("run", "is fixed by the run that is resumed.", "Leave it out, or start another run.")
-    if LLM in options.meta:
-        raise InvalidQuery("meta", f"{LLM} is set by --enable-llm itself.", "Leave it out.")
+    for key, option in RESERVED_META.items():
+        if key in options.meta:
+            raise InvalidQuery("meta", f"{key} is set by {option} itself.", "Leave it out.")
     if options.enable_llm is not None and options.agent is None:
         raise InvalidQuery(LLM, "is an option of an agent, and none is asked.", "Give its command with --agent.")
     if options.agent is None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from api.service.evaluation.options import LLM, EvalOptions
+from api.service.evaluation.options import CLAIMED_MODEL, LLM, EvalOptions
 from api.service.evaluation.run_operations import EvalRun
 from api.text_format import pluralize
 from instruments.evals import Scenario
@@ -26,6 +26,7 @@ def check_settings(run: EvalRun, options: EvalOptions, command_name: str | None)
         ("attempts", options.attempts, started.attempts),
         ("agent_name", options.agent_name, started.agent),
         ("agent_version", options.agent_version, started.agent_version),
+        ("model", options.model, meta.get(CLAIMED_MODEL)),
         (LLM, None if options.enable_llm is None else str(options.enable_llm).lower(), meta.get(LLM)),
         *(
             ("meta", f"{key}={value}", f"{key}={meta[key]}" if key in meta else None)

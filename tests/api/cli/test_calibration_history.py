@@ -30,6 +30,7 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "t.db"
 
 
+@pytest.mark.defect(14)
 def test_a_trend_is_a_table(ledger: Path) -> None:
     said = done(ledger, "calibration", "--agent", "ann", "--include", "trend", "--trend-days", 60).text
     assert "2026-01-01  2026-03-02" in said

@@ -241,6 +241,26 @@ def test_an_unused_column_that_looks_like_a_field_is_asked_about(tmp_path: Path)
     assert "does not exist" in refused(ledger, "import", "decisions", file, "--ignore", "nothing")
 
 
+def test_a_column_named_model_is_the_model_and_not_the_agent(tmp_path: Path) -> None:
+    ledger, file = tmp_path / "t.db", tmp_path / "table.csv"
+    file.write_text("Model,decision,who\nbig-1,one,scout\n")
+    said = refused(ledger, "import", "decisions", file)
+    assert "no column for agent" in said
+    assert "--map agent=who" in said
+    assert "agent=Model" not in said
+    file.write_text("Model,decision\nbig-1,one\n")
+    assert "agent=Model" not in refused(ledger, "import", "decisions", file)
+    done(ledger, "import", "decisions", file, "--map", "agent=Model")
+    file.write_text("agent,Model,decision\nscout,big-1,two\nscout,,three\n")
+    assert import_file(ledger, file).get("unused_columns", []) == []
+    lines = done(ledger, "log", "--json").out.splitlines()
+    events = [event for event in map(msgspec.json.decode, lines) if event["type"].startswith("decision.recorded")]
+    stated = {event["data"]["decision"]: (event["source"], event["data"].get("model")) for event in events}
+    assert stated == {
+        "one": ("/agents/big-1", None), "two": ("/agents/scout", "big-1"), "three": ("/agents/scout", None),
+    }  # fmt: skip
+
+
 def content_id(row: list[object]) -> tuple[str, str]:
     """The ids of a decision and its event by the earlier rule: a digest of all content, for the first such row."""
     content = sha256(msgspec.json.encode(row)).digest()

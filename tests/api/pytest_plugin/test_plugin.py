@@ -200,7 +200,7 @@ def test_an_agent_is_asked_and_its_errors_are_reported(tmp_path: Path) -> None:
     said = pytest_in(
         tmp_path, "--tallystick-fixtures", "fixtures", "--tallystick-agent", agent(tmp_path), "--tallystick-ledger",
         "l.db", "--tallystick-agent-version", "1.4", "--tallystick-enable-llm", "yes", "--tallystick-name", "nightly",
-        "--junitxml", "out.xml", "-v", code=1,
+        "--tallystick-model", "big-1", "--junitxml", "out.xml", "-v", code=1,
     )  # fmt: skip
     assert "1 failed, 2 passed, 1 error" in said
     assert "crash: python" in said
@@ -210,10 +210,11 @@ def test_an_agent_is_asked_and_its_errors_are_reported(tmp_path: Path) -> None:
     (error,) = cases(tmp_path / "out.xml")["crash"].iter("error")
     assert "no model answers" in (error.text or "")
     (run,) = evaluations(tmp_path / "l.db")
-    assert (run["suite"], run["agent_version"], run["meta"]) == ("nightly", "1.4", {"enable_llm": "true"})
+    meta = {"enable_llm": "true", "claimed_model": "big-1"}
+    assert (run["suite"], run["agent_version"], run["meta"]) == ("nightly", "1.4", meta)
     assert (run["scored"], run["passed"], run["errors"], run["ended"]) == (3, 2, 1, True)
     rows = {result["scenario_id"]: result["rows"][0] for result in run["results"]}
-    assert rows["crash"]["failure"] == "crash"
+    assert (rows["crash"]["failure"], rows["crash"]["model"]) == ("crash", "big-1")
     assert rows["crash"]["said"] == "no model answers"
     assert rows["image.llm"]["components"][0]["findings"][0]["where"] == "rca.root_cause"
 

@@ -76,6 +76,7 @@ def test_too_few_reviews_give_no_map() -> None:
     assert row.mapped == pytest.approx(0.9 * 100 / 120)  # as 100 further decisions at .9 moderate it
 
 
+@pytest.mark.defect(3)
 @pytest.mark.parametrize("name", ["heaped", "all .8", "all .99", "beta(8,2)", "beta(2,2)", "uniform"])
 def test_a_calibrated_agent_is_offered_a_map_only_by_accident(name: str) -> None:
     for n in (20, 50, 500):
@@ -89,6 +90,7 @@ def test_a_map_is_offered_to_at_most_2_percent_of_calibrated_agents(name: str, n
     assert offer_rates(STATING[name], overconfident(0), n, 2_000).offered <= 0.02
 
 
+@pytest.mark.defect(3)
 def test_an_overconfident_agent_is_corrected_and_not_harmed() -> None:
     rates = offer_rates(STATING["beta(8,2)"], overconfident(0.1), 500, 100)
     assert rates.offered >= 0.6
@@ -96,6 +98,7 @@ def test_an_overconfident_agent_is_corrected_and_not_harmed() -> None:
     assert rates.true_gain > 0.005
 
 
+@pytest.mark.defect(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [50, 100, 200, 500, 1_000])
 @pytest.mark.parametrize("by", [0.1, 0.2, -0.1])
