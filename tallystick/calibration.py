@@ -10,6 +10,7 @@ from tallystick.agent_comparison import Comparison
 from tallystick.calibration_history import Drift, Trend
 from tallystick.confidence_use import Auc, MurphyPoint, ThresholdUse
 from tallystick.missing_reviews import MissingReviews, ReviewsByAge
+from tallystick.plot_data import PlotData
 from tallystick.results import AsOf, Interval, UnknownName
 
 
@@ -370,6 +371,8 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """Agents in pairs; with `include=["comparison"]` only."""
     reviews_by_age: ReviewsByAge | None = None
     """How old decisions without a review are; with `include=["reviews_by_age"]` only."""
+    plots: PlotData | None = None
+    """What drawings show; with `include=["plots"]` only."""
     missing_reviews: MissingReviews | None = None
     """What unreviewed decisions leave open; None if every decision is reviewed, and without `overall`."""
     recalibration_by_category: tuple[CategoryRecalibration, ...] = ()

@@ -21,6 +21,8 @@ from projections.calibration.history_view import CalibrationHistory, HistoryPart
 from projections.calibration.missing_reviews import ReviewsByAge, compare_ages
 from projections.calibration.model_groups import decisions_by_model, with_models
 from projections.calibration.outcome_counts import CountSelection
+from projections.calibration.plot_data import PlotData, SelectedReviews, build_plot_data
+from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.calibration.score_recommendations import CategoryScores
 from projections.calibration.trend import TREND_DAYS, Trend
 from projections.calibration.view_evidence import EvidenceQuery
@@ -61,6 +63,7 @@ class CalibrationAnswer(CalibrationView, frozen=True, kw_only=True):
     drift: Drift | UnsetType = UNSET
     comparison: AgentComparison | UnsetType = UNSET
     reviews_by_age: ReviewsByAge | UnsetType = UNSET
+    plots: PlotData | UnsetType = UNSET
     unknown_names: UnknownNames = UNSET
 
 
@@ -95,6 +98,7 @@ async def compute_calibration_by_category(
     examined = projection.history(query.filter) if query.include else None
     dated = projection.dated(query.filter) if "reviews_by_age" in query.include else None
     evidence = projection.evidence(query.filter, query.group_by, selection)
+    drawn = _select_reviews(projection, query, selection, examined) if "plots" in query.include else None
     compared = None
     if query.group_by == "model":
         resolve = model_resolver(await find_model_names(ledger, as_of))
@@ -108,10 +112,20 @@ async def compute_calibration_by_category(
     )
     if dated is not None:
         history = structs.replace(history, reviews_by_age=await run_on_thread(compare_ages, dated, query_check()))
+    if drawn is not None:
+        history = structs.replace(history, plots=await run_on_thread(build_plot_data, drawn, query_check()))
     fields = {**structs.asdict(view), **structs.asdict(history)}
     unknown = UNSET if view.coverage.total else find_unknown_filter_names(selection.groups, query.filter)
     answer = CalibrationAnswer(**fields, as_of=await ledger.dated(position), unknown_names=unknown)
     return CalibrationByCategory(answer, categories)
+
+
+def _select_reviews(
+    projection: Calibration, query: CalibrationQuery, selection: CountSelection, history: ReviewedDecisions | None
+) -> SelectedReviews | None:
+    """Return the decisions of a query that drawings show. A range of time has no order of reviews of its own."""
+    order = None if query.filter.range.bounded else projection.cells.review_order()
+    return None if history is None else SelectedReviews(selection, order, history)
 
 
 async def detect_recent_drift(

@@ -1,0 +1,58 @@
+"""Draw the gap of each group with its interval: by category, model, agent, or what else the figures are grouped by."""
+
+from api.reports.plots.figure_source import FigureMissing, FigureSource
+from api.reports.plots.interval_rows import IntervalRow, draw_rows, rows_height
+from api.reports.plots.panel import TOP, draw_left_out, draw_legend
+from api.reports.plots.svg import draw_heading, draw_page, draw_position, format_gap
+from projections.calibration.calibration_view import CalibrationGroup
+from projections.calibration.scores import Verdict
+
+GROUPS_MAX = 60
+"""Most groups in a drawing: the first of the answer."""
+
+
+def draw_groups(source: FigureSource) -> str:
+    """Draw the gap of each group and of all decisions. Errors: FigureMissing, if no group has enough reviews.
+
+    Shapes: for each group its gap and the 95% interval for one look. A hollow dot and a question mark mean that the
+            verdict is not supported among all groups.
+    """
+    scores = source.scores()
+    groups = [group for group in source.view.groups if group.gap is not None]
+    if not groups:
+        raise FigureMissing("no group has enough reviewed decisions.", "Review more, or lower --min-decisions.")
+    shown = groups[:GROUPS_MAX]
+    rows = [_row(group) for group in shown]
+    note = _note(scores.reviewed, scores.interpretation, sure=scores.supported)
+    rows.append(IntervalRow("all", note, scores.gap, scores.gap_interval, sure=scores.supported))
+    left_out = (source.view.groups_total or len(source.view.groups)) - len(shown)
+    legend_top = TOP + rows_height(rows) + 34
+    height = legend_top + 84
+    by = source.group_by.replace("_", " ")
+    return draw_page(
+        height,
+        f"Gap of {source.subject} by {by}",
+        [
+            *draw_heading(
+                source.subject,
+                f"{scores.reviewed:,} reviews by {by}: gap of all {format_gap(scores.gap)}",
+                "95% intervals for one look",
+            ),
+            *draw_rows(rows, TOP, "gap: below 0 overconfident, above 0 underconfident"),
+            *draw_legend(legend_top, (("dot", "the verdict is supported"), ("open", "not supported: question mark"))),
+            *draw_left_out(left_out, "groups are not shown", legend_top),
+            draw_position(source.position, height),
+        ],
+    )
+
+
+def _row(group: CalibrationGroup) -> IntervalRow:
+    sure = bool(group.supported)
+    name = "(none)" if group.group is None else group.group
+    note = _note(group.reviewed, group.interpretation, sure=sure)
+    return IntervalRow(name, note, group.gap, group.gap_interval, sure=sure)
+
+
+def _note(reviewed: int, verdict: Verdict | None, *, sure: bool) -> str:
+    words = "" if verdict is None else f": {verdict.replace('_', ' ')}{'' if sure else '?'}"
+    return f"n={reviewed:,}{words}"

@@ -1,0 +1,207 @@
+"""What drawings need and no other part of an answer has: the course of the evidence and of the gap, and histograms.
+
+- The evidence after each review (`projections/stats/gap_martingale.py`), with the gap, its interval for one look and
+  its confidence sequence (`projections/stats/gap_sequence.py`). The order and the outcomes are those of first reviews.
+- The sum of outcome minus stated confidence minus the mean of the agent and category, in the order in which decisions
+  were made. It is near 0 without a change, and has its lowest or highest point at one (`change_point.py`).
+- How many decisions of each tenth of stated confidence are reviewed.
+- Net benefit at each threshold (`projections/stats/net_benefit.py`).
+"""
+
+from datetime import datetime
+from typing import Final
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ledger import moment_of
+from projections.arrays import Floats
+from projections.calibration.confidence_bins import ConfidenceBins, bin_counts, merge_cells
+from projections.calibration.confidence_use import act_above
+from projections.calibration.first_reviews import CODE_VALUES, ReviewOrder
+from projections.calibration.outcome_counts import CountSelection, CountTable
+from projections.calibration.review_moments import find_dated, number_moments
+from projections.calibration.reviewed_decisions import ReviewedDecisions
+from projections.outcome_codes import UNREVIEWED
+from projections.query_check import Check, no_check
+from projections.stats.gap_martingale import LOG_E_VALUE_MAX, running_log_e_values
+from projections.stats.gap_sequence import gap_sequence
+from projections.stats.intervals import Interval, gap_interval
+from projections.stats.net_benefit import ThresholdUse
+
+POINTS_MAX: Final = 200
+"""Most points of a course: at equal distances, the first and the last included."""
+
+THRESHOLDS: Final = tuple(number / 100 for number in range(100))
+"""The thresholds of net benefit."""
+
+TENTHS: Final = 10
+_TOLERANCE: Final = 1e-9
+
+
+class EvidencePoint(msgspec.Struct, frozen=True, kw_only=True):
+    """The evidence after a number of first reviews.
+
+    `e_value_over` and `e_value_under` are evidence of over- and of underconfidence: a verdict is supported from 40 on.
+    `gap_interval` is for one look, `gap_sequence` for every look.
+    """
+
+    reviews: int
+    e_value_over: float
+    e_value_under: float
+    gap: float
+    gap_interval: Interval
+    gap_sequence: Interval
+
+
+class GapSum(msgspec.Struct, frozen=True, kw_only=True):
+    """The sum of outcome minus confidence minus the mean of the agent and category, of all decisions until `time`."""
+
+    time: datetime
+    decisions: int
+    sum: float
+
+
+class ConfidenceTenth(msgspec.Struct, frozen=True, kw_only=True):
+    """Decisions with a stated confidence of at least `low` and below `high`; the last tenth includes 1."""
+
+    low: float
+    high: float
+    reviewed: int
+    unreviewed: int
+
+
+class PlotData(msgspec.Struct, frozen=True, kw_only=True):
+    """What drawings need. `evidence` is None in a range of time: a range that was chosen has no course of evidence.
+
+    `gap_sums` leaves out decisions whose times do not say when they were made. `net_benefit` is empty without a review.
+    """
+
+    evidence: list[EvidencePoint] | None
+    gap_sums: list[GapSum]
+    tenths: list[ConfidenceTenth]
+    net_benefit: list[ThresholdUse]
+
+
+class SelectedReviews(msgspec.Struct, frozen=True):
+    """The decisions to draw: their cells, their first reviews (None: in a range of time), and their history."""
+
+    selection: CountSelection
+    order: ReviewOrder | None
+    history: ReviewedDecisions
+
+
+def build_plot_data(selected: SelectedReviews, check: Check = no_check) -> PlotData:
+    """Compute what drawings of some decisions need. A million reviews take about a second."""
+    table = selected.selection.table(check)
+    bins = bin_counts(*merge_cells(table.confidence, table.counts))
+    check()
+    evidence = None if selected.order is None else trace_evidence(*_in_order(selected.selection, selected.order, check))
+    check()
+    sums = sum_gaps(selected.history)
+    check()
+    return PlotData(evidence=evidence, gap_sums=sums, tenths=count_tenths(table), net_benefit=net_benefits(bins, check))
+
+
+def trace_evidence(confidence: Floats, outcome: Floats) -> list[EvidencePoint]:
+    """Return the course of the evidence, given confidences and outcomes (0 to 1) in the order of first review."""
+    if not len(confidence):
+        return []
+    over, under = running_log_e_values(confidence, outcome)
+    difference = outcome - confidence
+    sums = (np.cumsum(column) for column in (outcome, confidence, difference, difference**2))
+    places = _places(len(confidence))
+    columns = (column[places].tolist() for column in (over, under, *sums))
+    points = []
+    for place, *values in zip(places.tolist(), *columns, strict=True):
+        log_over, log_under, outcomes, stated, excess, squares = values
+        n = place + 1
+        points.append(
+            EvidencePoint(
+                reviews=n,
+                e_value_over=_e_value(log_over),
+                e_value_under=_e_value(log_under),
+                gap=excess / n,
+                gap_interval=gap_interval(outcomes, n, stated / n),
+                gap_sequence=_possible(gap_sequence(n, excess, squares), stated / n),
+            )
+        )
+    return points
+
+
+def sum_gaps(history: ReviewedDecisions) -> list[GapSum]:
+    """Return the course of the sum of outcome minus confidence minus the mean of the agent and category."""
+    if not len(history.time_us):
+        return []
+    used = find_dated(number_moments(history.time_us))
+    numbers: dict[tuple[str, str | None], int] = {}
+    group_stratum = np.array(
+        [numbers.setdefault((source, category), len(numbers)) for source, category, *_ in history.groups],
+        dtype=np.intp,
+    )
+    stratum = group_stratum[history.group[used]]
+    excess = (history.outcome_value - history.confidence)[used]
+    if not len(excess):
+        return []
+    size = np.maximum(np.bincount(stratum), 1)
+    sums = np.cumsum(excess - (np.bincount(stratum, excess) / size)[stratum])
+    time_us = history.time_us[used]
+    return [
+        GapSum(time=moment_of(int(time_us[place])), decisions=place + 1, sum=round(float(sums[place]), 9) + 0.0)
+        for place in _places(len(sums)).tolist()
+    ]
+
+
+def count_tenths(table: CountTable) -> list[ConfidenceTenth]:
+    """Return how many decisions of each tenth of stated confidence are reviewed and are not."""
+    stated = ~np.isnan(table.confidence)
+    place = np.minimum(np.floor((table.confidence[stated] + _TOLERANCE) * TENTHS), TENTHS - 1).astype(np.intp)
+    counts = table.counts[stated]
+    unreviewed = np.bincount(place, counts[:, UNREVIEWED], TENTHS)
+    reviewed = np.bincount(place, counts[:, UNREVIEWED + 1 :].sum(axis=1), TENTHS)
+    return [
+        ConfidenceTenth(
+            low=number / TENTHS,
+            high=(number + 1) / TENTHS,
+            reviewed=int(reviewed[number]),
+            unreviewed=int(unreviewed[number]),
+        )
+        for number in range(TENTHS)
+    ]
+
+
+def net_benefits(bins: ConfidenceBins, check: Check = no_check) -> list[ThresholdUse]:
+    """Return what acting above each of THRESHOLDS would have come to."""
+    found = []
+    for threshold in THRESHOLDS if bins.reviewed else ():
+        check()
+        found.append(act_above(bins, threshold))
+    return found
+
+
+def _in_order(selection: CountSelection, order: ReviewOrder, check: Check) -> tuple[Floats, Floats]:
+    """Return confidences and outcomes of a selection in the order of first review."""
+    chosen = selection.matching[selection.group] & ~np.isnan(selection.confidence)
+    confidence, outcome = [np.zeros(0)], [np.zeros(0)]
+    for block in order.blocks:
+        check()
+        value = CODE_VALUES[block.code]
+        kept = chosen[block.cell] & ~np.isnan(value)
+        confidence.append(selection.confidence[block.cell[kept]])
+        outcome.append(value[kept])
+    return np.concatenate(confidence), np.concatenate(outcome)
+
+
+def _places(n: int) -> npt.NDArray[np.intp]:
+    """Return up to POINTS_MAX places from 0 to n - 1, both included."""
+    return np.unique(np.linspace(0, n - 1, min(n, POINTS_MAX)).round().astype(np.intp))
+
+
+def _e_value(log: float) -> float:
+    return float(f"{np.exp(min(max(log, -LOG_E_VALUE_MAX), LOG_E_VALUE_MAX)):.5e}")
+
+
+def _possible(found: Interval, mean_confidence: float) -> Interval:
+    """Return an interval of a gap, cut to the gaps that are possible at a mean confidence."""
+    return Interval(max(found.low, -mean_confidence), min(found.high, 1 - mean_confidence))
