@@ -49,14 +49,15 @@ def draw_evidence(source: FigureSource) -> str:
     reviews = Scale(0, points[-1].reviews, LEFT, RIGHT)
     above = Panel(reviews, Scale(*_exponents(points), EVIDENCE_BOTTOM, TOP))
     below = Panel(reviews, Scale(*_gap_limits(points), GAP_BOTTOM, GAP_TOP))
+    supported_at = None if source.small_gap else scores.supported_at
     return draw_page(
         HEIGHT,
         f"Evidence of {source.subject} over {points[-1].reviews:,} reviews",
         [
-            *draw_heading(source.subject, _result(scores), _intervals(scores)),
+            *draw_heading(source.subject, _result(source, scores, supported_at), _intervals(scores)),
             *_draw_e_values(above, points),
             *_draw_gap(below, points),
-            *_draw_support(above, below, scores.supported_at),
+            *_draw_support(above, below, supported_at),
             *draw_legend(
                 GAP_BOTTOM + LEGEND_BELOW,
                 (
@@ -85,12 +86,11 @@ def _points(source: FigureSource) -> list[EvidencePoint]:
     return plots.evidence
 
 
-def _result(scores: CalibrationScores) -> str:
-    verdict = scores.interpretation.replace("_", " ")
-    if not scores.supported:
-        return f"{scores.reviewed:,} reviews: {verdict}? Not supported yet"
-    since = "" if scores.supported_at is None else f" since review {scores.supported_at:,}"
-    return f"{scores.reviewed:,} reviews: {verdict}, supported{since}"
+def _result(source: FigureSource, scores: CalibrationScores, supported_at: int | None) -> str:
+    text = f"{scores.reviewed:,} reviews: {source.verdict(scores)}"
+    if not source.small_gap and not scores.supported:
+        return f"{text} Not supported yet"
+    return text if supported_at is None else f"{text}, supported since review {supported_at:,}"
 
 
 def _intervals(scores: CalibrationScores) -> str:

@@ -33,6 +33,17 @@ class FigureSource(NamedTuple):
             raise self.too_few(of_what)
         return self.view.overall
 
+    @property
+    def small_gap(self) -> bool:
+        """Whether the gap is surely not 0, though its verdict would be that the agent is well calibrated."""
+        return any(one.type == "small_gap" for one in self.view.recommendations)
+
+    def verdict(self, scores: CalibrationScores) -> str:
+        """Return the verdict on all decisions in words, with a question mark if it is not supported."""
+        if self.small_gap:
+            return f"surely {'over' if scores.gap < 0 else 'under'}confident, by little"
+        return scores.interpretation.replace("_", " ") + ("" if scores.supported else "?")
+
     def too_few(self, of_what: str) -> FigureMissing:
         """Return the error if there are too few reviews."""
         return FigureMissing(

@@ -5,7 +5,6 @@ from api.reports.plots.interval_rows import IntervalRow, draw_rows, rows_height
 from api.reports.plots.panel import TOP, draw_left_out, draw_legend
 from api.reports.plots.svg import draw_heading, draw_page, draw_position, format_gap
 from projections.calibration.calibration_view import CalibrationGroup
-from projections.calibration.scores import Verdict
 
 GROUPS_MAX = 60
 """Most groups in a drawing: the first of the answer."""
@@ -23,8 +22,8 @@ def draw_groups(source: FigureSource) -> str:
         raise FigureMissing("no group has enough reviewed decisions.", "Review more, or lower --min-decisions.")
     shown = groups[:GROUPS_MAX]
     rows = [_row(group) for group in shown]
-    note = _note(scores.reviewed, scores.interpretation, sure=scores.supported)
-    rows.append(IntervalRow("all", note, scores.gap, scores.gap_interval, sure=scores.supported))
+    note, sure = f"n={scores.reviewed:,}: {source.verdict(scores)}", scores.supported or source.small_gap
+    rows.append(IntervalRow("all", note, scores.gap, scores.gap_interval, sure=sure))
     left_out = (source.view.groups_total or len(source.view.groups)) - len(shown)
     legend_top = TOP + rows_height(rows) + 34
     height = legend_top + 84
@@ -47,12 +46,6 @@ def draw_groups(source: FigureSource) -> str:
 
 
 def _row(group: CalibrationGroup) -> IntervalRow:
-    sure = bool(group.supported)
-    name = "(none)" if group.group is None else group.group
-    note = _note(group.reviewed, group.interpretation, sure=sure)
-    return IntervalRow(name, note, group.gap, group.gap_interval, sure=sure)
-
-
-def _note(reviewed: int, verdict: Verdict | None, *, sure: bool) -> str:
-    words = "" if verdict is None else f": {verdict.replace('_', ' ')}{'' if sure else '?'}"
-    return f"n={reviewed:,}{words}"
+    sure, name = bool(group.supported), "(none)" if group.group is None else group.group
+    verdict = "" if group.interpretation is None else f": {group.interpretation.replace('_', ' ')}{'' if sure else '?'}"
+    return IntervalRow(name, f"n={group.reviewed:,}{verdict}", group.gap, group.gap_interval, sure=sure)
