@@ -21,8 +21,7 @@ from projections.calibration.history_view import CalibrationHistory, HistoryPart
 from projections.calibration.missing_reviews import ReviewsByAge, compare_ages
 from projections.calibration.model_groups import decisions_by_model, with_models
 from projections.calibration.outcome_counts import CountSelection
-from projections.calibration.plot_data import PlotData, SelectedReviews, build_plot_data
-from projections.calibration.reviewed_decisions import ReviewedDecisions
+from projections.calibration.plot_data import PlotData, build_plot_data
 from projections.calibration.score_recommendations import CategoryScores
 from projections.calibration.trend import TREND_DAYS, Trend
 from projections.calibration.view_evidence import EvidenceQuery
@@ -98,7 +97,7 @@ async def compute_calibration_by_category(
     examined = projection.history(query.filter) if query.include else None
     dated = projection.dated(query.filter) if "reviews_by_age" in query.include else None
     evidence = projection.evidence(query.filter, query.group_by, selection)
-    drawn = _select_reviews(projection, query, selection, examined) if "plots" in query.include else None
+    drawn = projection.drawn(query.filter, selection) if "plots" in query.include else None
     compared = None
     if query.group_by == "model":
         resolve = model_resolver(await find_model_names(ledger, as_of))
@@ -118,14 +117,6 @@ async def compute_calibration_by_category(
     unknown = UNSET if view.coverage.total else find_unknown_filter_names(selection.groups, query.filter)
     answer = CalibrationAnswer(**fields, as_of=await ledger.dated(position), unknown_names=unknown)
     return CalibrationByCategory(answer, categories)
-
-
-def _select_reviews(
-    projection: Calibration, query: CalibrationQuery, selection: CountSelection, history: ReviewedDecisions | None
-) -> SelectedReviews | None:
-    """Return the decisions of a query that drawings show. A range of time has no order of reviews of its own."""
-    order = None if query.filter.range.bounded else projection.cells.review_order()
-    return None if history is None else SelectedReviews(selection, order, history)
 
 
 async def detect_recent_drift(

@@ -1,4 +1,4 @@
-"""What drawings need and no other part of an answer has: the course of the evidence and of the gap, and histograms.
+"""What drawings need and no other part of an answer has: evidence over reviews, sums over time, histograms.
 
 - The evidence after each review (`projections/stats/gap_martingale.py`), with the gap, its interval for one look and
   its confidence sequence (`projections/stats/gap_sequence.py`). The order and the outcomes are those of first reviews.
@@ -31,7 +31,7 @@ from projections.stats.intervals import Interval, gap_interval
 from projections.stats.net_benefit import ThresholdUse
 
 POINTS_MAX: Final = 200
-"""Most points of a course: at equal distances, the first and the last included."""
+"""Most points over reviews or over time: at equal distances, the first and the last included."""
 
 THRESHOLDS: Final = tuple(number / 100 for number in range(100))
 """The thresholds of net benefit."""
@@ -73,7 +73,7 @@ class ConfidenceTenth(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlotData(msgspec.Struct, frozen=True, kw_only=True):
-    """What drawings need. `evidence` is None in a range of time: a range that was chosen has no course of evidence.
+    """What drawings need. `evidence` is None in a range of time: evidence is followed from the first review on.
 
     `gap_sums` leaves out decisions whose times do not say when they were made. `net_benefit` is empty without a review.
     """
@@ -105,7 +105,7 @@ def build_plot_data(selected: SelectedReviews, check: Check = no_check) -> PlotD
 
 
 def trace_evidence(confidence: Floats, outcome: Floats) -> list[EvidencePoint]:
-    """Return the course of the evidence, given confidences and outcomes (0 to 1) in the order of first review."""
+    """Return the evidence over reviews, given confidences and outcomes (0 to 1) in the order of first review."""
     if not len(confidence):
         return []
     over, under = running_log_e_values(confidence, outcome)
@@ -131,7 +131,7 @@ def trace_evidence(confidence: Floats, outcome: Floats) -> list[EvidencePoint]:
 
 
 def sum_gaps(history: ReviewedDecisions) -> list[GapSum]:
-    """Return the course of the sum of outcome minus confidence minus the mean of the agent and category."""
+    """Return the sum over time of outcome minus confidence minus the mean of the agent and category."""
     if not len(history.time_us):
         return []
     used = find_dated(number_moments(history.time_us))

@@ -56,12 +56,7 @@ def calibration(
         str | None, typer.Option(help="Add what acting only at this confidence or above would have come to.")
     ] = None,
     include: Annotated[
-        str | None,
-        choice(
-            "Add these, separated by commas; plots is what drawings show.",
-            INCLUSIONS,
-            separator=",",
-        ),
+        str | None, choice("Add these, separated by commas; plots is what drawings show.", INCLUSIONS, separator=",")
     ] = None,
     trend_days: Annotated[str | None, typer.Option(help="Days in a window of the trend.  \\[default: 30]")] = None,
     plot: Annotated[
@@ -70,8 +65,7 @@ def calibration(
     ] = None,
     figure: Annotated[str | None, choice("What --plot draws.  \\[default: curve]", FIGURES)] = None,
     murphy: Annotated[
-        Path | None,
-        typer.Option(help="Draw the Murphy diagram (loss at each threshold) into this SVG file.", metavar="FILE.svg"),
+        Path | None, typer.Option(help="Draw the Murphy diagram into this SVG file.", metavar="FILE.svg")
     ] = None,
     limit: Annotated[str | None, typer.Option(help="Show at most this many groups.  \\[default: 1000]")] = None,
     offset: Annotated[str | None, typer.Option(help="Skip this many groups first.")] = None,
@@ -82,8 +76,6 @@ def calibration(
     A question mark after a verdict means that the data cannot confirm it yet.
 
     Example: tallystick calibration --agent claude --group-by category --detail curves
-
-    Example: tallystick calibration --agent claude --plot curve.svg
 
     Example: tallystick calibration --agent claude --plot drift.svg --figure drift
 

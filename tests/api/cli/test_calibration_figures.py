@@ -78,21 +78,21 @@ def test_every_figure_has_a_word_and_a_selection() -> None:
 
 def test_evidence_rises_to_its_level_at_the_review_that_the_report_names(ledger: Path, tmp_path: Path) -> None:
     drawn = Drawn(ledger, tmp_path, "evidence", *SELECTIONS["evidence"])
-    overall, course = drawn.answer["overall"], drawn.answer["plots"]["evidence"]
+    overall, points = drawn.answer["overall"], drawn.answer["plots"]["evidence"]
     assert drawn.marks() == pytest.approx([across(overall["supported_at"], 0, 600)] * 2, abs=0.06)
     at = overall["supported_at"]
-    assert max(point["e_value_over"] for point in course if point["reviews"] < at) < 40
-    assert course[-1]["reviews"] == overall["reviewed"] == 600
-    mean = (course[-1]["e_value_over"] + course[-1]["e_value_under"]) / 2
+    assert max(point["e_value_over"] for point in points if point["reviews"] < at) < 40
+    assert points[-1]["reviews"] == overall["reviewed"] == 600
+    mean = (points[-1]["e_value_over"] + points[-1]["e_value_under"]) / 2
     assert mean == pytest.approx(overall["e_value"], rel=1e-4)
-    assert course[-1]["gap"] == pytest.approx(overall["gap"])
-    assert course[-1]["gap_interval"] == pytest.approx(overall["gap_interval"])
-    assert course[-1]["gap_sequence"] == pytest.approx(overall["gap_sequence"], abs=1e-8)
+    assert points[-1]["gap"] == pytest.approx(overall["gap"])
+    assert points[-1]["gap_interval"] == pytest.approx(overall["gap_interval"])
+    assert points[-1]["gap_sequence"] == pytest.approx(overall["gap_sequence"], abs=1e-8)
     (over, gap), (under,) = drawn.points("curve"), drawn.points("best")
-    assert len(over) == len(under) == len(course) + 1
-    assert len(gap) == len(course) <= 200
+    assert len(over) == len(under) == len(points) + 1
+    assert len(gap) == len(points) <= 200
     assert over[-1][1] < under[-1][1], "higher on the page: more evidence"
-    assert {len(each.attrib["points"].split()) for each in drawn.svg.iter(f"{SVG}polygon")} == {2 * len(course)}
+    assert {len(each.attrib["points"].split()) for each in drawn.svg.iter(f"{SVG}polygon")} == {2 * len(points)}
     assert f"600 reviews: slightly overconfident, supported since review {at}" in drawn.texts
     assert {"level of support: 40", "evidence (e-value)", "reviews", "gap"} <= set(drawn.texts)
 
