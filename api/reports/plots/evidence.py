@@ -28,8 +28,6 @@ from projections.stats.intervals import Interval
 EVIDENCE_BOTTOM, GAP_TOP, GAP_BOTTOM = 360, 424, 656
 """The lower edge of the evidence, and the edges of the gap below it, in SVG units."""
 
-HEIGHT = height_with_legend(GAP_BOTTOM, 6)
-
 E_VALUE_SHOWN_MIN = 0.001
 """Evidence below this is drawn at the lower edge."""
 
@@ -50,26 +48,26 @@ def draw_evidence(source: FigureSource) -> str:
     above = Panel(reviews, Scale(*_exponents(points), EVIDENCE_BOTTOM, TOP))
     below = Panel(reviews, Scale(*_gap_limits(points), GAP_BOTTOM, GAP_TOP))
     supported_at = None if source.small_gap else scores.supported_at
+    entries = [
+        ("curve", "evidence of overconfidence; below: the gap"),
+        ("best", "evidence of underconfidence"),
+        ("base", f"level of support: {E_VALUE_SUPPORTED:.0f}"),
+        ("band", "95% interval of the gap for one look"),
+        ("whole", "95% interval of the gap for every look"),
+    ]
+    if supported_at is not None:
+        entries.append(("mark", "the review at which the verdict became supported"))
+    height = height_with_legend(GAP_BOTTOM, len(entries))
     return draw_page(
-        HEIGHT,
+        height,
         f"Evidence of {source.subject} over {points[-1].reviews:,} reviews",
         [
             *draw_heading(source.subject, _result(source, scores, supported_at), _intervals(scores)),
             *_draw_e_values(above, points),
             *_draw_gap(below, points),
             *_draw_support(above, below, supported_at),
-            *draw_legend(
-                GAP_BOTTOM + LEGEND_BELOW,
-                (
-                    ("curve", "evidence of overconfidence; below: the gap"),
-                    ("best", "evidence of underconfidence"),
-                    ("base", f"level of support: {E_VALUE_SUPPORTED:.0f}"),
-                    ("mark", "the review at which the verdict became supported"),
-                    ("band", "95% interval of the gap for one look"),
-                    ("whole", "95% interval of the gap for every look"),
-                ),
-            ),
-            draw_position(source.position, HEIGHT),
+            *draw_legend(GAP_BOTTOM + LEGEND_BELOW, entries),
+            draw_position(source.position, height),
         ],
     )
 

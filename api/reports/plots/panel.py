@@ -60,7 +60,7 @@ class Panel(NamedTuple):
     def draw_titles(self, x_title: str, y_title: str) -> Iterator[str]:
         """Draw what the axes show, with their units."""
         middle = (self.y.start + self.y.end) / 2
-        yield f'<text transform="translate(24 {middle:.1f}) rotate(-90)" text-anchor="middle">{y_title}</text>'
+        yield f'<text transform="translate(20 {middle:.1f}) rotate(-90)" text-anchor="middle">{y_title}</text>'
         yield draw_text((self.x.start + self.x.end) / 2, self.y.start + 46, x_title, "", "middle")
 
     def draw_line(self, css_class: str, points: Iterable[Point]) -> str:

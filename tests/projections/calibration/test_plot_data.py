@@ -7,6 +7,7 @@ from projections.arrays import Floats
 from projections.calibration.confidence_bins import bin_counts
 from projections.calibration.plot_data import POINTS_MAX, THRESHOLDS, net_benefits, sum_gaps, trace_evidence
 from projections.calibration.reviewed_decisions import ReviewedDecisions
+from projections.columns import GroupKey
 from projections.stats.gap_martingale import E_VALUE_SUPPORTED, log_e_values
 from projections.stats.gap_sequence import gap_sequence
 from projections.stats.intervals import gap_interval
@@ -24,7 +25,7 @@ def reviews(n: int, gap: float, seed: int) -> tuple[Floats, Floats]:
 def history(time_us: list[int], category: list[int], confidence: Floats, outcome: Floats) -> ReviewedDecisions:
     """Decisions of one agent in two categories; the number of a success is 1 and of a failure 3."""
     n = len(time_us)
-    groups = [("/agents/a", name, None, None, None) for name in ("x", "y")]
+    groups: list[GroupKey] = [("/agents/a", name, None, None, None) for name in ("x", "y")]
     none = np.full(n, -1, dtype=np.int64)
     codes = np.where(outcome == 1, 1, 3).astype(np.uint8)
     times, group = np.array(time_us, dtype=np.int64), np.array(category, dtype=np.uint32)
