@@ -9,7 +9,9 @@ import msgspec
 from tallystick.agent_comparison import Comparison
 from tallystick.calibration_history import Drift, Trend
 from tallystick.confidence_use import Auc, MurphyPoint, ThresholdUse
+from tallystick.dependence import Clusters, Dependence
 from tallystick.missing_reviews import MissingReviews, ReviewsByAge
+from tallystick.plot_data import PlotData
 from tallystick.results import AsOf, Interval, UnknownName
 
 
@@ -76,32 +78,6 @@ class Corp(msgspec.Struct, frozen=True, kw_only=True):
     """The calibration curve; with `detail="curves"` only."""
     band: tuple[BandPoint, ...] | None = None
     """The band of a calibrated agent; with `detail="curves"` only."""
-
-
-class Dependence(msgspec.Struct, frozen=True, kw_only=True):
-    """How alike the outcomes of decisions are that were made one after another."""
-
-    reviewed: int
-    """The newest reviewed decisions, over which it is estimated."""
-    autocorrelation: float
-    """The sum of the correlations of outcome minus confidence at distances 1 to 8."""
-    z: float
-    """The standard score of that sum, in which near decisions count most."""
-    effective_reviews: float
-    """The number of independent reviews that contain about as much evidence."""
-    material: bool
-    """Whether verdicts and intervals are too sure because of it."""
-
-
-class Clusters(msgspec.Struct, frozen=True, kw_only=True):
-    """The clusters that decisions name: tasks, sessions or days whose outcomes depend on each other."""
-
-    clusters: int
-    """Their number; a review without a cluster is one of its own."""
-    largest: int
-    """The number of reviews of the largest."""
-    effective_reviews: float
-    """The number of independent reviews that contain about as much evidence."""
 
 
 class Figures(Coverage, frozen=True, kw_only=True):
@@ -385,6 +361,8 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """Agents in pairs; with `include=["comparison"]` only."""
     reviews_by_age: ReviewsByAge | None = None
     """How old decisions without a review are; with `include=["reviews_by_age"]` only."""
+    plots: PlotData | None = None
+    """What drawings show; with `include=["plots"]` only."""
     missing_reviews: MissingReviews | None = None
     """What unreviewed decisions leave open; None if every decision is reviewed, and without `overall`."""
     recalibration_by_category: tuple[CategoryRecalibration, ...] = ()

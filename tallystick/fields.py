@@ -196,7 +196,7 @@ class CalibrationFilter(DecisionSelection, total=False):
     """curves adds the calibration curve, its bands, the AUC and the Murphy diagram. The default is figures."""
     threshold: float | None
     """Adds what acting only on decisions with at least this confidence, 0..0.999, would have come to."""
-    include: Sequence[Literal["trend", "drift", "comparison", "reviews_by_age"]] | None
+    include: Sequence[Literal["trend", "drift", "comparison", "reviews_by_age", "plots"]] | None
     """The parts to add."""
     trend_days: int | None
     """The length of the windows of `trend`, days. The default is 30."""

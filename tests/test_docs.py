@@ -33,6 +33,7 @@ from tests.support.paths import ROOT, SHARED
 from tests.support.server import COMMAND, serving
 
 BESIDE = [ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")]
+IMAGES = ROOT / "docs" / "images"
 ANSWERS = SHARED / "calibration" / "llm_confidence.csv"
 README_WORDS_MAX = 700
 RUN = [PAGES[0], *(pytest.param(page, marks=pytest.mark.slow) for page in PAGES[1:])]
@@ -157,12 +158,24 @@ def test_the_readme_is_short() -> None:
 def test_the_picture_of_the_readme_is_what_the_program_draws(tmp_path: Path) -> None:
     command = [sys.executable, "-m", COMMAND, "--ledger", str(tmp_path / "t.db")]
     mapped = ["--map", "decision=question_id", "--map", "question=question_id"]
-    drawn, diagram = tmp_path / "calibration.svg", tmp_path / "murphy.svg"
-    show = ["calibration", "--agent", "gpt-4o", "--plot", drawn, "--murphy", diagram]
+    show = ["calibration", "--agent", "gpt-4o", "--plot", tmp_path / "calibration.svg"]
     for words in (["import", "decisions", ANSWERS, *mapped], show):
         subprocess.run([*command, *map(str, words)], cwd=ROOT, check=True, capture_output=True)
-    for path in (drawn, diagram):
-        assert path.read_bytes() == (ROOT / "docs" / "images" / path.name).read_bytes()
+    assert (tmp_path / "calibration.svg").read_bytes() == (IMAGES / "calibration.svg").read_bytes()
+
+
+def test_the_images_of_the_manual_are_what_the_program_draws(tmp_path: Path) -> None:
+    """To renew an image, run the commands of the page and copy it."""
+    page = (ROOT / "docs" / "how-to" / "draw-figures.md").read_text(encoding="utf-8")
+    list(run(page, tmp_path))
+    drawn = {path.name: path.read_bytes() for path in tmp_path.glob("*.svg")}
+    kept = {path.name: path.read_bytes() for path in IMAGES.glob("*.svg") if path.name != "calibration.svg"}
+    assert sorted(drawn) == sorted(kept)
+    assert [name for name in drawn if drawn[name] != kept[name]] == []
+
+
+def test_every_image_of_the_manual_is_shown() -> None:
+    assert [path.name for path in IMAGES.iterdir() if f"images/{path.name})" not in MANUAL] == []
 
 
 def test_every_dependency_is_argued() -> None:

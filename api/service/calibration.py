@@ -21,6 +21,7 @@ from projections.calibration.history_view import CalibrationHistory, HistoryPart
 from projections.calibration.missing_reviews import ReviewsByAge, compare_ages
 from projections.calibration.model_groups import decisions_by_model, with_models
 from projections.calibration.outcome_counts import CountSelection
+from projections.calibration.plot_data import PlotData, build_plot_data
 from projections.calibration.score_recommendations import CategoryScores
 from projections.calibration.trend import TREND_DAYS, Trend
 from projections.calibration.view_evidence import EvidenceQuery
@@ -61,6 +62,7 @@ class CalibrationAnswer(CalibrationView, frozen=True, kw_only=True):
     drift: Drift | UnsetType = UNSET
     comparison: AgentComparison | UnsetType = UNSET
     reviews_by_age: ReviewsByAge | UnsetType = UNSET
+    plots: PlotData | UnsetType = UNSET
     unknown_names: UnknownNames = UNSET
 
 
@@ -94,6 +96,7 @@ async def compute_calibration_by_category(
     selection = projection.selection(query.filter)
     examined = projection.history(query.filter) if query.include else None
     dated = projection.dated(query.filter) if "reviews_by_age" in query.include else None
+    drawn = projection.drawn(query.filter, selection) if "plots" in query.include else None
     compared = resolve = None
     if query.group_by == "model" or "drift" in query.include:
         resolve = model_resolver(await find_model_names(ledger, as_of))
@@ -109,6 +112,8 @@ async def compute_calibration_by_category(
     )
     if dated is not None:
         history = structs.replace(history, reviews_by_age=await run_on_thread(compare_ages, dated, query_check()))
+    if drawn is not None:
+        history = structs.replace(history, plots=await run_on_thread(build_plot_data, drawn, query_check()))
     fields = {**structs.asdict(view), **structs.asdict(history)}
     unknown = UNSET if view.coverage.total else find_unknown_filter_names(selection.groups, query.filter)
     answer = CalibrationAnswer(**fields, as_of=await ledger.dated(position), unknown_names=unknown)

@@ -112,7 +112,7 @@ THRESHOLD = number_parameter(
 INCLUDE = choice_list_parameter(
     "include",
     "What to add, separated by commas: the trend, a test for drift, the comparison of agents, the age of unreviewed "
-    "decisions.",
+    "decisions, what drawings show.",
     HISTORY_PARTS,
 )
 TREND_WINDOW = integer_parameter(

@@ -11,6 +11,7 @@ from events.payload import Payload
 from projections.calibration.calibration_view import CalibrationView, build_calibration_view
 from projections.calibration.cell_groups import GroupBy
 from projections.calibration.outcome_counts import CountSelection, CountTable, KeyFilter, OutcomeCounts
+from projections.calibration.plot_data import SelectedReviews
 from projections.calibration.reviewed_decisions import DatedDecisions, ReviewedDecisions
 from projections.calibration.view_evidence import EvidenceKept, EvidenceQuery
 from projections.decisions.decision_index import DecisionIndex
@@ -81,6 +82,11 @@ class Calibration(Projection):
     def dated(self, filters: CalibrationFilter) -> DatedDecisions:
         """Return the decisions with a confidence that pass a filter, reviewed or not."""
         return self._cells.dated(filters.key_filter(), filters.range)
+
+    def drawn(self, filters: CalibrationFilter, selection: CountSelection) -> SelectedReviews:
+        """Return the decisions of a selection that drawings show, without the order of reviews in a range of time."""
+        order = None if filters.range.bounded else self._cells.review_order()
+        return SelectedReviews(selection, order, self.history(filters))
 
     def table(self, filters: CalibrationFilter) -> CountTable:
         """Return the cells of the decisions that pass a filter. Later folding does not change them."""

@@ -1,4 +1,4 @@
-"""The parts of calibration that need each decision: trend, change point, comparison of agents, reviews by age.
+"""The parts of calibration that need each decision: trend, change point, comparison, reviews by age, drawings.
 
 They need the order or the age of decisions; the scores need only counts.
 """
@@ -13,10 +13,11 @@ from projections.calibration.agent_comparison import AgentComparison, compare_ag
 from projections.calibration.change_point import Drift, detect_drift
 from projections.calibration.missing_reviews import ReviewsByAge
 from projections.calibration.model_groups import ResolveModel
+from projections.calibration.plot_data import PlotData
 from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.calibration.trend import TREND_DAYS, Trend, compute_trend
 
-HistoryPart = Literal["trend", "drift", "comparison", "reviews_by_age"]
+HistoryPart = Literal["trend", "drift", "comparison", "reviews_by_age", "plots"]
 HISTORY_PARTS: tuple[HistoryPart, ...] = get_args(HistoryPart)
 
 
@@ -27,6 +28,7 @@ class CalibrationHistory(msgspec.Struct, frozen=True, kw_only=True):
     drift: Drift | UnsetType = UNSET
     comparison: AgentComparison | UnsetType = UNSET
     reviews_by_age: ReviewsByAge | UnsetType = UNSET
+    plots: PlotData | UnsetType = UNSET
 
 
 def build_history(

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 GROUPINGS = ("confidence_bucket", "category", "stakes", "agent", "project", "feature", "model")
 DETAILS = ("figures", "curves")
-INCLUSIONS = ("trend", "drift", "comparison", "reviews_by_age")
+FIGURES = (
+    "curve", "murphy", "evidence", "drift", "recalibration", "missing", "groups", "comparison", "threshold",
+)  # fmt: skip
+INCLUSIONS = ("trend", "drift", "comparison", "reviews_by_age", "plots")
 
 
 @verb(server=True, reads=True)
@@ -53,15 +56,16 @@ def calibration(
         str | None, typer.Option(help="Add what acting only at this confidence or above would have come to.")
     ] = None,
     include: Annotated[
-        str | None, choice("Add these, separated by commas; comparison is of agents.", INCLUSIONS, separator=",")
+        str | None, choice("Add these, separated by commas; plots is what drawings show.", INCLUSIONS, separator=",")
     ] = None,
     trend_days: Annotated[str | None, typer.Option(help="Days in a window of the trend.  \\[default: 30]")] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw the calibration curve into this SVG file.", metavar="FILE.svg")
-    ] = None,
-    murphy: Annotated[
         Path | None,
-        typer.Option(help="Draw the Murphy diagram (loss at each threshold) into this SVG file.", metavar="FILE.svg"),
+        typer.Option(help="Draw the calibration curve, or another --figure, into this SVG file.", metavar="FILE.svg"),
+    ] = None,
+    figure: Annotated[str | None, choice("What --plot draws.  \\[default: curve]", FIGURES)] = None,
+    murphy: Annotated[
+        Path | None, typer.Option(help="Draw the Murphy diagram into this SVG file.", metavar="FILE.svg")
     ] = None,
     limit: Annotated[str | None, typer.Option(help="Show at most this many groups.  \\[default: 1000]")] = None,
     offset: Annotated[str | None, typer.Option(help="Skip this many groups first.")] = None,
@@ -73,7 +77,7 @@ def calibration(
 
     Example: tallystick calibration --agent claude --group-by category --detail curves
 
-    Example: tallystick calibration --agent claude --plot curve.svg
+    Example: tallystick calibration --agent claude --plot drift.svg --figure drift
 
     Example: tallystick calibration --agent claude --threshold 0.8 --murphy loss.svg
     """
@@ -82,8 +86,8 @@ def calibration(
     from api.service.query_params import parse_calibration_query
     from ledger import system_clock
 
-    drawings = {option: path for option, path in (("plot", plot), ("murphy", murphy)) if path is not None}
-    detail = _check_drawings(target, drawings, detail)
+    drawings = _name_drawings(plot, figure, murphy)
+    detail, include = _check_drawings(target, drawings, detail, include)
     parameters = given(
         agent=agent, category=category, stakes=stakes, project=project, feature=feature, since=since, until=until,
         window=window, group_by=group_by, min_decisions=min_decisions, detail=detail, threshold=threshold,
@@ -100,12 +104,34 @@ def calibration(
     _print(target, answer, parameters)
 
 
-def _check_drawings(target: LedgerTarget, drawings: dict[str, Path], detail: str | None) -> str | None:
-    """Check the files of drawings; return the detail that they need. Errors: InvalidQuery, naming the option."""
-    for option, path in drawings.items():
-        detail = detail or "curves"
-        _check_plot(target, option, path, detail)
-    return detail
+def _check_drawings(
+    target: LedgerTarget, drawings: dict[str, tuple[str, Path]], detail: str | None, include: str | None
+) -> tuple[str | None, str | None]:
+    """Check the files of drawings; return the detail and the inclusions that they need.
+
+    Errors: InvalidQuery, naming the option.
+    """
+    from api.reports.plots.figures import FIGURES as DRAWN
+
+    included = include.split(",") if include else []
+    for option, (name, path) in drawings.items():
+        if DRAWN[name].curves:
+            detail = detail or "curves"
+        _check_plot(target, option, path, detail if DRAWN[name].curves else None)
+        included += [part for part in DRAWN[name].include if part not in included]
+    return detail, ",".join(included) or None
+
+
+def _name_drawings(plot: Path | None, figure: str | None, murphy: Path | None) -> dict[str, tuple[str, Path]]:
+    """Return the figure and the file of each option that draws. Errors: InvalidQuery."""
+    from ledger.errors import InvalidQuery
+
+    if figure is not None and plot is None:
+        raise InvalidQuery("figure", "no file to draw it into.", "Add --plot FILE.svg.")
+    if plot is not None and murphy is not None and plot.resolve() == murphy.resolve():
+        raise InvalidQuery("murphy", f"{murphy} is the file of --plot too.", "Name another file.")
+    named = {"plot": (figure or "curve", plot), "murphy": ("murphy", murphy)}
+    return {option: (name, path) for option, (name, path) in named.items() if path is not None}
 
 
 def _print(target: LedgerTarget, answer: "CalibrationAnswer", parameters: dict[str, str]) -> None:
@@ -118,12 +144,28 @@ def _print(target: LedgerTarget, answer: "CalibrationAnswer", parameters: dict[s
         print_calibration(answer, parameters.get("agent"), parameters.get("group_by", "confidence_bucket"))
 
 
-def _draw_all(drawings: dict[str, Path], answer: "CalibrationAnswer", parameters: dict[str, str]) -> None:
-    for option, path in drawings.items():
-        _draw(option, path, answer, parameters)
+def _draw_all(drawings: dict[str, tuple[str, Path]], answer: "CalibrationAnswer", parameters: dict[str, str]) -> None:
+    """Draw figures of an answer into their files; all or none. Errors: InvalidQuery, if the answer has not all."""
+    from api.reports.plots.figure_source import FigureMissing, FigureSource
+    from api.reports.plots.figures import FIGURES as DRAWN
+    from api.reports.report_files import write_file
+    from ledger.errors import InvalidQuery
+    from projections.calibration.history_view import CalibrationHistory
+
+    history = CalibrationHistory(drift=answer.drift, comparison=answer.comparison, plots=answer.plots)
+    group_by = parameters.get("group_by", "confidence_bucket")
+    source = FigureSource(answer, history, _subject(parameters), answer.as_of.position, group_by)
+    drawn = {}
+    for option, (name, _) in drawings.items():
+        try:
+            drawn[option] = DRAWN[name].draw(source)
+        except FigureMissing as missing:
+            raise InvalidQuery(option, missing.cause, f"{missing.advice} Nothing was drawn.") from None
+    for option, (_, path) in drawings.items():
+        write_file(option, path, drawn[option])
 
 
-def _check_plot(target: LedgerTarget, option: str, path: Path, detail: str) -> None:
+def _check_plot(target: LedgerTarget, option: str, path: Path, detail: str | None) -> None:
     """Check that the drawing can be written, before anything is computed. Errors: InvalidQuery, naming the option."""
     from api.reports.report_files import check_file
     from ledger.errors import InvalidQuery
@@ -133,24 +175,6 @@ def _check_plot(target: LedgerTarget, option: str, path: Path, detail: str) -> N
     if path.resolve() == target.ledger.resolve():
         raise InvalidQuery(option, f"{path} is the ledger.", "Name another file.")
     check_file(option, path)
-
-
-def _draw(option: str, path: Path, answer: "CalibrationAnswer", parameters: dict[str, str]) -> None:
-    """Draw the curve or the Murphy diagram of an answer into a file. Errors: InvalidQuery, if the answer has none."""
-    from api.reports.calibration_plot import calibration_plot
-    from api.reports.murphy_plot import murphy_plot
-    from api.reports.report_files import write_file
-    from ledger.errors import InvalidQuery
-
-    plot = calibration_plot if option == "plot" else murphy_plot
-    drawn = plot(answer, _subject(parameters), answer.as_of.position)
-    if drawn is None:
-        raise InvalidQuery(
-            option,
-            f"{answer.coverage.reviewed:,} reviewed decisions with a stated confidence are too few for a curve.",
-            "Review more decisions, or lower --min-decisions. Nothing was drawn.",
-        )
-    write_file(option, path, drawn)
 
 
 def _subject(parameters: dict[str, str]) -> str:

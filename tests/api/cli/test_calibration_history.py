@@ -102,7 +102,7 @@ def test_programs_get_what_people_get(ledger: Path) -> None:
 
 
 def test_what_there_is_to_include_is_reported(ledger: Path) -> None:
-    assert "Choose one of trend, drift, comparison, reviews_by_age." in refused(
+    assert "Choose one of trend, drift, comparison, reviews_by_age, plots." in refused(
         ledger, "calibration", "--include", "trends"
     )
     assert "--trend-days: " in refused(ledger, "calibration", "--include", "trend", "--trend-days", 0)

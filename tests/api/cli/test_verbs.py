@@ -151,7 +151,7 @@ def test_the_choices_are_those_of_the_program() -> None:
         (("decisions", "--sort", "x"), "created_at, confidence, category, stakes, status"),
         (("log", "--order", "x"), "asc, desc"),
         (("calibration", "--window", "7d"), "30d, 60d, 90d, all"),
-        (("calibration", "--include", "trend,x"), "trend, drift, comparison, reviews_by_age"),
+        (("calibration", "--include", "trend,x"), "trend, drift, comparison, reviews_by_age, plots"),
         (("export", "--output", "x", "--format", "xml"), "ndjson, csv, parquet"),
         (("run", "list", "--window", "x"), "30d, 60d, 90d, all"),
         (("serve", "--log-level", "loud"), "debug, info, warning, error"),

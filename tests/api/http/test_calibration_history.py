@@ -30,7 +30,7 @@ def asked_of(name: str, question: str) -> dict[str, object]:
     return {"type": "decision.asked.v1", "data": {"decision_id": name, "question": question}}
 
 
-PARTS = "must be a list of at most 4 items, each one of {comparison, drift, reviews_by_age, trend}"
+PARTS = "must be a list of at most 5 items, each one of {comparison, drift, plots, reviews_by_age, trend}"
 
 
 @pytest.fixture

@@ -1,0 +1,112 @@
+"""Draw the sum of outcome minus stated confidence over time, and the date of a change with its interval."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from msgspec import UNSET
+
+from api.reports.plots.figure_source import FigureMissing, FigureSource
+from api.reports.plots.panel import (
+    LEFT,
+    LEGEND_BELOW,
+    RIGHT,
+    TOP,
+    Panel,
+    Scale,
+    Tick,
+    draw_legend,
+    even_values,
+    height_with_legend,
+    round_ticks,
+)
+from api.reports.plots.svg import draw_heading, draw_page, draw_position, format_gap
+from projections.calibration.change_point import ChangePoint, Drift, NoTest
+from projections.calibration.plot_data import GapSum
+
+BOTTOM = 520
+DATES = 3
+"""Dates are written at this many equal distances."""
+
+HOURS_BELOW = timedelta(days=DATES)
+"""In a shorter time, hours are written."""
+
+_P_MIN = 0.001
+
+_NO_TEST: dict[NoTest, str] = {
+    "too few times": "too few reviews have a time that says when the decision was made.",
+    "all outcomes alike": "all outcomes are alike.",
+    "no category before and after": "no agent and category has enough reviews both before and after any time.",
+}
+
+
+def draw_drift(source: FigureSource) -> str:
+    """Draw the sum of outcome minus confidence. Errors: FigureMissing, if no test for drift was possible.
+
+    Shapes: the sum of outcome minus confidence minus the mean of the agent and category, by the time of the decision;
+            if the gap changed, the most likely date and the interval of the date.
+    """
+    drift, sums = _drift(source)
+    ticks = round_ticks(min(0.0, *(point.sum for point in sums)), max(0.0, *(point.sum for point in sums)))
+    first, last = sums[0].time, sums[-1].time
+    panel = Panel(
+        Scale(0, max((last - first).total_seconds(), 1.0), LEFT, RIGHT), Scale(ticks[0], ticks[-1], BOTTOM, TOP)
+    )
+    entries = [("curve", "outcome minus confidence, less its mean, added up")]
+    if drift.change is not None:
+        entries += [
+            ("mark", f"the most likely date of the change: {drift.change.time:%Y-%m-%d}"),
+            ("span", f"{drift.change.coverage:.0%} interval of that date"),
+        ]
+    height = height_with_legend(BOTTOM, len(entries))
+    return draw_page(
+        height,
+        f"Drift of {source.subject}: outcomes minus stated confidence, added up over time",
+        [
+            *draw_heading(source.subject, _result(drift), _gaps(drift.change)),
+            *panel.draw_grid(_dates(first, last), [(value, f"{value:+g}" if value else "0") for value in ticks]),
+            *panel.draw_titles("time of the decision", "sum (decisions)"),
+            *_draw_change(panel, drift.change, first),
+            panel.draw_level("perfect", 0),
+            panel.draw_line("curve", (((point.time - first).total_seconds(), point.sum) for point in sums)),
+            *draw_legend(BOTTOM + LEGEND_BELOW, entries),
+            draw_position(source.position, height),
+        ],
+    )
+
+
+def _drift(source: FigureSource) -> tuple[Drift, list[GapSum]]:
+    drift, plots = source.history.drift, source.history.plots
+    if drift is UNSET or plots is UNSET or drift.reviews_needed:
+        more = 0 if drift is UNSET else drift.reviews_needed
+        raise FigureMissing(f"{more:,} more reviews are needed to look for drift.", "Review more decisions.")
+    if drift.reason is not None:
+        raise FigureMissing(_NO_TEST[drift.reason], "Choose other decisions.")
+    return drift, plots.gap_sums
+
+
+def _result(drift: Drift) -> str:
+    p = "" if drift.p is None else f", p < {_P_MIN}" if drift.p < _P_MIN else f", p = {drift.p:.3f}"
+    return f"{drift.reviewed:,} reviews: {'the gap changed' if drift.alarm else 'no drift found'}{p}"
+
+
+def _gaps(change: ChangePoint | None) -> str:
+    if change is None:
+        return "The sum stays near 0 while the gap does not change"
+    before, after = format_gap(change.gap_before), format_gap(change.gap_after)
+    return f"Gap before {before} (n={change.reviewed_before:,}), after {after} (n={change.reviewed_after:,})"
+
+
+def _draw_change(panel: Panel, change: ChangePoint | None, first: datetime) -> Iterator[str]:
+    if change is None:
+        return
+    low, high = (panel.x.at((time - first).total_seconds()) for time in (change.earliest, change.latest))
+    height = panel.y.start - panel.y.end
+    yield f'<rect class="span" x="{low:.1f}" y="{panel.y.end:.1f}" width="{high - low:.1f}" height="{height:.1f}"/>'
+    yield panel.draw_place("mark", (change.time - first).total_seconds())
+
+
+def _dates(first: datetime, last: datetime) -> list[Tick]:
+    """Return ticks in seconds after the first time, labelled with dates, or hours in a short time."""
+    form = "%d %H:%M" if last - first < HOURS_BELOW else "%Y-%m-%d"
+    seconds = even_values(0.0, max((last - first).total_seconds(), 1.0), DATES)
+    return [(after, f"{first + timedelta(seconds=after):{form}}") for after in seconds]

@@ -1,0 +1,52 @@
+"""What figures are drawn from, and the error if one cannot be drawn."""
+
+from typing import NamedTuple
+
+from projections.calibration.calibration_view import CalibrationView
+from projections.calibration.history_view import CalibrationHistory
+from projections.calibration.scores import CalibrationScores
+
+
+class FigureMissing(Exception):
+    """A figure does not exist for these decisions: why, and what would help."""
+
+    def __init__(self, cause: str, advice: str) -> None:
+        super().__init__(f"{cause} {advice}")
+        self.cause, self.advice = cause, advice
+
+
+class FigureSource(NamedTuple):
+    """A view and its history, the name of the decisions, and the position of the newest event in them.
+
+    `group_by` is the field that the groups of the view differ in.
+    """
+
+    view: CalibrationView
+    history: CalibrationHistory
+    subject: str
+    position: int
+    group_by: str
+
+    def scores(self, of_what: str = "figure") -> CalibrationScores:
+        """Return the scores of all decisions. Errors: FigureMissing, if too few are reviewed."""
+        if self.view.overall is None:
+            raise self.too_few(of_what)
+        return self.view.overall
+
+    @property
+    def small_gap(self) -> bool:
+        """Whether the gap is surely not 0, though its verdict would be that the agent is well calibrated."""
+        return any(one.type == "small_gap" for one in self.view.recommendations)
+
+    def verdict(self, scores: CalibrationScores) -> str:
+        """Return the verdict on all decisions in words, with a question mark if it is not supported."""
+        if self.small_gap:
+            return f"surely {'over' if scores.gap < 0 else 'under'}confident, by little"
+        return scores.interpretation.replace("_", " ") + ("" if scores.supported else "?")
+
+    def too_few(self, of_what: str) -> FigureMissing:
+        """Return the error if there are too few reviews."""
+        return FigureMissing(
+            f"{self.view.coverage.reviewed:,} reviewed decisions with a stated confidence are too few for a {of_what}.",
+            "Review more decisions, or lower --min-decisions.",
+        )

@@ -1,0 +1,73 @@
+"""Draw rows of figures with their intervals below each other (a forest plot)."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from api.reports.escape import one_line
+from api.reports.plots.panel import Scale, draw_dot, round_ticks, signed_ticks
+from api.reports.plots.svg import MARGIN, WIDTH, draw_text
+from projections.stats.intervals import Interval
+
+LEFT, RIGHT = 48, 592
+"""The edges of the scale, in SVG units."""
+
+ROW_HEIGHT, STACKED_HEIGHT = 58, 82
+"""The height of a row; where the texts of some row are too long for one line, all have two."""
+
+LINE_CHARS_MAX = 56
+AXIS_HEIGHT = 60
+"""The height of the axis below the rows, with its title."""
+
+
+class IntervalRow(NamedTuple):
+    """A figure and its interval; each may be None. `note` is at the right. A row that is not sure has a hollow dot."""
+
+    label: str
+    note: str
+    value: float | None
+    interval: Interval | None
+    sure: bool
+
+
+def rows_height(rows: Sequence[IntervalRow]) -> int:
+    """Return the height of rows and of their axis, in SVG units."""
+    return _row_height(rows) * len(rows) + AXIS_HEIGHT
+
+
+def draw_rows(rows: Sequence[IntervalRow], top: float, title: str) -> Iterator[str]:
+    """Draw rows from a height on, and below them an axis with signs and a title. 0 is a dashed line."""
+    values = [row.value for row in rows if row.value is not None]
+    ends = [*values, *(end for row in rows if row.interval for end in (row.interval.low, row.interval.high))]
+    ticks = round_ticks(min(0.0, *ends), max(0.0, *ends))
+    scale, height = Scale(ticks[0], ticks[-1], LEFT, RIGHT), _row_height(rows)
+    bottom = top + height * len(rows)
+    for value, label in signed_ticks(ticks):
+        yield draw_text(scale.at(value), bottom + 24, label, "", "middle")
+    for number, row in enumerate(rows):
+        below = top + height * (number + 1)
+        yield from _draw_texts(row, below - height, stacked=height == STACKED_HEIGHT)
+        for value in ticks:
+            css_class = "grid" if value else "perfect"
+            yield f'<path class="{css_class}" d="M{scale.at(value):.1f} {below - 29:.1f}v28"/>'
+        yield from _draw_interval(row, scale, below - 15)
+    yield draw_text((LEFT + RIGHT) / 2, bottom + 50, title, "", "middle")
+
+
+def _row_height(rows: Sequence[IntervalRow]) -> int:
+    longest = max(len(one_line(row.label)) + len(one_line(row.note)) for row in rows)
+    return ROW_HEIGHT if longest <= LINE_CHARS_MAX else STACKED_HEIGHT
+
+
+def _draw_texts(row: IntervalRow, top: float, *, stacked: bool) -> Iterator[str]:
+    yield draw_text(MARGIN, top + 22, one_line(row.label, LINE_CHARS_MAX), "ink", "start")
+    x, y, anchor = (MARGIN, top + 45, "start") if stacked else (WIDTH - MARGIN, top + 22, "end")
+    yield draw_text(x, y, one_line(row.note, LINE_CHARS_MAX), "", anchor)
+
+
+def _draw_interval(row: IntervalRow, scale: Scale, y: float) -> Iterator[str]:
+    if row.interval is not None:
+        low, high = scale.at(row.interval.low), scale.at(row.interval.high)
+        yield f'<line class="whisker" x1="{low:.1f}" y1="{y:.1f}" x2="{high:.1f}" y2="{y:.1f}"/>'
+        yield f'<path class="whisker" d="M{low:.1f} {y - 6:.1f}v12M{high:.1f} {y - 6:.1f}v12"/>'
+    if row.value is not None:
+        yield draw_dot(scale.at(row.value), y, sure=row.sure)

@@ -1,0 +1,149 @@
+"""An area of a drawing with two axes: scales, grid, lines, bands, marks and a legend."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import ceil, floor, log10
+from typing import NamedTuple
+
+from api.reports.plots.svg import MARGIN, WIDTH, draw_text
+
+LEFT, RIGHT, TOP = 78, 604, 128
+"""The edges of an area that fills a drawing's width, below its heading."""
+
+LEGEND_LINE = 28
+"""The distance of two lines of a legend."""
+
+LEGEND_BELOW = 82
+"""How far the first line of a legend is below an area with a titled axis."""
+
+_STEPS = (1.0, 2.0, 5.0, 10.0)
+_ROUNDING = 1e-9
+_HALF_LETTER = 6.0
+"""Half the width of a letter, generously, in SVG units."""
+
+Point = tuple[float, float]
+Tick = tuple[float, str]
+"""A value and its label."""
+
+
+class Scale(NamedTuple):
+    """A linear scale: the values `low` and `high` are at the coordinates `start` and `end`."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def at(self, value: float) -> float:
+        """Return the coordinate of a value; a value beyond the scale is at its end."""
+        inside = min(max(value, self.low), self.high)
+        return self.start + (self.end - self.start) * (inside - self.low) / (self.high - self.low)
+
+
+class Panel(NamedTuple):
+    """An area of a drawing."""
+
+    x: Scale
+    y: Scale
+
+    def draw_grid(self, x_ticks: Iterable[Tick], y_ticks: Iterable[Tick]) -> Iterator[str]:
+        """Draw a line and a label for each tick."""
+        left, right, bottom, top = self.x.start, self.x.end, self.y.start, self.y.end
+        for value, label in y_ticks:
+            y = self.y.at(value)
+            yield f'<path class="grid" d="M{left:.1f} {y:.1f}H{right:.1f}"/>'
+            yield draw_text(left - 8, y + 6, label, "", "end")
+        for value, label in x_ticks:
+            x = self.x.at(value)
+            yield f'<path class="grid" d="M{x:.1f} {top:.1f}V{bottom:.1f}"/>'
+            yield draw_text(min(x, WIDTH - _HALF_LETTER * len(label)), bottom + 24, label, "", "middle")
+
+    def draw_titles(self, x_title: str, y_title: str) -> Iterator[str]:
+        """Draw what the axes show, with their units."""
+        middle = (self.y.start + self.y.end) / 2
+        yield f'<text transform="translate(20 {middle:.1f}) rotate(-90)" text-anchor="middle">{y_title}</text>'
+        yield draw_text((self.x.start + self.x.end) / 2, self.y.start + 46, x_title, "", "middle")
+
+    def draw_line(self, css_class: str, points: Iterable[Point]) -> str:
+        """Draw a line through points."""
+        return f'<polyline class="{css_class}" points="{self.path(points)}"/>'
+
+    def draw_band(self, css_class: str, upper: Sequence[Point], lower: Sequence[Point]) -> str:
+        """Draw the area between two lines over the same values."""
+        return f'<polygon class="{css_class}" points="{self.path(upper)} {self.path(reversed(lower))}"/>'
+
+    def draw_level(self, css_class: str, value: float) -> str:
+        """Draw a line across at a value of the vertical axis."""
+        return f'<path class="{css_class}" d="M{self.x.start:.1f} {self.y.at(value):.1f}H{self.x.end:.1f}"/>'
+
+    def draw_place(self, css_class: str, value: float) -> str:
+        """Draw a line from top to bottom at a value of the horizontal axis."""
+        return f'<path class="{css_class}" d="M{self.x.at(value):.1f} {self.y.end:.1f}V{self.y.start:.1f}"/>'
+
+    def path(self, points: Iterable[Point]) -> str:
+        """Return the coordinates of points."""
+        return " ".join(f"{self.x.at(x):.1f},{self.y.at(y):.1f}" for x, y in points)
+
+
+def percent_ticks(low: float = 0.0) -> list[Tick]:
+    """Return ticks of shares from about `low` to 1, labelled in per cent."""
+    return [(value, f"{value:.0%}") for value in even_values(low, 1.0, 4)]
+
+
+def even_values(low: float, high: float, steps: int) -> list[float]:
+    """Return values at equal distances from `low` to `high`, both included."""
+    return [low + (high - low) * number / steps for number in range(steps + 1)]
+
+
+def round_ticks(low: float, high: float, steps: int = 5) -> list[float]:
+    """Return round values at equal distances, at most about `steps`, the first at most `low`, the last at least `high`.
+
+    They are multiples of 1, 2 or 5 times a power of ten.
+    """
+    rough = max(high - low, _ROUNDING) / steps
+    power = 10.0 ** floor(log10(rough))
+    step = next(power * factor for factor in _STEPS if power * factor >= rough * (1 - _ROUNDING))
+    first, last = floor(low / step + _ROUNDING), ceil(high / step - _ROUNDING)
+    return [round(number * step, 12) + 0.0 for number in range(first, max(last, first + 1) + 1)]
+
+
+def signed_ticks(values: Sequence[float]) -> list[Tick]:
+    """Return ticks of gaps, labelled with their sign."""
+    decimals = 2 if any(abs(value * 10 - round(value * 10)) > _ROUNDING for value in values) else 1
+    return [(value, f"{value:+.{decimals}f}" if value else "0") for value in values]
+
+
+def height_with_legend(bottom: float, lines: int) -> float:
+    """Return the height of a drawing whose legend has so many lines, below an area that ends at `bottom`."""
+    return bottom + LEGEND_BELOW + LEGEND_LINE * (lines - 1) + 44
+
+
+def draw_legend(y: float, entries: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Draw a legend from y on: a line of the drawing for each entry, its CSS class and its label.
+
+    The classes of lines, areas, and of dots with their intervals are drawn as such.
+    """
+    for number, (css_class, label) in enumerate(entries):
+        at = y + LEGEND_LINE * number
+        yield from _sample(css_class, at)
+        yield draw_text(MARGIN + 44, at, label, "", "start")
+
+
+def draw_left_out(number: int, label: str, legend_y: float) -> Iterator[str]:
+    """Draw below a legend of two lines how many things a drawing leaves out; nothing if it has all."""
+    if number:
+        yield draw_text(MARGIN, legend_y + 2 * LEGEND_LINE, f"{number:,} {label}", "", "start")
+
+
+def draw_dot(x: float, y: float, *, sure: bool) -> str:
+    """Draw a dot; it is hollow if what it shows is not supported."""
+    return f'<circle class="{"dot" if sure else "open"}" cx="{x:.1f}" cy="{y:.1f}" r="6"/>'
+
+
+def _sample(css_class: str, y: float) -> Iterator[str]:
+    if css_class in ("band", "whole", "near", "span", "count", "outline"):
+        yield f'<rect class="{css_class}" x="{MARGIN}" y="{y - 14:.1f}" width="34" height="16"/>'
+    elif css_class in ("dot", "open"):
+        yield f'<path class="whisker" d="M{MARGIN} {y - 6:.1f}h34"/>'
+        yield draw_dot(MARGIN + 17, y - 6, sure=css_class == "dot")
+    else:
+        yield f'<path class="{css_class}" d="M{MARGIN} {y - 6:.1f}h34"/>'

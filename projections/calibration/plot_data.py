@@ -1,0 +1,213 @@
+"""What drawings need and no other part of an answer has: evidence over reviews, sums over time, histograms.
+
+- The evidence after each review (`projections/stats/gap_martingale.py`), with the gap, its interval for one look and
+  its confidence sequence (`projections/stats/gap_sequence.py`). The order and the outcomes are those of first reviews.
+- The sum of outcome minus stated confidence minus the mean of the agent and category, in the order in which decisions
+  were made. It is near 0 without a change, and has its lowest or highest point at one (`change_point.py`).
+- How many decisions of each tenth of stated confidence are reviewed.
+- Net benefit at each threshold (`projections/stats/net_benefit.py`).
+"""
+
+from datetime import datetime
+from typing import Final, NamedTuple
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ledger import moment_of
+from projections.arrays import Floats, Ints
+from projections.calibration.confidence_bins import ConfidenceBins, bin_counts, merge_cells
+from projections.calibration.confidence_use import act_above
+from projections.calibration.evidence_trace import Grouping, StakesKept, evidence_of, trace_stakes
+from projections.calibration.first_reviews import BLOCK_REVIEWS, CODE_VALUES, Block, ReviewOrder
+from projections.calibration.outcome_counts import CountSelection, CountTable
+from projections.calibration.review_moments import find_dated, number_moments
+from projections.calibration.reviewed_decisions import ReviewedDecisions
+from projections.outcome_codes import UNREVIEWED
+from projections.query_check import Check, no_check
+from projections.stats.gap_martingale import LOG_E_VALUE_MAX
+from projections.stats.intervals import Interval, gap_interval
+from projections.stats.net_benefit import ThresholdUse
+
+POINTS_MAX: Final = 200
+"""Most points over reviews or over time: at equal distances, the first and the last included."""
+
+THRESHOLDS: Final = tuple(number / 100 for number in range(100))
+"""The thresholds of net benefit."""
+
+TENTHS: Final = 10
+_TOLERANCE: Final = 1e-9
+
+
+class EvidencePoint(msgspec.Struct, frozen=True, kw_only=True):
+    """The evidence after a number of first reviews.
+
+    `e_value_over` and `e_value_under` are evidence of over- and of underconfidence: a verdict is supported from 40 on.
+    `gap_interval` is for one look, `gap_sequence` for every look.
+    """
+
+    reviews: int
+    e_value_over: float
+    e_value_under: float
+    gap: float
+    gap_interval: Interval
+    gap_sequence: Interval
+
+
+class GapSum(msgspec.Struct, frozen=True, kw_only=True):
+    """The sum of outcome minus confidence minus the mean of the agent and category, of all decisions until `time`."""
+
+    time: datetime
+    decisions: int
+    sum: float
+
+
+class ConfidenceTenth(msgspec.Struct, frozen=True, kw_only=True):
+    """Decisions with a stated confidence of at least `low` and below `high`; the last tenth includes 1."""
+
+    low: float
+    high: float
+    reviewed: int
+    unreviewed: int
+
+
+class PlotData(msgspec.Struct, frozen=True, kw_only=True):
+    """What drawings need. `evidence` is None in a range of time: evidence is followed from the first review on.
+
+    `gap_sums` leaves out decisions whose times do not say when they were made. `net_benefit` is empty without a review.
+    """
+
+    evidence: list[EvidencePoint] | None
+    gap_sums: list[GapSum]
+    tenths: list[ConfidenceTenth]
+    net_benefit: list[ThresholdUse]
+
+
+class OrderedReviews(NamedTuple):
+    """Confidences, outcomes (0 to 1) and numbers of clusters (-1: none) in the order of first review."""
+
+    confidence: Floats
+    outcome: Floats
+    cluster: Ints
+
+
+class SelectedReviews(msgspec.Struct, frozen=True):
+    """The decisions to draw: their cells, their first reviews (None: in a range of time), and their history."""
+
+    selection: CountSelection
+    order: ReviewOrder | None
+    history: ReviewedDecisions
+
+
+def build_plot_data(selected: SelectedReviews, check: Check = no_check) -> PlotData:
+    """Compute what drawings of some decisions need. A million reviews take about a second."""
+    table = selected.selection.table(check)
+    bins = bin_counts(*merge_cells(table.confidence, table.counts))
+    check()
+    evidence = None
+    if selected.order is not None:
+        evidence = trace_evidence(_in_order(selected.selection, selected.order, check), check)
+    check()
+    sums = sum_gaps(selected.history)
+    check()
+    return PlotData(evidence=evidence, gap_sums=sums, tenths=count_tenths(table), net_benefit=net_benefits(bins, check))
+
+
+def trace_evidence(reviews: OrderedReviews, check: Check = no_check) -> list[EvidencePoint]:
+    """Return the evidence over reviews."""
+    n = len(reviews.confidence)
+    levels, cell = np.unique(reviews.confidence, return_inverse=True)
+    code = (2 - 2 * reviews.outcome).astype(np.uint8)
+    whole = Block(cell.astype(np.uint32), code, np.zeros(n, dtype=np.int64), reviews.cluster)
+    blocks = [whole.take(slice(start, start + BLOCK_REVIEWS)) for start in range(0, n, BLOCK_REVIEWS)]
+    order = ReviewOrder(blocks, n, 0, levels, clustered=bool((reviews.cluster >= 0).any()))
+    everything = Grouping(np.zeros(len(levels), dtype=np.intp), 1, 0, 0)
+    outcomes, stated = np.cumsum(reviews.outcome), np.cumsum(reviews.confidence)
+    kept, points = StakesKept(), []
+    for place in _places(n).tolist():
+        size, total, mean = place + 1, float(outcomes[place]), float(stated[place]) / (place + 1)
+        found = evidence_of(trace_stakes(order._replace(size=size), everything, kept, None, check), 0)
+        assert found is not None
+        points.append(
+            EvidencePoint(
+                reviews=size,
+                e_value_over=_e_value(found.log_over),
+                e_value_under=_e_value(found.log_under),
+                gap=total / size - mean,
+                gap_interval=found.interval or gap_interval(total, size, mean),
+                gap_sequence=found.gap_sequence,
+            )
+        )
+    return points
+
+
+def sum_gaps(history: ReviewedDecisions) -> list[GapSum]:
+    """Return the sum over time of outcome minus confidence minus the mean of the agent and category."""
+    if not len(history.time_us):
+        return []
+    used = find_dated(number_moments(history.time_us))
+    numbers: dict[tuple[str, str | None], int] = {}
+    group_stratum = np.array(
+        [numbers.setdefault((source, category), len(numbers)) for source, category, *_ in history.groups],
+        dtype=np.intp,
+    )
+    stratum = group_stratum[history.group[used]]
+    excess = (history.outcome_value - history.confidence)[used]
+    if not len(excess):
+        return []
+    size = np.maximum(np.bincount(stratum), 1)
+    sums = np.cumsum(excess - (np.bincount(stratum, excess) / size)[stratum])
+    time_us = history.time_us[used]
+    return [
+        GapSum(time=moment_of(int(time_us[place])), decisions=place + 1, sum=round(float(sums[place]), 9) + 0.0)
+        for place in _places(len(sums)).tolist()
+    ]
+
+
+def count_tenths(table: CountTable) -> list[ConfidenceTenth]:
+    """Return how many decisions of each tenth of stated confidence are reviewed and are not."""
+    stated = ~np.isnan(table.confidence)
+    place = np.minimum(np.floor((table.confidence[stated] + _TOLERANCE) * TENTHS), TENTHS - 1).astype(np.intp)
+    counts = table.counts[stated]
+    unreviewed = np.bincount(place, counts[:, UNREVIEWED], TENTHS)
+    reviewed = np.bincount(place, counts[:, UNREVIEWED + 1 :].sum(axis=1), TENTHS)
+    return [
+        ConfidenceTenth(
+            low=number / TENTHS,
+            high=(number + 1) / TENTHS,
+            reviewed=int(reviewed[number]),
+            unreviewed=int(unreviewed[number]),
+        )
+        for number in range(TENTHS)
+    ]
+
+
+def net_benefits(bins: ConfidenceBins, check: Check = no_check) -> list[ThresholdUse]:
+    """Return what acting above each of THRESHOLDS would have come to."""
+    found = []
+    for threshold in THRESHOLDS if bins.reviewed else ():
+        check()
+        found.append(act_above(bins, threshold))
+    return found
+
+
+def _in_order(selection: CountSelection, order: ReviewOrder, check: Check) -> OrderedReviews:
+    """Return the first reviews of a selection."""
+    chosen = selection.matching[selection.group] & ~np.isnan(selection.confidence)
+    parts = [OrderedReviews(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64))]
+    for block in order.blocks:
+        check()
+        kept = block.take(np.flatnonzero(chosen[block.cell] & ~np.isnan(CODE_VALUES[block.code])))
+        parts.append(OrderedReviews(selection.confidence[kept.cell], CODE_VALUES[kept.code], kept.cluster))
+    confidence, outcome, cluster = map(np.concatenate, zip(*parts, strict=True))
+    return OrderedReviews(confidence, outcome, cluster)
+
+
+def _places(n: int) -> npt.NDArray[np.intp]:
+    """Return up to POINTS_MAX places from 0 to n - 1, both included."""
+    return np.unique(np.linspace(0, n - 1, min(n, POINTS_MAX)).round().astype(np.intp))
+
+
+def _e_value(log: float) -> float:
+    return float(f"{np.exp(min(max(log, -LOG_E_VALUE_MAX), LOG_E_VALUE_MAX)):.5e}")
