@@ -15,6 +15,7 @@ from projections.calibration.recalibration import (
     FittedMap,
     Recalibration,
     describe_map,
+    fit_families,
     fit_map,
     is_offered,
     lower_bound,
@@ -81,15 +82,19 @@ def _fit_beside(bins: ConfidenceBins, shared: FittedMap | None, examined: int, c
     """Return the map to offer for a category beside the shared map, with the gain over it.
 
     It is one fitted to the stated confidences (or these as they are, if no map improves on them), or one fitted to the
-    shared map's forecasts: the one with the larger gain.
+    shared map's forecasts: the one with the larger gain. The former is cross-validated only if it may be better than
+    the shared map: if any family is so on the reviews that it was fitted to. That halved the time of `detail=curves`.
     """
-    own = fit_map(bins, None, examined, check)
     if shared is None:
-        return own
+        return fit_map(bins, None, examined, check)
     merged = merge_neighbours(bins)
     forecast, stated = shared.at(merged.confidence), merged.confidence
-    offered = []
-    if brier_score(merged, forecast) - brier_score(merged, stated if own is None else own.mapped) >= GAIN_MIN:
+    limit, offered = brier_score(merged, forecast) - GAIN_MIN, []
+    candidates = [stated, *(fit.mapped[0] for _, fit in fit_families(merged, stated))]
+    own = None
+    if any(brier_score(merged, mapped) <= limit for mapped in candidates):
+        own = fit_map(bins, None, examined, check)
+    if brier_score(merged, stated if own is None else own.mapped) <= limit:
         folds = split(merged)
         refitted = np.broadcast_to(stated, folds.successes.shape) if own is None else own.refitted
         gain = measure_gain(merged, folds, np.broadcast_to(forecast, refitted.shape), refitted, forecast)

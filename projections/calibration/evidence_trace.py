@@ -186,6 +186,8 @@ def select_reviews(order: ReviewOrder, grouping: Grouping, start: int, stop: int
     """Return the selected reviews of a block, from the numbers of two of its reviews, and their groups."""
     block = order.blocks[start // BLOCK_REVIEWS]
     inside = block.take(slice(start % BLOCK_REVIEWS, (stop - 1) % BLOCK_REVIEWS + 1))
+    if inside.time_us.max() < grouping.since_us or inside.time_us.min() > grouping.until_us:
+        return inside.take(slice(0)), np.zeros(0, dtype=np.intp)
     group = grouping.group[inside.cell]
     within = (inside.time_us >= grouping.since_us) & (inside.time_us <= grouping.until_us)
     places = np.flatnonzero((group >= 0) & ~np.isnan(CODE_VALUES[inside.code]) & within)

@@ -20,7 +20,7 @@ import numpy as np
 
 from projections.arrays import Floats, Ints
 from projections.calibration.confidence_bins import REVIEWED_VALUES, ConfidenceBins, bin_reviews
-from projections.calibration.map_families import EXTREME, REVIEWS_MIN, MapFamily, fit_family
+from projections.calibration.map_families import EXTREME, REVIEWS_MIN, Fit, MapFamily, fit_family
 from projections.calibration.scores import brier_score
 from projections.query_check import Check, no_check
 from projections.stats.intervals import Interval, wilson_interval
@@ -159,20 +159,26 @@ def fit_map(
     forecast = bins.confidence if reference is None else reference.at(bins.confidence)
     folds: Folds | None = None
     best: FittedMap | None = None
-    for family, reviews_min in REVIEWS_MIN.items():
-        if bins.reviewed < reviews_min:
-            break
-        mapped = _fit_with_prior(family, bins, forecast, bins.outcome_sum[None], (bins.n - bins.outcome_sum)[None])[0]
+    for family, fit in fit_families(bins, forecast):
+        mapped = fit.mapped[0]
         if brier_score(bins, forecast) - brier_score(bins, mapped) < GAIN_MIN:
             continue  # what a map gains on new decisions is less than on those that it was fitted to
         folds = split(bins) if folds is None else folds
-        refitted = _fit_with_prior(family, bins, forecast, folds.successes, folds.failures)
+        refitted = _fit_with_prior(family, bins, forecast, folds.successes, folds.failures, fit).mapped
         check()
         gain = measure_gain(bins, folds, np.broadcast_to(forecast, refitted.shape), refitted, forecast)
         check()
         if best is None or gain.mean > best.gain.mean:
             best = FittedMap(family, bins.confidence, mapped, refitted, gain)
     return None if best is None or not is_offered(best.gain, examined) else best
+
+
+def fit_families(bins: ConfidenceBins, forecast: Floats) -> Iterator[tuple[MapFamily, Fit]]:
+    """Fit each family for which there are enough reviews to all of them, the simplest first."""
+    for family, reviews_min in REVIEWS_MIN.items():
+        if bins.reviewed < reviews_min:
+            break
+        yield family, _fit_with_prior(family, bins, forecast, bins.outcome_sum[None], (bins.n - bins.outcome_sum)[None])
 
 
 def is_offered(gain: Gain, examined: int = 1) -> bool:
@@ -222,10 +228,15 @@ def measure_gain(bins: ConfidenceBins, folds: Folds, before: Floats, after: Floa
 
 
 def _fit_with_prior(
-    family: MapFamily, bins: ConfidenceBins, forecast: Floats, successes: Floats, failures: Floats
-) -> Floats:
+    family: MapFamily,
+    bins: ConfidenceBins,
+    forecast: Floats,
+    successes: Floats,
+    failures: Floats,
+    near: Fit | None = None,
+) -> Fit:
     prior, probability = PRIOR_DECISIONS * bins.n / bins.reviewed, np.clip(forecast, EXTREME, 1 - EXTREME)
-    return fit_family(family, forecast, successes + prior * probability, failures + prior * (1 - probability))
+    return fit_family(family, forecast, successes + prior * probability, failures + prior * (1 - probability), near)
 
 
 def merge_neighbours(bins: ConfidenceBins) -> ConfidenceBins:

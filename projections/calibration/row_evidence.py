@@ -1,12 +1,12 @@
 """The evidence of every row of a table at once: of all its groups, whichever are shown."""
 
+from typing import Final
+
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
-from projections.arrays import Floats, RowNumbers
+from projections.arrays import Floats, RowNumbers, split_runs
 from projections.calibration.cell_groups import Groups
-from projections.calibration.confidence_bins import REVIEWED_VALUES
 from projections.calibration.evidence_trace import log_e_values_of
 from projections.calibration.view_evidence import GroupEvidence
 from projections.query_check import Check
@@ -15,6 +15,10 @@ from projections.stats.gap_sequence import log_e_within
 
 CELLS_AT_ONCE = 16_384
 """Cells whose evidence is computed between two calls of `check`: a few milliseconds."""
+
+
+_K: Final = len(FRACTIONS)
+_OVER, _UNDER, _SUMS = slice(0, _K), slice(_K, 2 * _K), slice(2 * _K, 2 * _K + 3)
 
 
 class RowEvidence(msgspec.Struct, frozen=True):
@@ -37,25 +41,34 @@ def evidence_of_rows(groups: Groups, numbers: RowNumbers, followed: GroupEvidenc
 
 
 def _from_counts(groups: Groups, check: Check) -> tuple[Floats, Floats, Floats]:
-    """Return the logarithms of the e-values of all groups, from the counts of their cells."""
+    """Return the logarithms of the e-values of all groups, from the counts of their cells.
+
+    Cells of one group and confidence are merged first: there are far fewer of them, and logarithms take most time.
+    """
     table, size = groups.table, len(groups.names.ranks)
-    stakes, sums = np.zeros((2 * len(FRACTIONS), size)), np.zeros((3, size))
+    totals = np.zeros((_SUMS.stop, size))
     rows = np.flatnonzero(~np.isnan(table.confidence) & table.counts[:, 1:].any(axis=1) & (groups.numbers >= 0))
     for start in range(0, len(rows), CELLS_AT_ONCE):
         check()
         part = rows[start : start + CELLS_AT_ONCE]
-        confidence, number = table.confidence[part], groups.numbers[part]
-        for outcome, n in zip(REVIEWED_VALUES.tolist(), table.counts[part, 1:].T, strict=True):
-            values = np.full(len(part), outcome)
-            factors = np.concatenate([log_factors_over(confidence, values), log_factors_under(confidence, values)])
-            _add(stakes, factors * n, number)
-            difference = outcome - confidence
-            _add(sums, np.stack([n, difference * n, difference**2 * n]), number)
-    n, difference, square = sums
-    over, under = log_mean_exp(stakes[: len(FRACTIONS)]), log_mean_exp(stakes[len(FRACTIONS) :])
+        starts, lengths = split_runs(table.confidence[part])  # a table ascends by confidence
+        levels, level = table.confidence[part][starts], np.repeat(np.arange(len(starts)), lengths)
+        key, place = np.unique(groups.numbers[part] * len(levels) + level, return_inverse=True)
+        success, partial, failure, abandoned = table.counts[part, 1:].T
+        added = np.zeros((_SUMS.stop, len(key)))
+        for outcome, n in ((1.0, success), (0.5, partial), (0.0, failure + abandoned)):
+            added += _additions(levels, outcome)[:, key % len(levels)] * np.bincount(place, n, len(key))
+        number = key // len(levels)
+        starts, _ = split_runs(number)
+        totals[:, number[starts]] += np.add.reduceat(added, starts, axis=1)
+    over, under = log_mean_exp(totals[_OVER]), log_mean_exp(totals[_UNDER])
+    n, difference, square = totals[_SUMS]
     return over, under, log_e_within(n, difference, square, np.ones(size))
 
 
-def _add(totals: Floats, values: Floats, number: npt.NDArray[np.intp]) -> None:
-    for place, row in enumerate(values):
-        totals[place] += np.bincount(number, weights=row, minlength=totals.shape[1])
+def _additions(confidence: Floats, outcome: float) -> Floats:
+    """Return what a review with an outcome adds to the totals, at each of some confidences."""
+    outcomes = np.full(len(confidence), outcome)
+    over, under = log_factors_over(confidence, outcomes), log_factors_under(confidence, outcomes)
+    difference = outcome - confidence
+    return np.concatenate([over, under, [np.ones_like(confidence), difference, difference**2]])

@@ -123,9 +123,7 @@ class EvidenceQuery(NamedTuple):
 
     def compute(self, check: Check) -> ViewEvidence:
         """Compute the evidence. The first time takes some tenths of a second for a million reviews."""
-        if self.when.bounded:
-            return self._compute(check)
-        key = self._key(self.group_by)
+        key = self._key(self.group_by), self.when
         found = self.kept.view(key, self.order)
         if found is None:
             found = self._compute(check)

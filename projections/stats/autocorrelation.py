@@ -60,15 +60,17 @@ def estimate_autocorrelation(
     """
     order = np.argsort(group, kind="stable")
     d, g = difference[order], group[order]
-    named = np.full(len(g), -1) if cluster is None else cluster[order]
+    named = None if cluster is None or (cluster < 0).all() else cluster[order]
     n = np.bincount(g, minlength=groups)
     mean = np.bincount(g, weights=d, minlength=groups) / np.maximum(n, 1)
     e = d - mean[g]
     squares = np.bincount(g, weights=e * e, minlength=groups)
     products = np.zeros((groups, LAGS))
     for lag in range(1, LAGS + 1):
-        same = (g[lag:] == g[:-lag]) & ((named[lag:] != named[:-lag]) | (named[lag:] < 0))
-        products[:, lag - 1] = np.bincount(g[lag:][same], weights=(e[lag:] * e[:-lag])[same], minlength=groups)
+        same = g[lag:] == g[:-lag]
+        if named is not None:
+            same &= (named[lag:] != named[:-lag]) | (named[lag:] < 0)
+        products[:, lag - 1] = np.bincount(g[lag:], weights=e[lag:] * e[:-lag] * same, minlength=groups)
     return [_judge(*row) for row in zip(n.tolist(), squares.tolist(), products, strict=True)]
 
 

@@ -10,7 +10,9 @@ ITERATIONS_MAX = 60
 STEP_MAX = 2.0
 """Largest change of a predicted logit in one iteration. It keeps Newton's method from overshooting."""
 
-_TOLERANCE = 1e-9
+_TOLERANCE = 1e-6
+"""Newton's method squares the error: after a step of this size it is far below 1e-9."""
+
 _RIDGE = 1e-10
 
 
@@ -28,13 +30,16 @@ def fit_logistic(
     total = successes + failures
     fixed = np.einsum("sp,pq->spq", ~free, np.eye(features.shape[1])) + _RIDGE * np.eye(features.shape[1])
     both = free[:, :, None] & free[:, None, :]
+    transposed = np.ascontiguousarray(features.T)
     products = (features[:, :, None] * features[:, None, :]).reshape(len(features), -1)
     for _ in range(ITERATIONS_MAX):
-        p = inverse_logit(coefficients @ features.T + offset)
+        p = inverse_logit(coefficients @ transposed + offset)
         slope = ((successes - total * p) @ features) * free
         curvature = ((total * p * (1 - p)) @ products).reshape(both.shape) * both + fixed
-        step = np.linalg.solve(curvature, slope[:, :, None])[:, :, 0]
-        largest = np.abs(step @ features.T).max(axis=1)
+        step = (
+            slope / curvature[:, 0] if len(transposed) == 1 else np.linalg.solve(curvature, slope[:, :, None])[:, :, 0]
+        )
+        largest = np.abs(step @ transposed).max(axis=1)
         coefficients = coefficients + step * np.minimum(1.0, STEP_MAX / np.maximum(largest, STEP_MAX))[:, None]
         if largest.max() < _TOLERANCE:
             break
@@ -48,4 +53,4 @@ def logit(p: Floats) -> Floats:
 
 def inverse_logit(x: Floats) -> Floats:
     """Return the probability with a logit."""
-    return np.asarray(1 / (1 + np.exp(-np.clip(x, -500, 500))))
+    return np.asarray(1 / (1 + np.exp(np.minimum(np.maximum(-x, -500), 500))))  # np.clip takes three times as long

@@ -17,7 +17,7 @@ def test_no_map_falls(given: list[tuple[int, int]]) -> None:
     forecast = np.linspace(0, 1, len(given))
     successes, failures = (np.array([column], dtype=float) + 0.5 for column in zip(*given, strict=True))
     for family in REVIEWS_MIN:
-        mapped = fit_family(family, forecast, successes, failures)
+        mapped = fit_family(family, forecast, successes, failures).mapped
         assert mapped.shape == successes.shape
         assert (np.diff(mapped[0]) >= -1e-9).all()
         assert ((mapped >= 0) & (mapped <= 1)).all()
@@ -29,7 +29,7 @@ def test_each_family_finds_its_own_kind_of_error() -> None:
     bent = inverse_logit(0.6 * np.log(forecast) - 1.5 * np.log1p(-forecast) - 0.4)
     stepped = np.where(forecast < 0.5, 0.3, 0.8)
     for family, truth in (("logit_shift", shifted), ("beta", shifted), ("beta", bent), ("isotonic", stepped)):
-        mapped = fit_family(family, forecast, 1e4 * truth[None], 1e4 * (1 - truth)[None])  # type: ignore[arg-type]
+        mapped = fit_family(family, forecast, 1e4 * truth[None], 1e4 * (1 - truth)[None]).mapped  # type: ignore[arg-type]
         assert mapped[0] == pytest.approx(truth, abs=1e-6)
 
 
@@ -38,7 +38,7 @@ def test_samples_are_fitted_as_if_alone() -> None:
     forecast = np.linspace(0.02, 0.98, 25)
     successes, failures = rng.gamma(1, 4, (6, 25)) + 0.1, rng.gamma(1, 4, (6, 25)) + 0.1
     for family in REVIEWS_MIN:
-        together = fit_family(family, forecast, successes, failures)
+        together = fit_family(family, forecast, successes, failures).mapped
         for sample in range(6):
-            alone = fit_family(family, forecast, successes[sample : sample + 1], failures[sample : sample + 1])
+            alone = fit_family(family, forecast, successes[sample : sample + 1], failures[sample : sample + 1]).mapped
             assert together[sample] == pytest.approx(alone[0], abs=1e-6)
