@@ -115,7 +115,7 @@ class DriftModels(msgspec.Struct, frozen=True, kw_only=True):
     nearest: ModelChange | None = None
     """The change of a model that is nearest to the change of the gap; None if there is none, or no alarm."""
     changes: tuple[ModelChange, ...] = ()
-    """At most 20 changes of models in order of time: those nearest to the change of the gap, or the latest."""
+    """At most 20 changes of models in order of time, those nearest to the change of the gap or else the latest."""
     changes_total: int
     """How many changes of models there are."""
 
