@@ -44,6 +44,7 @@ READS: dict[Words, list[tuple[Value, ...]]] = {
     ("decision",): [("3f2a9c1e",), ("3f2a",), ("d0063", "--as-of", 300), ("d00",), ("none",), ("a/b",), ("..",)],
     ("log",): [(), ("--limit", 3), ("--type", "decision.reviewed.v1", "--source", "ada", "--order", "desc"),
                ("--after", 99_999), ("--since", "2026-11-01", "--before", 300)],
+    ("related",): [("trace-1",), ("none",)],
     ("status",): [],
     ("evidence", "list"): [(), ("--as-of", 590)],
     ("evidence", "get"): [("0" * 64,)],

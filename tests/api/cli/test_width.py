@@ -78,7 +78,7 @@ CASES = {
 }  # fmt: skip
 
 
-OTHERS = ("eval run", "eval capture", "discover", "run save", "import runs", "evidence list", "replay")
+OTHERS = ("related", "eval run", "eval capture", "discover", "run save", "import runs", "evidence list", "replay")
 """The verbs that have a test of their own here."""
 
 
@@ -115,6 +115,14 @@ def test_digests_are_whole(ledger: Path) -> None:
     check(shown(ledger, "evidence", "list"), [*(piece["digest"] for piece in listed), "erased"])
     folded = msgspec.json.decode(done(ledger, "replay", "--json").out)["projections"]
     check(shown(ledger, "replay", "--check"), ["the same"], [projection["digest"] for projection in folded])
+
+
+@pytest.mark.trial("A11")
+def test_related_events(tmp_path: Path) -> None:
+    data = {"decision_id": DECISIONS[0], "decision": "one", "confidence": 0.9}
+    event = {"type": "decision.recorded.v1", "source": f"/agents/{AGENTS[0]}", "correlationid": "trace-1", "data": data}
+    done(tmp_path / "t.db", "append", given=msgspec.json.encode(event))
+    check(shown(tmp_path / "t.db", "related", "trace-1"), ["0.900", "not reviewed"], [DECISIONS[0], AGENTS[0]])
 
 
 @pytest.mark.trial("A11")
