@@ -12,6 +12,7 @@ from api.client.remote_store import RemoteStore
 from api.reports import EvaluationReport
 from api.service.advice import Advice
 from api.service.calibration import CalibrationAnswer
+from api.service.decision_links import DecisionGraph
 from api.service.decisions import DecisionPage
 from api.service.discovery.queries import RunPage, RunView
 from api.service.evaluation.gate import GateAnswer, GateQuery
@@ -82,6 +83,10 @@ class RemoteViews:
         entries = self._store.decode(path, fields.pop("history", Raw(b"[]")), list[_Entry])
         state = self._store.decode(path, msgspec.json.encode(fields), DecisionState)
         return structs.replace(state, history=tuple(self._history_entry(path, entry) for entry in entries))
+
+    async def graph(self, decision_id: str, parameters: Parameters) -> DecisionGraph:
+        path = f"/decisions/{_id_segment(decision_id, 'decision')}/graph"
+        return await self._store.view(path, DecisionGraph, {**parameters, **PREFIX, **self._as_of})
 
     def _history_entry(self, path: str, entry: _Entry) -> HistoryEntry:
         kind = VOCABULARY.event_types.get(entry.type)

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from itertools import count
 from typing import Any, Literal, NamedTuple
 
 from hypothesis import strategies as st
@@ -59,6 +60,7 @@ PRS = (1, 7)
 DAWN = datetime(2026, 1, 5, 6, 0, tzinfo=UTC)
 """When the first event is recorded; each later one a second after."""
 
+_link_numbers = count()
 _MICROSECOND = timedelta(microseconds=1)
 NOON = datetime(2025, 12, 31, 12, 0, tzinfo=UTC)
 MOMENTS = (
@@ -375,8 +377,9 @@ def adopt(name: str, decision: str, *, agent: str = "ada") -> Draft:
 
 
 def link(source: str, target: str, edge_type: LinkType = "relates_to", **more: object) -> Draft:
-    """A decision.linked; the ledger makes its id."""
-    return post(DecisionLinked(source_id=source, target_id=target, edge_type=edge_type, **more))  # type: ignore[arg-type]
+    """A decision.linked, on a stream of its own."""
+    payload = DecisionLinked(source_id=source, target_id=target, edge_type=edge_type, **more)  # type: ignore[arg-type]
+    return post(payload, name=f"link{next(_link_numbers)}")
 
 
 def lines_of(drafts: Sequence[Draft]) -> list[bytes]:
