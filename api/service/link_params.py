@@ -10,9 +10,7 @@ from projections.decisions.link_graph import DIRECTIONS, LINK_TYPES, LinkSelecti
 
 DEPTH = integer_parameter("depth", "The number of steps to follow links.", 1, DEPTH_MAX, default=1)
 DIRECTION = choice_parameter("direction", "Which links of a decision to follow.", DIRECTIONS, default="both")
-EDGE_TYPE = choice_list_parameter(
-    "edge_type", "Links of these types, separated by commas.", LINK_TYPES
-)
+EDGE_TYPE = choice_list_parameter("edge_type", "Links of these types, separated by commas.", LINK_TYPES)
 
 NEIGHBORS_PARAMETERS: Parameters = (DIRECTION, EDGE_TYPE, LIMIT)
 GRAPH_PARAMETERS: Parameters = (DEPTH, *NEIGHBORS_PARAMETERS)

@@ -6,7 +6,7 @@ replaces the earlier one in its row. A decision is in the graph if a link names 
 """
 
 from array import array
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
 from typing import ClassVar, Literal, NamedTuple, Self, get_args
 
@@ -56,7 +56,7 @@ class LinkSelection(NamedTuple):
     """Which links to follow: in which direction from a decision, and of which types; every type if empty."""
 
     direction: Direction = "both"
-    types: Collection[LinkType] = ()
+    types: tuple[LinkType, ...] = ()
 
 
 class Subgraph(NamedTuple):
@@ -231,6 +231,6 @@ class _Parts(msgspec.Struct):
     retracted: list[str]
 
 
-def _codes(types: Collection[LinkType]) -> frozenset[int]:
+def _codes(types: tuple[LinkType, ...]) -> frozenset[int]:
     """Return the numbers of some types; of all, if none is named."""
     return frozenset(_numbers[name] for name in types or LINK_TYPES)
