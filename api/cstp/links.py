@@ -119,7 +119,7 @@ async def get_neighbors(ledger: LedgerService, caller: Principal, params: dict[s
 
 
 async def get_graph(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Return the decisions and links around a decision: at most 1,000 links. `available` counts all, if there are more."""
+    """Return the decisions and at most 1,000 links around one. `available` counts all links, if there are more."""
     node_id, request = _decode_node(params)
     depth = min(max(request.depth, 1), DEPTH_MAX)
     answer: dict[str, object] = {"centerId": node_id, "depth": depth}
