@@ -20,7 +20,7 @@ from events.link import DecisionLinked, LinkType
 from events.registry import VOCABULARY
 from projections.decisions.decision_index import DecisionIndex
 from projections.decisions.decision_state import DecisionState
-from projections.decisions.link_graph import Link, LinkGraph, LinkSelection
+from projections.decisions.link_graph import GraphLink, LinkGraph, LinkSelection
 
 DEPTH_MAX = 5
 """Steps that a graph can reach."""
@@ -231,7 +231,7 @@ async def _enter(ledger: LedgerService, given: str, as_of: int | None, *, prefix
 
 
 async def _read(
-    ledger: LedgerService, graph: LinkGraph, ids: Sequence[str], links: Sequence[Link], position: int
+    ledger: LedgerService, graph: LinkGraph, ids: Sequence[str], links: Sequence[GraphLink], position: int
 ) -> tuple[dict[str, LinkedDecision], list[DecisionLink]]:
     """Read decisions and links of the graph. The graph may be live: it is used before the first `await`."""
     nodes = {name: _Node(graph.degrees(name), graph.superseded_by(name, position)) for name in ids}
@@ -270,7 +270,7 @@ def _linked_decision(name: str, node: _Node, state: DecisionState | None) -> Lin
     )
 
 
-async def _read_link(ledger: LedgerService, link: Link) -> DecisionLink:
+async def _read_link(ledger: LedgerService, link: GraphLink) -> DecisionLink:
     event = VOCABULARY.event(await ledger.event(link.position))
     data = event.data
     assert isinstance(data, DecisionLinked), "the graph names the position of a link"

@@ -37,7 +37,7 @@ _LinkKey = tuple[int, int, int]
 """The numbers of the two decisions and of the type."""
 
 
-class Link(NamedTuple):
+class GraphLink(NamedTuple):
     """A link: its two decisions, its type, its weight (None if it states none), and the position of its event."""
 
     source_id: str
@@ -66,7 +66,7 @@ class Subgraph(NamedTuple):
     """
 
     decisions: list[str]
-    links: list[Link]
+    links: list[GraphLink]
     total: int
 
 
@@ -173,7 +173,7 @@ class LinkGraph(Projection):
         ids = (self._ids[self._keys[row][0]] for row in rows if self._positions[row] <= upto)
         return tuple(name for name in ids if name not in self._retracted)
 
-    def links_of(self, decision_id: str, selection: LinkSelection) -> list[Link]:
+    def links_of(self, decision_id: str, selection: LinkSelection) -> list[GraphLink]:
         """Return the links of a decision, the strongest first."""
         number = self._decisions.get(decision_id, -1)
         links = (self._link_at(row) for row, _ in self._steps(number, selection.direction, _codes(selection.types)))
@@ -216,11 +216,11 @@ class LinkGraph(Projection):
                 if self._keys[row][2] in codes:
                     yield row, self._keys[row][0]
 
-    def _link_at(self, row: int) -> Link:
+    def _link_at(self, row: int) -> GraphLink:
         source, target, code = self._keys[row]
         weight = self._weights[row]
         stated = None if isnan(weight) else weight
-        return Link(self._ids[source], self._ids[target], LINK_TYPES[code], stated, self._positions[row])
+        return GraphLink(self._ids[source], self._ids[target], LINK_TYPES[code], stated, self._positions[row])
 
 
 class _Parts(msgspec.Struct):

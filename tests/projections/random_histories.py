@@ -167,18 +167,14 @@ _retracted = st.builds(DecisionRetracted, decision_id=st.just("?"), reason=words
 _adopted = st.builds(ThoughtAdopted, thought_id=st.just("?"), decision_id=st.sampled_from(["d0", "d1"]))
 
 LINK_TYPES: tuple[LinkType, ...] = ("relates_to", "supersedes", "depends_on")
-LINKED = ("d0", "d1", "d2", "elsewhere")
-_linked = (
-    st.tuples(st.sampled_from(LINKED), st.sampled_from(LINKED))
-    .filter(lambda pair: pair[0] != pair[1])
-    .flatmap(
-        lambda pair: st.builds(
-            DecisionLinked,
-            source_id=st.just(pair[0]),
-            target_id=st.just(pair[1]),
-            edge_type=st.sampled_from(LINK_TYPES),
-            weight=st.none() | st.sampled_from([0.01, 0.5, 0.75, 1.0]),
-        )
+LINKED = ("d0", "d1", "elsewhere")
+_linked = st.permutations(LINKED).flatmap(
+    lambda names: st.builds(
+        DecisionLinked,
+        source_id=st.just(names[0]),
+        target_id=st.just(names[1]),
+        edge_type=st.sampled_from(LINK_TYPES),
+        weight=st.none() | st.sampled_from([0.01, 0.5, 0.75, 1.0]),
     )
 )
 """Links between decisions that are recorded, that will be, and that another ledger has."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from events import DecisionLinked, Draft
 from events.link import LinkType
 from projections.decisions import link_graph as link_graph_module
-from projections.decisions.link_graph import DIRECTIONS, UNSTATED_WEIGHT, Direction, Link, LinkGraph, LinkSelection
+from projections.decisions.link_graph import DIRECTIONS, UNSTATED_WEIGHT, Direction, GraphLink, LinkGraph, LinkSelection
 from tests.projections.random_histories import LINK_TYPES, LINKED, events_of, histories, link, record, retract
 
 selections = st.builds(
@@ -23,17 +23,17 @@ def folded(drafts: Sequence[Draft]) -> LinkGraph:
     return projection
 
 
-def links_in(drafts: Sequence[Draft]) -> list[Link]:
+def links_in(drafts: Sequence[Draft]) -> list[GraphLink]:
     """The links in force, in the order in which their first statements came."""
-    links: dict[tuple[str, str, LinkType], Link] = {}
+    links: dict[tuple[str, str, LinkType], GraphLink] = {}
     for event in events_of(drafts):
         if isinstance(data := event.data, DecisionLinked):
             key = (data.source_id, data.target_id, data.edge_type)
-            links[key] = Link(*key, data.weight, event.position)
+            links[key] = GraphLink(*key, data.weight, event.position)
     return list(links.values())
 
 
-def near(links: Sequence[Link], name: str, selection: LinkSelection) -> dict[Link, str]:
+def near(links: Sequence[GraphLink], name: str, selection: LinkSelection) -> dict[GraphLink, str]:
     """The links that may be followed from a decision, each with its other end."""
     found = {}
     for one in links:
@@ -79,7 +79,7 @@ def test_a_link_between_the_same_two_of_the_same_type_replaces_the_earlier_one()
     ])  # fmt: skip
     assert len(graph) == 3
     assert graph.links_of("a", LinkSelection("outgoing")) == [
-        Link("a", "b", "relates_to", 0.9, 3), Link("a", "b", "supersedes", None, 2),
+        GraphLink("a", "b", "relates_to", 0.9, 3), GraphLink("a", "b", "supersedes", None, 2),
     ]  # fmt: skip
     assert graph.summary() == {
         "links": 3, "decisions": 2, "by_type": {"relates_to": 2, "supersedes": 1, "depends_on": 0},

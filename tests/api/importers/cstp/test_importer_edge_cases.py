@@ -74,11 +74,10 @@ def test_a_field_that_does_not_fit_is_left_out_and_the_decision_kept(tmp_path: P
         ("category", "c" * 77 + "...", "category"), ("context", '["a"]', "context"), ("line", "-1", "line"),
         ("mental_state", "sleepy", "mental_state"), ("pre_decision.query_run", "maybe", "pre_decision.query_run"),
         ("preserve", "true", "preserve"), ("project", '{"name":"x"}', "project"),
-        ("reasons[0].strength", "1.5", "reasons[0].strength"),
-        ("reasons[1].type", "gut", "reasons[1]"), ("reasons[2]", "text", "reasons[2]"),
-        ("reasons[3].text", "", "reasons[3]"), ("recorded_by", "not a name", "recorded_by"),
-        ("review_by", "soon", "review_by"), ("stakes", "huge", "stakes"), ("tags[1]", "t" * 77 + "...", "tags[1]"),
-        ("trace[0].step", "one", "trace[0].step"),
+        ("reasons[0].strength", "1.5", "reasons[0].strength"), ("reasons[1].type", "gut", "reasons[1]"),
+        ("reasons[2]", "text", "reasons[2]"), ("reasons[3].text", "", "reasons[3]"),
+        ("recorded_by", "not a name", "recorded_by"), ("review_by", "soon", "review_by"), ("stakes", "huge", "stakes"),
+        ("tags[1]", "t" * 77 + "...", "tags[1]"), ("trace[0].step", "one", "trace[0].step"),
     ]  # fmt: skip
     assert report["no_place"] == {"bridge.colour": 1, "preserve": 1}
     assert (report["links"], report["linked"]) == (1, 1)
