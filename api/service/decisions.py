@@ -135,8 +135,15 @@ async def decision_states(
 async def _with_superseding(
     ledger: LedgerService, decisions: list[DecisionState], as_of: int | None, position: int
 ) -> list[DecisionState]:
-    """Return decisions with the ids of those that supersede them, as of a position."""
-    graph, _ = await ledger.engine.at(LinkGraph, as_of)
+    """Return decisions with the ids of those that supersede them, as of a position.
+
+    The graph of an earlier position is folded only if a decision is superseded now.
+    """
+    graph, _ = await ledger.engine.at(LinkGraph)
+    if not any(graph.may_be_superseded(state.decision_id) for state in decisions):
+        return decisions
+    if as_of is not None:
+        graph, _ = await ledger.engine.at(LinkGraph, as_of)
     found = {state.decision_id: graph.superseded_by(state.decision_id, position) for state in decisions}
     return [
         structs.replace(state, superseded_by=ids) if (ids := found[state.decision_id]) else state for state in decisions

@@ -26,8 +26,8 @@ LINK_TYPES: tuple[LinkType, ...] = get_args(LinkType)
 UNSTATED_WEIGHT = 0.5
 """Orders links that state no weight among the others. The reference server of CSTP reads such links so, too."""
 
-LINKS_MAX = 100_000
-"""Links that one walk follows: a tenth of a second."""
+LINKS_MAX = 20_000
+"""Links that one walk follows before it ends: a tenth of a second."""
 
 _NAN = float("nan")
 _SUPERSEDES = LINK_TYPES.index("supersedes")
@@ -62,7 +62,7 @@ class LinkSelection(NamedTuple):
 class Subgraph(NamedTuple):
     """The decisions and links found from a decision, the nearest first.
 
-    `total` counts the links, also those left out, up to LINKS_MAX.
+    `total` counts the links, also those left out, until LINKS_MAX are found.
     """
 
     decisions: list[str]
@@ -168,10 +168,18 @@ class LinkGraph(Projection):
 
     def superseded_by(self, decision_id: str, upto: int) -> tuple[str, ...]:
         """Return the decisions that supersede one, linked up to a position; without those that were retracted."""
-        number = self._decisions.get(decision_id, -1)
-        rows = (row for row in self._incoming.get(number, ()) if self._keys[row][2] == _SUPERSEDES)
-        ids = (self._ids[self._keys[row][0]] for row in rows if self._positions[row] <= upto)
+        rows = (row for row in self._superseding(decision_id) if self._positions[row] <= upto)
+        ids = (self._ids[self._keys[row][0]] for row in rows)
         return tuple(name for name in ids if name not in self._retracted)
+
+    def may_be_superseded(self, decision_id: str) -> bool:
+        """Return whether a decision is superseded by any other, perhaps by a retracted one. If not, it never was."""
+        return bool(self._superseding(decision_id))
+
+    def _superseding(self, decision_id: str) -> list[int]:
+        """Return the rows of the links by which others supersede a decision."""
+        rows = self._incoming.get(self._decisions.get(decision_id, -1), ())
+        return [row for row in rows if self._keys[row][2] == _SUPERSEDES]
 
     def links_of(self, decision_id: str, selection: LinkSelection) -> list[GraphLink]:
         """Return the links of a decision, the strongest first."""
@@ -193,7 +201,9 @@ class LinkGraph(Projection):
         level = [start]
         for _ in range(depth):
             further: list[int] = []
-            for number in level if len(seen_rows) < LINKS_MAX else ():
+            for number in level:
+                if len(seen_rows) >= LINKS_MAX:
+                    break
                 for row, other in self._steps(number, selection.direction, codes):
                     seen_rows[row] = None
                     if other not in reached:
