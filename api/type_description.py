@@ -21,6 +21,8 @@ def describe_type(info: inspect.Type) -> str:
             return f"one of {{{', '.join(map(str, values))}}}"
         case inspect.FloatType(ge=low, le=high) if low is not None and high is not None:
             return f"between {low} and {high}"
+        case inspect.FloatType(gt=low, le=high) if low is not None and high is not None:
+            return f"above {low:g} and at most {high:g}"
         case inspect.FloatType(ge=low):
             return "a number" if low is None else f"a number from {low:g}"
         case inspect.IntType(ge=low, le=high):

@@ -13,6 +13,7 @@ from events.envelope import Draft, Event, EventFacts, Line, agent_of, encode_lin
 from events.errors import InvalidEvent, MalformedInput, TallystickError
 from events.evaluation import EvalFinished, EvalScenarioCaptured, EvalScenarioRevised, EvalScored, EvalStarted
 from events.evidence import EvidenceErased, EvidenceStored
+from events.link import DecisionLinked
 from events.model import ModelAliased, ModelIdentity, ModelRegistered
 from events.model_names import (
     canonical_name,
@@ -30,6 +31,7 @@ __all__ = [
     "VOCABULARY",
     "DecisionAmended",
     "DecisionAsked",
+    "DecisionLinked",
     "DecisionRecorded",
     "DecisionRetracted",
     "DecisionReviewed",

@@ -33,6 +33,7 @@ from events.evaluation import (
 from events.evidence import EvidenceErased, EvidenceStored
 from events.extensions import AddedAttributes
 from events.limits import STREAM_ID_CHARS_MAX
+from events.link import DecisionLinked
 from events.model import ModelAliased, ModelRegistered
 from events.payload import Payload
 from events.probe import ProbeScored, ProbeScoredV1
@@ -252,6 +253,7 @@ def added_fields(older: EventType) -> tuple[str, ...]:
 
 
 _decision = partial(EventType, stream="decision", id_field="decision_id")
+_link = partial(EventType, stream="link", id_field="link_id")
 _thought = partial(EventType, stream="thought", id_field="thought_id")
 _discovery = partial(EventType, stream="discovery", id_field="run_id")
 _model = partial(EventType, stream="model", id_field="key")
@@ -269,6 +271,7 @@ VOCABULARY = Vocabulary(
         _decision("decision.asked.v1", DecisionAsked, life=Life.CONTINUES, by=Author.OWNER),
         _decision("decision.reviewed.v1", DecisionReviewed, life=Life.CONTINUES, by=Author.FIRST),
         _decision("decision.retracted.v1", DecisionRetracted, life=Life.CLOSES, by=Author.OWNER),
+        _link("decision.linked.v1", DecisionLinked, life=Life.SINGLE),
         _thought("thought.recorded.v1", ThoughtRecorded, life=Life.OPENS),
         _thought(
             "thought.adopted.v1",

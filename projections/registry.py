@@ -3,6 +3,7 @@
 from projections.calibration.calibration import Calibration
 from projections.calibration.reason_index import ReasonIndex
 from projections.decisions.decision_index import DecisionIndex
+from projections.decisions.link_graph import LinkGraph
 from projections.decisions.thought_index import ThoughtIndex
 from projections.discovery.attempt_index import AttemptIndex
 from projections.discovery.probe_score_index import ProbeScoreIndex
@@ -21,5 +22,6 @@ PROJECTIONS: tuple[type[Projection], ...] = (
     ProbeScoreIndex,
     EvaluationIndex,
     EvidenceIndex,
+    LinkGraph,
 )
 """Every projection, in the order in which the engine folds them."""

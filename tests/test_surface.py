@@ -57,6 +57,7 @@ SURFACE: dict[str, list[str]] = {
     "events": [
         "DecisionAmended",
         "DecisionAsked",
+        "DecisionLinked",
         "DecisionRecorded",
         "DecisionRetracted",
         "DecisionReviewed",

@@ -11,6 +11,7 @@ from api.client.server_answer import IDENTITY, ServerAnswer, fetch, not_tallysti
 from api.errors import ERROR_TABLE, Problem, UnexpectedAnswer, problem_name
 from api.principal import Unauthenticated
 from api.rate_limit import RateLimited
+from api.service.decision_links import RecordedLink
 from api.service.decision_writer import RecordedDecision, RecordedRetraction, RecordedReview
 from api.service.evidence import Blob, ErasureReceipt, EvidenceContent, StoredEvidence, digest_of
 from api.service.retry import retry, while_busy
@@ -28,6 +29,7 @@ from events.limits import (
     PAGE_EVENTS_MAX,
     RECEIPT_BYTES_MAX,
 )
+from events.link import DecisionLinked
 from ledger import Receipt, SignedCheckpoint
 from ledger.errors import BadNote, InvalidQuery, LedgerBusy, LedgerUnavailable
 
@@ -97,6 +99,10 @@ class RemoteStore:
     ) -> RecordedRetraction:
         body = {"data": retraction, "id": event_id, "source": source, "prefix": True}
         return _decode(await self._post_json("/retractions", body), RecordedRetraction)
+
+    async def link_decisions(self, link: DecisionLinked, *, event_id: str | None, source: str | None) -> RecordedLink:
+        body = {"data": link, "id": event_id, "source": source, "prefix": True}
+        return _decode(await self._post_json("/links", body), RecordedLink)
 
     async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
         filters = {"subject": ",".join(subjects), "type": ",".join(types)}

@@ -1,14 +1,10 @@
 """The views of a remote server: each method gets a route and decodes the struct that the local use case returns."""
 
-import re
-from collections.abc import Mapping
-from datetime import datetime
 from urllib.parse import quote
 
-import msgspec
-from msgspec import UNSET, Raw, Struct, structs
+from msgspec import UNSET, structs
 
-from api.client.remote_store import RemoteStore
+from api.client.remote_decision_views import PREFIX, Parameters, RemoteDecisionViews, id_segment
 from api.reports import EvaluationReport
 from api.service.advice import Advice
 from api.service.calibration import CalibrationAnswer
@@ -22,46 +18,20 @@ from api.service.evaluation.queries import (
     ScoreboardAnswer,
 )
 from api.service.evidence import EvidencePage
-from api.service.id_prefix import id_not_found
 from api.service.model_queries import InventoryAnswer, ModelList, ProbesAnswer, registered_models
 from api.service.projections import ProjectionInfo, ProjectionList, ProjectionState
 from api.service.related_events import RelatedEvents
 from api.service.review_sample import ReviewSample
 from api.service.status import LedgerStatus
 from events.limits import PAGE_EVENTS_MAX
-from events.payload import STREAM_ID_PATTERN
-from events.registry import VOCABULARY
-from projections.decisions.decision_state import DecisionState, HistoryEntry
 from projections.discovery.run_report import RunDetail
 
-PREFIX = {"prefix": "true"}
-"""The id may be an unambiguous beginning of it, as in the commands on a file."""
 
-Parameters = Mapping[str, str]
-
-_stream_id = re.compile(STREAM_ID_PATTERN, re.ASCII)
-
-
-class _Entry(Struct):
-    """An event in the history of a decision, whose payload is decoded by its type."""
-
-    position: int
-    streamversion: int
-    type: str
-    agent: str
-    time: datetime
-    data: Raw
-
-
-class RemoteViews:
+class RemoteViews(RemoteDecisionViews):
     """The views of a server, now or as of a position or time as text.
 
     Errors: those that the server answers, and those of `RemoteStore.view`.
     """
-
-    def __init__(self, store: RemoteStore, as_of: str | None = None) -> None:
-        self._store = store
-        self._as_of = {} if as_of is None else {"as_of": as_of}
 
     async def calibration(self, parameters: Parameters) -> CalibrationAnswer:
         return await self._store.view("/calibration", CalibrationAnswer, {**parameters, **self._as_of})
@@ -74,20 +44,6 @@ class RemoteViews:
 
     async def decisions(self, parameters: Parameters) -> DecisionPage:
         return await self._store.view("/decisions", DecisionPage, {**parameters, **self._as_of})
-
-    async def decision(self, decision_id: str) -> DecisionState:
-        path = f"/decisions/{_id_segment(decision_id, 'decision')}"
-        body = await self._store.get(path, {**PREFIX, **self._as_of})
-        fields = self._store.decode(path, body, dict[str, Raw])
-        entries = self._store.decode(path, fields.pop("history", Raw(b"[]")), list[_Entry])
-        state = self._store.decode(path, msgspec.json.encode(fields), DecisionState)
-        return structs.replace(state, history=tuple(self._history_entry(path, entry) for entry in entries))
-
-    def _history_entry(self, path: str, entry: _Entry) -> HistoryEntry:
-        kind = VOCABULARY.event_types.get(entry.type)
-        if kind is None:
-            raise self._store.unexpected(path)
-        return HistoryEntry(**{**structs.asdict(entry), "data": self._store.decode(path, entry.data, kind.current)})
 
     async def evidence(self) -> EvidencePage:
         """Return all evidence, which the server lists in pages."""
@@ -108,7 +64,7 @@ class RemoteViews:
 
     async def run(self, run_id: str, *, attempts: bool) -> RunView:
         include = "attempts,summary" if attempts else "summary"
-        path = f"/runs/{_id_segment(run_id, 'run')}"
+        path = f"/runs/{id_segment(run_id, 'run')}"
         detail = await self._store.view(path, RunDetail, {"include": include, **PREFIX, **self._as_of})
         if detail.summary is UNSET:
             raise self._store.unexpected(path)
@@ -149,7 +105,7 @@ class RemoteViews:
     async def evaluation_report(self, run_id: str) -> EvaluationReport:
         """Return the report data of an evaluation, with its answers and the trend of its agent."""
         parameters = {"include": "analyses", **PREFIX, **self._as_of}
-        run = await self._store.view(f"/evaluations/{_id_segment(run_id, 'evaluation')}", EvaluationAnswer, parameters)
+        run = await self._store.view(f"/evaluations/{id_segment(run_id, 'evaluation')}", EvaluationAnswer, parameters)
         if run.baseline is not None:
             return EvaluationReport(evaluation=run)
         selected = {"suite": run.suite, "agent": run.agent, "versions": "1", "as_of": str(run.as_of.position)}
@@ -172,7 +128,7 @@ class RemoteViews:
             **({} if query.suite is None else {"suite": query.suite}),
             **({} if limits.score is None else {"min_score": f"{limits.score:f}"}),
         }
-        path = f"/evaluations/{_id_segment(query.candidate, 'evaluation')}/gate"
+        path = f"/evaluations/{id_segment(query.candidate, 'evaluation')}/gate"
         answer = await self._store.view(path, GateAnswer, parameters | self._as_of)
         fields = {name: getattr(answer, name) for name in RunComparisonAnswer.__struct_fields__}
         report = await self._with_comparison(RunComparisonAnswer(**fields))
@@ -181,10 +137,3 @@ class RemoteViews:
     async def _with_comparison(self, comparison: RunComparisonAnswer) -> EvaluationReport:
         then = RemoteViews(self._store, str(comparison.as_of.position))
         return structs.replace(await then.evaluation_report(comparison.candidate.run_id), contrast=comparison)
-
-
-def _id_segment(given: str, noun: str) -> str:
-    """Return an id, or the beginning of one, as a segment of a path. Errors: NotFound, if it cannot be an id."""
-    if _stream_id.fullmatch(given) is None or not given.strip("."):
-        raise id_not_found(given, noun)
-    return given

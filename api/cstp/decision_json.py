@@ -63,6 +63,8 @@ def decision_row(state: DecisionState) -> dict[str, object]:
         row["reviewed_by"] = review.reviewed_by
     if (kpis := _latest(reviews, "affected_kpis")) is not None:
         row["affected_kpis"] = kpis
+    if state.superseded_by:
+        row["superseded_by"] = state.superseded_by
     if (retracted := state.retracted) is not None:
         row["retracted"] = {"at": retracted.at.isoformat(), "by": retracted.by, "reason": retracted.reason}
     return row

@@ -8,6 +8,7 @@ import msgspec
 
 from api.cstp.decision_json import decision_json, decision_row
 from api.cstp.jsonrpc import RpcError
+from api.cstp.links import related_decisions
 from api.cstp.params_schema import ParamsSchema, missing_param_error, parse_period
 from api.errors import INVALID_PARAMS
 from api.principal import Principal
@@ -73,7 +74,9 @@ async def get_decision(ledger: LedgerService, caller: Principal, params: dict[st
         raise missing_param_error("id")
     if len(decision_id) > STREAM_ID_CHARS_MAX or _stream_id.fullmatch(decision_id) is None:
         raise RpcError(INVALID_PARAMS, f"Invalid decision ID: {decision_id}", {"fields": ["id"]})
-    return {"found": True, "decision": decision_json(await find_decision(ledger, decision_id, prefix=True))}
+    state = await find_decision(ledger, decision_id, prefix=True)
+    related = await related_decisions(ledger, state.decision_id)
+    return {"found": True, "decision": decision_json(state) | ({"related_to": related} if related else {})}
 
 
 async def list_decisions(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:

@@ -18,6 +18,7 @@ from api.cstp.jsonrpc import (
     internal_error,
     rpc_error_of,
 )
+from api.cstp.links import get_graph, get_neighbors, link
 from api.cstp.pre_action import pre_action
 from api.cstp.query_decisions import query_decisions
 from api.cstp.ready_queue import ready
@@ -59,6 +60,9 @@ METHODS: dict[str, Method] = {
     "cstp.ready": Method("read", ready),
     "cstp.preAction": Method("read", pre_action),
     "cstp.getSessionContext": Method("read", get_session_context),
+    "cstp.linkDecisions": Method("append", link),
+    "cstp.getNeighbors": Method("read", get_neighbors),
+    "cstp.getGraph": Method("read", get_graph),
     **{name: Method(*method) for name, method in UNSUPPORTED.items()},
 }
 

@@ -11,11 +11,14 @@ from api.cstp.calibration_note import note_on_decision
 from api.cstp.decision_quality import quality_of
 from api.cstp.idempotency_key import check_key
 from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_error
+from api.cstp.stream_ids import check_stream_ids
 from api.principal import Principal
 from api.service.decision_thoughts import record_with_thoughts
 from api.service.ledger import LedgerService
+from api.service.related_decision import RelatedDecision, weight_of_distance
 from events.decision import Bridge, DecisionRecorded, Reason
 from events.envelope import EventId
+from events.limits import ITEMS_MAX
 from events.payload import Count, Label
 from projections.decisions.thought_index import ThoughtScope
 
@@ -51,6 +54,14 @@ class _ProjectContext(msgspec.Struct, frozen=True, kw_only=True):
     commit: str | None = None
 
 
+class _Related(msgspec.Struct, frozen=True, kw_only=True):
+    """An earlier decision that this one relates to, its summary, and its distance in meaning."""
+
+    id: Annotated[str, msgspec.Meta(min_length=1)]
+    summary: str | None = None
+    distance: Annotated[float, msgspec.Meta(ge=0)] | None = None
+
+
 class _RecordOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The parameters that are not fields of the decision."""
 
@@ -60,6 +71,7 @@ class _RecordOptions(msgspec.Struct, frozen=True, kw_only=True):
     agent_id: Label | None = None
     decision_id: Label | None = None
     question: Label | None = None
+    related_to: Annotated[tuple[_Related, ...], msgspec.Meta(max_length=ITEMS_MAX)] = ()
 
 
 _record_options: ParamsSchema[_RecordOptions] = ParamsSchema(_RecordOptions)
@@ -79,6 +91,9 @@ async def record_decision(ledger: LedgerService, caller: Principal, params: dict
     `cluster` names what its outcome depends on together with others: a task, a session, a day. `model` is the language
     model that decides, and `reportedModel` the one that the endpoint named in its answer.
 
+    `relatedTo` (or `related_to`) lists earlier decisions, each with its `id`, and optionally `summary` and `distance`.
+    The new decision is linked to each: `graph_edges_created` counts these links.
+
     `idempotencyKey` (or `idempotency_key`, 1..128 printable characters, unique to the agent) makes a retry safe: the
     same key with the same parameters returns the first answer again; with other parameters it is an error.
     """
@@ -92,6 +107,7 @@ async def record_decision(ledger: LedgerService, caller: Principal, params: dict
         lambda moment: _with_review_date(decision, options.review_in, moment),
         options.idempotency_key,
         options.question,
+        _related(options, params),
     )
     subject = decided.placed.subject
     answer: dict[str, object] = {
@@ -107,6 +123,8 @@ async def record_decision(ledger: LedgerService, caller: Principal, params: dict
     if decided.adopted:
         inputs = decision.deliberation.inputs if decision.deliberation is not None else ()
         answer |= {"deliberation_auto": True, "deliberation_inputs_count": len(inputs) + decided.adopted}
+    if options.related_to:
+        answer |= {"related_count": len(options.related_to), "graph_edges_created": len(options.related_to)}
     if decided.left:
         answer["thoughts_pending"] = decided.left
     return answer
@@ -127,6 +145,13 @@ def _decode(params: dict[str, Any]) -> tuple[DecisionRecorded, _RecordOptions]:
             if value is not None:
                 values.setdefault(name, value)
     return DecisionRecorded(**values), options
+
+
+def _related(options: _RecordOptions, params: dict[str, Any]) -> list[RelatedDecision]:
+    """Return the related decisions. Errors: RpcError, for an id that no decision can have."""
+    name = _record_options.spelling("related_to", params)
+    check_stream_ids({f"{name}[{index}].id": related.id for index, related in enumerate(options.related_to)})
+    return [RelatedDecision(one.id, weight_of_distance(one.distance), one.summary) for one in options.related_to]
 
 
 def _with_review_date(decision: DecisionRecorded, review_in: str | None, now: datetime) -> DecisionRecorded:

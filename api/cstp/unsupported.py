@@ -1,4 +1,4 @@
-"""Methods for features that this ledger does not have: guardrails, circuit breakers, links, and compaction.
+"""Methods for features that this ledger does not have: guardrails, circuit breakers, and compaction.
 
 A read returns an empty result in the protocol's shape. A write answers that nothing was written.
 """
@@ -28,10 +28,8 @@ from projections.decisions.decision_index import DecisionSelection
 from projections.decisions.decision_state import DecisionState
 
 COMPACTED_MAX = 500
-DEPTH_MAX = 5
 
 Answer = Callable[[LedgerService, Principal, dict[str, Any]], Awaitable[object]]
-EdgeType = Literal["relates_to", "supersedes", "depends_on"]
 NonEmpty = Annotated[str, msgspec.Meta(min_length=1)]
 _Params = TypeVar("_Params", bound=msgspec.Struct)
 
@@ -47,23 +45,6 @@ class BreakerAction(msgspec.Struct, frozen=True, kw_only=True):
 
 class _Nothing(msgspec.Struct, frozen=True, kw_only=True):
     """No parameters."""
-
-
-class _Node(msgspec.Struct, frozen=True, kw_only=True):
-    node_id: NonEmpty | None = None
-    depth: int = 1
-    limit: int = 20
-    direction: Literal["outgoing", "incoming", "both"] = "both"
-    edge_type: EdgeType | None = None
-    edge_types: tuple[EdgeType, ...] = ()
-
-
-class _Link(msgspec.Struct, frozen=True, kw_only=True):
-    source_id: NonEmpty
-    target_id: NonEmpty
-    edge_type: EdgeType
-    weight: float = 1.0
-    context: str | None = None
 
 
 class _Breaker(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +70,6 @@ class _Preserve(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _ALIASES: dict[str, tuple[str, ...]] = {
-    "node_id": ("nodeId", "id", "decisionId", "decision_id"),
     "decision_id": ("decisionId", "decision_id", "id"),
 }
 _action: ParamsSchema[BreakerAction] = ParamsSchema(BreakerAction)
@@ -121,14 +101,6 @@ def _stub(struct: type[_Params], answer: Callable[[_Params], Mapping[str, object
 def _no_breaker(request: _Breaker) -> Mapping[str, object]:
     data = {"fields": ["scope"], "advice": "This ledger keeps no circuit breakers; nothing was written."}
     raise RpcError(INVALID_PARAMS, f"No circuit breaker found for scope: {request.scope}", data)
-
-
-def _no_link(request: _Link) -> Mapping[str, object]:
-    if request.source_id == request.target_id:
-        raise wrong_params_error([ParameterError("targetId", "must be another decision than sourceId")])
-    if request.weight <= 0:
-        raise wrong_params_error([ParameterError("weight", "must be above 0")])
-    return {"success": False, "error": "This ledger keeps no links between decisions; nothing was written."}
 
 
 def _no_preserve(request: _Preserve) -> Mapping[str, object]:
@@ -201,16 +173,6 @@ UNSUPPORTED: dict[str, tuple[Scope, Answer]] = {
     "cstp.listBreakers": ("read", _stub(_Nothing, lambda _: {"breakers": []})),
     "cstp.getCircuitState": ("read", _stub(_Breaker, _no_breaker)),
     "cstp.resetCircuit": ("append", _stub(_Breaker, _no_breaker)),
-    "cstp.getNeighbors": (
-        "read", _stub(_Node, lambda node: {"nodeId": node.node_id or "", "neighbors": [], "total": 0}),
-    ),
-    "cstp.getGraph": (
-        "read",
-        _stub(_Node, lambda node: {
-            "centerId": node.node_id or "", "depth": min(max(node.depth, 1), DEPTH_MAX), "nodes": [], "edges": [],
-        }),
-    ),
-    "cstp.linkDecisions": ("append", _stub(_Link, _no_link)),
     "cstp.reindex": ("read", _reindex),
     "cstp.compact": ("append", _compact),
     "cstp.getCompacted": ("read", _get_compacted),

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import msgspec
 
@@ -20,13 +21,13 @@ from api.http.routes import (
     export,
     health,
     home,
+    links,
     merkle_tree,
     models,
     projections,
     related,
     runs,
 )
-from api.parameters import JsonSchema
 
 OPERATIONS: Sequence[Operation] = (
     events.post_events,
@@ -42,6 +43,9 @@ OPERATIONS: Sequence[Operation] = (
     decisions.post_review,
     decisions.get_review_sample,
     decisions.post_retraction,
+    links.post_link,
+    links.get_neighbors,
+    links.get_graph,
     calibration.get_advice,
     cstp.get_health,
     cstp.get_agent_card,
@@ -87,7 +91,7 @@ run named `compare`."""
 
 
 @cache
-def openapi_document() -> JsonSchema:
+def openapi_document() -> dict[str, Any]:
     """Return the OpenAPI document of every operation."""
     return make_document(OPERATIONS)
 

@@ -21,9 +21,11 @@ from api.service.deliberation_steps import (
     text_and_time,
 )
 from api.service.ledger import LedgerService
+from api.service.related_decision import RelatedDecision
 from events.decision import DecisionAsked, DecisionRecorded
 from events.envelope import Draft, Event
 from events.limits import ITEMS_MAX, PAGE_EVENTS_MAX
+from events.link import DecisionLinked
 from events.registry import VOCABULARY
 from events.thought import ThoughtAdopted, ThoughtRecorded
 from ledger import AppendedEvent, Query
@@ -35,7 +37,6 @@ from projections.decisions.thought_index import ThoughtEntry, ThoughtIndex, Thou
 BuildDecision = Callable[[datetime], DecisionRecorded]
 """Returns the decision of the client, given the time of recording, without pending thoughts."""
 
-_asking = VOCABULARY.event_types["decision.asked.v1"].draft
 _adoption = VOCABULARY.event_types["thought.adopted.v1"].draft
 _rng = random.Random()
 
@@ -48,6 +49,20 @@ class DecisionResult(NamedTuple):
     decision: DecisionRecorded
     adopted: int
     left: int
+
+
+class _Companions(NamedTuple):
+    """What is posted with a decision: the question that it answers, and the decisions to which it is linked."""
+
+    question: str | None = None
+    related: tuple[RelatedDecision, ...] = ()
+
+    def payloads(self, decision_id: str) -> list[DecisionAsked | DecisionLinked]:
+        """Return the payloads of their events, in the order in which they follow the decision."""
+        links = [related.link_from(decision_id) for related in self.related]
+        if self.question is None:
+            return [*links]
+        return [DecisionAsked(decision_id=decision_id, question=self.question), *links]
 
 
 class StoredThought(NamedTuple):
@@ -76,24 +91,27 @@ async def record_with_thoughts(
     make_decision: BuildDecision,
     event_id: str | None,
     question: str | None = None,
+    related: Sequence[RelatedDecision] = (),
 ) -> DecisionResult:
     """Record a decision with the pending thoughts of its agent in its scope, the oldest first.
 
     A thought that does not fit, by the limits of a line and of a list, stays pending. `event_id` is chosen by the
     client: a repetition with the same content returns the first result, also if other thoughts are pending by then.
-    The `question` that the decision answers becomes an event of the same append. The decision may have an id already.
+    The `question` that the decision answers, and links to `related` decisions, become events of the same append. The
+    decision may have an id already.
     Errors: those of `LedgerService.record`; no thought was adopted.
     """
     now = ledger.clock()
+    companions = _Companions(question, tuple(related))
     refused: set[str] = set()
     while True:
         if (earlier := await _recorded(ledger, make_decision(now).decision_id)) is not None:
-            return await _repeat_first_result(ledger, caller, scope, make_decision, event_id, earlier, question)
+            return await _repeat_first_result(ledger, caller, scope, make_decision, event_id, earlier, companions)
         pending = [entry for entry in await _pending(ledger, caller, scope, now) if entry.subject not in refused]
         decision, thoughts = await _add_pending_thoughts(
-            ledger, caller, make_decision(now), pending, event_id, has_question=question is not None
+            ledger, caller, make_decision(now), pending, event_id, named=companions != _Companions()
         )
-        drafts = _drafts(decision, thoughts, question, event_id, now)
+        drafts = _drafts(decision, thoughts, companions, event_id, now)
         try:
             placed = (await ledger.record(drafts, caller))[0]
         except LifecycleViolation as error:
@@ -105,10 +123,10 @@ async def record_with_thoughts(
         except IdentityConflict as error:
             if error.position <= (await ledger.reader.head()).position:
                 first = await _first_post(ledger, error)
-                return await _repeat_first_result(ledger, caller, scope, make_decision, event_id, first, question)
+                return await _repeat_first_result(ledger, caller, scope, make_decision, event_id, first, companions)
         else:
             if placed.duplicate:
-                await _check_question(ledger, placed.position, question)
+                await _check_companions(ledger, placed.position, companions)
                 return await _first_result(ledger, caller, scope, placed, ())
             return DecisionResult(placed, now, decision, len(thoughts), len(pending) - len(thoughts))
 
@@ -130,13 +148,18 @@ async def _first_post(ledger: LedgerService, conflict: IdentityConflict) -> Even
 
 
 def _drafts(
-    decision: DecisionRecorded, thoughts: Sequence[Event], question: str | None, event_id: str | None, now: datetime
+    decision: DecisionRecorded,
+    thoughts: Sequence[Event],
+    companions: _Companions,
+    event_id: str | None,
+    now: datetime,
 ) -> list[Draft]:
     drafts: list[Draft] = [VOCABULARY.draft_of(decision, id=event_id, time=now)]
     drafts += [_adoption(data=_adoption_payload(thought, decision), time=now) for thought in thoughts]
-    if question is not None:
-        assert decision.decision_id is not None, "a decision that answers a question is named"
-        drafts.append(_asking(data=DecisionAsked(decision_id=decision.decision_id, question=question), time=now))
+    if companions != _Companions():
+        assert decision.decision_id is not None, "a decision that other events name has an id"
+        payloads = companions.payloads(decision.decision_id)
+        drafts += [VOCABULARY.draft_of(payload, time=now) for payload in payloads]
     return drafts
 
 
@@ -194,13 +217,13 @@ async def _add_pending_thoughts(
     pending: Sequence[ThoughtEntry],
     event_id: str | None,
     *,
-    has_question: bool,
+    named: bool,
 ) -> tuple[DecisionRecorded, list[Event]]:
     """Return a decision with the pending thoughts that fit as further steps, and these thoughts.
 
-    The decision gets an id if other events must name it.
+    The decision gets an id if other events must name it: these thoughts, or others if `named`.
     """
-    if not pending and not has_question:
+    if not pending and not named:
         return decision, []
     with_id = decision
     if decision.decision_id is None:
@@ -208,32 +231,39 @@ async def _add_pending_thoughts(
     thoughts = select_fitting(with_id, await _read_thoughts(ledger, pending[:ITEMS_MAX]), caller.source, event_id)
     if thoughts:
         return append_steps(with_id, thoughts), thoughts
-    return (with_id if has_question else decision), []
+    return (with_id if named else decision), []
 
 
 async def _free_id(ledger: LedgerService) -> str:
-    """Return an unused id. If a retry had the id of its first post, it would append the question a second time."""
+    """Return an unused id. If a retry had the id of its first post, it would append its companions a second time."""
     while True:
         decision_id = generate_stream_id((await ledger.reader.head()).position, _rng)
         if await _recorded(ledger, decision_id) is None:
             return decision_id
 
 
-async def _check_question(ledger: LedgerService, position: int, question: str | None) -> None:
-    """Check that an earlier post had the same question, or none. Errors: IdentityConflict."""
-    page = await ledger.reader.read(Query(after=position - 1, limit=ITEMS_MAX + 2))
+async def _check_companions(ledger: LedgerService, position: int, companions: _Companions) -> None:
+    """Check that an earlier post had the same question and links, or none. Errors: IdentityConflict."""
+    page = await ledger.reader.read(Query(after=position - 1, limit=2 * ITEMS_MAX + 2))
     first, *later = VOCABULARY.events(page.ndjson)
-    questions = [
-        event.data.question for event in later if isinstance(event.data, DecisionAsked) and _is_same_post(first, event)
-    ]
-    if questions[:1] != ([] if question is None else [question]):
+    decision_id = first.subject.removeprefix("decision/")
+    posted = [data for event in later if (data := _companion(event, first, decision_id)) is not None]
+    asked = [data for data in posted if isinstance(data, DecisionAsked)][:1]
+    links = [data for data in posted if isinstance(data, DecisionLinked)]
+    if [*asked, *links] != companions.payloads(decision_id):
         raise IdentityConflict(first.subject, first.source, first.id, position, 0)
 
 
-def _is_same_post(decision: Event, event: Event) -> bool:
-    """Return whether an event is of a decision's stream, and was posted with the decision."""
-    of_post = (decision.subject, decision.source, decision.time)
-    return (event.subject, event.source, event.time) == of_post
+def _companion(event: Event, decision: Event, decision_id: str) -> DecisionAsked | DecisionLinked | None:
+    """Return the payload of an event that was posted with a decision, without the id that the ledger made."""
+    data = event.data
+    if (event.source, event.time) != (decision.source, decision.time):
+        return None
+    if isinstance(data, DecisionAsked) and data.decision_id == decision_id:
+        return data
+    if isinstance(data, DecisionLinked) and data.source_id == decision_id:
+        return structs.replace(data, link_id=None)
+    return None
 
 
 def _adoption_payload(thought: Event, decision: DecisionRecorded) -> ThoughtAdopted:
@@ -248,7 +278,7 @@ async def _repeat_first_result(
     make_decision: BuildDecision,
     event_id: str | None,
     first: Event,
-    question: str | None,
+    companions: _Companions,
 ) -> DecisionResult:
     """Return the first result for a call that differs from the first post only in its time and the pending thoughts.
 
@@ -260,7 +290,7 @@ async def _repeat_first_result(
     if decision.decision_id is None:
         decision = structs.replace(decision, decision_id=first.data.decision_id)
     if (caller.source, event_id) == (first.source, first.id):
-        await _check_question(ledger, first.position, question)
+        await _check_companions(ledger, first.position, companions)
     (placed,) = await ledger.record([VOCABULARY.draft_of(decision, id=event_id, time=first.moment)], caller)
     return await _first_result(ledger, caller, scope, placed, thoughts)
 

@@ -100,7 +100,7 @@ async def record_decision(
     default `decision/ID/recorded`, so that a retry is always possible.
     Errors: Forbidden, and those of `LedgerService.record`; nothing was written.
     """
-    agent = _act_as(caller, source)
+    agent = act_as(caller, source)
     if event_id is None and decision.decision_id is not None:
         event_id = f"decision/{decision.decision_id}/recorded"
     recorded = await record_with_thoughts(ledger, agent, ThoughtScope(), lambda _: decision, event_id, question)
@@ -173,8 +173,8 @@ async def _continue_decision(
     prefix: bool,
 ) -> AppendedPayload:
     """Append an event of a recorded decision. Errors: as `review_decision`."""
-    agent = _act_as(caller, source)
-    if prefix and not await _exists(ledger, payload.decision_id):
+    agent = act_as(caller, source)
+    if prefix and not await decision_exists(ledger, payload.decision_id):
         caller.require("read")
         payload = structs.replace(payload, decision_id=await find_decision_id(ledger, payload.decision_id))
     try:
@@ -192,12 +192,12 @@ def is_unknown_decision(error: LifecycleViolation | InvalidEvent) -> bool:
     return error.field == "data.decision_id"
 
 
-async def _exists(ledger: LedgerService, decision_id: str) -> bool:
+async def decision_exists(ledger: LedgerService, decision_id: str) -> bool:
     """Return whether a decision has exactly this id, without a projection."""
     return bool((await ledger.reader.read(Query(subjects=(f"decision/{decision_id}",), limit=1))).positions)
 
 
-def _act_as(caller: Principal, source: str | None) -> Principal:
+def act_as(caller: Principal, source: str | None) -> Principal:
     """Return the caller with the agent of a source. Errors: Forbidden; InvalidEvent, for a malformed source."""
     try:
         source = caller.resolve_source(source)

@@ -18,6 +18,7 @@ from ledger import Query
 from ledger.errors import InvalidQuery
 from projections.decisions.decision_index import DecisionCounts, DecisionIndex, DecisionSelection, SortField
 from projections.decisions.decision_state import DecisionState, fold_decision
+from projections.decisions.link_graph import LinkGraph
 from projections.decisions.tokenizer import split_words
 
 
@@ -62,6 +63,7 @@ async def select_decisions(ledger: LedgerService, query: DecisionQuery, as_of: i
         rows = hits.filter_places(rows, len(words))
     subjects = projection.subjects(rows[query.offset : query.offset + query.limit])
     decisions = await decision_states(ledger, subjects, position, history=query.history)
+    decisions = await _with_superseding(ledger, decisions, as_of, position)
     after = query.offset + len(decisions)
     total, dated = len(rows), await ledger.dated(position)
     return DecisionPage(
@@ -89,6 +91,7 @@ async def find_decision(
     full_id = resolve_id(projection, decision_id, "decision", prefix=prefix)
     state = fold_decision(await _read_streams(ledger, [f"decision/{full_id}"], position))
     assert state is not None, "the index names a stream that the log does not hold"
+    (state,) = await _with_superseding(ledger, [state], as_of, position)
     return state
 
 
@@ -127,6 +130,24 @@ async def decision_states(
     states = (fold_decision(streams[subject]) for subject in subjects)  # type: ignore[arg-type]
     decisions = [state for state in states if state is not None]
     return decisions if history else [structs.replace(state, history=()) for state in decisions]
+
+
+async def _with_superseding(
+    ledger: LedgerService, decisions: list[DecisionState], as_of: int | None, position: int
+) -> list[DecisionState]:
+    """Return decisions with the ids of those that supersede them, as of a position.
+
+    The graph of an earlier position is folded only if a decision is superseded now.
+    """
+    graph, _ = await ledger.engine.at(LinkGraph)
+    if not any(graph.may_be_superseded(state.decision_id) for state in decisions):
+        return decisions
+    if as_of is not None:
+        graph, _ = await ledger.engine.at(LinkGraph, as_of)
+    found = {state.decision_id: graph.superseded_by(state.decision_id, position) for state in decisions}
+    return [
+        structs.replace(state, superseded_by=ids) if (ids := found[state.decision_id]) else state for state in decisions
+    ]
 
 
 async def _read_streams(ledger: LedgerService, subjects: Sequence[str], upto: int) -> list[Event]:

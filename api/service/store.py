@@ -10,6 +10,7 @@ from typing import Protocol
 import msgspec
 
 from api.principal import OWNER, Principal
+from api.service.decision_links import RecordedLink, link_decisions
 from api.service.decision_writer import (
     RecordedDecision,
     RecordedRetraction,
@@ -23,6 +24,7 @@ from api.service.ledger import LedgerService
 from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import Draft
 from events.limits import ITEMS_MAX, PAGE_EVENTS_MAX
+from events.link import DecisionLinked
 from events.registry import VOCABULARY
 from ledger import AppendedEvent, Query
 from ledger.errors import NotFound
@@ -61,6 +63,10 @@ class EventStore(Protocol):
         self, retraction: DecisionRetracted, *, event_id: str | None, source: str | None
     ) -> RecordedRetraction:
         """Retract a decision, by its id or a unique beginning of it. Errors: those of `retract_decision`."""
+        ...
+
+    async def link_decisions(self, link: DecisionLinked, *, event_id: str | None, source: str | None) -> RecordedLink:
+        """Link two decisions, by their ids or unique beginnings of them. Errors: those of `link_decisions`."""
         ...
 
     async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
@@ -129,6 +135,9 @@ class LocalStore:
             self.ledger, self.caller, retraction, event_id=event_id, source=source, prefix=True
         )
 
+    async def link_decisions(self, link: DecisionLinked, *, event_id: str | None, source: str | None) -> RecordedLink:
+        return await link_decisions(self.ledger, self.caller, link, event_id=event_id, source=source, prefix=True)
+
     async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
         return b"\n".join([page async for page in self.pages(types, subjects)])
 
@@ -169,6 +178,9 @@ class EmptyStore:
         self, retraction: DecisionRetracted, *, event_id: str | None, source: str | None
     ) -> RecordedRetraction:
         raise AssertionError("a retraction for a ledger that is open for reading")
+
+    async def link_decisions(self, link: DecisionLinked, *, event_id: str | None, source: str | None) -> RecordedLink:
+        raise AssertionError("a link for a ledger that is open for reading")
 
     async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
         return b""

@@ -64,4 +64,6 @@ def _bounds(schema: Schema) -> str:
     least = None if least is not None and least <= -COUNT_MAX else least
     if least is not None and most is not None:
         return f", {least:g} to {most:g}"
+    if most is not None and (above := schema.get("exclusiveMinimum")) is not None:
+        return f", above {above:g} to {most:g}"
     return f", at least {least:g}" if least is not None else ""

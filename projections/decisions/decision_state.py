@@ -56,7 +56,8 @@ class DecisionState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     `confidence_at_review` is the confidence just before the first review, which calibration uses; None without a
     review. `question` is the question that the decision answers, if one was stated. `retracted` is present only if the
-    decision was retracted.
+    decision was retracted. `superseded_by` are the decisions linked as superseding it; the fold of one stream does not
+    know them.
     """
 
     decision_id: str
@@ -72,6 +73,7 @@ class DecisionState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     thoughts: tuple[str, ...] = ()
     history: tuple[HistoryEntry, ...] = ()
     retracted: Retraction | None = None
+    superseded_by: tuple[str, ...] = ()
 
 
 def fold_decision(events: Iterable[Event]) -> DecisionState | None:

@@ -33,6 +33,7 @@ from events.evaluation import (
     PatternFinding,
 )
 from events.evidence import EvidenceErased, EvidenceStored
+from events.link import DecisionLinked
 from events.model import ModelAliased, ModelIdentity, ModelRegistered
 from events.probe import ProbeScored, ProbeScoredV1
 from events.thought import ThoughtAdopted, ThoughtRecorded
@@ -111,6 +112,15 @@ SAMPLES: dict[str, Payload] = {
     ),
     "decision.retracted.v1": DecisionRetracted(
         decision_id="3f2a9c1e", reason="Imported twice: it is decision 9b01 (één)"
+    ),
+    "decision.linked.v1": DecisionLinked(
+        link_id="7c01d2e4",
+        source_id="3f2a9c1e",
+        target_id="77aa01be",
+        edge_type="supersedes",
+        weight=0.75,
+        context="The load has doubled since",
+        created_by="auto-link",
     ),
     "thought.recorded.v1": ThoughtRecorded(
         thought_id="51f0c3aa",

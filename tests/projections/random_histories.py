@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from itertools import count
 from typing import Any, Literal, NamedTuple
 
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from events import (
     VOCABULARY,
     DecisionAmended,
     DecisionAsked,
+    DecisionLinked,
     DecisionRecorded,
     DecisionRetracted,
     DecisionReviewed,
@@ -33,6 +35,7 @@ from events import (
     source_of,
 )
 from events.decision import Bridge, Deliberation, DeliberationStep, Outcome, Reason, ReasonType, Stakes
+from events.link import LinkType
 from ledger.admission import GroupAdmission, Lookups, prepare
 from ledger.log import Head
 from ledger.sqlite.schema import COLUMNS
@@ -57,6 +60,7 @@ PRS = (1, 7)
 DAWN = datetime(2026, 1, 5, 6, 0, tzinfo=UTC)
 """When the first event is recorded; each later one a second after."""
 
+_link_numbers = count()
 _MICROSECOND = timedelta(microseconds=1)
 NOON = datetime(2025, 12, 31, 12, 0, tzinfo=UTC)
 MOMENTS = (
@@ -71,7 +75,7 @@ MOMENTS = (
 """Backdated times around a few instants; None: the time of recording."""
 
 Verb = Literal[
-    "ask", "record", "amend", "think", "review", "retract", "ponder", "adopt",
+    "ask", "record", "amend", "think", "review", "retract", "ponder", "adopt", "link",
     "start", "attempt", "signal", "finish", "register", "alias", "score",
     "capture", "revise", "evaluate", "mark", "conclude",
 ]  # fmt: skip
@@ -162,6 +166,19 @@ _asked = st.builds(DecisionAsked, decision_id=st.just("?"), question=st.sampled_
 _retracted = st.builds(DecisionRetracted, decision_id=st.just("?"), reason=words)
 _adopted = st.builds(ThoughtAdopted, thought_id=st.just("?"), decision_id=st.sampled_from(["d0", "d1"]))
 
+LINK_TYPES: tuple[LinkType, ...] = ("relates_to", "supersedes", "depends_on")
+LINKED = ("d0", "d1", "elsewhere")
+_linked = st.permutations(LINKED).flatmap(
+    lambda names: st.builds(
+        DecisionLinked,
+        source_id=st.just(names[0]),
+        target_id=st.just(names[1]),
+        edge_type=st.sampled_from(LINK_TYPES),
+        weight=st.none() | st.sampled_from([0.01, 0.5, 0.75, 1.0]),
+    )
+)
+"""Links between decisions that are recorded, that will be, and that another ledger has."""
+
 _steps = st.one_of(
     st.builds(Step, st.just("record"), _pick, _agent, _time, _recorded),
     st.builds(Step, st.just("review"), _pick, _agent, _time, _reviewed),
@@ -173,6 +190,7 @@ _steps = st.one_of(
     st.builds(Step, st.just("ask"), _pick, _agent, _time, _asked),
     st.builds(Step, st.just("ponder"), _pick, _agent, _time, _pondered),
     st.builds(Step, st.just("adopt"), _pick, _agent, _time, _adopted),
+    st.builds(Step, st.just("link"), _pick, _agent, _time, _linked),
 )
 
 
@@ -249,6 +267,7 @@ _evaluation_steps = st.one_of(
 _STREAMS: Mapping[Verb, tuple[str, str]] = {
     "record": ("d", "opens"), "amend": ("d", "continues"), "think": ("d", "continues"),
     "review": ("d", "continues"), "ask": ("d", "continues"), "retract": ("d", "closes"),
+    "link": ("l", "opens"),
     "ponder": ("t", "opens"), "adopt": ("t", "closes"),
     "start": ("r", "opens"), "attempt": ("r", "continues"), "signal": ("r", "continues"), "finish": ("r", "closes"),
     "register": ("m", "opens"), "alias": ("m", "continues"), "score": ("s", "opens"),
@@ -351,6 +370,12 @@ def ponder(name: str, text: str = "hmm", *, agent: str = "ada", time: datetime |
 def adopt(name: str, decision: str, *, agent: str = "ada") -> Draft:
     """A thought.adopted."""
     return post(ThoughtAdopted(thought_id=name, decision_id=decision), agent=agent)
+
+
+def link(source: str, target: str, edge_type: LinkType = "relates_to", **more: object) -> Draft:
+    """A decision.linked, on a stream of its own."""
+    payload = DecisionLinked(source_id=source, target_id=target, edge_type=edge_type, **more)  # type: ignore[arg-type]
+    return post(payload, name=f"link{next(_link_numbers)}")
 
 
 def lines_of(drafts: Sequence[Draft]) -> list[bytes]:

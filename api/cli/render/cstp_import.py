@@ -21,15 +21,21 @@ SKIPPED_MAX = 5
 
 
 def import_summary_lines(report: CstpImportResult) -> Iterator[str]:
-    """Yield two lines: the decisions found, and the events written."""
+    """Yield two or three lines: the decisions found, the links if there are any, and the events written."""
     yield (
         f"{pluralize(report.yaml_files, 'decision file')}, {pluralize(report.sqlite_stores, 'SQLite store')}: "
         f"{pluralize(report.decisions, 'decision')} ({report.in_both:,} in both, {report.with_confidence:,} with a "
         f"confidence), {report.reviews:,} reviewed."
     )
-    new = report.recorded + report.reviewed + report.amended + report.thoughts
-    counts = (("recorded", report.recorded), ("reviewed", report.reviewed), ("amended", report.amended))
-    parts = [f"{number:,} {kind}" for kind, number in (*counts, ("thoughts", report.thoughts)) if number]
+    if report.links:
+        graphs = f" ({pluralize(report.graph_files, 'graph file')})" if report.graph_files else ""
+        yield f"{pluralize(report.links, 'link')}{graphs}."
+    new = report.recorded + report.reviewed + report.amended + report.thoughts + report.linked
+    counts = {
+        "recorded": report.recorded, "reviewed": report.reviewed, "amended": report.amended,
+        "thoughts": report.thoughts, "linked": report.linked,
+    }  # fmt: skip
+    parts = [f"{number:,} {kind}" for kind, number in counts.items() if number]
     written = (
         f"{pluralize(new, 'event')} would be appended"
         if report.dry_run

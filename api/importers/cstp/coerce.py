@@ -23,6 +23,7 @@ from events.limits import ITEMS_MAX
 
 _index = re.compile(r"\[\d+\]")
 _after_underscore = re.compile(r"_([a-z])")
+NO_PLACE = "a field that an event has"
 _BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _ALIASES = {"function": "purpose"}
 _EMPTY: tuple[object, ...] = ("", [], (), {})
@@ -32,9 +33,9 @@ _LEFT_OUT: Any = object()
 
 
 class Coercion:
-    """Converts the values of one decision; reports losses with its file and id."""
+    """Converts the values of one decision, or of a line of a file; reports losses with the file and the decision."""
 
-    def __init__(self, report: CstpImportResult, file: str, decision_id: str) -> None:
+    def __init__(self, report: CstpImportResult, file: str, decision_id: str | None) -> None:
         self._report = report
         self._file = file
         self._decision_id = decision_id
@@ -61,7 +62,7 @@ class Coercion:
             field = fields.get(name)
             if field is None:
                 if path and value is not None:
-                    self._report.no_place[_index.sub("[]", f"{path}.{key}")] += 1
+                    self.add_no_place(f"{path}.{key}", value)
             elif value is not None and name not in except_for and (field.required or value not in _EMPTY):
                 result = self.convert(field.convert, value, _join(path, name))
                 if result is not _LEFT_OUT and (field.required or result not in _EMPTY):
@@ -79,6 +80,11 @@ class Coercion:
     def add_loss(self, field: str, value: object, allowed: str, left_out: str = "") -> None:
         """Report a value of this decision that is left out."""
         self._report.add_loss(self._file, field, value, allowed, left_out=left_out, decision_id=self._decision_id)
+
+    def add_no_place(self, field: str, value: object) -> None:
+        """Report a value of a field that no event has."""
+        self._report.no_place[_index.sub("[]", field)] += 1
+        self.add_loss(field, value, NO_PLACE)
 
     def convert(self, convert: "_Convert", value: object, path: str) -> object:
         """Return the value in its field's type, or as much of it as fits."""

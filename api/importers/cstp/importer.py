@@ -13,15 +13,17 @@ from api.importers.batch_append import (
     count_lines,
     group_batches,
 )
+from api.importers.cstp.link_events import ledger_links, link_events, merge_links
 from api.importers.cstp.merge import merge_decisions
 from api.importers.cstp.report import HALF_CONFIDENCE, ZERO_CONFIDENCE, CstpImportResult
 from api.importers.cstp.source_decision import SourceDecision
-from api.importers.cstp.source_files import find_files, read_decisions
+from api.importers.cstp.source_files import find_files, read_decisions, read_links
 from api.importers.cstp.to_events import LedgerState, decision_events
 from api.progress import OpenProgress, no_progress
 from api.service.store import EventStore
 from events.decision import DecisionAmended, DecisionRecorded
 from events.envelope import Draft, Event
+from events.link import DecisionLinked
 from events.registry import VOCABULARY
 from projections.decisions.decision_state import fold_decision
 
@@ -39,12 +41,14 @@ class CstpImport:
         self._decisions = merge_decisions(read_decisions(files, self._report, progress), self._report)
         for decision in self._decisions:
             _count(decision, self._report)
+        self._links = merge_links(self._decisions, read_links(files, self._report), self._report)
+        self._report.graph_files, self._report.links = len(files.graphs), len(self._links)
 
     async def write(self, store: EventStore, *, dry_run: bool = False) -> CstpImportResult:
         """Append what the ledger does not have; return the report. Errors: those of `EventStore`."""
         report = self._report
         report.dry_run = dry_run
-        groups = await self._new_events(store)
+        groups = [*await self._new_events(store), *await self._new_links(store)]
         if not dry_run:
             totals = AppendTotals()
             with self._progress("importing", "decisions") as show_progress:
@@ -75,6 +79,16 @@ class CstpImport:
         report = self._report
         report.recorded, report.reviewed, report.amended, report.thoughts = counts.values()
         return groups
+
+    async def _new_links(self, store: EventStore) -> list[list[Draft]]:
+        """Return the event of every new link."""
+        if not self._links:
+            return []
+        known = await ledger_links(store.pages(VOCABULARY.names_of(DecisionLinked)))
+        agents = {decision.id: decision.agent for decision in self._decisions}
+        drafts = link_events(self._links, known, agents, self._report)
+        self._report.linked = len(drafts)
+        return [[draft] for draft in drafts]
 
 
 def _count(decision: SourceDecision, report: CstpImportResult) -> None:

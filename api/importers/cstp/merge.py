@@ -44,6 +44,8 @@ def _merge(decision: SourceDecision, addition: SourceDecision, report: CstpImpor
         for field, default in STORE_DEFAULTS.items():
             if field not in decision.values and added_values.get(field) == default:
                 del added_values[field]
+    known = {link.key for link in decision.related}
+    decision.related += [link for link in addition.related if link.key not in known]
     merge = _Merge(decision.id, decision.files[0], addition.files[0], newer, report)
     decision.values = merge.fields(decision.values, added_values)
     decision.reviews = merge.reviews(decision.reviews, addition.reviews)

@@ -44,9 +44,11 @@ class SourceConflict(msgspec.Struct, kw_only=True, frozen=True):
 class CstpImportResult(msgspec.Struct, kw_only=True):
     """The result of an import. `complete` is true if nothing was lost and no sources conflict.
 
-    `no_place` counts values of fields that no event has. `doubtful` counts values that CSTP may have filled in.
+    `no_place` counts values of fields that no event has; each is one of `losses`, too, but for the decision's summary.
+    `doubtful` counts values that CSTP may have filled in.
     `passed_over` lists files and tables without decisions. The ledger already has everything of `unchanged` decisions.
-    `recorded`, `reviewed`, `amended` and `thoughts` count new events, `appended` the written ones.
+    `recorded`, `reviewed`, `amended`, `thoughts` and `linked` count new events, `appended` the written ones. `links`
+    counts those of decisions and of graph files.
     A decision without an agent, and a review without a reviewer, gets the agent `anonymous`; a decision without a time
     gets the time of the import.
     """
@@ -56,6 +58,8 @@ class CstpImportResult(msgspec.Struct, kw_only=True):
     complete: bool = True
     yaml_files: int = 0
     sqlite_stores: int = 0
+    graph_files: int = 0
+    links: int = 0
     decisions: int = 0
     in_both: int = 0
     with_confidence: int = 0
@@ -73,6 +77,7 @@ class CstpImportResult(msgspec.Struct, kw_only=True):
     reviewed: int = 0
     amended: int = 0
     thoughts: int = 0
+    linked: int = 0
     appended: int = 0
     duplicates: int = 0
     first: int | None = None

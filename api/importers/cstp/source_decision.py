@@ -8,13 +8,14 @@ import msgspec
 
 from api.importers.cstp.coerce import Coercion, to_text, to_time
 from api.importers.cstp.report import CstpImportResult
+from api.importers.cstp.source_links import SourceLink, read_related
 from api.importers.values import InvalidValue, parse_agent, parse_stream_id
 from events.decision import DecisionRecorded, DecisionReviewed
 
 _RECORDED = frozenset(DecisionRecorded.__struct_fields__) - {"decision_id", "decision"}
 _REVIEWED = {
     "outcome": ("outcome",),
-    "actual_result": ("actual_result", "outcome_result"),
+    "actual_result": ("actual_result", "outcome_result", "result"),
     "lessons": ("lessons", "outcome_lessons"),
     "notes": ("review_notes", "outcome_notes", "attribution_reason"),
     "affected_kpis": ("affected_kpis",),
@@ -23,9 +24,12 @@ _REVIEWED = {
 _AGENT = ("recorded_by", "agent_id")
 _TIME = ("date", "created_at")
 _READ_HERE = {
-    "id", "decision", "summary", "status", "reviewed_at", "reviewed_by", "updated_at", *_AGENT, *_TIME,
+    "id", "decision", "summary", "related_to", "status", "reviewed_at", "reviewed_by", "updated_at", *_AGENT, *_TIME,
     *(name for names in _REVIEWED.values() for name in names),
 }  # fmt: skip
+_DEFAULTS = {"preserve": "false"}
+"""Values, as text, of other fields that say nothing: `preserve` exempts from compaction."""
+
 _PENDING = "pending"
 _STATUSES = (_PENDING, "reviewed")
 
@@ -60,6 +64,7 @@ class SourceDecision(msgspec.Struct, kw_only=True):
     changed: datetime | None
     values: dict[str, Any]
     reviews: list[SourceReview]
+    related: list[SourceLink]
 
 
 def stated_fields(struct: msgspec.Struct) -> dict[str, Any]:
@@ -97,11 +102,12 @@ def read_decision(
         time=_convert_first(source, _TIME, to_time, coercion),
         values=values,
         reviews=_read_reviews(source, coercion),
+        related=read_related(source.get("related_to"), decision_id, file, coercion),
         changed=_convert_first(source, ("updated_at",), to_time, coercion),
     )
     for name, value in source.items():
-        if value is not None and value != [] and name not in _RECORDED and name not in _READ_HERE:
-            report.no_place[name] += 1
+        if value not in (None, [], _DEFAULTS.get(name)) and name not in _RECORDED and name not in _READ_HERE:
+            coercion.add_no_place(name, value)
     if source.get("summary") and source.get("decision") and source["summary"] != source["decision"]:
         report.no_place["summary"] += 1
     return decision
@@ -130,9 +136,12 @@ def _read_reviews(source: Mapping[str, Any], coercion: Coercion) -> list[SourceR
     """Return the stored review in a list; none if the decision is pending, or the outcome is missing or unusable."""
     values: dict[str, Any] = {}
     for field, names in _REVIEWED.items():
-        value = next((source[name] for name in names if source.get(name) not in (None, "")), None)
-        if value is not None:
-            values[field] = value
+        stated = [name for name in names if source.get(name) not in (None, "")]
+        if stated:
+            values[field] = source[stated[0]]
+        for name in stated[1:]:
+            if source[name] != source[stated[0]]:
+                coercion.add_loss(name, source[name], f"the same as {stated[0]}, which counts")
     status = source.get("status")
     if status not in (None, "", *_STATUSES):
         coercion.add_loss("status", status, f"one of {{{', '.join(_STATUSES)}}}")

@@ -12,6 +12,7 @@ from api.importers.cstp.coerce import to_time
 from api.importers.cstp.cstp_yaml import CstpYaml
 from api.importers.cstp.report import CstpImportResult
 from api.importers.cstp.source_decision import SourceDecision, read_decision
+from api.importers.cstp.source_links import GRAPH_SUFFIX, SourceLink, is_graph_file, read_graph
 from api.importers.cstp.sqlite_reader import MAGIC, NoDecisions, read_rows
 from api.progress import OpenProgress
 from events.limits import BODY_BYTES_MAX
@@ -25,6 +26,9 @@ STORE_SUFFIXES = (".db", ".sqlite", ".sqlite3")
 _decision_name = re.compile(r"(?P<day>\d{4}-\d\d-\d\d)?.*-decision-(?P<id>.*)\.yaml", re.DOTALL)
 """File names of decisions. CSTP reads no other files. The id is the text after the last `-decision-`."""
 
+_STATE_FILES = {"circuit_breakers.jsonl": "the states of circuit breakers"}
+"""Files of CSTP that no event can hold, and their contents."""
+
 _READABLE_FILE = "a file that can be read"
 
 
@@ -33,6 +37,7 @@ class SourceFiles(NamedTuple):
 
     decisions: list[Path]
     stores: list[Path]
+    graphs: list[Path]
 
 
 def find_files(path: Path, report: CstpImportResult) -> SourceFiles:
@@ -42,19 +47,31 @@ def find_files(path: Path, report: CstpImportResult) -> SourceFiles:
     except OSError as error:
         raise InvalidQuery("PATH", f"{path} cannot be read: {error.strerror}.", "Name another.") from None
     if not stat.S_ISDIR(status.st_mode):
-        return SourceFiles([], [path]) if _is_store(path) else SourceFiles([path], [])
-    files = SourceFiles([], [])
+        if path.suffix.lower() == GRAPH_SUFFIX:
+            return SourceFiles([], [], [path])
+        return SourceFiles([], [path], []) if _is_store(path) else SourceFiles([path], [], [])
+    files = SourceFiles([], [], [])
     for file in _walk(path, report):
-        if file.suffix.lower() in STORE_SUFFIXES:
-            files.stores.append(file)
-        elif _decision_name.fullmatch(file.name) is not None:
-            files.decisions.append(file)
-        elif file.suffix.lower() in YAML_SUFFIXES:
-            report.passed_over.append(str(file))
-    if not files.decisions and not files.stores:
+        _add_file(file, files, report)
+    if not any(files):
         detail = f"{path} has neither a file *-decision-ID.yaml nor a .db file."
         raise InvalidQuery("PATH", detail, "Name the folder in DECISIONS_PATH or the file in CSTP_DB_PATH.")
     return files
+
+
+def _add_file(file: Path, files: SourceFiles, report: CstpImportResult) -> None:
+    """Add a file of a folder to those of its kind; report a file of another kind that may belong to CSTP."""
+    suffix = file.suffix.lower()
+    if suffix in STORE_SUFFIXES:
+        files.stores.append(file)
+    elif _decision_name.fullmatch(file.name) is not None:
+        files.decisions.append(file)
+    elif suffix == GRAPH_SUFFIX and is_graph_file(file):
+        files.graphs.append(file)
+    elif file.name in _STATE_FILES:
+        report.add_loss(str(file), "file", file.name, f"decisions or links: it holds {_STATE_FILES[file.name]}")
+    elif suffix in (*YAML_SUFFIXES, GRAPH_SUFFIX):
+        report.passed_over.append(str(file))
 
 
 def _walk(path: Path, report: CstpImportResult) -> Iterator[Path]:
@@ -98,6 +115,12 @@ def read_decisions(files: SourceFiles, report: CstpImportResult, progress: OpenP
         for number, path in enumerate(files.stores, len(files.decisions)):
             show_progress(number, total)
             yield from _read_store(path, report)
+
+
+def read_links(files: SourceFiles, report: CstpImportResult) -> Iterator[SourceLink]:
+    """Yield every link of every graph file."""
+    for path in files.graphs:
+        yield from read_graph(path, report)
 
 
 def _read_file(path: Path, report: CstpImportResult) -> SourceDecision | None:

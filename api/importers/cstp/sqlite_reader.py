@@ -13,6 +13,7 @@ from urllib.parse import quote
 import msgspec
 
 from api.importers.cstp.report import CstpImportResult
+from api.text_format import pluralize
 from ledger.sqlite.schema_check import distrust_schema
 
 MAGIC = b"SQLite format 3\0"
@@ -73,7 +74,20 @@ class _Store:
             raise NoDecisions
         for table in sorted(self._tables - {"decisions", *_PART_TABLES}):
             if not table.startswith(_INTERNAL):
-                report.passed_over.append(f"{file}: table {table}")
+                self._pass_over(table)
+
+    def _pass_over(self, table: str) -> None:
+        """Report a table that no event can hold; if it has rows, they are lost."""
+        quoted = table.replace('"', '""')
+        try:
+            (count,) = self._connection.execute(f'SELECT count(*) FROM "{quoted}"').fetchone()
+        except _DAMAGED:
+            count = 0
+        if count:
+            allowed = "a table of decisions or of their parts"
+            self._report.add_loss(self._file, f"table {table}", pluralize(count, "row"), allowed)
+        else:
+            self._report.passed_over.append(f"{self._file}: table {table}")
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield every decision with its parts."""

@@ -35,7 +35,7 @@ DATA_BYTES_MAX = LINE_BYTES_MAX - 1_535
 _NAME_BYTES = 24
 """The most bytes of a field's name with its punctuation."""
 
-_ID_CHARS = 32
+ID_CHARS = 32
 """Characters of the digest in an event's id."""
 
 LEDGER = "the ledger"
@@ -132,7 +132,7 @@ def _event(
     else:
         when = timestamp(time) if time is not None else ""
         identity = f"{payload.__name__} {agent} {when} ".encode() + _encode(data)
-    event_id = f"cstp-{sha256(identity).hexdigest()[:_ID_CHARS]}"
+    event_id = f"cstp-{sha256(identity).hexdigest()[:ID_CHARS]}"
     source = source_of(agent if agent is not None else ANONYMOUS)
     return VOCABULARY.draft_of(data, id=event_id, source=source, time=time)
 

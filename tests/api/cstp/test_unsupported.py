@@ -5,19 +5,11 @@ import pytest
 from tests.api.cstp.client import Caller
 from tests.api.http.posts import head
 
-NODE = {"nodeId": "3f2a9c1e"}
-LINK = {"sourceId": "a", "targetId": "b", "edgeType": "relates_to"}
 ACTION = {"action": {"description": "Drop the table", "category": "tooling", "stakes": "high", "context": {"a": [1]}}}
 NOTHING = [
     ("listGuardrails", {}, {"guardrails": [], "count": 0, "agent": "cognition-engines"}),
     ("listGuardrails", {"scope": "p"}, {"guardrails": [], "count": 0, "agent": "cognition-engines"}),
     ("listBreakers", {}, {"breakers": []}),
-    ("getNeighbors", NODE, {"nodeId": "3f2a9c1e", "neighbors": [], "total": 0}),
-    ("getNeighbors", {"id": "3f2a9c1e"}, {"nodeId": "3f2a9c1e", "neighbors": [], "total": 0}),
-    ("getNeighbors", {}, {"nodeId": "", "neighbors": [], "total": 0}),
-    ("getGraph", {}, {"centerId": "", "depth": 1, "nodes": [], "edges": []}),
-    ("getNeighbors", {"node_id": "x", "direction": "both", "limit": 20, "edgeType": None}, None),
-    ("getGraph", {**NODE, "depth": 9}, {"centerId": "3f2a9c1e", "depth": 5, "nodes": [], "edges": []}),
     ("getWisdom", {"minDecisions": 3}, {"wisdom": [], "totalDecisions": 0, "categoriesAnalyzed": 0}),
 ]
 
@@ -40,8 +32,6 @@ def test_without_guardrails_everything_is_allowed_and_said_to_be_unchecked(cstp:
 @pytest.mark.parametrize(
     ("method", "params", "reported"),
     [
-        ("linkDecisions", LINK, "error"),
-        ("linkDecisions", {"source_id": "a", "target_id": "b", "edge_type": "depends_on", "weight": 0.5}, "error"),
         ("setPreserve", {"decisionId": "a"}, "error"),
         ("setPreserve", {"id": "a", "preserve": False}, "error"),
     ],
@@ -88,12 +78,6 @@ def test_nothing_is_compacted_and_everything_is_there_in_full(cstp: Caller) -> N
         ("checkGuardrails", {"action": "go"}, "Validation failed: action: must be an object, got string"),
         ("checkGuardrails", {"action": {"stakes": "low"}}, "Validation failed: action.description: required"),
         ("checkGuardrails", {"action": {"description": "d", "confidence": 2}}, "Validation failed: action.confidence"),
-        ("getNeighbors", {"nodeId": 5}, "Validation failed: nodeId: must be a text"),
-        ("getGraph", {**NODE, "direction": "up"}, "Validation failed: direction: must be one of {both, incoming,"),
-        ("getGraph", {**NODE, "edgeTypes": ["likes"]}, "Validation failed: edgeTypes: must be"),
-        ("linkDecisions", {"sourceId": "a"}, "Validation failed: targetId: required field; edgeType: must be one of {"),
-        ("linkDecisions", {**LINK, "targetId": "a"}, "Validation failed: targetId: must be another decision"),
-        ("linkDecisions", {**LINK, "weight": 0}, "Validation failed: weight: must be above 0"),
         ("getCircuitState", {}, "Validation failed: scope: required field"),
         ("resetCircuit", {"scope": 5}, "Validation failed: scope: must be a text, got number"),
         ("getCompacted", {"level": "none"}, "Validation failed: level: must be one of {digest, full, summary, wisdom}"),

@@ -66,18 +66,21 @@ def test_a_field_that_does_not_fit_is_left_out_and_the_decision_kept(tmp_path: P
         ("2026-02-05-decision-c5.yaml", "confidence", '["0.5"]', "confidence"),
     ]
     assert text_of(report, "confidence") == "between 0.0 and 1.0"
-    stated = {event["subject"][9:]: event["data"].get("confidence") for event in events(ledger)}
+    recorded = (event for event in events(ledger) if event["type"] == "decision.recorded.v1")
+    stated = {event["subject"][9:]: event["data"].get("confidence") for event in recorded}
     assert stated == dict.fromkeys(("c0", "c1", "c2", "c3", "c4", "c5")) | {"c6": 0.25, "c7": 1, "c8": 0, "odd": 0.7}
     assert [(field, value, left) for file, field, value, left in losses(report) if "odd" in file] == [
+        ("bridge.colour", "red", "bridge.colour"),
         ("category", "c" * 77 + "...", "category"), ("context", '["a"]', "context"), ("line", "-1", "line"),
         ("mental_state", "sleepy", "mental_state"), ("pre_decision.query_run", "maybe", "pre_decision.query_run"),
-        ("project", '{"name":"x"}', "project"), ("reasons[0].strength", "1.5", "reasons[0].strength"),
-        ("reasons[1].type", "gut", "reasons[1]"), ("reasons[2]", "text", "reasons[2]"),
-        ("reasons[3].text", "", "reasons[3]"), ("recorded_by", "not a name", "recorded_by"),
-        ("review_by", "soon", "review_by"), ("stakes", "huge", "stakes"), ("tags[1]", "t" * 77 + "...", "tags[1]"),
-        ("trace[0].step", "one", "trace[0].step"),
+        ("preserve", "true", "preserve"), ("project", '{"name":"x"}', "project"),
+        ("reasons[0].strength", "1.5", "reasons[0].strength"), ("reasons[1].type", "gut", "reasons[1]"),
+        ("reasons[2]", "text", "reasons[2]"), ("reasons[3].text", "", "reasons[3]"),
+        ("recorded_by", "not a name", "recorded_by"), ("review_by", "soon", "review_by"), ("stakes", "huge", "stakes"),
+        ("tags[1]", "t" * 77 + "...", "tags[1]"), ("trace[0].step", "one", "trace[0].step"),
     ]  # fmt: skip
-    assert report["no_place"] == {"bridge.colour": 1, "preserve": 1, "related_to": 1}
+    assert report["no_place"] == {"bridge.colour": 1, "preserve": 1}
+    assert (report["links"], report["linked"]) == (1, 1)
     assert shown(ledger, "odd")["decision"] == {
         "decision_id": "odd", "decision": "Do odd", "confidence": 0.7, "tags": ["ok", "7"], "pr": 12, "pattern": "42",
         "pre_decision": {"similar_found": 2}, "reasons": [{"type": "analysis", "text": "kept"}],
@@ -88,8 +91,8 @@ def test_a_field_that_does_not_fit_is_left_out_and_the_decision_kept(tmp_path: P
     assert "odd.yaml: stakes is 'huge'; allowed: one of {critical, high, low, medium}\n" in said
     assert "reasons[1].type is 'gut'; allowed: one of {analogy, analysis, " in said
     assert "; left out: reasons[1]\n" in said
-    assert "Fields that no event has, and their number: bridge.colour (1), preserve (1), related_to (1)." in said
-    assert "and 1 more; --json prints all" in said
+    assert "Fields that no event has, and their number: bridge.colour (1), preserve (1)." in said
+    assert "and 3 more; --json prints all" in said
 
 
 def test_a_review_that_is_none_is_left_out(tmp_path: Path) -> None:
@@ -108,6 +111,7 @@ def test_a_review_that_is_none_is_left_out(tmp_path: Path) -> None:
         ("2026-02-05-decision-cccc.yaml", "outcome", "success", "review"),
         ("2026-02-05-decision-dddd.yaml", "affected_kpis.b", "up", "affected_kpis.b"),
         ("2026-02-05-decision-dddd.yaml", "reviewed_at", "then", "reviewed_at"),
+        ("2026-02-05-decision-eeee.yaml", "auto_attributed", "true", "auto_attributed"),
     ]
     assert shown(ledger, "dddd")["review"]["affected_kpis"] == {"a": 1}
     assert shown(ledger, "eeee")["review"]["notes"] == "PR #1 stable for 14 days"
@@ -172,6 +176,7 @@ def test_tags_and_aliases_of_honest_files(tmp_path: Path) -> None:
         "kpi_indicators": ["a", "null"], "feature": "no", "commit": "0123456",
     }  # fmt: skip
     assert losses(report) == [
+        (name, '["odd"]', "key", '["odd"]'),
         (name, "confidence", "occurs twice", "the first value"),
         (name, "context", '["tag:yaml.org,2002:python/object/apply:os.system"]', "context"),
         (name, "kpi_indicators[2]", "", "kpi_indicators[2]"),
@@ -189,8 +194,8 @@ def test_values_that_nest_without_end_are_reported(tmp_path: Path) -> None:
     )
     report = taken(ledger, folder, code=1)
     assert losses(report) == [
-        ("x-decision-aaaa.yaml", field, "a list", left)
-        for field, left in (("id", "id"), ("status", "status"), ("tags[0]", "tags[0]"))
+        ("x-decision-aaaa.yaml", "a list", "1", "a list"),
+        *(("x-decision-aaaa.yaml", field, "a list", field) for field in ("id", "status", "tags[0]")),
     ]
     assert report["no_place"] == {"a list": 1}
     assert report["recorded"] == report["without_time"] == 1
@@ -347,7 +352,7 @@ def test_a_store_of_an_older_version(tmp_path: Path) -> None:
         ("old.db", "bridge.tolerance", "not json", "bridge.tolerance"),
         ("old.db", "confidence", "high", "confidence"),
         ("old.db", "confidence", "high", "decision"), ("old.db", "decision", "caf\\udce9", "decision"),
-        ("old.db", "id", "", "decision"),
+        ("old.db", "id", "", "decision"), ("old.db", "mood", "good", "mood"),
     ]  # fmt: skip
     assert report["no_place"] == {"mood": 1}
     assert report["passed_over"] == [f"{path}: table graph_edges"]

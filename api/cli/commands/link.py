@@ -1,0 +1,121 @@
+"""link and graph: link a decision to another one, and show the links around a decision."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.options import AsOf, Limit, choice, given, source_of_agent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from api.service.decision_links import RecordedLink
+
+LINK_TYPES = ("relates_to", "supersedes", "depends_on")
+DIRECTIONS = ("outgoing", "incoming", "both")
+
+
+@verb(server=True)
+def link(
+    target: LedgerTarget,
+    decision: Annotated[
+        str, typer.Argument(metavar="DECISION", help="The decision that relates, supersedes or depends.")
+    ],
+    other: Annotated[str, typer.Argument(metavar="OTHER", help="The decision that it is linked to.")],
+    *,
+    edge_type: Annotated[str, choice("What the first decision does to the other one.", LINK_TYPES)],
+    weight: Annotated[
+        float | None, typer.Option(help="How strongly they are linked, above 0, at most 1.", metavar="NUMBER")
+    ] = None,
+    context: Annotated[str | None, typer.Option(help="Why they are linked.", metavar="TEXT")] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            "--agent",
+            help="Who links them; without it the token's agent, or TALLYSTICK_AGENT.",
+            metavar="NAME",
+        ),
+    ] = None,
+    event_id: Annotated[
+        str | None, typer.Option(help="The event's id. Repeating the command with it adds nothing.", metavar="ID")
+    ] = None,
+) -> None:
+    """Link a decision to another one.
+
+    Prints the ids of both. Each may be given by an unambiguous beginning of it. A decision need not be in the ledger;
+    one that is not is named on standard error. A later link of the same type between the same two replaces an earlier
+    one. `decision` shows by which decisions one is superseded.
+
+    Example: tallystick link 9b01c2d3 3f2a9c1e --edge-type supersedes --context "The load has doubled"
+    """
+    import asyncio
+
+    from api.cli.output import print_json, print_note
+
+    fields = {
+        "source_id": decision, "target_id": other, "edge_type": edge_type, "weight": weight, "context": context,
+    }  # fmt: skip
+    recorded = asyncio.run(_link(target, fields, event_id, source_of_agent(target, "by", by)))
+    if target.json:
+        print_json(recorded)
+        return
+    for name in recorded.unknown:
+        print_note(f"Decision {name} is not in the ledger.")
+    state = "are linked already" if recorded.duplicate else "are linked"
+    print_note(f"The decisions {state}, at position {recorded.position:,}.")
+    typer.echo(f"{recorded.source_id} {recorded.target_id}")
+
+
+async def _link(
+    target: LedgerTarget, fields: "Mapping[str, object]", event_id: str | None, source: str | None
+) -> "RecordedLink":
+    from api.cli.open_ledger import open_store
+    from api.cli.payload import convert_options, convert_text
+    from events.envelope import EventId
+    from events.link import DecisionLinked
+
+    linked = convert_options(fields, DecisionLinked, {"source_id": "DECISION", "target_id": "OTHER"})
+    event_id = convert_text("event_id", event_id, EventId)
+    async with open_store(target) as store:
+        return await store.link_decisions(linked, event_id=event_id, source=source)
+
+
+@verb(server=True, reads=True)
+def graph(
+    target: LedgerTarget,
+    decision_id: Annotated[str, typer.Argument(metavar="ID", help="The id, or an unambiguous beginning of it.")],
+    *,
+    depth: Annotated[str | None, typer.Option(help="Follow links this many steps, 1 to 5.  \\[default: 1]")] = None,
+    direction: Annotated[str | None, choice("Which links of a decision to follow.", DIRECTIONS)] = None,
+    edge_type: Annotated[
+        str | None, choice("Only links of these types, separated by commas.", LINK_TYPES, separator=",")
+    ] = None,
+    limit: Limit = None,
+    as_of: AsOf = None,
+) -> None:
+    """Show the links around a decision.
+
+    Lists each link once, the nearest first, and the decisions that they join.
+
+    Example: tallystick graph 3f2a9c1e --depth 3 --edge-type supersedes,depends_on
+    """
+    from api.cli.open_ledger import answer_as_of
+    from api.cli.output import print_json
+    from api.cli.render.graph import print_graph
+    from api.service.decision_links import walk_graph
+    from api.service.link_params import parse_graph_query
+
+    parameters = given(depth=depth, direction=direction, edge_type=edge_type, limit=limit)
+    query = parse_graph_query(parameters)
+    answer = answer_as_of(
+        target,
+        as_of,
+        lambda service, position: walk_graph(service, decision_id, *query, position, prefix=True),
+        lambda server: server.graph(decision_id, parameters),
+    )
+    if target.json:
+        print_json(answer)
+    else:
+        print_graph(answer)

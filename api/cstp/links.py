@@ -1,0 +1,191 @@
+"""cstp.linkDecisions, getNeighbors and getGraph: link two decisions, and follow the links of one."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+
+from api.cstp.idempotency_key import check_key
+from api.cstp.jsonrpc import RpcError
+from api.cstp.params_schema import ParamsSchema
+from api.cstp.stream_ids import check_stream_ids
+from api.errors import INVALID_PARAMS
+from api.principal import Principal
+from api.service.decision_links import (
+    DEPTH_MAX,
+    DecisionLink,
+    LinkedDecision,
+    link_decisions,
+    list_neighbors,
+    walk_graph,
+)
+from api.service.ledger import LedgerService
+from events.envelope import EventId
+from events.limits import PAGE_EVENTS_MAX
+from events.link import DecisionLinked, LinkType
+from ledger.errors import NotFound
+from projections.decisions.link_graph import LINK_TYPES, UNSTATED_WEIGHT, Direction, LinkSelection
+
+NEIGHBORS_MAX = 100
+
+_NonEmpty = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class _Link(msgspec.Struct, frozen=True, kw_only=True):
+    source_id: _NonEmpty | None = None
+    target_id: _NonEmpty | None = None
+    edge_type: _NonEmpty | None = None
+    weight: float = 1.0
+    context: str | None = None
+    idempotency_key: EventId | None = None
+
+
+class _Node(msgspec.Struct, frozen=True, kw_only=True):
+    node_id: _NonEmpty | None = None
+    depth: int = 1
+    limit: int = 20
+    direction: Direction = "both"
+    edge_type: LinkType | None = None
+    edge_types: tuple[LinkType, ...] = ()
+
+
+_link: ParamsSchema[_Link] = ParamsSchema(_Link)
+_node: ParamsSchema[_Node] = ParamsSchema(_Node, aliases={"node_id": ("nodeId", "id", "decisionId", "decision_id")})
+
+
+async def link(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """Link two decisions. A later link of the same type between them replaces it.
+
+    As in the protocol, a decision need not be in the ledger; `unknown` then names it. `idempotencyKey` works as in
+    recordDecision.
+    """
+    request = _link.decode(params)
+    check_key(request.idempotency_key, _link.spelling("idempotency_key", params))
+    _check(request, params)
+    spellings = {name: _link.spelling(name, params) for name in ("source_id", "target_id")}
+    check_stream_ids({spelling: getattr(request, name) for name, spelling in spellings.items()})
+    linked = msgspec.convert(
+        {name: getattr(request, name) for name in ("source_id", "target_id", "edge_type", "weight", "context")},
+        DecisionLinked,
+    )
+    recorded = await link_decisions(ledger, caller, linked, event_id=request.idempotency_key)
+    edge = DecisionLink(
+        source_id=recorded.source_id,
+        target_id=recorded.target_id,
+        edge_type=linked.edge_type,
+        created_at=recorded.time,
+        created_by=caller.agent,
+        position=recorded.position,
+        weight=linked.weight,
+        context=linked.context,
+    )
+    unknown = {"unknown": recorded.unknown} if recorded.unknown else {}
+    return {"success": True, "edge": _edge_json(edge), **unknown}
+
+
+def _check(request: _Link, params: Mapping[str, Any]) -> None:
+    """Check what the protocol requires of a link, with its messages. Errors: RpcError."""
+    wrong = {name: f"{_link.spelling(name, params)} is required" for name in _required if not getattr(request, name)}
+    if not wrong and request.source_id == request.target_id:
+        wrong["target_id"] = "sourceId and targetId must be different (no self-loops)"
+    if request.edge_type and request.edge_type not in LINK_TYPES:
+        wrong["edge_type"] = f"edgeType must be one of: {', '.join(LINK_TYPES)}"
+    if request.weight <= 0:
+        wrong["weight"] = "weight must be positive"
+    elif request.weight > 1:
+        wrong["weight"] = "weight must be at most 1"
+    if wrong:
+        fields = [_link.spelling(name, params) for name in wrong]
+        raise RpcError(INVALID_PARAMS, "; ".join(wrong.values()), {"fields": fields})
+
+
+_required = ("source_id", "target_id", "edge_type")
+
+
+async def get_neighbors(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """Return the strongest links of a decision, with the decisions at their other ends.
+
+    `total` counts those returned, as in the protocol; `available` counts all, if there are more.
+    """
+    node_id, request = _decode_node(params)
+    limit = min(max(request.limit, 1), NEIGHBORS_MAX)
+    try:
+        found = await list_neighbors(ledger, node_id, _selection(request), limit)
+    except NotFound:
+        return {"nodeId": node_id, "neighbors": [], "total": 0, "error": f"Node not found: {node_id}"}
+    rows = [{"node": _node_json(one.decision), "edge": _edge_json(one.link)} for one in found.neighbors]
+    answer: dict[str, object] = {"nodeId": node_id, "neighbors": rows, "total": len(rows)}
+    return answer if found.total == len(rows) else {**answer, "available": found.total}
+
+
+async def get_graph(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """Return the decisions and at most 1,000 links around one. `available` counts all links, if there are more."""
+    node_id, request = _decode_node(params)
+    depth = min(max(request.depth, 1), DEPTH_MAX)
+    answer: dict[str, object] = {"centerId": node_id, "depth": depth}
+    try:
+        graph = await walk_graph(ledger, node_id, depth, _selection(request), PAGE_EVENTS_MAX)
+    except NotFound:
+        return {**answer, "nodes": [], "edges": [], "error": f"Node not found: {node_id}"}
+    answer |= {"nodes": list(map(_node_json, graph.decisions)), "edges": list(map(_edge_json, graph.links))}
+    return answer if graph.total == len(graph.links) else {**answer, "available": graph.total}
+
+
+async def related_decisions(ledger: LedgerService, decision_id: str) -> list[dict[str, object]]:
+    """Return the decisions to which one is linked as related, the nearest first, as in CSTP's decision files."""
+    selection = LinkSelection("outgoing", ("relates_to",))
+    found = await list_neighbors(ledger, decision_id, selection, NEIGHBORS_MAX)
+    return [
+        {
+            "id": one.decision.decision_id,
+            "summary": one.decision.summary or one.link.context or "",
+            "distance": round(1 - (UNSTATED_WEIGHT if one.link.weight is None else one.link.weight), 3),
+        }
+        for one in found.neighbors
+    ]
+
+
+def _decode_node(params: dict[str, Any]) -> tuple[str, _Node]:
+    request = _node.decode(params)
+    if request.node_id is None:
+        raise RpcError(INVALID_PARAMS, "nodeId is required", {"fields": ["nodeId"]})
+    return request.node_id, request
+
+
+def _selection(request: _Node) -> LinkSelection:
+    types = request.edge_types if request.edge_type is None else (*request.edge_types, request.edge_type)
+    return LinkSelection(request.direction, types)
+
+
+def _node_json(decision: LinkedDecision) -> dict[str, object]:
+    """Return a node. Of a decision that is not in the ledger, the required fields are empty, as in the protocol."""
+    node: dict[str, object] = {
+        "id": decision.decision_id,
+        "category": decision.category or "",
+        "stakes": decision.stakes or "",
+        "date": decision.recorded_at.date().isoformat() if decision.recorded_at is not None else "",
+        "inDegree": decision.in_degree,
+        "outDegree": decision.out_degree,
+    }
+    optional = {
+        "summary": decision.summary,
+        "confidence": decision.confidence,
+        "outcome": decision.outcome,
+        "tags": decision.tags or None,
+        "pattern": decision.pattern,
+        "supersededBy": decision.superseded_by or None,
+        "retracted": decision.retracted or None,
+    }
+    return node | {name: value for name, value in optional.items() if value is not None}
+
+
+def _edge_json(link: DecisionLink) -> dict[str, object]:
+    edge: dict[str, object] = {
+        "sourceId": link.source_id,
+        "targetId": link.target_id,
+        "edgeType": link.edge_type,
+        "weight": UNSTATED_WEIGHT if link.weight is None else link.weight,
+        "createdAt": link.created_at.isoformat(),
+        "createdBy": link.created_by,
+    }
+    return edge if link.context is None else {**edge, "context": link.context}
