@@ -22,6 +22,7 @@ from api.service.evaluation.queries import (
     ScoreboardAnswer,
 )
 from api.service.evidence import EvidencePage
+from api.service.guardrails.rule_set import GuardrailList, GuardrailRow
 from api.service.id_prefix import id_not_found
 from api.service.model_queries import InventoryAnswer, ModelList, ProbesAnswer, registered_models
 from api.service.projections import ProjectionInfo, ProjectionList, ProjectionState
@@ -102,6 +103,13 @@ class RemoteViews:
             entries += further.evidence
             after = further.next if len(entries) < page.total else None
         return structs.replace(page, evidence=entries, next=None)
+
+    async def guardrails(self, parameters: Parameters) -> GuardrailList:
+        return await self._store.view("/guardrails", GuardrailList, {**parameters, **self._as_of})
+
+    async def guardrail(self, guardrail_id: str) -> GuardrailRow:
+        path = f"/guardrails/{_id_segment(guardrail_id, 'guardrail')}"
+        return await self._store.view(path, GuardrailRow, self._as_of)
 
     async def runs(self, parameters: Parameters) -> RunPage:
         return await self._store.view("/runs", RunPage, {**parameters, **self._as_of})
