@@ -5,20 +5,32 @@ rule files; their operators are words here.
 """
 
 import math
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from events.limits import ITEMS_MAX
-from events.payload import Confidence, Count, Digest, Label, Labels, Payload, PayloadPart, StreamId, StreamName, Text
+from events.payload import (
+    COUNT_MAX,
+    Confidence,
+    Count,
+    Digest,
+    Label,
+    Labels,
+    Payload,
+    PayloadPart,
+    StreamId,
+    StreamName,
+    Text,
+)
 
 GuardrailAction = Literal["block", "warn", "log"]
 Operator = Literal[
     "eq", "ne", "lt", "lte", "gt", "gte", "in", "not_in", "contains", "not_contains",
     "truthy", "falsy", "present", "missing",
 ]  # fmt: skip
-"""How a field is compared. `truthy` and `falsy` ask whether it is set to something true, `present` and `missing` whether
-it is stated."""
+"""How a field is compared. `truthy` and `falsy` ask whether it is set to something true;
+`present` and `missing` ask whether it is stated."""
 
 CheckPhase = Literal["check", "pre_action", "record"]
 CheckOutcome = Literal["fired", "met", "undecided"]
@@ -30,7 +42,8 @@ _LISTS = frozenset({"in", "not_in"})
 _TEXTS = frozenset({"contains", "not_contains"})
 _UNARY = frozenset({"truthy", "falsy", "present", "missing"})
 
-Scalar = str | bool | int | float
+Number = Annotated[int, msgspec.Meta(ge=-COUNT_MAX, le=COUNT_MAX)] | float
+Scalar = str | bool | Number
 
 
 class GuardrailCondition(PayloadPart, frozen=True, kw_only=True):
@@ -61,7 +74,7 @@ class GuardrailCondition(PayloadPart, frozen=True, kw_only=True):
             return None if isinstance(value, tuple) and value else "a list with values"
         if operator in _TEXTS:
             return None if isinstance(value, str) and value else "a text"
-        return None if isinstance(value, get_args(Scalar)) else "a text, a number or a boolean"
+        return None if isinstance(value, str | bool | int | float) else "a text, a number or a boolean"
 
 
 Conditions = Annotated[tuple[GuardrailCondition, ...], msgspec.Meta(max_length=ITEMS_MAX)]
@@ -117,10 +130,10 @@ class CheckedRule(PayloadPart, frozen=True, kw_only=True):
     action: GuardrailAction
     """Its action at that time. Source: the rule."""
     outcome: CheckOutcome
-    """`fired`; `met`: it applied and its requirements were met; `undecided`: a field that it compares is not stated,
-    so that it did not apply. Source: the ledger."""
+    """`fired`; `met`: it applied and its requirements were met; `undecided`: it did not apply, since a field that it
+    compares is not stated, but its other conditions hold. Source: the ledger."""
     message: str | None = None
-    """What the agent was told. Source: the rule."""
+    """What the agent reads. Source: the rule."""
     fields: Labels = ()
     """Fields that are not stated, or do not meet a requirement. Source: the ledger."""
 

@@ -3,8 +3,9 @@
 from urllib.parse import quote
 
 from api.client.remote_store import RemoteStore
+from api.client.remote_views import RemoteViews, id_segment
 from api.service.guardrails.action_check import CheckAnswer, PlannedAction, check_action
-from api.service.guardrails.rule_set import RetiredRule, SetAnswer, retire_rule, set_rules
+from api.service.guardrails.rule_set import GuardrailRow, RetiredRule, SetAnswer, retire_rule, set_rules
 from api.service.store import EventStore, LocalStore
 from events.errors import InvalidEvent
 
@@ -32,6 +33,11 @@ async def check_in_store(store: EventStore, action: PlannedAction, event_id: str
         return await store.post("/guardrails/check", {"action": action, "id": event_id}, CheckAnswer)
     local = _local(store)
     return await check_action(local.ledger, local.caller, action, event_id=event_id)
+
+
+async def view_guardrail(server: RemoteViews, guardrail_id: str) -> GuardrailRow:
+    """Return one rule of a server. Errors: NotFound, and those of `RemoteViews`."""
+    return await server.view(f"/guardrails/{id_segment(guardrail_id, 'guardrail')}", GuardrailRow, {})
 
 
 def _local(store: EventStore) -> LocalStore:

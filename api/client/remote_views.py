@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from typing import TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -22,7 +23,6 @@ from api.service.evaluation.queries import (
     ScoreboardAnswer,
 )
 from api.service.evidence import EvidencePage
-from api.service.guardrails.rule_set import GuardrailList, GuardrailRow
 from api.service.id_prefix import id_not_found
 from api.service.model_queries import InventoryAnswer, ModelList, ProbesAnswer, registered_models
 from api.service.projections import ProjectionInfo, ProjectionList, ProjectionState
@@ -40,6 +40,7 @@ PREFIX = {"prefix": "true"}
 
 Parameters = Mapping[str, str]
 
+_Answer = TypeVar("_Answer")
 _stream_id = re.compile(STREAM_ID_PATTERN, re.ASCII)
 
 
@@ -64,6 +65,10 @@ class RemoteViews:
         self._store = store
         self._as_of = {} if as_of is None else {"as_of": as_of}
 
+    async def view(self, path: str, kind: type[_Answer], parameters: Parameters) -> _Answer:
+        """Return the view at a path, decoded."""
+        return await self._store.view(path, kind, {**parameters, **self._as_of})
+
     async def calibration(self, parameters: Parameters) -> CalibrationAnswer:
         return await self._store.view("/calibration", CalibrationAnswer, {**parameters, **self._as_of})
 
@@ -77,7 +82,7 @@ class RemoteViews:
         return await self._store.view("/decisions", DecisionPage, {**parameters, **self._as_of})
 
     async def decision(self, decision_id: str) -> DecisionState:
-        path = f"/decisions/{_id_segment(decision_id, 'decision')}"
+        path = f"/decisions/{id_segment(decision_id, 'decision')}"
         body = await self._store.get(path, {**PREFIX, **self._as_of})
         fields = self._store.decode(path, body, dict[str, Raw])
         entries = self._store.decode(path, fields.pop("history", Raw(b"[]")), list[_Entry])
@@ -104,19 +109,12 @@ class RemoteViews:
             after = further.next if len(entries) < page.total else None
         return structs.replace(page, evidence=entries, next=None)
 
-    async def guardrails(self, parameters: Parameters) -> GuardrailList:
-        return await self._store.view("/guardrails", GuardrailList, {**parameters, **self._as_of})
-
-    async def guardrail(self, guardrail_id: str) -> GuardrailRow:
-        path = f"/guardrails/{_id_segment(guardrail_id, 'guardrail')}"
-        return await self._store.view(path, GuardrailRow, self._as_of)
-
     async def runs(self, parameters: Parameters) -> RunPage:
         return await self._store.view("/runs", RunPage, {**parameters, **self._as_of})
 
     async def run(self, run_id: str, *, attempts: bool) -> RunView:
         include = "attempts,summary" if attempts else "summary"
-        path = f"/runs/{_id_segment(run_id, 'run')}"
+        path = f"/runs/{id_segment(run_id, 'run')}"
         detail = await self._store.view(path, RunDetail, {"include": include, **PREFIX, **self._as_of})
         if detail.summary is UNSET:
             raise self._store.unexpected(path)
@@ -157,7 +155,7 @@ class RemoteViews:
     async def evaluation_report(self, run_id: str) -> EvaluationReport:
         """Return the report data of an evaluation, with its answers and the trend of its agent."""
         parameters = {"include": "analyses", **PREFIX, **self._as_of}
-        run = await self._store.view(f"/evaluations/{_id_segment(run_id, 'evaluation')}", EvaluationAnswer, parameters)
+        run = await self._store.view(f"/evaluations/{id_segment(run_id, 'evaluation')}", EvaluationAnswer, parameters)
         if run.baseline is not None:
             return EvaluationReport(evaluation=run)
         selected = {"suite": run.suite, "agent": run.agent, "versions": "1", "as_of": str(run.as_of.position)}
@@ -180,7 +178,7 @@ class RemoteViews:
             **({} if query.suite is None else {"suite": query.suite}),
             **({} if limits.score is None else {"min_score": f"{limits.score:f}"}),
         }
-        path = f"/evaluations/{_id_segment(query.candidate, 'evaluation')}/gate"
+        path = f"/evaluations/{id_segment(query.candidate, 'evaluation')}/gate"
         answer = await self._store.view(path, GateAnswer, parameters | self._as_of)
         fields = {name: getattr(answer, name) for name in RunComparisonAnswer.__struct_fields__}
         report = await self._with_comparison(RunComparisonAnswer(**fields))
@@ -191,7 +189,7 @@ class RemoteViews:
         return structs.replace(await then.evaluation_report(comparison.candidate.run_id), contrast=comparison)
 
 
-def _id_segment(given: str, noun: str) -> str:
+def id_segment(given: str, noun: str) -> str:
     """Return an id, or the beginning of one, as a segment of a path. Errors: NotFound, if it cannot be an id."""
     if _stream_id.fullmatch(given) is None or not given.strip("."):
         raise id_not_found(given, noun)

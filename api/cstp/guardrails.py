@@ -17,7 +17,7 @@ from events.guardrail import ORDERING, GuardrailCondition, GuardrailSet
 from projections.guardrails.rule_evaluation import describe_condition
 
 NO_GUARDRAILS = "no-guardrails"
-"""The id in the warning that no rule is in force; no rule stands behind it."""
+"""The id in the warning that no rule is in force; it is not the id of a rule."""
 
 NOT_EVALUATED = "not-evaluated"
 """The id in the warning that a decision could not be evaluated."""
@@ -51,8 +51,9 @@ def parse_planned_action(params: Mapping[str, Any]) -> PlannedAction:
 
 
 async def check_guardrails(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Evaluate an action against the guardrails in force, and record the evaluation; the caller must be able to append.
+    """Evaluate an action against the guardrails in force, and record the evaluation.
 
+    Without guardrails the action is allowed with a warning that says so. With them, the caller must be able to append.
     `checkId` names the evaluation. recordDecision accepts it, to evaluate the decision with the same context.
     """
     found = await check_action(ledger, caller, parse_planned_action(params))
@@ -63,12 +64,17 @@ async def check_guardrails(ledger: LedgerService, caller: Principal, params: dic
         "evaluated": found.rules,
         "evaluatedAt": found.time.isoformat(),
         "agent": AGENT,
-        "checkId": found.check_id,
         "rulesDigest": found.rules_digest,
+        **check_reference(found),
     }
     if found.undecided:
         answer["undecided"] = [{"guardrailId": rule.guardrail_id, "missing": rule.fields} for rule in found.undecided]
     return answer if found.note is None else {**answer, "note": found.note}
+
+
+def check_reference(found: CheckAnswer) -> dict[str, object]:
+    """Return the id of an evaluation that is in the log."""
+    return {} if found.check_id is None else {"checkId": found.check_id}
 
 
 def guardrail_results(found: CheckAnswer) -> list[dict[str, str]]:

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import msgspec
 
 from api.cstp.agent_context import Row, own_agent, scores_json, similar_decisions
-from api.cstp.guardrails import guardrail_results, parse_planned_action
+from api.cstp.guardrails import check_reference, guardrail_results, parse_planned_action
 from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_error
-from api.cstp.record_decision import DECISION, record_decision
+from api.cstp.record_decision import DECISION, check_params, record_decision
 from api.principal import Principal
 from api.service.calibration import CalibrationQuery, compute_calibration
 from api.service.guardrails.action_check import PlannedAction, check_action
@@ -38,12 +38,14 @@ async def pre_action(ledger: LedgerService, caller: Principal, params: dict[str,
     `blockReasons` says why an action is not allowed. Unless `autoRecord` is false, an allowed action is recorded as
     recordDecision does, with the parameters beside `action`: reasons, tags, pattern, idempotencyKey and so on. A
     missing confidence stays unknown. Nothing is recorded if a parameter is wrong. The evaluation is an event, so that
-    the caller must be able to append.
+    with guardrails the caller must be able to append.
     """
     start_s = perf_counter()
     action, options = parse_planned_action(params), _options_of(params)
     recording = _recording(params, action) if options.auto_record else None
-    caller.require("append")
+    if recording is not None:
+        caller.require("append")
+        check_params(recording)
     limit = min(options.query_limit, QUERY_LIMIT_MAX)
     similar = await similar_decisions(
         ledger,
@@ -68,7 +70,7 @@ async def pre_action(ledger: LedgerService, caller: Principal, params: dict[str,
         "calibrationContext": {"reviewedDecisions": reviewed.reviewed if reviewed else 0, **scores_json(overall)},
         "patternsSummary": _patterns(similar) if options.include_patterns else [],
         "queryTimeMs": round((perf_counter() - start_s) * 1000),
-        "checkId": checked.check_id,
+        **check_reference(checked),
     }
     if checked.violations:
         answer["blockReasons"] = [rule.message for rule in checked.violations]

@@ -97,10 +97,9 @@ async def record_decision(
     that of checkGuardrails: the decision is then evaluated with the context of the planned action, too.
     `action_context` is that context for preAction.
     """
-    decision, options = _decode(params)
+    decision, options = check_params(params)
     if options.check_id is not None:
         action_context = await context_of_check(ledger, caller, options.check_id)
-    check_key(options.idempotency_key, _record_options.spelling("idempotency_key", params))
     scope = ThoughtScope(options.agent_id, options.decision_id)
     decided = await record_with_thoughts(
         ledger,
@@ -151,7 +150,14 @@ async def _guardrail_warnings(
         return not_evaluated(error)
 
 
-def _decode(params: dict[str, Any]) -> tuple[DecisionRecorded, _RecordOptions]:
+def check_params(params: Mapping[str, Any]) -> tuple[DecisionRecorded, _RecordOptions]:
+    """Return the decision and the options of some parameters, before anything is written. Errors: RpcError."""
+    decision, options = _decode(params)
+    check_key(options.idempotency_key, _record_options.spelling("idempotency_key", params))
+    return decision, options
+
+
+def _decode(params: Mapping[str, Any]) -> tuple[DecisionRecorded, _RecordOptions]:
     errors: list[ParameterError] = []
     values = DECISION.convert(params, errors)
     option_values = _record_options.convert(params, errors)

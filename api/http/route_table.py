@@ -1,12 +1,7 @@
 """Every operation of the HTTP interface."""
 
 from collections.abc import Sequence
-from functools import cache
 
-import msgspec
-
-from api.http.compressed_document import CompressedDocument, compress_document
-from api.http.openapi.document import make_document
 from api.http.operation import Operation
 from api.http.routes import (
     calibration,
@@ -27,7 +22,6 @@ from api.http.routes import (
     related,
     runs,
 )
-from api.parameters import JsonSchema
 
 OPERATIONS: Sequence[Operation] = (
     events.post_events,
@@ -90,15 +84,3 @@ OPERATIONS: Sequence[Operation] = (
 """Starlette uses the first route that matches. Therefore the busiest routes are first, and a fixed path is before one
 with a parameter in the same position: `/evaluations/{run}` also matches `/evaluations/compare`, and would look for a
 run named `compare`."""
-
-
-@cache
-def openapi_document() -> JsonSchema:
-    """Return the OpenAPI document of every operation."""
-    return make_document(OPERATIONS)
-
-
-@cache
-def compressed_openapi() -> CompressedDocument:
-    """Return the OpenAPI document as JSON."""
-    return compress_document(msgspec.json.encode(openapi_document()))

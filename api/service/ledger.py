@@ -17,9 +17,7 @@ from api.service.evidence import EVIDENCE, EvidenceService
 from api.service.guardrail_permission import GUARDRAIL_EVENTS, GuardrailPermission
 from api.service.position_notes import note_read, note_written
 from api.token_store import TokenStore
-from events import VOCABULARY, DecisionReviewed
-from events.envelope import Draft, Event, agent_of, timestamp
-from events.errors import InvalidEvent
+from events import VOCABULARY, DecisionReviewed, Draft, Event, InvalidEvent, agent_of, timestamp
 from ledger import (
     AppendedEvent,
     Clock,

@@ -1,7 +1,7 @@
 """Evaluate an action against rules. Pure functions.
 
-A condition on a field that is not stated neither holds nor fails: its rule is undecided, unless another condition
-fails. A requirement on a field that is not stated is not met. A value that cannot be compared is an error, so that no
+A condition on a field that is not stated neither holds nor fails. Its rule does not apply; it is undecided if its
+other conditions hold. A requirement on a field that is not stated is not met. A value that cannot be compared is an error, so that no
 rule is passed by a text in place of a number.
 """
 
@@ -54,6 +54,8 @@ def check_rule(rule: GuardrailSet, fields: Fields) -> CheckedRule | None:
     groups = [*((condition,) for condition in rule.conditions), *rule.any_of]
     held = [_any_holds(rule, group, fields) for group in groups]
     if False in held:
+        return None
+    if None in held and True not in held:
         return None
     if None in held:
         undecided = [group for group, holds in zip(groups, held, strict=True) if holds is None]

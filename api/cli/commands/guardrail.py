@@ -54,20 +54,20 @@ def list_guardrails(
 ) -> None:
     """List the rules, and how often each fired.
 
-    Also shows what became of the decisions that were recorded although a rule fired.
+    Also shows the outcomes of the decisions that were recorded although a rule fired.
 
     Example: tallystick guardrail list
     """
     from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json
     from api.cli.render.guardrails import print_guardrails
-    from api.service.guardrails.rule_set import list_rules
+    from api.service.guardrails.rule_set import GuardrailList, list_rules
 
     answer = answer_as_of(
         target,
         as_of,
         lambda service, position: list_rules(service, position, retired=retired),
-        lambda server: server.guardrails({"retired": "true"} if retired else {}),
+        lambda server: server.view("/guardrails", GuardrailList, {"retired": "true"} if retired else {}),
     )
     if target.json:
         print_json(answer)
@@ -86,13 +86,14 @@ def show(target: LedgerTarget, guardrail_id: GuardrailId, as_of: AsOf = None) ->
     from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json
     from api.cli.render.guardrails import print_guardrail
+    from api.client.guardrail_store import view_guardrail
     from api.service.guardrails.rule_set import show_rule
 
     row = answer_as_of(
         target,
         as_of,
         lambda service, position: show_rule(service, guardrail_id, position),
-        lambda server: server.guardrail(guardrail_id),
+        lambda server: view_guardrail(server, guardrail_id),
     )
     if target.json:
         print_json(row)

@@ -62,9 +62,8 @@ def print_guardrail(row: GuardrailRow) -> None:
         facts.add_row("condition", one_line(" or ".join(map(describe_condition, group))))
     for requirement in rule.requirements:
         facts.add_row("requires", one_line(describe_condition(requirement)))
-    facts.add_row(
-        "version", f"{row.revision}, set {_time(row.time)} by {one_line(row.agent)}, position {row.position:,}"
-    )
+    by = f"by {one_line(row.agent)} at position {row.position:,}"
+    facts.add_row("version", f"{row.revision}, set {_time(row.time)} {by}")
     if row.retired is not None:
         why = f": {one_line(row.retired.reason)}" if row.retired.reason else ""
         facts.add_row("retired", f"{_time(row.retired.time)} by {one_line(row.retired.agent)}{why}")
@@ -83,11 +82,8 @@ def print_check(answer: CheckAnswer) -> None:
     for undecided in answer.undecided:
         fields = one_line(", ".join(undecided.fields))
         console.print(f"not applied: {undecided.guardrail_id} compares what is not stated: {fields}")
-    console.print(
-        f"{pluralize(answer.rules, 'rule')} evaluated, recorded as check {answer.check_id} at position"
-        f" {answer.position:,}.",
-        style="dim",
-    )
+    recorded = f", recorded as check {answer.check_id} at position {answer.position:,}" if answer.position else ""
+    console.print(f"{pluralize(answer.rules, 'rule')} evaluated{recorded}.", style="dim")
     if answer.note is not None:
         print_note(answer.note)
 

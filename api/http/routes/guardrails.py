@@ -54,7 +54,7 @@ class CheckBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     links={"guardrail": _TO_RULE},
 )
 async def get_guardrails(call: Call) -> Response:
-    """List the guardrails, how often each fired, and what became of the decisions that it let through."""
+    """List the guardrails, how often each fired, and the outcomes of the decisions that it let through."""
     return json_response(await list_rules(call.ledger, await call.as_of(), retired=RETIRED.read(call.parameters)))
 
 

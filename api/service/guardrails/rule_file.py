@@ -64,7 +64,7 @@ def _items(value: object) -> list[Any]:
         value = value["guardrails"]
     if isinstance(value, dict):
         if "circuit_breakers" in value:
-            raise _file_error("lists circuit breakers, which are no guardrails", "Set a file of guardrails.")
+            raise _file_error("lists circuit breakers, not guardrails", "Set a file of guardrails.")
         value = [value]
     if not isinstance(value, list) or not value:
         raise _file_error("has no rules", "Write a list of rules, each with an id, conditions and an action.")

@@ -53,7 +53,7 @@ class RetiredRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of some recorded decisions."""
+    """The outcomes of some recorded decisions."""
 
     decisions: int
     success: int = 0

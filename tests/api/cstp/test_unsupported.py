@@ -7,10 +7,7 @@ from tests.api.http.posts import head
 
 NODE = {"nodeId": "3f2a9c1e"}
 LINK = {"sourceId": "a", "targetId": "b", "edgeType": "relates_to"}
-ACTION = {"action": {"description": "Drop the table", "category": "tooling", "stakes": "high", "context": {"a": [1]}}}
 NOTHING = [
-    ("listGuardrails", {}, {"guardrails": [], "count": 0, "agent": "cognition-engines"}),
-    ("listGuardrails", {"scope": "p"}, {"guardrails": [], "count": 0, "agent": "cognition-engines"}),
     ("listBreakers", {}, {"breakers": []}),
     ("getNeighbors", NODE, {"nodeId": "3f2a9c1e", "neighbors": [], "total": 0}),
     ("getNeighbors", {"id": "3f2a9c1e"}, {"nodeId": "3f2a9c1e", "neighbors": [], "total": 0}),
@@ -27,14 +24,6 @@ def test_there_is_nothing(cstp: Caller, method: str, params: dict[str, object], 
     answer = cstp.result(method, params)
     assert expected is None or answer == expected
     assert None not in answer.values()
-
-
-def test_without_guardrails_everything_is_allowed_and_said_to_be_unchecked(cstp: Caller) -> None:
-    answer = cstp.result("checkGuardrails", ACTION)
-    assert list(answer)[:6] == ["allowed", "violations", "warnings", "evaluated", "evaluatedAt", "agent"]
-    assert (answer["allowed"], answer["violations"], answer["warnings"], answer["evaluated"]) == (True, [], [], 0)
-    assert "nothing was evaluated" in answer["note"]
-    assert cstp.result("checkGuardrails", {})["allowed"] is True
 
 
 @pytest.mark.parametrize(
@@ -85,9 +74,6 @@ def test_nothing_is_compacted_and_everything_is_there_in_full(cstp: Caller) -> N
 @pytest.mark.parametrize(
     ("method", "params", "message"),
     [
-        ("checkGuardrails", {"action": "go"}, "Validation failed: action: must be an object, got string"),
-        ("checkGuardrails", {"action": {"stakes": "low"}}, "Validation failed: action.description: required"),
-        ("checkGuardrails", {"action": {"description": "d", "confidence": 2}}, "Validation failed: action.confidence"),
         ("getNeighbors", {"nodeId": 5}, "Validation failed: nodeId: must be a text"),
         ("getGraph", {**NODE, "direction": "up"}, "Validation failed: direction: must be one of {both, incoming,"),
         ("getGraph", {**NODE, "edgeTypes": ["likes"]}, "Validation failed: edgeTypes: must be"),

@@ -11,8 +11,9 @@ from starlette.routing import Route
 from api.errors import ERROR_TABLE
 from api.http.app import routes
 from api.http.openapi.document import ANY_ERRORS
+from api.http.openapi.served_document import openapi_document
 from api.http.operation import Operation
-from api.http.route_table import OPERATIONS, openapi_document
+from api.http.route_table import OPERATIONS
 from events import VOCABULARY
 from events.limits import HEAD_BYTES_MAX, URL_BYTES_MAX
 from tests.support.server import Served
