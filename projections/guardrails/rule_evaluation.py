@@ -1,8 +1,8 @@
 """Evaluate an action against rules. Pure functions.
 
-A condition on a field that is not stated neither holds nor fails. Its rule does not apply; it is undecided if its
-other conditions hold. A requirement on a field that is not stated is not met. A value that cannot be compared is an error, so that no
-rule is passed by a text in place of a number.
+A condition on a field that is not stated neither holds nor fails. Its rule does not apply; it is undecided if another
+of its conditions holds. A requirement on a field that is not stated is not met. A value that cannot be compared is an
+error, so that no rule is passed by a text in place of a number.
 """
 
 import math
