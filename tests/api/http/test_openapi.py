@@ -46,6 +46,9 @@ QUERIES = {
     "PUT /evidence": "digest note",
     "GET /evidence": "limit offset as_of",
     "DELETE /evidence/{digest}": "reason",
+    "GET /guardrails": "retired as_of",
+    "GET /guardrails/{guardrail_id}": "as_of",
+    "DELETE /guardrails/{guardrail_id}": "reason",
     "GET /discovery/{run}/signals": "since",
     "GET /proofs/inclusion": "position size",
     "GET /proofs/consistency": "from to",
@@ -67,6 +70,7 @@ LINKS = {
     "put_evidence": "bytes:get_evidence erase:delete_evidence event:get_event",
     "list_evidence": "bytes:get_evidence",
     "delete_evidence": "bytes:get_evidence event:get_event",
+    "get_guardrails": "guardrail:get_guardrail",
     "post_discovery": "finish:post_finish prompt:get_prompt report:get_run respond:post_response signal:post_signal "
     "signals:get_signals",
 }
