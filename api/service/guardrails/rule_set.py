@@ -10,12 +10,12 @@ from msgspec import UNSET, UnsetType
 from api.principal import Principal
 from api.service.as_of import AsOf
 from api.service.guardrails.rule_file import read_rules
+from api.service.id_prefix import id_not_found
 from api.service.ledger import LedgerService
 from events.errors import InvalidEvent
 from events.guardrail import GuardrailRetired, GuardrailSet
 from events.limits import ITEMS_MAX
 from events.registry import VOCABULARY
-from ledger.errors import NotFound
 from projections.decisions.decision_index import DecisionIndex, DecisionSelection
 from projections.guardrails.guardrail_index import CheckCounts, GuardrailIndex, Retirement, RuleEntry
 from projections.guardrails.rule_evaluation import digest_of_rules
@@ -168,7 +168,7 @@ async def show_rule(ledger: LedgerService, guardrail_id: str, as_of: int | None 
 def _find(index: GuardrailIndex, guardrail_id: str) -> RuleEntry:
     entry = index.find(guardrail_id)
     if entry is None:
-        raise NotFound(f"Guardrail not found: {guardrail_id}", "List the guardrails: tallystick guardrail list.")
+        raise id_not_found(guardrail_id, "guardrail")
     return entry
 
 

@@ -98,7 +98,7 @@ RICH = {
     "tags": ["queue"],
     "reasons": [{"type": "analysis", "text": "a"}, {"type": "empirical", "text": "b"}],
 }
-RECORDED = (
+RECORDED: tuple[tuple[dict[str, Any], set[str]], ...] = (
     ({"decision": "x"}, {DELIBERATION, QUALITY}),
     (RICH, {DELIBERATION}),
     ({**RICH, "deliberation": STEPS}, set()),
