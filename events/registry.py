@@ -32,6 +32,7 @@ from events.evaluation import (
 )
 from events.evidence import EvidenceErased, EvidenceStored
 from events.extensions import AddedAttributes
+from events.guardrail import GuardrailEvaluated, GuardrailRetired, GuardrailSet
 from events.limits import STREAM_ID_CHARS_MAX
 from events.link import DecisionLinked
 from events.model import ModelAliased, ModelRegistered
@@ -58,10 +59,16 @@ class Life(Enum):
     """The last event."""
     SINGLE = "single"
     """The only event of its stream."""
+    REPEATS = "repeats"
+    """The first event or any later one, while the stream is open."""
 
     @property
     def begins(self) -> bool:
-        return self in (Life.OPENS, Life.SINGLE)
+        return self in (Life.OPENS, Life.SINGLE, Life.REPEATS)
+
+    @property
+    def follows(self) -> bool:
+        return self in (Life.CONTINUES, Life.CLOSES, Life.REPEATS)
 
     @property
     def ends(self) -> bool:
@@ -108,6 +115,7 @@ class EventType:
         self.by = by
         self.linked = linked
         self.begins = life.begins
+        self.follows = life.follows
         self.ends = life.ends
         self.draft = self._envelope(Draft, payload)
         self.extended_draft = self._extended_draft()
@@ -261,6 +269,8 @@ _probe = partial(EventType, stream="probe", id_field="score_id")
 _evidence = partial(EventType, stream="evidence", id_field="digest")
 _scenario = partial(EventType, stream="scenario", id_field="scenario_id")
 _evaluation = partial(EventType, stream="evaluation", id_field="run_id")
+_guardrail = partial(EventType, stream="guardrail", id_field="guardrail_id")
+_check = partial(EventType, stream="check", id_field="check_id")
 
 VOCABULARY = Vocabulary(
     [
@@ -296,6 +306,9 @@ VOCABULARY = Vocabulary(
         _evaluation("eval.finished.v1", EvalFinished, life=Life.CLOSES),
         _evidence("evidence.stored.v1", EvidenceStored, life=Life.OPENS),
         _evidence("evidence.erased.v1", EvidenceErased, life=Life.CLOSES),
+        _guardrail("guardrail.set.v1", GuardrailSet, life=Life.REPEATS),
+        _guardrail("guardrail.retired.v1", GuardrailRetired, life=Life.CONTINUES),
+        _check("guardrail.evaluated.v1", GuardrailEvaluated, life=Life.SINGLE),
     ]
 )
 """The event types of this version of Tallystick."""

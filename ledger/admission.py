@@ -256,7 +256,7 @@ class GroupAdmission:
                 return
             detail = f"{subject} is not in the log, and {event_type.name} cannot be the first event of a stream"
             advice = f"Check the {event_type.id_field}, or open the stream first."
-        elif event_type.begins:
+        elif not event_type.follows:
             detail = f"{subject} is already in the log, and {event_type.name} must be the first event of a stream"
             advice = f"Use another {event_type.id_field}, or leave it out and let the ledger make one."
         elif (newest := self._vocabulary.event_types.get(head.type)) is None:

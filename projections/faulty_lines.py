@@ -57,7 +57,7 @@ class FaultyLines:
         closed = self._closed.get(subject)
         if closed is None and not event_type.begins:
             return f"{event_type.name} is the first event of {subject}."
-        if closed is not None and event_type.begins:
+        if closed is not None and not event_type.follows:
             return f"{subject} has a second {event_type.name}."
         if closed:
             return f"{subject} was closed before."

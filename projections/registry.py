@@ -10,6 +10,7 @@ from projections.discovery.probe_score_index import ProbeScoreIndex
 from projections.discovery.run_index import RunIndex
 from projections.evaluation.evaluation_index import EvaluationIndex
 from projections.evidence_index import EvidenceIndex
+from projections.guardrails.guardrail_index import GuardrailIndex
 from projections.projection import Projection
 
 PROJECTIONS: tuple[type[Projection], ...] = (
@@ -22,6 +23,7 @@ PROJECTIONS: tuple[type[Projection], ...] = (
     ProbeScoreIndex,
     EvaluationIndex,
     EvidenceIndex,
+    GuardrailIndex,
     LinkGraph,
 )
 """Every projection, in the order in which the engine folds them."""

@@ -7,9 +7,8 @@ import msgspec
 
 from events.decode_error_messages import DECODE_ERRORS, explain_decode_error
 from events.errors import InvalidEvent
-from events.payload import Payload
 
-_Payload = TypeVar("_Payload", bound=Payload)
+_Payload = TypeVar("_Payload", bound=msgspec.Struct)
 
 
 def convert_options(

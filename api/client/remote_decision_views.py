@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from typing import TypeVar
 
 import msgspec
 from msgspec import Raw, Struct, structs
@@ -19,6 +20,7 @@ PREFIX = {"prefix": "true"}
 
 Parameters = Mapping[str, str]
 
+_Answer = TypeVar("_Answer")
 _stream_id = re.compile(STREAM_ID_PATTERN, re.ASCII)
 
 
@@ -39,6 +41,10 @@ class RemoteDecisionViews:
     def __init__(self, store: RemoteStore, as_of: str | None = None) -> None:
         self._store = store
         self._as_of = {} if as_of is None else {"as_of": as_of}
+
+    async def view(self, path: str, kind: type[_Answer], parameters: Parameters) -> _Answer:
+        """Return the view at a path, decoded."""
+        return await self._store.view(path, kind, {**parameters, **self._as_of})
 
     async def decision(self, decision_id: str) -> DecisionState:
         path = f"/decisions/{id_segment(decision_id, 'decision')}"

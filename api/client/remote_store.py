@@ -171,6 +171,14 @@ class RemoteStore:
         """Return the error for a view that a Tallystick server does not give."""
         return not_tallystick(f"{self._url}{path}", 200)
 
+    async def post(self, path: str, body: object, kind: type[_Answer]) -> _Answer:
+        """Post JSON to a path and decode the answer. Errors: as `view`."""
+        return _decode(await self._post_json(path, body), kind)
+
+    async def delete(self, path: str, parameters: Mapping[str, str], kind: type[_Answer]) -> _Answer:
+        """Delete what is at a path and decode the answer. Errors: as `view`."""
+        return _decode(await self._request("DELETE", path, RECORD_BYTES_MAX, params=dict(parameters)), kind)
+
     async def checkpoint(self) -> SignedCheckpoint:
         """Return the newest checkpoint; its signature is not verified. Errors: as `view`."""
         answer = await self._request("GET", "/checkpoint", NOTE_BYTES_MAX)

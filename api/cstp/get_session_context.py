@@ -8,6 +8,7 @@ import msgspec
 
 from api.cstp.agent_context import Row, own_agent, scores_json, similar_decisions
 from api.cstp.get_calibration import rounded
+from api.cstp.guardrails import guardrail_rows
 from api.cstp.params_schema import ParamsSchema
 from api.cstp.session_markdown import markdown
 from api.principal import Principal
@@ -49,8 +50,8 @@ _schema: ParamsSchema[_SessionParams] = ParamsSchema(
 async def get_session_context(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """Return profile and calibration of an agent, open actions, decisions similar to the task, and shared patterns.
 
-    The agent is `agent`, by default the agent of the token; without both, all agents. Guardrails and wisdom are empty,
-    since this ledger has neither guardrails nor compaction.
+    The agent is `agent`, by default the agent of the token; without both, all agents. Wisdom is empty, since this
+    ledger has no compaction.
     """
     start_s = perf_counter()
     request = _schema.decode(params)
@@ -59,7 +60,7 @@ async def get_session_context(ledger: LedgerService, caller: Principal, params: 
     answer: dict[str, Any] = {
         "agentProfile": profile,
         "relevantDecisions": await _relevant(ledger, request, task_field) if "decisions" in request.include else [],
-        "activeGuardrails": [],
+        "activeGuardrails": await guardrail_rows(ledger) if "guardrails" in request.include else [],
         "calibrationByCategory": _by_category(groups) if "calibration" in request.include else {},
         "readyQueue": _queue(await _open_actions(ledger, request)) if "ready" in request.include else [],
         "confirmedPatterns": [],

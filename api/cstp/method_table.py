@@ -11,6 +11,7 @@ from api.cstp.get_calibration import get_calibration
 from api.cstp.get_decisions import get_decision, get_stats, list_decisions
 from api.cstp.get_reason_stats import get_reason_stats
 from api.cstp.get_session_context import get_session_context
+from api.cstp.guardrails import check_guardrails, list_guardrails
 from api.cstp.jsonrpc import (
     METHOD_NOT_FOUND,
     RpcCall,
@@ -63,6 +64,8 @@ METHODS: dict[str, Method] = {
     "cstp.linkDecisions": Method("append", link),
     "cstp.getNeighbors": Method("read", get_neighbors),
     "cstp.getGraph": Method("read", get_graph),
+    "cstp.checkGuardrails": Method("read", check_guardrails),
+    "cstp.listGuardrails": Method("read", list_guardrails),
     **{name: Method(*method) for name, method in UNSUPPORTED.items()},
 }
 

@@ -1,16 +1,18 @@
 """cstp.preAction: return the context of an action, and record the action as a decision, in one call."""
 
+from hashlib import sha256
 from time import perf_counter
 from typing import Annotated, Any
 
 import msgspec
 
 from api.cstp.agent_context import Row, own_agent, scores_json, similar_decisions
+from api.cstp.guardrails import check_reference, guardrail_results, parse_planned_action
 from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_error
-from api.cstp.record_decision import DECISION, record_decision
-from api.cstp.unsupported import BreakerAction, parse_action
+from api.cstp.record_decision import DECISION, check_params, record_decision
 from api.principal import Principal
 from api.service.calibration import CalibrationQuery, compute_calibration
+from api.service.guardrails.action_check import PlannedAction, check_action
 from api.service.ledger import LedgerService
 from events.decode_error_messages import json_type
 from projections.calibration.calibration import CalibrationFilter
@@ -31,17 +33,19 @@ _options: ParamsSchema[_Options] = ParamsSchema(_Options)
 
 
 async def pre_action(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Return similar decisions, and the calibration of the action's category. Every action is allowed.
+    """Evaluate an action against the guardrails; return similar decisions, and the calibration of its category.
 
-    Unless `autoRecord` is false, the action is recorded as recordDecision does, with the parameters beside `action`:
-    reasons, tags, pattern, idempotencyKey and so on. A missing confidence stays unknown. Nothing is recorded if a
-    parameter is wrong.
+    `blockReasons` says why an action is not allowed. Unless `autoRecord` is false, an allowed action is recorded as
+    recordDecision does, with the parameters beside `action`: reasons, tags, pattern, idempotencyKey and so on. A
+    missing confidence stays unknown. Nothing is recorded if a parameter is wrong. The evaluation is an event, so that
+    with guardrails the caller must be able to append.
     """
     start_s = perf_counter()
-    action, options = parse_action(params), _options_of(params)
+    action, options = parse_planned_action(params), _options_of(params)
     recording = _recording(params, action) if options.auto_record else None
     if recording is not None:
         caller.require("append")
+        check_params(recording)
     limit = min(options.query_limit, QUERY_LIMIT_MAX)
     similar = await similar_decisions(
         ledger,
@@ -54,17 +58,29 @@ async def pre_action(ledger: LedgerService, caller: Principal, params: dict[str,
     selection = CalibrationFilter(agent=own_agent(caller), category=action.category or None)
     overall = (await compute_calibration(ledger, CalibrationQuery(filter=selection))).overall
     reviewed = (await compute_calibration(ledger, CalibrationQuery(filter=selection, min_decisions=1))).overall
-    recorded = await record_decision(ledger, caller, recording) if recording is not None else None
+    checked = await check_action(ledger, caller, action, phase="pre_action", event_id=_check_key(recording))
+    recorded = None
+    if recording is not None and checked.allowed:
+        recorded = await record_decision(ledger, caller, recording, action_context=action.context)
     answer: dict[str, object] = {
-        "allowed": True,
+        "allowed": checked.allowed,
         "decisionId": recorded["id"] if recorded is not None else None,
         "relevantDecisions": similar,
-        "guardrailResults": [],
+        "guardrailResults": guardrail_results(checked),
         "calibrationContext": {"reviewedDecisions": reviewed.reviewed if reviewed else 0, **scores_json(overall)},
         "patternsSummary": _patterns(similar) if options.include_patterns else [],
         "queryTimeMs": round((perf_counter() - start_s) * 1000),
+        **check_reference(checked),
     }
+    if checked.violations:
+        answer["blockReasons"] = [rule.message for rule in checked.violations]
     return answer if recorded is None else {**answer, "recorded": recorded}
+
+
+def _check_key(recording: dict[str, Any] | None) -> str | None:
+    """Return the event id of the evaluation, so that a retry of the recording is a retry of it, too."""
+    key = None if recording is None else recording.get("idempotencyKey") or recording.get("idempotency_key")
+    return None if key is None else f"check/{sha256(str(key).encode()).hexdigest()}"
 
 
 def _options_of(params: dict[str, Any]) -> _Options:
@@ -80,7 +96,7 @@ def _options_of(params: dict[str, Any]) -> _Options:
     return _Options(**{**beside, **inside})
 
 
-def _recording(params: dict[str, Any], action: BreakerAction) -> dict[str, Any]:
+def _recording(params: dict[str, Any], action: PlannedAction) -> dict[str, Any]:
     """Return the parameters for recordDecision. Errors: RpcError."""
     beside = {name: value for name, value in params.items() if name not in _NOT_RECORDED}
     optional = {"category": action.category, "stakes": action.stakes, "confidence": action.confidence}

@@ -1,6 +1,7 @@
 """cstp.recordDecision: record a decision, with the protocol's defaults."""
 
 import re
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 
@@ -9,17 +10,20 @@ from msgspec import structs
 
 from api.cstp.calibration_note import note_on_decision
 from api.cstp.decision_quality import quality_of
+from api.cstp.guardrails import guardrail_warnings, not_evaluated
 from api.cstp.idempotency_key import check_key
 from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_error
 from api.cstp.stream_ids import check_stream_ids
 from api.principal import Principal
-from api.service.decision_thoughts import record_with_thoughts
+from api.service.decision_thoughts import DecisionResult, record_with_thoughts
+from api.service.guardrails.decision_check import check_decision, context_of_check
 from api.service.ledger import LedgerService
 from api.service.related_decision import RelatedDecision, weight_of_distance
 from events.decision import Bridge, DecisionRecorded, Reason
 from events.envelope import EventId
+from events.errors import TallystickError
 from events.limits import ITEMS_MAX
-from events.payload import Count, Label
+from events.payload import Count, Label, StreamName
 from projections.decisions.thought_index import ThoughtScope
 
 Category = Literal["architecture", "process", "integration", "tooling", "security"]
@@ -72,12 +76,19 @@ class _RecordOptions(msgspec.Struct, frozen=True, kw_only=True):
     decision_id: Label | None = None
     question: Label | None = None
     related_to: Annotated[tuple[_Related, ...], msgspec.Meta(max_length=ITEMS_MAX)] = ()
+    check_id: StreamName | None = None
 
 
 _record_options: ParamsSchema[_RecordOptions] = ParamsSchema(_RecordOptions)
 
 
-async def record_decision(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> dict[str, object]:
+async def record_decision(
+    ledger: LedgerService,
+    caller: Principal,
+    params: dict[str, Any],
+    *,
+    action_context: Mapping[str, Any] | None = None,
+) -> dict[str, object]:
     """Record a decision, with its pending thoughts (recordThought) as the last steps of its deliberation.
 
     `calibrationNote` describes the outcomes of the agent's similar decisions with similar confidence.
@@ -96,9 +107,14 @@ async def record_decision(ledger: LedgerService, caller: Principal, params: dict
 
     `idempotencyKey` (or `idempotency_key`, 1..128 printable characters, unique to the agent) makes a retry safe: the
     same key with the same parameters returns the first answer again; with other parameters it is an error.
+
+    `guardrail_warnings` lists the guardrails that fire on the decision, which is recorded nevertheless. `checkId` is
+    that of checkGuardrails: the decision is then evaluated with the context of the planned action, too.
+    `action_context` is that context for preAction.
     """
-    decision, options = _decode(params)
-    check_key(options.idempotency_key, _record_options.spelling("idempotency_key", params))
+    decision, options = check_params(params)
+    if options.check_id is not None:
+        action_context = await context_of_check(ledger, caller, options.check_id)
     scope = ThoughtScope(options.agent_id, options.decision_id)
     decided = await record_with_thoughts(
         ledger,
@@ -127,10 +143,39 @@ async def record_decision(ledger: LedgerService, caller: Principal, params: dict
         answer |= {"related_count": len(options.related_to), "graph_edges_created": len(options.related_to)}
     if decided.left:
         answer["thoughts_pending"] = decided.left
-    return answer
+    return answer | await _guardrail_warnings(ledger, caller, decided, action_context or {})
 
 
-def _decode(params: dict[str, Any]) -> tuple[DecisionRecorded, _RecordOptions]:
+async def _guardrail_warnings(
+    ledger: LedgerService, caller: Principal, decided: DecisionResult, context: Mapping[str, Any]
+) -> dict[str, object]:
+    """Return what fired on a decision. It is recorded, so that an error is a warning, too."""
+    decision = decided.decision
+    inputs = decision.deliberation.inputs if decision.deliberation is not None else ()
+    try:
+        return guardrail_warnings(
+            await check_decision(
+                ledger,
+                caller,
+                decision,
+                decided.placed.subject.removeprefix("decision/"),
+                inputs=len(inputs) + decided.adopted,
+                quality_score=quality_of(decision).score,
+                context=context,
+            )
+        )
+    except TallystickError as error:
+        return not_evaluated(error)
+
+
+def check_params(params: Mapping[str, Any]) -> tuple[DecisionRecorded, _RecordOptions]:
+    """Return the decision and the options of some parameters, before anything is written. Errors: RpcError."""
+    decision, options = _decode(params)
+    check_key(options.idempotency_key, _record_options.spelling("idempotency_key", params))
+    return decision, options
+
+
+def _decode(params: Mapping[str, Any]) -> tuple[DecisionRecorded, _RecordOptions]:
     errors: list[ParameterError] = []
     values = DECISION.convert(params, errors)
     option_values = _record_options.convert(params, errors)

@@ -10,6 +10,7 @@ def markdown(context: Mapping[str, Any], agent: str | None) -> str:
         "Profile": _profile(context["agentProfile"]),
         "Calibration by category": _calibration(context["calibrationByCategory"]),
         "Waiting for an outcome": _queue(context["readyQueue"]),
+        "Guardrails": _guardrails(context["activeGuardrails"]),
         "Shared patterns": _patterns(context["confirmedPatterns"]),
         "Earlier decisions": _decisions(context["relevantDecisions"]),
     }
@@ -41,6 +42,11 @@ def _calibration(categories: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 def _queue(queue: list[Mapping[str, str]]) -> Iterator[str]:
     for item in queue:
         yield f"- {item['id']}: {_line(item['title'])} ({item['detail']})"
+
+
+def _guardrails(rules: list[Mapping[str, Any]]) -> Iterator[str]:
+    for rule in rules:
+        yield f"- {rule['id']} ({rule['action']}){': ' if rule['description'] else ''}{_line(rule['description'])}"
 
 
 def _patterns(patterns: list[Mapping[str, Any]]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Methods for features that this ledger does not have: guardrails, circuit breakers, and compaction.
+"""Methods for features that this ledger does not have: circuit breakers and compaction.
 
 A read returns an empty result in the protocol's shape. A write answers that nothing was written.
 """
@@ -17,7 +17,6 @@ from api.cstp.params_schema import (
     missing_param_error,
     wrong_params_error,
 )
-from api.cstp.query_decisions import AGENT
 from api.errors import INVALID_PARAMS
 from api.principal import Principal, Scope
 from api.service.decisions import DecisionQuery, count_decisions, select_decisions
@@ -35,7 +34,7 @@ _Params = TypeVar("_Params", bound=msgspec.Struct)
 
 
 class BreakerAction(msgspec.Struct, frozen=True, kw_only=True):
-    """The action that an agent plans. The parameter `context` is only for guardrails, so it is ignored."""
+    """The action that an agent plans, without the fields that only guardrails read."""
 
     description: NonEmpty
     category: str | None = None
@@ -50,10 +49,6 @@ class _Nothing(msgspec.Struct, frozen=True, kw_only=True):
 class _Breaker(msgspec.Struct, frozen=True, kw_only=True):
     scope: NonEmpty
     probe_first: bool = False
-
-
-class _Guardrails(msgspec.Struct, frozen=True, kw_only=True):
-    scope: str | None = None
 
 
 class _Compaction(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,21 +103,6 @@ def _no_preserve(request: _Preserve) -> Mapping[str, object]:
     return {"success": False, "decisionId": request.decision_id, "preserve": request.preserve, "error": error}
 
 
-async def _check_guardrails(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Allow every action, since the ledger has no guardrails. `evaluated` is 0."""
-    if params.get("action"):
-        parse_action(params)
-    return {
-        "allowed": True,
-        "violations": [],
-        "warnings": [],
-        "evaluated": 0,
-        "evaluatedAt": ledger.clock().isoformat(),
-        "agent": AGENT,
-        "note": "This ledger keeps no guardrails: nothing was evaluated.",
-    }
-
-
 async def _reindex(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """Update the views from the log. Views follow the log, so none has to be rebuilt."""
     start_s = time.perf_counter()
@@ -168,8 +148,6 @@ def _full_row(state: DecisionState) -> dict[str, object]:
 
 
 UNSUPPORTED: dict[str, tuple[Scope, Answer]] = {
-    "cstp.checkGuardrails": ("read", _check_guardrails),
-    "cstp.listGuardrails": ("read", _stub(_Guardrails, lambda _: {"guardrails": [], "count": 0, "agent": AGENT})),
     "cstp.listBreakers": ("read", _stub(_Nothing, lambda _: {"breakers": []})),
     "cstp.getCircuitState": ("read", _stub(_Breaker, _no_breaker)),
     "cstp.resetCircuit": ("append", _stub(_Breaker, _no_breaker)),

@@ -18,10 +18,11 @@ from api.errors import NoRoute, WrongMethod
 from api.http.audit_log import AuditLog
 from api.http.limits import DEFAULT_LIMITS, RequestLimits, RunningRequests
 from api.http.metrics import Metrics
+from api.http.openapi.served_document import compressed_openapi
 from api.http.origin_guard import OriginGuard
 from api.http.problems import answer_error
 from api.http.refusals import RefusalLog
-from api.http.route_table import OPERATIONS, compressed_openapi
+from api.http.route_table import OPERATIONS
 from api.http.telemetry import Telemetry, TelemetryMiddleware
 from api.service.ledger import LedgerService
 from api.service.view_queries import QueryTurns

@@ -1,13 +1,7 @@
 """Every operation of the HTTP interface."""
 
 from collections.abc import Sequence
-from functools import cache
-from typing import Any
 
-import msgspec
-
-from api.http.compressed_document import CompressedDocument, compress_document
-from api.http.openapi.document import make_document
 from api.http.operation import Operation
 from api.http.routes import (
     calibration,
@@ -19,6 +13,7 @@ from api.http.routes import (
     events,
     evidence,
     export,
+    guardrails,
     health,
     home,
     links,
@@ -65,6 +60,11 @@ OPERATIONS: Sequence[Operation] = (
     evaluations.get_comparison,
     evaluations.get_gate,
     evaluations.get_evaluation,
+    guardrails.get_guardrails,
+    guardrails.post_guardrails,
+    guardrails.post_guardrail_check,
+    guardrails.get_guardrail,
+    guardrails.delete_guardrail,
     evidence.put_evidence,
     evidence.list_evidence,
     evidence.get_evidence,
@@ -88,15 +88,3 @@ OPERATIONS: Sequence[Operation] = (
 """Starlette uses the first route that matches. Therefore the busiest routes are first, and a fixed path is before one
 with a parameter in the same position: `/evaluations/{run}` also matches `/evaluations/compare`, and would look for a
 run named `compare`."""
-
-
-@cache
-def openapi_document() -> dict[str, Any]:
-    """Return the OpenAPI document of every operation."""
-    return make_document(OPERATIONS)
-
-
-@cache
-def compressed_openapi() -> CompressedDocument:
-    """Return the OpenAPI document as JSON."""
-    return compress_document(msgspec.json.encode(openapi_document()))

@@ -14,11 +14,10 @@ from api.progress import OpenProgress, no_progress
 from api.service.as_of import AsOf, as_of
 from api.service.checkpoints import CheckpointService
 from api.service.evidence import EVIDENCE, EvidenceService
+from api.service.guardrail_permission import GUARDRAIL_EVENTS, GuardrailPermission
 from api.service.position_notes import note_read, note_written
 from api.token_store import TokenStore
-from events import VOCABULARY, DecisionReviewed
-from events.envelope import Draft, Event, agent_of, timestamp
-from events.errors import InvalidEvent
+from events import VOCABULARY, DecisionReviewed, Draft, Event, InvalidEvent, agent_of, timestamp
 from ledger import (
     AppendedEvent,
     Clock,
@@ -66,6 +65,7 @@ class LedgerService:
         self.evidence = EvidenceService(reader.path, self.reader, engine, self.record, writable=log is not None)
         self.proving = CheckpointService(reader.path, self.reader, log)
         self._scanner = reader
+        self._guardrails = GuardrailPermission()
 
     @classmethod
     async def open(
@@ -130,6 +130,8 @@ class LedgerService:
         for index, draft in enumerate(drafts):
             if type(draft.data) in EVIDENCE:
                 self.evidence.check(draft, index)
+            if type(draft.data) in GUARDRAIL_EVENTS:
+                self._guardrails.check(draft, caller, index)
             if type(draft.data) is DecisionReviewed and caller.review == "none":
                 raise Forbidden(
                     f"The token of {caller.agent} may not review decisions. Nothing was written.",
@@ -148,6 +150,11 @@ class LedgerService:
             raise
         note_written(appended)
         return appended
+
+    async def record_check(self, draft: Draft, caller: Principal) -> AppendedEvent:
+        """Append an evaluation of guardrails, which only this process can make. Errors: those of `record`."""
+        with self._guardrails.accept(draft):
+            return (await self.record([draft], caller))[0]
 
     async def head_position(self) -> int:
         """Return the position of the newest event; 0 if there is none."""

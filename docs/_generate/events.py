@@ -13,6 +13,7 @@ _places = {
     "opens": "First event of the stream {}.",
     "continues": "Any event after the first of the stream {}, while it is open.",
     "closes": "Last event of the stream {}: nothing can follow it.",
+    "repeats": "Any event of the stream {}, also its first, while it is open.",
     "single": "The only event of the stream {}.",
 }
 _authors = {

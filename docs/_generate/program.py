@@ -19,7 +19,7 @@ from starlette.routing import Route
 from api.cli.main import app
 from api.errors import ERROR_TABLE, problem_name
 from api.http.app import routes
-from api.http.route_table import openapi_document
+from api.http.openapi.served_document import openapi_document
 from api.principal import SCOPES
 from api.rate_limit import BURST_DEFAULT, RATE_DEFAULT
 from events import VOCABULARY, json_schema, limits

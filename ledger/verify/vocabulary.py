@@ -131,7 +131,8 @@ def _envelopes_right(event_type: EventType, events: Sequence[Line]) -> bool:
     ids = [event.id for event in events]
     return (
         [event.subject for event in events] == [f"{prefix}{id_}" for id_ in map(stream_id, events)]
-        and versions.count(1) == (len(versions) if event_type.begins else 0)
+        and (event_type.begins or 1 not in versions)
+        and (event_type.follows or versions.count(1) == len(versions))
         and zeroed("\n".join(times)) == b"\n".join([ZEROED_TIME] * len(times))
         and all(map(is_timestamp, {f"{time[:SECOND_CHARS]}.000000Z" for time in set(times)}))
         and all(ids)
@@ -145,7 +146,7 @@ def _envelope_fault(event_type: EventType, event: Line) -> str | None:
     stream_id = getattr(event.data, event_type.id_field)
     if event.subject != f"{event_type.stream}/{stream_id}":
         return f"the subject {event.subject[:80]!r} is not the stream of its payload, {event_type.stream}/{stream_id}."
-    if (event.streamversion == 1) != event_type.begins:
+    if not (event_type.begins if event.streamversion == 1 else event_type.follows):
         if event_type.begins:
             return f"{event_type.name} must be the first event of {event.subject}; it is number {event.streamversion}."
         return f"{event_type.name} is the first event of {event.subject}, which is not open before it."

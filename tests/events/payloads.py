@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from msgspec import inspect as types
 
 from events import Payload
+from events.guardrail import ORDERING, GuardrailCondition
 from events.payload import DIGEST_PATTERN
 
 Values: TypeAlias = st.SearchStrategy[Any]
@@ -20,6 +21,15 @@ DIGESTS = st.text("0123456789abcdef", min_size=64, max_size=64)
 STREAM_IDS = st.text("abcXYZ019._-", min_size=1, max_size=64)
 ZONES = st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=30)), timezone(timedelta(hours=-11))])
 TEXT_CHARS, ITEMS = 12, 2
+NUMBERS = st.one_of(st.integers(-(2**53) + 1, 2**53 - 1), st.floats(allow_nan=False, allow_infinity=False))
+PLAIN = st.one_of(st.booleans(), NUMBERS, st.text(CHARACTERS, max_size=TEXT_CHARS))
+TEXTS = st.text(CHARACTERS, min_size=1, max_size=TEXT_CHARS)
+CONDITION_VALUES = {
+    **dict.fromkeys(ORDERING, NUMBERS), **dict.fromkeys(("eq", "ne"), PLAIN),
+    **dict.fromkeys(("in", "not_in"), st.lists(PLAIN, min_size=1, max_size=ITEMS).map(tuple)),
+    **dict.fromkeys(("contains", "not_contains"), TEXTS),
+    **dict.fromkeys(("truthy", "falsy", "present", "missing"), st.none()),
+}  # fmt: skip
 
 
 def value_of(kind: types.Type) -> Values:
@@ -35,6 +45,12 @@ def value_of(kind: types.Type) -> Values:
 @cache
 def struct_of(struct: type[msgspec.Struct]) -> Values:
     """Any valid instance of a struct."""
+    if struct is GuardrailCondition:
+        return st.sampled_from(list(CONDITION_VALUES)).flatmap(
+            lambda operator: st.builds(
+                GuardrailCondition, field=TEXTS, operator=st.just(operator), value=CONDITION_VALUES[operator]
+            )
+        )
     info = types.type_info(struct)
     assert isinstance(info, types.StructType)
 
@@ -53,6 +69,7 @@ def payload_of(payload: type[Payload]) -> st.SearchStrategy[Payload]:
 
 
 MAKERS: Mapping[type[types.Type], Callable[[Any], Values]] = {
+    types.AnyType: lambda kind: PLAIN,
     types.NoneType: lambda kind: st.none(),
     types.BoolType: lambda kind: st.booleans(),
     types.IntType: lambda kind: st.integers(kind.ge, kind.le),
@@ -67,7 +84,9 @@ MAKERS: Mapping[type[types.Type], Callable[[Any], Values]] = {
     types.DateTimeType: lambda kind: st.datetimes(timezones=ZONES),
     types.LiteralType: lambda kind: st.sampled_from(kind.values),
     types.UnionType: lambda kind: st.one_of([value_of(option) for option in kind.types]),
-    types.VarTupleType: lambda kind: st.lists(value_of(kind.item_type), max_size=ITEMS).map(tuple),
+    types.VarTupleType: lambda kind: st.lists(
+        value_of(kind.item_type), min_size=kind.min_length or 0, max_size=ITEMS
+    ).map(tuple),
     types.DictType: lambda kind: st.dictionaries(value_of(kind.key_type), value_of(kind.value_type), max_size=ITEMS),
     types.StructType: lambda kind: struct_of(kind.cls),
 }

@@ -19,6 +19,13 @@ EVIDENCE = (
     Verb("erase", "Erase the bytes of a digest permanently.", "evidence:erase"),
     Verb("list", "List stored and erased evidence.", "evidence:list_evidence"),
 )
+GUARDRAIL = (
+    Verb("set", "Set the rules of a file.", "guardrail:set_file"),
+    Verb("list", "List the rules, and how often each fired.", "guardrail:list_guardrails"),
+    Verb("show", "Show one rule.", "guardrail:show"),
+    Verb("check", "Ask whether an action is allowed.", "guardrail:check"),
+    Verb("retire", "Put a rule out of force.", "guardrail:retire"),
+)
 EVAL = (
     Verb("capture", "Capture an incident as a scenario.", "eval_capture:capture"),
     Verb("run", "Run an agent on scenarios and score its answers.", "eval_run:run"),
@@ -71,6 +78,7 @@ VERBS = (
     Verb("graph", "Show the links around a decision.", "link:graph", panel=ASK),
     Verb("log", "Print events.", "log:log", panel=ASK),
     Verb("related", "Show what happened under a correlation id.", "related:related", panel=ASK),
+    Verb("guardrail", "Set rules for actions, and check actions.", verbs=GUARDRAIL, panel=ASK),
     Verb("eval", "Evaluate agents on scenarios.", verbs=EVAL, panel=EVALUATE),
     Verb("scoreboard", "Compare the versions of each agent, suite by suite.", "eval_show:scoreboard", panel=EVALUATE),
     Verb("discover", "Find out which models a router uses.", "discover:discover", panel=DISCOVER),

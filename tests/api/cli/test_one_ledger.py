@@ -48,6 +48,8 @@ READS: dict[Words, list[tuple[Value, ...]]] = {
     ("status",): [],
     ("evidence", "list"): [(), ("--as-of", 590)],
     ("evidence", "get"): [("0" * 64,)],
+    ("guardrail", "list"): [(), ("--retired",), ("--as-of", 590)],
+    ("guardrail", "show"): [("none",), ("..",)],
     ("eval", "list"): [(), ("--suite", "incidents", "--limit", 2)],
     ("eval", "show"): [("eval-0",), ("eval-0", "--analyses"), ("eval-",), ("eval-3", "--as-of", 660), ("none",)],
     ("eval", "compare"): [("eval-0", "eval-1"), ("latest", "eval-1"), ("eval-0", "none")],
@@ -212,6 +214,17 @@ def _investigation(folder: Path) -> Path:
     return path
 
 
+def _rules(folder: Path) -> Path:
+    path = folder / "rules.yaml"
+    path.write_text(rule_file(folder))
+    return path
+
+
+def rule_file(folder: Path) -> str:
+    """A rule of a folder, which fires on nothing else here."""
+    return json.dumps({"id": folder.name, "condition_category": folder.name, "action": "warn"})
+
+
 def _cstp(folder: Path) -> Path:
     (folder / "cstp").mkdir()
     write_file(folder / "cstp", decision(sha256(folder.name.encode()).hexdigest()[:8]))
@@ -234,6 +247,9 @@ WRITES: dict[Words, Arguments] = {
     ("run", "save"): lambda folder: ("--report-file", *written(folder, report(f"{folder.name}-saved", "m"))),
     ("evidence", "put"): lambda folder: ("-",),
     ("evidence", "erase"): lambda folder: (DIGEST, "--reason", "it names a person", "--yes"),
+    ("guardrail", "set"): lambda folder: (_rules(folder),),
+    ("guardrail", "check"): lambda folder: (folder.name,),
+    ("guardrail", "retire"): lambda folder: (folder.name,),
     ("eval", "capture"): lambda folder: (
         "--output", folder / "suite" / folder.name, *NAMED, "--investigation", _investigation(folder),
     ),
@@ -288,6 +304,8 @@ def test_a_verb_that_writes_writes_through_the_server(scene: Scene, tmp_path: Pa
     }
     if verb == ("evidence", "erase"):
         httpx.put(f"{scene.url}/evidence", content=b"evidence of this test")
+    if verb == ("guardrail", "retire"):
+        httpx.post(f"{scene.url}/guardrails", json={"yaml": rule_file(folder)}).raise_for_status()
     before = head(scene.url)
     ended = run(*words, *ways[way][0], given=given, **ways[way][1])
     assert ended.code == 0, ended.err

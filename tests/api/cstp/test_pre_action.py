@@ -7,7 +7,7 @@ from tests.api.http.posts import head
 
 FIELDS = [
     "allowed", "decisionId", "relevantDecisions", "guardrailResults", "calibrationContext", "patternsSummary",
-    "queryTimeMs",
+    "queryTimeMs", "checkId",
 ]  # fmt: skip
 QUIET = {"options": {"autoRecord": False}}
 
@@ -23,9 +23,11 @@ def test_what_is_known_of_actions_like_it(cstp: Caller, project: str) -> None:
     cstp.record(decision=f"Split {project} for tooling", category="tooling")
     before = head(cstp.http)
     answer = cstp.result("preAction", {**action(project, stakes="high", confidence=0.8), **QUIET})
-    assert head(cstp.http) == before, "nothing was written"
+    assert head(cstp.http) == before + 1, "only the evaluation was written"
     assert list(answer) == FIELDS
-    assert (answer["allowed"], answer["decisionId"], answer["guardrailResults"]) == (True, None, [])
+    assert (answer["allowed"], answer["decisionId"]) == (True, None)
+    (warning,) = answer["guardrailResults"]
+    assert (warning["guardrailId"], warning["severity"]) == ("no-guardrails", "warn")
     assert {row["id"] for row in answer["relevantDecisions"]} == set(ids), "those of its category"
     assert answer["relevantDecisions"][0]["reasons"]
     (pattern,) = answer["patternsSummary"]

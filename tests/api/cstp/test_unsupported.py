@@ -5,10 +5,7 @@ import pytest
 from tests.api.cstp.client import Caller
 from tests.api.http.posts import head
 
-ACTION = {"action": {"description": "Drop the table", "category": "tooling", "stakes": "high", "context": {"a": [1]}}}
 NOTHING = [
-    ("listGuardrails", {}, {"guardrails": [], "count": 0, "agent": "cognition-engines"}),
-    ("listGuardrails", {"scope": "p"}, {"guardrails": [], "count": 0, "agent": "cognition-engines"}),
     ("listBreakers", {}, {"breakers": []}),
     ("getWisdom", {"minDecisions": 3}, {"wisdom": [], "totalDecisions": 0, "categoriesAnalyzed": 0}),
 ]
@@ -19,14 +16,6 @@ def test_there_is_nothing(cstp: Caller, method: str, params: dict[str, object], 
     answer = cstp.result(method, params)
     assert expected is None or answer == expected
     assert None not in answer.values()
-
-
-def test_without_guardrails_everything_is_allowed_and_said_to_be_unchecked(cstp: Caller) -> None:
-    answer = cstp.result("checkGuardrails", ACTION)
-    assert list(answer)[:6] == ["allowed", "violations", "warnings", "evaluated", "evaluatedAt", "agent"]
-    assert (answer["allowed"], answer["violations"], answer["warnings"], answer["evaluated"]) == (True, [], [], 0)
-    assert "nothing was evaluated" in answer["note"]
-    assert cstp.result("checkGuardrails", {})["allowed"] is True
 
 
 @pytest.mark.parametrize(
@@ -75,9 +64,6 @@ def test_nothing_is_compacted_and_everything_is_there_in_full(cstp: Caller) -> N
 @pytest.mark.parametrize(
     ("method", "params", "message"),
     [
-        ("checkGuardrails", {"action": "go"}, "Validation failed: action: must be an object, got string"),
-        ("checkGuardrails", {"action": {"stakes": "low"}}, "Validation failed: action.description: required"),
-        ("checkGuardrails", {"action": {"description": "d", "confidence": 2}}, "Validation failed: action.confidence"),
         ("getCircuitState", {}, "Validation failed: scope: required field"),
         ("resetCircuit", {"scope": 5}, "Validation failed: scope: must be a text, got number"),
         ("getCompacted", {"level": "none"}, "Validation failed: level: must be one of {digest, full, summary, wisdom}"),

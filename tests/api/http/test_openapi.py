@@ -11,8 +11,9 @@ from starlette.routing import Route
 from api.errors import ERROR_TABLE
 from api.http.app import routes
 from api.http.openapi.document import ANY_ERRORS
+from api.http.openapi.served_document import openapi_document
 from api.http.operation import Operation
-from api.http.route_table import OPERATIONS, openapi_document
+from api.http.route_table import OPERATIONS
 from events import VOCABULARY
 from events.limits import HEAD_BYTES_MAX, URL_BYTES_MAX
 from tests.support.server import Served
@@ -47,6 +48,9 @@ QUERIES = {
     "PUT /evidence": "digest note",
     "GET /evidence": "limit offset as_of",
     "DELETE /evidence/{digest}": "reason",
+    "GET /guardrails": "retired as_of",
+    "GET /guardrails/{guardrail_id}": "as_of",
+    "DELETE /guardrails/{guardrail_id}": "reason",
     "GET /discovery/{run}/signals": "since",
     "GET /proofs/inclusion": "position size",
     "GET /proofs/consistency": "from to",
@@ -69,6 +73,7 @@ LINKS = {
     "put_evidence": "bytes:get_evidence erase:delete_evidence event:get_event",
     "list_evidence": "bytes:get_evidence",
     "delete_evidence": "bytes:get_evidence event:get_event",
+    "get_guardrails": "guardrail:get_guardrail",
     "post_discovery": "finish:post_finish prompt:get_prompt report:get_run respond:post_response signal:post_signal "
     "signals:get_signals",
 }

@@ -10,7 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from api.http.route_table import OPERATIONS, openapi_document
+from api.http.openapi.served_document import openapi_document
+from api.http.route_table import OPERATIONS
 from tests.api.http import schemathesis_checks
 from tests.support.paths import ROOT
 from tests.support.server import Served, served

@@ -1,0 +1,216 @@
+"""guardrail: set, list, show and retire rules for actions, and check an action."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from api.cli.errors import exit_2_on_error
+from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.options import STAKES, AsOf, choice
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from api.service.store import EventStore
+
+_Answer = TypeVar("_Answer")
+GuardrailId = Annotated[str, typer.Argument(metavar="ID", help="The id of the rule.")]
+
+
+@verb(server=True)
+def set_file(
+    target: LedgerTarget,
+    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="The rule file; - is standard input.")] = "-",
+) -> None:
+    """Set the rules of a file.
+
+    A rule whose id is in force replaces it; other rules stay in force. If the file has anything that is not supported,
+    no rule is set. A server needs a token with the scope admin.
+
+    Example: tallystick guardrail set examples/guardrails/cstp.yaml
+    """
+    from api.cli.output import make_table, open_console, print_json, print_note
+    from api.client.guardrail_store import set_in_store
+    from api.text_format import pluralize
+
+    body = _read(file)
+    answer = _use_store(target, lambda store: set_in_store(store, body))
+    if target.json:
+        print_json(answer)
+        return
+    table = make_table("rule", "state", "position", right=("position",), wrap=("rule",))
+    for rule in answer.rules:
+        table.add_row(rule.guardrail_id, rule.state, f"{rule.position:,}")
+    open_console().print(table)
+    print_note(f"{pluralize(len(answer.rules), 'rule')} in force from this file. Digest of all: {answer.rules_digest}")
+
+
+@verb(server=True, reads=True)
+def list_guardrails(
+    target: LedgerTarget,
+    retired: Annotated[bool, typer.Option("--retired", help="List retired rules, too.")] = False,
+    as_of: AsOf = None,
+) -> None:
+    """List the rules, and how often each fired.
+
+    Also shows the outcomes of the decisions that were recorded although a rule fired.
+
+    Example: tallystick guardrail list
+    """
+    from api.cli.open_ledger import answer_as_of
+    from api.cli.output import print_json
+    from api.cli.render.guardrails import print_guardrails
+    from api.service.guardrails.rule_set import GuardrailList, list_rules
+
+    answer = answer_as_of(
+        target,
+        as_of,
+        lambda service, position: list_rules(service, position, retired=retired),
+        lambda server: server.view("/guardrails", GuardrailList, {"retired": "true"} if retired else {}),
+    )
+    if target.json:
+        print_json(answer)
+    else:
+        print_guardrails(answer)
+
+
+@verb(server=True, reads=True)
+def show(target: LedgerTarget, guardrail_id: GuardrailId, as_of: AsOf = None) -> None:
+    """Show one rule.
+
+    Also a retired one.
+
+    Example: tallystick guardrail show no-high-stakes-low-confidence
+    """
+    from api.cli.open_ledger import answer_as_of
+    from api.cli.output import print_json
+    from api.cli.render.guardrails import print_guardrail
+    from api.client.guardrail_store import view_guardrail
+    from api.service.guardrails.rule_set import show_rule
+
+    row = answer_as_of(
+        target,
+        as_of,
+        lambda service, position: show_rule(service, guardrail_id, position),
+        lambda server: view_guardrail(server, guardrail_id),
+    )
+    if target.json:
+        print_json(row)
+    else:
+        print_guardrail(row)
+
+
+@verb(server=True)
+@exit_2_on_error()
+def check(
+    target: LedgerTarget,
+    description: Annotated[str, typer.Argument(metavar="TEXT", help="The action in words.")],
+    *,
+    category: Annotated[str | None, typer.Option(help="The kind of action.", metavar="WORD")] = None,
+    stakes: Annotated[str | None, choice("How much depends on it.", STAKES)] = None,
+    confidence: Annotated[
+        float | None, typer.Option(help="The stated probability of success, 0 to 1.", min=0, max=1)
+    ] = None,
+    context: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A further field that rules compare, such as code_review=true; may be repeated.", metavar="FIELD=VALUE"
+        ),
+    ] = None,
+    event_id: Annotated[
+        str | None, typer.Option(help="The event's id. Repeating the command with it adds nothing.", metavar="ID")
+    ] = None,
+) -> None:
+    """Ask whether an action is allowed.
+
+    The evaluation is recorded. Exit code 1: a rule blocks the action.
+
+    Example: tallystick guardrail check "Drop the table" --stakes high --confidence 0.3
+    """
+    from api.cli.output import print_json
+    from api.cli.payload import convert_options, convert_text
+    from api.cli.render.guardrails import print_check
+    from api.client.guardrail_store import check_in_store
+    from api.service.guardrails.action_check import PlannedAction
+    from events.envelope import EventId
+
+    fields = {
+        "description": description, "category": category, "stakes": stakes, "confidence": confidence,
+        "context": _context(context or ()),
+    }  # fmt: skip
+    action = convert_options(fields, PlannedAction, options={})
+    checked_id = convert_text("event_id", event_id, EventId)
+    answer = _use_store(target, lambda store: check_in_store(store, action, checked_id))
+    if target.json:
+        print_json(answer)
+    else:
+        print_check(answer)
+    if not answer.allowed:
+        raise typer.Exit(1)
+
+
+@verb(server=True)
+def retire(
+    target: LedgerTarget,
+    guardrail_id: GuardrailId,
+    reason: Annotated[str | None, typer.Option(help="Why. It stays in the log permanently.", metavar="TEXT")] = None,
+) -> None:
+    """Put a rule out of force.
+
+    Its history stays, and it can be set again.
+
+    Example: tallystick guardrail retire low-quality-recording --reason "too strict for drafts"
+    """
+    from api.cli.output import print_json
+    from api.client.guardrail_store import retire_in_store
+
+    answer = _use_store(target, lambda store: retire_in_store(store, guardrail_id, reason))
+    if target.json:
+        print_json(answer)
+        return
+    when = "was already" if answer.duplicate else "is"
+    typer.echo(f"{guardrail_id} {when} retired, recorded at position {answer.position:,}.")
+
+
+def _read(file: str) -> bytes:
+    """Return the bytes of a rule file or of standard input, at most one more than the limit."""
+    import sys
+
+    from api.service.guardrails.rule_file import RULE_FILE_BYTES_MAX
+
+    if file == "-":
+        return sys.stdin.buffer.read(RULE_FILE_BYTES_MAX + 1)
+    with Path(file).open("rb") as stream:
+        return stream.read(RULE_FILE_BYTES_MAX + 1)
+
+
+def _context(pairs: "Sequence[str]") -> dict[str, object]:
+    """Parse FIELD=VALUE; a value that is JSON is that value, any other is a text. Errors: InvalidQuery."""
+    import msgspec
+
+    from ledger.errors import InvalidQuery
+
+    fields: dict[str, object] = {}
+    for pair in pairs:
+        name, sign, value = pair.partition("=")
+        if not sign or not name:
+            raise InvalidQuery("context", f"{pair!r} is not FIELD=VALUE.", "Write it as code_review=true.")
+        try:
+            fields[name] = msgspec.json.decode(value)
+        except msgspec.DecodeError:
+            fields[name] = value
+    return fields
+
+
+def _use_store(target: LedgerTarget, use: "Callable[[EventStore], Awaitable[_Answer]]") -> _Answer:
+    """Return what a function of the store returns."""
+    import asyncio
+
+    from api.cli.open_ledger import open_store
+
+    async def run() -> _Answer:
+        async with open_store(target) as store:
+            return await use(store)
+
+    return asyncio.run(run())

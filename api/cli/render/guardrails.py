@@ -1,0 +1,99 @@
+"""Print guardrails with their figures, and the answer about an action."""
+
+from datetime import datetime
+
+from api.cli.output import make_facts, make_table, open_console, print_note
+from api.cli.render.calibration import format_as_of
+from api.service.guardrails.action_check import CheckAnswer
+from api.service.guardrails.rule_set import GuardrailList, GuardrailRow, Outcomes
+from api.text_format import format_count, format_time, one_line, pluralize
+from projections.guardrails.rule_evaluation import describe_condition
+
+
+def print_guardrails(answer: GuardrailList) -> None:
+    """Print one line for each rule, and the counts of evaluations."""
+    console = open_console()
+    columns = ("rule", "action", "fired", "met", "last fired (UTC)", "recorded although it fired", "when met", "state")
+    table = make_table(
+        *columns,
+        right=("fired", "met"),
+        wrap=("rule", "recorded although it fired", "when met"),
+        drop=("when met", "last fired (UTC)", "state", "recorded although it fired"),
+    )
+    for row in answer.guardrails:
+        table.add_row(
+            row.guardrail_id,
+            row.rule.action,
+            format_count(row.fired),
+            format_count(row.met),
+            _time(row.last_fired),
+            _outcomes(row.after_fired),
+            _outcomes(row.after_met),
+            "in force" if row.retired is None else "retired",
+        )
+    if answer.guardrails:
+        console.print(table)
+    checks = answer.checks
+    console.print(
+        f"{pluralize(checks.total, 'evaluation')}: {format_count(checks.blocked)} blocked,"
+        f" {format_count(checks.without_rules)} without any rule in force."
+    )
+    console.print(f"Digest of the rules in force: {answer.rules_digest}", style="dim")
+    console.print(format_as_of(answer.as_of), style="dim")
+    if isinstance(answer.note, str):
+        print_note(answer.note)
+
+
+def print_guardrail(row: GuardrailRow) -> None:
+    """Print one rule with its figures."""
+    rule = row.rule
+    console = open_console()
+    console.print(row.guardrail_id, style="bold")
+    facts = make_facts()
+    facts.add_row("action", rule.action)
+    for name in ("description", "message", "expression"):
+        if (text := getattr(rule, name)) is not None:
+            facts.add_row(name, one_line(text))
+    if rule.scope:
+        facts.add_row("scope", one_line(", ".join(rule.scope)))
+    for condition in rule.conditions:
+        facts.add_row("condition", one_line(describe_condition(condition)))
+    for group in rule.any_of:
+        facts.add_row("condition", one_line(" or ".join(map(describe_condition, group))))
+    for requirement in rule.requirements:
+        facts.add_row("requires", one_line(describe_condition(requirement)))
+    by = f"by {one_line(row.agent)} at position {row.position:,}"
+    facts.add_row("version", f"{row.revision}, set {_time(row.time)} {by}")
+    if row.retired is not None:
+        why = f": {one_line(row.retired.reason)}" if row.retired.reason else ""
+        facts.add_row("retired", f"{_time(row.retired.time)} by {one_line(row.retired.agent)}{why}")
+    facts.add_row("fired", f"{format_count(row.fired)}; recorded nevertheless: {_outcomes(row.after_fired)}")
+    facts.add_row("met", f"{format_count(row.met)}; recorded: {_outcomes(row.after_met)}")
+    facts.add_row("undecided", format_count(row.undecided))
+    console.print(facts)
+
+
+def print_check(answer: CheckAnswer) -> None:
+    """Print whether an action is allowed, and the rules that fired."""
+    console = open_console()
+    console.print("ALLOWED" if answer.allowed else "BLOCKED", style="bold")
+    for rule in (*answer.violations, *answer.warnings):
+        console.print(f"{rule.action}: {one_line(rule.message)} ({rule.guardrail_id})")
+    for undecided in answer.undecided:
+        fields = one_line(", ".join(undecided.fields))
+        console.print(f"not applied: {undecided.guardrail_id} compares what is not stated: {fields}")
+    recorded = f", recorded as check {answer.check_id} at position {answer.position:,}" if answer.position else ""
+    console.print(f"{pluralize(answer.rules, 'rule')} evaluated{recorded}.", style="dim")
+    if answer.note is not None:
+        print_note(answer.note)
+
+
+def _time(text: str | None) -> str:
+    return "-" if text is None else format_time(datetime.fromisoformat(text))
+
+
+def _outcomes(found: Outcomes) -> str:
+    """Return the outcomes of some decisions: `3: 1 success, 2 unreviewed`."""
+    names = ("success", "partial", "failure", "abandoned", "unreviewed", "retracted")
+    counted = [f"{format_count(getattr(found, name))} {name}" for name in names if getattr(found, name)]
+    return f"{format_count(found.decisions)}: {', '.join(counted)}" if counted else "-"

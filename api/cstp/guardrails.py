@@ -1,0 +1,156 @@
+"""cstp.checkGuardrails and cstp.listGuardrails; and guardrails in the answers of other methods."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_error
+from api.cstp.query_decisions import AGENT
+from api.cstp.unsupported import parse_action
+from api.principal import Principal
+from api.service.guardrails.action_check import CheckAnswer, PlannedAction, check_action, rules_in_force
+from api.service.ledger import LedgerService
+from events.decode_error_messages import json_type
+from events.errors import TallystickError
+from events.guardrail import ORDERING, GuardrailCondition, GuardrailSet
+from projections.guardrails.rule_evaluation import describe_condition
+
+NO_GUARDRAILS = "no-guardrails"
+"""The id in the warning that no rule is in force; it is not the id of a rule."""
+
+NOT_EVALUATED = "not-evaluated"
+"""The id in the warning that a decision could not be evaluated."""
+
+_SYMBOLS = {"lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
+_FIELDS = frozenset({"description", "category", "stakes", "confidence", "context"})
+
+
+class _ListParams(msgspec.Struct, frozen=True, kw_only=True):
+    scope: str | None = None
+
+
+_list_params: ParamsSchema[_ListParams] = ParamsSchema(_ListParams)
+
+
+def parse_planned_action(params: Mapping[str, Any]) -> PlannedAction:
+    """Return the action of the parameter `action`: its other keys belong to its context. Errors: RpcError."""
+    action = parse_action(dict(params))
+    fields: dict[str, Any] = params["action"]
+    context = fields.get("context")
+    if context is not None and not isinstance(context, dict):
+        raise wrong_params_error([ParameterError("action.context", f"must be an object, got {json_type(context)}")])
+    beside = {name: value for name, value in fields.items() if name not in _FIELDS}
+    return PlannedAction(
+        description=action.description,
+        category=action.category or None,
+        stakes=action.stakes,
+        confidence=action.confidence,
+        context={**(context or {}), **beside},
+    )
+
+
+async def check_guardrails(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """Evaluate an action against the guardrails in force, and record the evaluation.
+
+    Without guardrails the action is allowed with a warning that says so. With them, the caller must be able to append.
+    `checkId` names the evaluation. recordDecision accepts it, to evaluate the decision with the same context.
+    """
+    found = await check_action(ledger, caller, parse_planned_action(params))
+    answer: dict[str, object] = {
+        "allowed": found.allowed,
+        "violations": _results(found, blocking=True),
+        "warnings": _results(found, blocking=False),
+        "evaluated": found.rules,
+        "evaluatedAt": found.time.isoformat(),
+        "agent": AGENT,
+        "rulesDigest": found.rules_digest,
+        **check_reference(found),
+    }
+    if found.undecided:
+        answer["undecided"] = [{"guardrailId": rule.guardrail_id, "missing": rule.fields} for rule in found.undecided]
+    return answer if found.note is None else {**answer, "note": found.note}
+
+
+def check_reference(found: CheckAnswer) -> dict[str, object]:
+    """Return the id of an evaluation that is in the log."""
+    return {} if found.check_id is None else {"checkId": found.check_id}
+
+
+def guardrail_results(found: CheckAnswer) -> list[dict[str, str]]:
+    """Return the rules that fired, the blocking ones first; without rules, the warning that says so."""
+    return [*_results(found, blocking=True), *_results(found, blocking=False)]
+
+
+def _results(found: CheckAnswer, *, blocking: bool) -> list[dict[str, str]]:
+    results = [
+        {
+            "guardrailId": rule.guardrail_id,
+            "name": rule.description,
+            "message": rule.message,
+            "severity": rule.action,
+        }
+        for rule in (found.violations if blocking else found.warnings)
+    ]
+    if found.note is not None and not blocking:
+        results.append(
+            {"guardrailId": NO_GUARDRAILS, "name": "No guardrails are set", "message": found.note, "severity": "warn"}
+        )
+    return results
+
+
+async def list_guardrails(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """List the guardrails in force; with `scope`, those of that project and those of all projects."""
+    scope = _list_params.decode(params).scope
+    rows = await guardrail_rows(ledger, scope)
+    return {"guardrails": rows, "count": len(rows), "agent": AGENT}
+
+
+async def guardrail_rows(ledger: LedgerService, scope: str | None = None) -> list[dict[str, object]]:
+    """Return the rules in force, as rows of listGuardrails."""
+    rules = await rules_in_force(ledger)
+    return [_row(rule) for rule in rules if not scope or not rule.scope or scope in rule.scope]
+
+
+def _row(rule: GuardrailSet) -> dict[str, object]:
+    groups = [*((condition,) for condition in rule.conditions), *rule.any_of]
+    row: dict[str, object] = {
+        "id": rule.guardrail_id,
+        "description": rule.description or "",
+        "action": rule.action,
+        "scope": list(rule.scope),
+        "conditions": [_condition_row(group) for group in groups],
+        "requirements": [{"field": each.field, "expected": _expected(each)} for each in rule.requirements],
+    }
+    return row if rule.expression is None else {**row, "expression": rule.expression}
+
+
+def _condition_row(group: Sequence[GuardrailCondition]) -> dict[str, object]:
+    """Return one condition of a rule. Alternatives are a text, with the operator `or`."""
+    first, *others = group
+    if all(each.operator == "missing" and each.field == first.field for each in others):
+        value = first.value if first.value is not None else True
+        return {"field": first.field, "operator": first.operator, "value": value}
+    fields = dict.fromkeys(each.field for each in group)
+    return {"field": ", ".join(fields), "operator": "or", "value": " or ".join(map(describe_condition, group))}
+
+
+def _expected(requirement: GuardrailCondition) -> object:
+    if requirement.operator in ("truthy", "falsy"):
+        return requirement.operator == "truthy"
+    if requirement.operator in ORDERING:
+        return f"{_SYMBOLS[requirement.operator]} {requirement.value}"
+    return requirement.value if requirement.operator == "eq" else f"!= {requirement.value}"
+
+
+def guardrail_warnings(found: CheckAnswer | None) -> dict[str, object]:
+    """Return what recordDecision adds to its answer: the rules that fired, if any did."""
+    fired = [*found.violations, *found.warnings] if found is not None else []
+    rows = [{"guardrail_id": rule.guardrail_id, "message": rule.message, "severity": rule.action} for rule in fired]
+    return {"guardrail_warnings": rows} if rows else {}
+
+
+def not_evaluated(error: TallystickError) -> dict[str, object]:
+    """Return what recordDecision adds to its answer if the guardrails could not be evaluated."""
+    message = f"The guardrails could not be evaluated: {error}"
+    return {"guardrail_warnings": [{"guardrail_id": NOT_EVALUATED, "message": message, "severity": "block"}]}

@@ -1,0 +1,126 @@
+"""Routes of guardrails: set, list, show and retire rules, and evaluate an action."""
+
+import msgspec
+from starlette.responses import Response
+
+from api.http.media_types import JSON
+from api.http.operation import Link, Operation, json_answer
+from api.http.path_parameters import stream_id_parameter
+from api.http.request import Call, json_response, read_json
+from api.parameters import flag_parameter, text_parameter
+from api.service.guardrails.action_check import CheckAnswer, PlannedAction, check_action
+from api.service.guardrails.rule_set import (
+    GuardrailList,
+    GuardrailRow,
+    RetiredRule,
+    SetAnswer,
+    list_rules,
+    retire_rule,
+    set_rules,
+    show_rule,
+)
+from api.service.query_params import AS_OF
+from events.envelope import EventId
+
+GUARDRAIL_ID = stream_id_parameter("guardrail_id", "The id of the rule.")
+REASON = text_parameter("reason", "Why the rule is retired.")
+RETIRED = flag_parameter("retired", "Whether to list retired rules, too.")
+
+_TO_RULE = Link("get_guardrail", "guardrail_id", "$response.body#/guardrails/0/guardrail_id")
+
+
+class RulesBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Rules to set."""
+
+    yaml: str
+    """The text of a rule file, in YAML or JSON."""
+
+
+class CheckBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An action to evaluate."""
+
+    action: PlannedAction
+    """The action."""
+    id: EventId | None = None
+    """The id of the event. The same action with the same id is a retry, which returns the first answer."""
+
+
+@Operation(
+    method="GET",
+    path="/guardrails",
+    heavy=True,
+    query=(RETIRED, AS_OF),
+    answers={200: json_answer("The rules.", GuardrailList)},
+    links={"guardrail": _TO_RULE},
+)
+async def get_guardrails(call: Call) -> Response:
+    """List the guardrails, how often each fired, and the outcomes of the decisions that it let through."""
+    return json_response(await list_rules(call.ledger, await call.as_of(), retired=RETIRED.read(call.parameters)))
+
+
+@Operation(
+    method="GET",
+    path="/guardrails/{guardrail_id}",
+    path_parameters=(GUARDRAIL_ID,),
+    query=(AS_OF,),
+    answers={200: json_answer("The rule.", GuardrailRow)},
+    errors=(404,),
+)
+async def get_guardrail(call: Call) -> Response:
+    """Return one guardrail, also a retired one."""
+    return json_response(await show_rule(call.ledger, call.path(GUARDRAIL_ID), await call.as_of()))
+
+
+@Operation(
+    method="POST",
+    path="/guardrails",
+    scopes=("admin",),
+    body={JSON: RulesBody},
+    body_required=True,
+    answers={200: json_answer("The rules are in force.", SetAnswer)},
+    errors=(409, 413, 422, 507),
+)
+async def post_guardrails(call: Call) -> Response:
+    """Set the guardrails of a rule file.
+
+    A rule with an id that is in force replaces it. Other rules stay in force.
+    """
+    body = await read_json(call.request, RulesBody)
+    return json_response(await set_rules(call.ledger, call.caller, body.yaml.encode()))
+
+
+@Operation(
+    method="DELETE",
+    path="/guardrails/{guardrail_id}",
+    scopes=("admin",),
+    path_parameters=(GUARDRAIL_ID,),
+    query=(REASON,),
+    answers={200: json_answer("The rule is retired.", RetiredRule)},
+    errors=(404, 409, 413, 507),
+)
+async def delete_guardrail(call: Call) -> Response:
+    """Retire a guardrail. Its history stays, and it can be set again."""
+    guardrail_id, reason = call.path(GUARDRAIL_ID), REASON.find(call.parameters)
+    return json_response(await retire_rule(call.ledger, call.caller, guardrail_id, reason))
+
+
+@Operation(
+    method="POST",
+    path="/guardrails/check",
+    scopes=("append",),
+    body={JSON: CheckBody},
+    body_required=True,
+    answers={
+        200: json_answer("A retry: the first answer.", CheckAnswer),
+        201: json_answer("Whether the action is allowed.", CheckAnswer),
+    },
+    errors=(409, 413, 422, 507),
+)
+async def post_guardrail_check(call: Call) -> Response:
+    """Evaluate an action against the guardrails in force.
+
+    The evaluation is an event. Without guardrails every action is allowed, and `note` says so.
+    """
+    body = await read_json(call.request, CheckBody)
+    found = await check_action(call.ledger, call.caller, body.action, event_id=body.id)
+    return json_response(found, 200 if found.duplicate else 201)

@@ -1,0 +1,71 @@
+"""Evaluate a recorded decision against the guardrails. Nothing is refused: the decision is in the log."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from api.principal import Principal
+from api.service.guardrails.action_check import CheckAnswer, PlannedAction, check_action, rules_in_force
+from api.service.ledger import LedgerService
+from events.decision import DecisionRecorded
+from events.guardrail import GuardrailEvaluated
+from events.registry import VOCABULARY
+from ledger import Query
+from ledger.errors import NotFound
+
+
+async def check_decision(
+    ledger: LedgerService,
+    caller: Principal,
+    decision: DecisionRecorded,
+    decision_id: str,
+    *,
+    inputs: int,
+    quality_score: float,
+    context: Mapping[str, Any],
+) -> CheckAnswer | None:
+    """Evaluate a decision that was recorded, and record the evaluation; None if no rule is in force.
+
+    `inputs` counts the inputs of its deliberation, thoughts included. `context` is that of the planned action, if the
+    agent had it checked; what the decision itself states overrides it. A repetition returns the first answer.
+    Errors: those of `check_action`.
+    """
+    if not await rules_in_force(ledger):
+        return None
+    action = PlannedAction(
+        description=decision.decision,
+        category=decision.category,
+        stakes=decision.stakes,
+        confidence=decision.confidence,
+        context={**context, **_facts_of(decision, inputs), "quality_score": quality_score},
+    )
+    event_id = f"decision/{decision_id}/check"
+    return await check_action(ledger, caller, action, phase="record", event_id=event_id, decision_id=decision_id)
+
+
+async def context_of_check(ledger: LedgerService, caller: Principal, check_id: str) -> dict[str, Any]:
+    """Return the context of an action that the caller had checked. Errors: NotFound."""
+    page = await ledger.reader.read(Query(subjects=(f"check/{check_id}",), limit=1))
+    event = VOCABULARY.event(page.ndjson) if page.positions else None
+    if event is None or event.source != caller.source:
+        raise NotFound(f"Check not found: {check_id}", "Give the checkId of your own checkGuardrails or preAction.")
+    assert isinstance(event.data, GuardrailEvaluated)
+    return event.data.context
+
+
+def _facts_of(decision: DecisionRecorded, inputs: int) -> dict[str, object]:
+    """Return the fields that rules can compare, besides those of every action."""
+    steps = decision.deliberation.steps if decision.deliberation is not None else ()
+    facts: dict[str, object] = {
+        "has_deliberation": inputs > 0,
+        "deliberation_inputs_count": inputs,
+        "has_reasoning": bool(steps or decision.trace),
+        "reason_count": len(decision.reasons),
+        "reason_types_count": len({reason.type for reason in decision.reasons}),
+        "has_tags": bool(decision.tags),
+        "has_pattern": bool(decision.pattern),
+        "tags": list(decision.tags),
+        "pattern": decision.pattern,
+        "project": decision.project,
+        "feature": decision.feature,
+    }
+    return {name: value for name, value in facts.items() if value is not None}

@@ -1,0 +1,206 @@
+"""Set, retire, list and show guardrails."""
+
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
+import numpy as np
+from msgspec import UNSET, UnsetType
+
+from api.principal import Principal
+from api.service.as_of import AsOf
+from api.service.guardrails.rule_file import read_rules
+from api.service.id_prefix import id_not_found
+from api.service.ledger import LedgerService
+from events.errors import InvalidEvent
+from events.guardrail import GuardrailRetired, GuardrailSet
+from events.limits import ITEMS_MAX
+from events.registry import VOCABULARY
+from projections.decisions.decision_index import DecisionIndex, DecisionSelection
+from projections.guardrails.guardrail_index import CheckCounts, GuardrailIndex, Retirement, RuleEntry
+from projections.guardrails.rule_evaluation import digest_of_rules
+from projections.outcome_codes import OUTCOMES
+
+RULES_MAX = ITEMS_MAX
+"""Rules in force at once; an evaluation names each one that applied."""
+
+SetState = Literal["set", "replaced", "unchanged"]
+
+
+class SetRule(msgspec.Struct, frozen=True, kw_only=True):
+    """One rule of a file: whether it is new, replaced another version, or was in force already."""
+
+    guardrail_id: str
+    state: SetState
+    position: int
+    """Position of the event that set this version."""
+
+
+class SetAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The rules of a file, and the digest of all rules in force."""
+
+    rules: list[SetRule]
+    rules_digest: str
+
+
+class RetiredRule(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule that is no longer in force."""
+
+    guardrail_id: str
+    position: int
+    duplicate: bool
+    """Whether it was retired before: nothing was written."""
+
+
+class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcomes of some recorded decisions."""
+
+    decisions: int
+    success: int = 0
+    partial: int = 0
+    failure: int = 0
+    abandoned: int = 0
+    unreviewed: int = 0
+    retracted: int = 0
+
+
+class GuardrailRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule with its figures. They count every version of the rule."""
+
+    guardrail_id: str
+    rule: GuardrailSet
+    position: int
+    time: str
+    agent: str
+    revision: int
+    """Number of this version, from 1."""
+    retired: Retirement | None
+    fired: int
+    met: int
+    """Evaluations to which it applied, and whose requirements were met."""
+    undecided: int
+    """Evaluations to which it did not apply, since a field that it compares was not stated."""
+    last_fired: str | None
+    after_fired: Outcomes
+    """The decisions that were recorded although it fired."""
+    after_met: Outcomes
+    """The decisions that were recorded when its requirements were met."""
+
+
+class GuardrailList(msgspec.Struct, frozen=True, kw_only=True):
+    """The rules and the counts of evaluations, as of a position."""
+
+    guardrails: list[GuardrailRow]
+    checks: CheckCounts
+    rules_digest: str
+    as_of: AsOf
+    note: str | UnsetType = UNSET
+
+
+async def set_rules(ledger: LedgerService, caller: Principal, body: bytes) -> SetAnswer:
+    """Set the rules of a file in one append; a rule that is in force unchanged is not set again.
+
+    Errors: InvalidEvent, naming what is wrong or not supported; Forbidden, without the scope `admin`; those of
+    `LedgerService.record`. After an error nothing was written.
+    """
+    caller.require("admin")
+    rules = read_rules(body)
+    index, _ = await ledger.engine.at(GuardrailIndex)
+    in_force = {rule.guardrail_id: rule for rule in index.rules()}
+    after = in_force | {rule.guardrail_id: rule for rule in rules}
+    if len(after) > RULES_MAX:
+        detail = f"{len(after)} guardrails would be in force; at most {RULES_MAX} can be. No rule was set."
+        raise InvalidEvent(detail, "Retire some first: tallystick guardrail retire ID.")
+    changed = [rule for rule in rules if in_force.get(rule.guardrail_id) != rule]
+    positions = {entry.rule.guardrail_id: entry.position for entry in index.entries()}
+    if changed:
+        now = ledger.clock()
+        placed = await ledger.record([VOCABULARY.draft_of(rule, time=now) for rule in changed], caller)
+        positions |= {rule.guardrail_id: at.position for rule, at in zip(changed, placed, strict=True)}
+    new = {rule.guardrail_id: _state(in_force, rule) for rule in rules}
+    rows = [SetRule(guardrail_id=name, state=state, position=positions[name]) for name, state in new.items()]
+    return SetAnswer(rules=rows, rules_digest=digest_of_rules(after.values()))
+
+
+def _state(in_force: dict[str, GuardrailSet], rule: GuardrailSet) -> SetState:
+    earlier = in_force.get(rule.guardrail_id)
+    return "set" if earlier is None else "unchanged" if earlier == rule else "replaced"
+
+
+async def retire_rule(
+    ledger: LedgerService, caller: Principal, guardrail_id: str, reason: str | None = None
+) -> RetiredRule:
+    """Put a rule out of force. Errors: NotFound; Forbidden, without the scope `admin`; those of `record`."""
+    caller.require("admin")
+    index, _ = await ledger.engine.at(GuardrailIndex)
+    entry = _find(index, guardrail_id)
+    if entry.retired is not None:
+        return RetiredRule(guardrail_id=guardrail_id, position=entry.retired.position, duplicate=True)
+    payload = GuardrailRetired(guardrail_id=guardrail_id, reason=reason or None)
+    (placed,) = await ledger.record([VOCABULARY.draft_of(payload, time=ledger.clock())], caller)
+    return RetiredRule(guardrail_id=guardrail_id, position=placed.position, duplicate=False)
+
+
+async def list_rules(ledger: LedgerService, as_of: int | None = None, *, retired: bool = False) -> GuardrailList:
+    """List the rules in force, with `retired` also the others, and how often each fired."""
+    index, position = await ledger.engine.at(GuardrailIndex, as_of)
+    entries = [entry for entry in index.entries() if retired or entry.retired is None]
+    in_force, checks = index.rules(), msgspec.structs.replace(index.checks)
+    decisions, _ = await ledger.engine.at(DecisionIndex, as_of)
+    outcomes = _OutcomeRows(decisions)
+    return GuardrailList(
+        guardrails=[_row(entry, outcomes) for entry in entries],
+        checks=checks,
+        rules_digest=digest_of_rules(in_force),
+        as_of=await ledger.dated(position),
+        note=UNSET if in_force else "No guardrails are set: every action is allowed unchecked.",
+    )
+
+
+async def show_rule(ledger: LedgerService, guardrail_id: str, as_of: int | None = None) -> GuardrailRow:
+    """Return one rule, also a retired one. Errors: NotFound."""
+    index, _ = await ledger.engine.at(GuardrailIndex, as_of)
+    entry = _find(index, guardrail_id)
+    decisions, _ = await ledger.engine.at(DecisionIndex, as_of)
+    return _row(entry, _OutcomeRows(decisions))
+
+
+def _find(index: GuardrailIndex, guardrail_id: str) -> RuleEntry:
+    entry = index.find(guardrail_id)
+    if entry is None:
+        raise id_not_found(guardrail_id, "guardrail")
+    return entry
+
+
+class _OutcomeRows:
+    """The row numbers of the decisions with each outcome, to count a few decisions by it."""
+
+    def __init__(self, decisions: DecisionIndex) -> None:
+        self._index = decisions.index
+        selections = {name: DecisionSelection(outcome=name) for name in OUTCOMES}
+        selections["retracted"] = DecisionSelection(status="retracted")
+        self._rows = {name: decisions.find(selection) for name, selection in selections.items()}
+
+    def count(self, decision_ids: Iterable[str]) -> Outcomes:
+        found = (self._index.get(f"decision/{decision_id}") for decision_id in set(decision_ids))
+        rows = np.array([row for row in found if row is not None], dtype=np.int64)
+        counts = {name: int(np.isin(rows, of_outcome).sum()) for name, of_outcome in self._rows.items()}
+        return Outcomes(decisions=len(rows), **counts)
+
+
+def _row(entry: RuleEntry, outcomes: _OutcomeRows) -> GuardrailRow:
+    return GuardrailRow(
+        guardrail_id=entry.rule.guardrail_id,
+        rule=entry.rule,
+        position=entry.position,
+        time=entry.time,
+        agent=entry.agent,
+        revision=entry.revision,
+        retired=entry.retired,
+        fired=entry.fired,
+        met=entry.met,
+        undecided=entry.undecided,
+        last_fired=entry.last_fired,
+        after_fired=outcomes.count(entry.decisions_fired),
+        after_met=outcomes.count(entry.decisions_met),
+    )

@@ -1,0 +1,1 @@
+"""Guardrails: rule files, evaluations and figures."""
