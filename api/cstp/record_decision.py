@@ -11,8 +11,9 @@ from api.cstp.calibration_note import note_on_decision
 from api.cstp.decision_quality import quality_of
 from api.cstp.idempotency_key import check_key
 from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_error
+from api.cstp.tolerance import tolerate
 from api.principal import Principal
-from api.service.decision_thoughts import record_with_thoughts
+from api.service.decision_thoughts import Thinker, record_with_thoughts
 from api.service.ledger import LedgerService
 from events.decision import Bridge, DecisionRecorded, Reason
 from events.envelope import EventId
@@ -70,8 +71,9 @@ async def record_decision(ledger: LedgerService, caller: Principal, params: dict
 
     `calibrationNote` describes the outcomes of the agent's similar decisions with similar confidence.
 
-    `agentId` and `decisionId` select the thoughts; they do not set the decision's agent or id. Thoughts beyond the
-    decision's limits stay pending: `thoughts_pending` counts them.
+    `agentId` names the agent that decides, if the caller may append as that agent; `recorded_by` is then in the answer.
+    `agentId` and `decisionId` also select the thoughts, of those of the agent and the caller; `decisionId` does not set
+    the decision's id. Thoughts beyond the decision's limits stay pending: `thoughts_pending` counts them.
 
     `question` names the question that the decision answers. It is unique within project and category, so that agents
     that answered the same question can be compared.
@@ -84,11 +86,11 @@ async def record_decision(ledger: LedgerService, caller: Principal, params: dict
     """
     decision, options = _decode(params)
     check_key(options.idempotency_key, _record_options.spelling("idempotency_key", params))
-    scope = ThoughtScope(options.agent_id, options.decision_id)
+    speaker = caller.as_agent(options.agent_id)
     decided = await record_with_thoughts(
         ledger,
-        caller,
-        scope,
+        speaker,
+        Thinker(frozenset({caller.source, speaker.source}), ThoughtScope(options.agent_id, options.decision_id)),
         lambda moment: _with_review_date(decision, options.review_in, moment),
         options.idempotency_key,
         options.question,
@@ -103,12 +105,14 @@ async def record_decision(ledger: LedgerService, caller: Principal, params: dict
         "quality": quality_of(decided.decision),
     }
     if decision.confidence is not None:
-        answer |= await note_on_decision(ledger, caller, decision)
+        answer |= await note_on_decision(ledger, speaker, decision)
     if decided.adopted:
         inputs = decision.deliberation.inputs if decision.deliberation is not None else ()
         answer |= {"deliberation_auto": True, "deliberation_inputs_count": len(inputs) + decided.adopted}
     if decided.left:
         answer["thoughts_pending"] = decided.left
+    if options.agent_id is not None:
+        answer["recorded_by"] = speaker.agent
     return answer
 
 
@@ -116,9 +120,8 @@ def _decode(params: dict[str, Any]) -> tuple[DecisionRecorded, _RecordOptions]:
     errors: list[ParameterError] = []
     values = DECISION.convert(params, errors)
     option_values = _record_options.convert(params, errors)
-    if (text := option_values.get("review_in")) is not None and _duration.fullmatch(text) is None:
-        spelling = _record_options.spelling("review_in", params)
-        errors.append(ParameterError(spelling, f"must be days, weeks or months, such as 7d, 2w or 1m, got {text!r}"))
+    if (text := option_values.get("review_in")) is not None:
+        option_values["review_in"] = _parse_span(text, _record_options.spelling("review_in", params), errors)
     if errors:
         raise wrong_params_error(errors)
     options = _RecordOptions(**option_values)
@@ -127,6 +130,16 @@ def _decode(params: dict[str, Any]) -> tuple[DecisionRecorded, _RecordOptions]:
             if value is not None:
                 values.setdefault(name, value)
     return DecisionRecorded(**values), options
+
+
+def _parse_span(text: str, field: str, errors: list[ParameterError]) -> str:
+    """Return a span such as `7d` in lower case. A wrong one is added to `errors`."""
+    span = text.lower()
+    if _duration.fullmatch(span) is None:
+        errors.append(ParameterError(field, f"must be days, weeks or months, such as 7d, 2w or 1m, got {text!r}"))
+    elif span != text:
+        tolerate(field, span)
+    return span
 
 
 def _with_review_date(decision: DecisionRecorded, review_in: str | None, now: datetime) -> DecisionRecorded:

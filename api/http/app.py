@@ -5,6 +5,7 @@ import gc
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import structlog
 from starlette.applications import Starlette
@@ -22,6 +23,7 @@ from api.http.origin_guard import OriginGuard
 from api.http.problems import answer_error
 from api.http.refusals import RefusalLog
 from api.http.route_table import OPERATIONS, compressed_openapi
+from api.http.routes.cstp import post_cstp
 from api.http.telemetry import Telemetry, TelemetryMiddleware
 from api.service.ledger import LedgerService
 from api.service.view_queries import QueryTurns
@@ -34,8 +36,9 @@ log = structlog.get_logger()
 
 
 def routes() -> Sequence[BaseRoute]:
-    """Return the route of every operation."""
-    return [operation.route() for operation in OPERATIONS]
+    """Return the route of every operation. CSTP's clients also call it with a slash at the end."""
+    with_slash = replace(post_cstp, path=f"{post_cstp.path}/")
+    return [operation.route() for operation in (*OPERATIONS, with_slash)]
 
 
 def make_app(
