@@ -32,13 +32,15 @@ from events.errors import TallystickError
 REVOKED_CHECK_S = 0.4
 """Seconds between two checks whether the tokens of running requests are still valid."""
 
+_CSTP_WITH_SLASH = replace(post_cstp, path=f"{post_cstp.path}/")
+"""Some clients of CSTP call this path."""
+
 log = structlog.get_logger()
 
 
 def routes() -> Sequence[BaseRoute]:
-    """Return the route of every operation. CSTP's clients also call it with a slash at the end."""
-    with_slash = replace(post_cstp, path=f"{post_cstp.path}/")
-    return [operation.route() for operation in (*OPERATIONS, with_slash)]
+    """Return the route of every operation."""
+    return [operation.route() for operation in OPERATIONS]
 
 
 def make_app(
@@ -59,7 +61,7 @@ def make_app(
         await service.close()
 
     app = Starlette(
-        routes=routes(),
+        routes=[*routes(), _CSTP_WITH_SLASH.route()],
         middleware=[
             Middleware(
                 TelemetryMiddleware,

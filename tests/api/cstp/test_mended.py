@@ -1,4 +1,4 @@
-"""Row D11: faults in the parameters, answers and paths of CSTP, each as its reference server or its documents have it."""
+"""Row D11: faults in parameters, answers and paths of CSTP, now as its reference server or its documents have them."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -99,11 +99,10 @@ def test_the_window_of_all_time_keeps_the_ends(cstp: Caller, spread: str) -> Non
 def test_empty_updates_are_missing(cstp: Caller) -> None:
     made = cstp.record()
     before = head(cstp.http)
-    for updates in ({}, None):
-        assert cstp.error("updateDecision", {"id": made, "updates": updates}) == (
-            -32602,
-            "Missing required parameter: updates",
-        )
+    calls: tuple[dict[str, object], ...] = ({"updates": {}}, {"updates": None}, {})
+    for params in calls:
+        said = cstp.error("updateDecision", {"id": made, **params})
+        assert said == (-32602, "Missing required parameter: updates")
     assert head(cstp.http) == before
 
 

@@ -33,7 +33,7 @@ def test_without_tokens_a_decision_is_recorded_by_the_agent_that_it_names(
     assert total(cstp, agent) == 3
     assert cstp.result("listDecisions", {"agent": agent})["total"] == 3
     assert cstp.result("getStats", {"project": project})["byAgent"] == {agent: 3}
-    assert cstp.result("getCalibration", {"agent": agent, "project": project})["coverage"]["decisions"] == 3
+    assert cstp.result("getCalibration", {"agent": agent})["confidenceStats"]["count"] == 3
     assert "recorded_by" not in cstp.result("recordDecision", {"decision": "x", "project": project})
 
 
