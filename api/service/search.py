@@ -5,6 +5,7 @@ import numpy as np
 
 from api.service.decisions import decision_states, parse_search_words
 from api.service.ledger import LedgerService
+from projections.arrays import RowNumbers
 from projections.decisions.decision_index import DecisionIndex, DecisionSelection
 from projections.decisions.decision_state import DecisionState
 from projections.decisions.full_text_search import BridgeSide, SearchHits
@@ -38,24 +39,25 @@ async def search_decisions(ledger: LedgerService, query: SearchQuery) -> SearchR
     projection, position = await ledger.engine.at(DecisionIndex)
     rows = projection.find(query.selection)
     hits = await ledger.search.find(words, position, projection.index, rank=True, side=query.side)
-    full_rows = hits.filter_places(rows, len(words))
-    full, partial = hits.ranked(full_rows), hits.ranked(np.setdiff1d(rows, full_rows))
-    fits = _fits(full, len(words), best=1.0)
-    fits += _fits(partial, len(words), best=fits[-1] if fits else 1.0)
-    places = np.concatenate([full.places, partial.places])
-    best = projection.subjects(places[: query.limit])
+    ranked = hits.ranked(rows)
+    has_all = ranked.words_found == len(words)
+    full = np.flatnonzero(has_all)[: query.limit]
+    partial = np.flatnonzero(~has_all)[: query.limit - len(full)]
+    fits = _fits(ranked, full, len(words), best=1.0)
+    fits += _fits(ranked, partial, len(words), best=fits[-1] if fits else 1.0)
+    best = projection.subjects(ranked.places[np.concatenate([full, partial])])
     return SearchResult(
         decisions=await decision_states(ledger, best, position, history=True),
-        fits=fits[: query.limit],
-        total=len(places),
-        full=len(full.places),
+        fits=fits,
+        total=len(ranked.places),
+        full=int(has_all.sum()),
     )
 
 
-def _fits(ranked: SearchHits, words: int, best: float) -> list[float]:
-    """Return the relevance of ranked hits: in proportion to their scores, and at most `best`."""
-    if not len(ranked.places):
+def _fits(ranked: SearchHits, indexes: RowNumbers, words: int, best: float) -> list[float]:
+    """Return the relevance of some hits, in their order: in proportion to their scores, and at most `best`."""
+    if not len(indexes):
         return []
-    highest = best * ranked.words_found[0] / words
-    fits: list[float] = (highest * ranked.scores / ranked.scores[0]).tolist()
+    scores = ranked.scores[indexes]
+    fits: list[float] = (best * ranked.words_found[indexes[0]] / words * scores / scores[0]).tolist()
     return fits
