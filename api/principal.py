@@ -6,6 +6,7 @@ A ledger without tokens treats every caller as its owner: see token_store.py.
 from typing import Literal, get_args
 
 import msgspec
+from msgspec import structs
 
 from api.rate_limit import TokenBucket, TokenUse
 from events.agent_name import is_valid_agent
@@ -99,6 +100,16 @@ class Principal(msgspec.Struct, frozen=True):
                 "Omit source, or use a token with the scope 'import'. Nothing was written.",
             )
         return source
+
+    def as_agent(self, agent: str | None) -> "Principal":
+        """Return the caller as an agent that it names, or the caller itself if it cannot append as that agent."""
+        if agent is None or not is_valid_agent(agent):
+            return self
+        try:
+            source = self.resolve_source(source_of(agent))
+        except Forbidden:
+            return self
+        return structs.replace(self, agent=agent, source=source)
 
 
 OWNER = Principal(ANONYMOUS, source_of(ANONYMOUS), frozenset(SCOPES))

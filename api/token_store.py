@@ -195,13 +195,15 @@ class TokenStore:
     def identify(self, authorization: str | None) -> Principal:
         """Authenticate the sender of an Authorization header, `Bearer TOKEN` or `Bearer AGENT:TOKEN`.
 
+        Without tokens every caller is the owner, as AGENT if the header names one.
+
         This takes one request from the token's rate limit. A token that another process makes is accepted at
         once; one that it revokes is refused within RECHECK_S.
         Errors: Unauthenticated, RateLimited; TokensUnreadable.
         """
         now_s = time.monotonic()
         if not self._required(now_s):
-            return OWNER
+            return OWNER.as_agent(_named_agent(authorization))
         caller = self._find(authorization, now_s)
         if caller.bucket is not None:
             caller.bucket.take(now_s)
@@ -314,6 +316,13 @@ class TokenStore:
         """Replace the file; only its owner may read it."""
         data = msgspec.json.format(msgspec.json.encode(tokens))
         replace_sealed(self._ledger, self.path, data, mode=FILE_MODE)
+
+
+def _named_agent(authorization: str | None) -> str | None:
+    """Return the agent in a header `Bearer AGENT:TOKEN`; None if it names none."""
+    scheme, _, secret = (authorization or "").partition(" ")
+    agent, _, token = secret.strip().partition(":")
+    return agent if scheme.lower() == "bearer" and token else None
 
 
 def _has_expired(token: Token) -> bool:

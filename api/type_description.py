@@ -33,7 +33,8 @@ def describe_type(info: inspect.Type) -> str:
         case inspect.BoolType():
             return "true or false"
         case inspect.VarTupleType(item_type=item, max_length=length):
-            return f"a list of at most {length} items, each {describe_type(item)}"
+            items = "a list, each item" if length is None else f"a list of at most {length} items, each"
+            return f"{items} {describe_type(item)}"
         case inspect.DictType(value_type=value):
             return f"an object, each value {describe_type(value)}"
         case _:

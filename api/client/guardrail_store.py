@@ -2,8 +2,8 @@
 
 from urllib.parse import quote
 
-from api.client.remote_store import RemoteStore
 from api.client.remote_decision_views import id_segment
+from api.client.remote_store import RemoteStore
 from api.client.remote_views import RemoteViews
 from api.service.guardrails.action_check import CheckAnswer, PlannedAction, check_action
 from api.service.guardrails.rule_set import GuardrailRow, RetiredRule, SetAnswer, retire_rule, set_rules

@@ -37,7 +37,7 @@ async def similar_decisions(
 
 
 def own_agent(caller: Principal) -> str | None:
-    """Return the agent whose figures the caller sees: that of its token; without a token None, for all agents."""
+    """Return the agent whose figures the caller sees; None, for all agents, if neither token nor header names it."""
     return None if caller.agent == ANONYMOUS else caller.agent
 
 

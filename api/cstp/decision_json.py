@@ -24,6 +24,7 @@ _OPTIONAL = (
 def decision_row(state: DecisionState) -> dict[str, object]:
     """Return a row of a list. Without a stated confidence the row has no such key, because clients cannot read null.
 
+    `review_by` is the date of the review in UTC, as in the protocol, and `review_due` its time.
     If a later review omits lessons, the row keeps those of the earlier one; `reviews` shows the lessons of each.
     """
     decision, review = state.decision, state.review
@@ -55,6 +56,8 @@ def decision_row(state: DecisionState) -> dict[str, object]:
     if decision.bridge is not None:
         row["bridge"] = decision.bridge
     row |= {name: value for name in _OPTIONAL if (value := getattr(decision, name)) is not None}
+    if decision.review_by is not None:
+        row |= {"review_by": decision.review_by.date().isoformat(), "review_due": decision.review_by.isoformat()}
     if state.question is not None:
         row["question"] = state.question
     if decision.kpi_indicators:

@@ -64,7 +64,7 @@ class FilterParams(msgspec.Struct, frozen=True, kw_only=True):
     until: str | None = None
 
     def to_filter(self, now: datetime, window: str | None = None) -> CalibrationFilter:
-        """Return the filter. A window ends now and overrides `since`. Errors: RpcError."""
+        """Return the filter. A window of days ends now and overrides `since` and `until`. Errors: RpcError."""
         return CalibrationFilter(
             agent=self.agent or None,
             category=self.category or None,
@@ -88,7 +88,7 @@ class _CalibrationParams(FilterParams, frozen=True, kw_only=True):
     offset: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
-_schema: ParamsSchema[_CalibrationParams] = ParamsSchema(_CalibrationParams)
+_schema: ParamsSchema[_CalibrationParams] = ParamsSchema(_CalibrationParams, ignores_words=("window",))
 
 
 async def get_calibration(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
@@ -152,13 +152,12 @@ def _answer(
 
 
 def _period(window: str | None, time_range: TimeRange, now: datetime) -> dict[str, str]:
-    """Return the time range as the answer states it. A range without an end ends now."""
-    period = {} if window is None else {"window": window}
-    if time_range.since is not None:
-        period["periodStart"] = time_range.since.isoformat()
-    if time_range.bounded:
-        period["periodEnd"] = (time_range.until or now).isoformat()
-    return period
+    """Return the time range of an answer: dates for a window, otherwise times. A range without an end ends now."""
+    start, end = time_range.since, (time_range.until or now) if time_range.bounded else None
+    ends = {name: moment for name, moment in (("periodStart", start), ("periodEnd", end)) if moment is not None}
+    if window is None:
+        return {name: moment.isoformat() for name, moment in ends.items()}
+    return {"window": window, **{name: moment.date().isoformat() for name, moment in ends.items()}}
 
 
 def _overall(figures: CalibrationScores) -> dict[str, object]:

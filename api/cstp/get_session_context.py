@@ -43,7 +43,7 @@ class _SessionParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _schema: ParamsSchema[_SessionParams] = ParamsSchema(
-    _SessionParams, aliases={"agent": ("agent", "agentId", "agent_id")}
+    _SessionParams, aliases={"agent": ("agent", "agentId", "agent_id")}, ignores_words=("include", "format")
 )
 
 
@@ -51,7 +51,7 @@ async def get_session_context(ledger: LedgerService, caller: Principal, params: 
     """Return profile and calibration of an agent, open actions, decisions similar to the task, and shared patterns.
 
     The agent is `agent`, by default the agent of the token; without both, all agents. Wisdom is empty, since this
-    ledger has no compaction.
+    ledger has no compaction. Unknown words in `include` and `format` are ignored.
     """
     start_s = perf_counter()
     request = _schema.decode(params)

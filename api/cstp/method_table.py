@@ -26,6 +26,7 @@ from api.cstp.ready_queue import ready
 from api.cstp.record_decision import record_decision
 from api.cstp.review_decision import review_decision
 from api.cstp.thoughts import debug_tracker, record_thought
+from api.cstp.tolerance import collect_tolerated, name_tolerated
 from api.cstp.unsupported import UNSUPPORTED
 from api.cstp.update_decision import update_decision
 from api.principal import AccessRefused, Principal, Scope
@@ -77,7 +78,8 @@ async def call_method(ledger: LedgerService, caller: Principal, call: RpcCall) -
         raise _unknown(call.method)
     caller.require(method.scope)
     try:
-        return await method.answer(ledger, caller, call.params)
+        with collect_tolerated() as tolerated:
+            return name_tolerated(await method.answer(ledger, caller, call.params), tolerated)
     except (RpcError, AccessRefused):
         raise
     except TallystickError as error:

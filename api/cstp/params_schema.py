@@ -1,8 +1,9 @@
 """Convert parameters to structs, with the protocol's spellings and defaults. One error names every wrong parameter.
 
 A field may be spelled as in the struct, in camelCase, or by an alias. Unknown fields are ignored, as in the protocol.
-`null` means that a parameter is absent; so does an empty text, if the field cannot be empty. Types are strict: a number
-is not accepted for a text, nor a text for a number.
+`null` means that a parameter is absent; so does an empty text, if the field cannot be empty, and a text of spaces, if
+it is required too. Types are strict: a number is not accepted for a text. But as on the reference server, a text may
+state a number ("0.7"), and in some fields an unknown word is ignored (`tolerance.py`).
 """
 
 import re
@@ -15,6 +16,7 @@ import msgspec
 from msgspec import inspect, structs
 
 from api.cstp.jsonrpc import RpcError
+from api.cstp.tolerance import read_number, tolerate
 from api.errors import INVALID_PARAMS
 from api.parameters import parse_time_range
 from api.type_description import describe_type, strip_annotations
@@ -26,6 +28,8 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 _underscored = re.compile(r"_([a-z])")
 _got = re.compile(r"got `(\w+)`")
+
+_NUMBERS: Mapping[type[inspect.Type], type[int] | type[float]] = {inspect.IntType: int, inspect.FloatType: float}
 
 
 class ParameterError(NamedTuple):
@@ -50,7 +54,8 @@ class ParamsSchema(Generic[S]):
     """Converts the parameters of a call to a struct.
 
     `aliases` are further spellings of a field; errors use the first. `types` are narrower types. `defaults` replace
-    absent values. `without` are fields that no parameter sets. `inner` are the schemas of nested structs.
+    absent values. `without` are fields that no parameter sets. `inner` are the schemas of nested structs. In the fields
+    of `ignores_words`, words that the type does not have are ignored.
     """
 
     def __init__(
@@ -62,6 +67,7 @@ class ParamsSchema(Generic[S]):
         defaults: Mapping[str, object] | None = None,
         without: tuple[str, ...] = (),
         inner: "Mapping[str, ParamsSchema[Any]] | None" = None,
+        ignores_words: tuple[str, ...] = (),
     ) -> None:
         self._struct = struct
         self._defaults = dict(defaults or {})
@@ -73,7 +79,9 @@ class ParamsSchema(Generic[S]):
             spellings = (*(aliases or {}).get(field.name, ()), to_camel(field.name), field.name)
             required = field.required and field.name not in self._defaults
             kind = (types or {}).get(field.name, field.type)
-            self._fields[field.name] = _Field(spellings[0], kind, required, (inner or {}).get(field.name))
+            self._fields[field.name] = _Field(
+                spellings[0], kind, required, (inner or {}).get(field.name), ignores_words=field.name in ignores_words
+            )
             self._field_names.update(dict.fromkeys(spellings, field.name))
         leaves = [(name, field.kind, msgspec.field(default=None)) for name, field in self._fields.items() if field.leaf]
         self._leaves = msgspec.defstruct(f"{struct.__name__}Leaves", leaves)
@@ -127,6 +135,10 @@ class ParamsSchema(Generic[S]):
                 return spelling
         return field.spelling
 
+    def states(self, name: str, params: Mapping[str, Any]) -> bool:
+        """Return whether a call states a field."""
+        return self.spelling(name, params) in params
+
     def convert_object(self, value: object, errors: list[ParameterError], path: str) -> S | None:
         """Return the struct of a nested object; None if the object is wrong, which is added to `errors`."""
         if not isinstance(value, dict):
@@ -140,7 +152,9 @@ class ParamsSchema(Generic[S]):
 class _Field:
     """One parameter: its default spelling, its type, whether it is required, and the schema of a nested struct."""
 
-    def __init__(self, spelling: str, kind: object, required: bool, schema: ParamsSchema[Any] | None) -> None:
+    def __init__(
+        self, spelling: str, kind: object, required: bool, schema: ParamsSchema[Any] | None, *, ignores_words: bool
+    ) -> None:
         info = strip_annotations(inspect.type_info(kind))
         self.spelling = spelling
         self.required = required
@@ -151,11 +165,17 @@ class _Field:
         self._empty_is_absent = self._is_literal or bool(getattr(info, "min_length", None))
         self._allowed = describe_type(info)
         item = strip_annotations(info.item_type) if isinstance(info, inspect.VarTupleType) else info
+        self.words = _words(item) if ignores_words else None
+        self.number = (
+            int if isinstance(info, inspect.IntType) else float if isinstance(info, inspect.FloatType) else None
+        )
         self._schema = schema or (ParamsSchema(item.cls) if isinstance(item, inspect.StructType) else None)
         self.leaf = self._schema is None
 
     def absent(self, value: object) -> bool:
-        return value is None or (value == "" and self._empty_is_absent)
+        if not isinstance(value, str):
+            return value is None
+        return self._empty_is_absent and (not value or (self.required and value.isspace()))
 
     def rule_when_missing(self, *, nested: bool) -> str:
         if self._is_literal:
@@ -165,12 +185,7 @@ class _Field:
     def convert(self, value: object, errors: list[ParameterError], path: str) -> object:
         """Convert a value; None if it is wrong, which is added to `errors`."""
         if self._schema is None:
-            try:
-                return msgspec.convert(value, self.kind)
-            except msgspec.ValidationError as error:
-                got = _got.search(in_json_words(str(error)))
-                errors.append(ParameterError(path, f"must be {self._allowed}{f', got {got[1]}' if got else ''}"))
-                return None
+            return self._convert_leaf(value, errors, path)
         if not self._is_list:
             return self._schema.convert_object(value, errors, path)
         objects = "objects" if self._length_max is None else f"at most {self._length_max} objects"
@@ -181,6 +196,35 @@ class _Field:
             errors.append(ParameterError(path, f"must be a list of {objects}, got {len(value)}"))
             return None
         return tuple(self._schema.convert_object(item, errors, f"{path}[{index}]") for index, item in enumerate(value))
+
+    def _convert_leaf(self, value: object, errors: list[ParameterError], path: str) -> object:
+        readable = self._without_unknown_words(value)
+        if self.number is not None and isinstance(value, str):
+            readable = read_number(value, self.number)
+        try:
+            converted = None if readable is None else msgspec.convert(readable, self.kind)
+        except msgspec.ValidationError as error:
+            got = _got.search(in_json_words(str(error)))
+            errors.append(ParameterError(path, f"must be {self._allowed}{f', got {got[1]}' if got else ''}"))
+            return None
+        if readable is not value:
+            tolerate(path, converted)
+        return converted
+
+    def _without_unknown_words(self, value: object) -> object:
+        """Return a value without words that the type does not have; None for a single unknown word."""
+        if self.words is None:
+            return value
+        if isinstance(value, str) and not self._is_list:
+            return value if value in self.words else None
+        if isinstance(value, list) and any(isinstance(word, str) and word not in self.words for word in value):
+            return [word for word in value if not isinstance(word, str) or word in self.words]
+        return value
+
+
+def _words(info: inspect.Type) -> frozenset[object]:
+    assert isinstance(info, inspect.LiteralType), "only a field of words can ignore words"
+    return frozenset(info.values)
 
 
 @cache
@@ -205,6 +249,9 @@ def _camel_keys(value: object) -> object:
 def merge_filters(params: Mapping[str, Any]) -> dict[str, Any]:
     """Merge `filters` with the parameters beside it; `filters` takes precedence. Errors: RpcError."""
     filters = params.get("filters", {})
+    if filters is None:
+        tolerate("filters")
+        filters = {}
     if not isinstance(filters, dict):
         raise wrong_params_error([ParameterError("filters", f"must be an object, got {json_type(filters)}")])
     inside = {name: value for name, value in filters.items() if value is not None}
@@ -220,11 +267,16 @@ def parse_period(
     window: str | None = None,
     names: tuple[str, str] = ("since", "until"),
 ) -> TimeRange:
-    """Parse a range of times or dates, both ends included. A window ends now and overrides `since`. Errors: RpcError.
+    """Parse a range of times or dates, both ends included. Errors: RpcError.
 
+    A window of days ends now and overrides both ends, which are then ignored. The window `all` has no ends of its own.
     `names` are the method's names of the two ends, for errors.
     """
-    params = {"since": since, "until": until, "window": window}
+    params = {"since": since, "until": until}
+    if window not in (None, "all"):
+        for name in (name for name, text in zip(names, (since, until), strict=True) if text is not None):
+            tolerate(name)
+        params = {"window": window}
     try:
         return parse_time_range({name: text for name, text in params.items() if text is not None}, now)
     except InvalidQuery as error:

@@ -15,6 +15,7 @@ from api.service.calibration import CalibrationQuery, compute_calibration
 from api.service.guardrails.action_check import PlannedAction, check_action
 from api.service.ledger import LedgerService
 from events.decode_error_messages import json_type
+from events.payload import Label
 from projections.calibration.calibration import CalibrationFilter
 
 QUERY_LIMIT, QUERY_LIMIT_MAX = 5, 50
@@ -27,6 +28,7 @@ class _Options(msgspec.Struct, frozen=True, kw_only=True):
     query_limit: Annotated[int, msgspec.Meta(ge=1)] = QUERY_LIMIT
     auto_record: bool = True
     include_patterns: bool = True
+    agent_id: Label | None = None
 
 
 _options: ParamsSchema[_Options] = ParamsSchema(_Options)
@@ -55,7 +57,7 @@ async def pre_action(ledger: LedgerService, caller: Principal, params: dict[str,
         category=action.category or None,
         include_reasons=True,
     )
-    selection = CalibrationFilter(agent=own_agent(caller), category=action.category or None)
+    selection = CalibrationFilter(agent=own_agent(caller.as_agent(options.agent_id)), category=action.category or None)
     overall = (await compute_calibration(ledger, CalibrationQuery(filter=selection))).overall
     reviewed = (await compute_calibration(ledger, CalibrationQuery(filter=selection, min_decisions=1))).overall
     checked = await check_action(ledger, caller, action, phase="pre_action", event_id=_check_key(recording))

@@ -33,6 +33,9 @@ LIST_LIMIT_MAX = 500
 TITLE_CHARS_MAX = 50
 FIT_DIGITS = 4
 
+_FIRST_FIELDS = ("id", "title", "category", "confidence")
+"""The first fields of a row."""
+
 AGENT = "cognition-engines"
 """The name of the server in the protocol's answers."""
 
@@ -70,17 +73,23 @@ class _Filters(msgspec.Struct, frozen=True, kw_only=True):
     date_before: str | None = None
 
 
-_schema: ParamsSchema[QueryParams] = ParamsSchema(QueryParams, aliases={"limit": ("limit", "top_k", "topK")})
-_filters: ParamsSchema[_Filters] = ParamsSchema(_Filters)
+_schema: ParamsSchema[QueryParams] = ParamsSchema(
+    QueryParams, aliases={"limit": ("limit", "top_k", "topK")}, ignores_words=("retrieval_mode", "bridge_side")
+)
+_filters: ParamsSchema[_Filters] = ParamsSchema(_Filters, ignores_words=("status",))
 
 
 async def query_decisions(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """Return decisions that match a query, the best first; without a query, decisions that match the filters.
 
     Search is by words, without embeddings, also for `semantic` and `hybrid`. `retrievalMode` is the mode that was used,
-    `requestedMode` the requested one, and `note` explains the difference. `total` counts all matches; `limit` of them
-    are returned. `calibrationNote` describes the outcomes of decisions in the category, of the agent in the filter or
-    of the caller. `distance` is 0 for the best match with every word, and grows with the rank up to 1.
+    `requestedMode` the requested one, and `note` explains the difference. Decisions with every word come first, then
+    those with some of the words. `total` counts all matches, `matchedAll` those with every word; `limit` of them are
+    returned. `calibrationNote` describes the outcomes of decisions in the category, of the agent in the filter or of
+    the caller. `distance` is 0 for the best match with every word, and grows with the rank up to 1.
+
+    The row of a decision without a confidence has `confidence: null` if the call names a `retrievalMode`. Otherwise it
+    has no such key. Clients that name a mode read the key; the others cannot read null.
     """
     start_s = perf_counter()
     request, selection, now = _schema.decode(params), _selection(ledger, params), ledger.clock()
@@ -92,8 +101,11 @@ async def query_decisions(ledger: LedgerService, caller: Principal, params: dict
         limit = min(max(request.limit, 1), LIMIT_MAX)
         retrieval = SearchQuery(query=request.query, selection=selection, limit=limit, side=request.bridge_side)
         mode, result = "keyword", await search_decisions(ledger, retrieval)
+    rows = decision_rows(result, request, now)
+    if _schema.states("retrieval_mode", params):
+        rows = [{name: row.get(name) for name in dict.fromkeys((*_FIRST_FIELDS, *row))} for row in rows]
     answer: dict[str, object] = {
-        "decisions": decision_rows(result, request, now),
+        "decisions": rows,
         "total": result.total,
         "query": request.query,
         "queryTimeMs": round((perf_counter() - start_s) * 1000),
@@ -104,6 +116,7 @@ async def query_decisions(ledger: LedgerService, caller: Principal, params: dict
     if mode == "keyword":
         answer["matched"] = _matched_words(result)
         answer["scores"] = _scores(result)
+        answer["matchedAll"] = result.full
     if note := " ".join(_notes(request, mode, result)):
         answer["note"] = note
     agent = selection.agent or caller.agent
@@ -146,7 +159,7 @@ def _to_list(name: str, value: object) -> object:
 async def _list(ledger: LedgerService, selection: DecisionSelection, limit: int) -> SearchResult:
     page = await select_decisions(ledger, DecisionQuery(selection=selection, limit=limit, history=True))
     fits = [1.0] * len(page.decisions)
-    return SearchResult(decisions=page.decisions, fits=fits, total=page.total, whole=True)
+    return SearchResult(decisions=page.decisions, fits=fits, total=page.total, full=page.total)
 
 
 def decision_rows(result: SearchResult, request: QueryParams, now: datetime) -> list[dict[str, object]]:
@@ -165,7 +178,7 @@ def _row(state: DecisionState, fit: float, request: QueryParams, now: datetime) 
     if "confidence" in full_row:
         row["confidence"] = full_row["confidence"]
     row |= {name: full_row[name] for name in ("stakes", "status", "date")}
-    row["distance"] = round(1 - fit, FIT_DIGITS)
+    row |= {"distance": round(1 - fit, FIT_DIGITS), "decision": state.decision.decision}
     optional = {
         "outcome": full_row["outcome"],
         "reasons": full_row["reasons"] if request.include_reasons else None,
@@ -189,10 +202,10 @@ def _level(state: DecisionState, now: datetime) -> str:
 
 
 def _matched_words(result: SearchResult) -> str:
-    """Return which of the query's words each decision contains."""
-    if result.whole:
-        return "all"
-    return "any" if result.total else "none"
+    """Return which of the query's words each returned decision contains: all, any or none."""
+    if not result.total:
+        return "none"
+    return "all" if len(result.decisions) <= result.full else "any"
 
 
 def _scores(result: SearchResult) -> dict[str, dict[str, float]]:
@@ -210,8 +223,10 @@ def _notes(request: QueryParams, mode: str, result: SearchResult) -> list[str]:
         notes.append(f"There are no embeddings here: {request.retrieval_mode} was answered by keyword.")
     if mode == "keyword" and not result.total:
         notes.append("No decision holds any of its words.")
-    elif mode == "keyword" and not result.whole:
+    elif mode == "keyword" and not result.full:
         notes.append("No decision holds all the words: ranked by any of them.")
+    elif mode == "keyword" and len(result.decisions) > result.full:
+        notes.append(f"The first {result.full} hold all the words, the others some of them.")
     if request.compacted:
         notes.append(f"Decisions that are reviewed and older than {_WISDOM_AGE.days} days are left out.")
     return notes

@@ -26,13 +26,13 @@ class _ReadyParams(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = LIMIT_DEFAULT
 
 
-_schema: ParamsSchema[_ReadyParams] = ParamsSchema(_ReadyParams)
+_schema: ParamsSchema[_ReadyParams] = ParamsSchema(_ReadyParams, ignores_words=("min_priority",))
 
 
 async def ready(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """List decisions past their review date, decisions without one after 30 days, and categories with drift.
 
-    An action `calibration_drift` has the result of checkDrift for its category.
+    An action `calibration_drift` has the result of checkDrift for its category. An unknown `minPriority` is ignored.
     """
     request = _schema.decode(params)
     limit = min(max(request.limit, 1), LIMIT_MAX)

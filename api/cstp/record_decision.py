@@ -14,8 +14,9 @@ from api.cstp.guardrails import guardrail_warnings, not_evaluated
 from api.cstp.idempotency_key import check_key
 from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_error
 from api.cstp.stream_ids import check_stream_ids
+from api.cstp.tolerance import tolerate
 from api.principal import Principal
-from api.service.decision_thoughts import DecisionResult, record_with_thoughts
+from api.service.decision_thoughts import DecisionResult, Thinker, record_with_thoughts
 from api.service.guardrails.decision_check import check_decision, context_of_check
 from api.service.ledger import LedgerService
 from api.service.related_decision import RelatedDecision, weight_of_distance
@@ -93,8 +94,9 @@ async def record_decision(
 
     `calibrationNote` describes the outcomes of the agent's similar decisions with similar confidence.
 
-    `agentId` and `decisionId` select the thoughts; they do not set the decision's agent or id. Thoughts beyond the
-    decision's limits stay pending: `thoughts_pending` counts them.
+    `agentId` names the agent that decides, if the caller may append as that agent; `recorded_by` is then in the answer.
+    `agentId` and `decisionId` also select the thoughts, of those of the agent and the caller; `decisionId` does not set
+    the decision's id. Thoughts beyond the decision's limits stay pending: `thoughts_pending` counts them.
 
     `question` names the question that the decision answers. It is unique within project and category, so that agents
     that answered the same question can be compared.
@@ -115,11 +117,11 @@ async def record_decision(
     decision, options = check_params(params)
     if options.check_id is not None:
         action_context = await context_of_check(ledger, caller, options.check_id)
-    scope = ThoughtScope(options.agent_id, options.decision_id)
+    speaker = caller.as_agent(options.agent_id)
     decided = await record_with_thoughts(
         ledger,
-        caller,
-        scope,
+        speaker,
+        Thinker(frozenset({caller.source, speaker.source}), ThoughtScope(options.agent_id, options.decision_id)),
         lambda moment: _with_review_date(decision, options.review_in, moment),
         options.idempotency_key,
         options.question,
@@ -135,7 +137,7 @@ async def record_decision(
         "quality": quality_of(decided.decision),
     }
     if decision.confidence is not None:
-        answer |= await note_on_decision(ledger, caller, decision)
+        answer |= await note_on_decision(ledger, speaker, decision)
     if decided.adopted:
         inputs = decision.deliberation.inputs if decision.deliberation is not None else ()
         answer |= {"deliberation_auto": True, "deliberation_inputs_count": len(inputs) + decided.adopted}
@@ -143,7 +145,9 @@ async def record_decision(
         answer |= {"related_count": len(options.related_to), "graph_edges_created": len(options.related_to)}
     if decided.left:
         answer["thoughts_pending"] = decided.left
-    return answer | await _guardrail_warnings(ledger, caller, decided, action_context or {})
+    if options.agent_id is not None:
+        answer["recorded_by"] = speaker.agent
+    return answer | await _guardrail_warnings(ledger, speaker, decided, action_context or {})
 
 
 async def _guardrail_warnings(
@@ -179,9 +183,8 @@ def _decode(params: Mapping[str, Any]) -> tuple[DecisionRecorded, _RecordOptions
     errors: list[ParameterError] = []
     values = DECISION.convert(params, errors)
     option_values = _record_options.convert(params, errors)
-    if (text := option_values.get("review_in")) is not None and _duration.fullmatch(text) is None:
-        spelling = _record_options.spelling("review_in", params)
-        errors.append(ParameterError(spelling, f"must be days, weeks or months, such as 7d, 2w or 1m, got {text!r}"))
+    if (text := option_values.get("review_in")) is not None:
+        option_values["review_in"] = _parse_span(text, _record_options.spelling("review_in", params), errors)
     if errors:
         raise wrong_params_error(errors)
     options = _RecordOptions(**option_values)
@@ -190,6 +193,16 @@ def _decode(params: Mapping[str, Any]) -> tuple[DecisionRecorded, _RecordOptions
             if value is not None:
                 values.setdefault(name, value)
     return DecisionRecorded(**values), options
+
+
+def _parse_span(text: str, field: str, errors: list[ParameterError]) -> str:
+    """Return a span such as `7d` in lower case. A wrong one is added to `errors`."""
+    span = text.lower()
+    if _duration.fullmatch(span) is None:
+        errors.append(ParameterError(field, f"must be days, weeks or months, such as 7d, 2w or 1m, got {text!r}"))
+    elif span != text:
+        tolerate(field, span)
+    return span
 
 
 def _related(options: _RecordOptions, params: dict[str, Any]) -> list[RelatedDecision]:

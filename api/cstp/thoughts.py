@@ -60,17 +60,19 @@ async def record_thought(ledger: LedgerService, caller: Principal, params: dict[
     """Record a thought: about a recorded decision if only `id` is given, otherwise for the next decision.
 
     The next recordDecision of the same agent with the same `agentId` and `decisionId` adopts it, within 300 seconds.
+    `agentId` names the agent that thinks, if the caller may append as that agent.
     `idempotencyKey` works as in recordDecision.
     """
     thought = _thought.decode(params)
-    if not thought.text:
+    if thought.text is None or thought.text.isspace():
         raise missing_param_error("text")
     check_key(thought.idempotency_key, _thought.spelling("idempotency_key", params))
     if thought.id and thought.agent_id is None and thought.decision_id is None:
         addition = DecisionThought(decision_id=thought.id, text=thought.text)
         return await _add_to_decision(ledger, caller, addition, thought.idempotency_key)
     payload = ThoughtRecorded(text=thought.text, agent_id=thought.agent_id, decision_id=thought.decision_id)
-    posted = await append_payload(ledger, caller, payload, thought.idempotency_key, ledger.clock())
+    speaker = caller.as_agent(thought.agent_id)
+    posted = await append_payload(ledger, speaker, payload, thought.idempotency_key, ledger.clock())
     return {
         "success": True,
         "mode": "pre-decision",

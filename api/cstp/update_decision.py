@@ -34,7 +34,7 @@ _amendment: ParamsSchema[DecisionAmended] = ParamsSchema(
 
 
 async def update_decision(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Amend the decision with an exact id. An unknown decision, or an empty update, is a result and not an error.
+    """Amend the decision with an exact id. An unknown decision, or no known field, is a result and not an error.
 
     `idempotencyKey` works as in recordDecision.
     """
@@ -42,11 +42,11 @@ async def update_decision(ledger: LedgerService, caller: Principal, params: dict
     update, updates = _update.convert(params, errors), params.get("updates")
     if not update.get("id") and not errors:
         raise missing_param_error("id")
-    if updates is None and not errors:
+    if updates in (None, {}) and not errors:
         raise missing_param_error("updates")
     values: dict[str, Any] = {}
     if isinstance(updates, dict):
-        values = _amendment.convert(updates, errors, "updates.")
+        values = _amendment.convert(_without_blank_decision(updates), errors, "updates.")
     elif updates is not None:
         errors.append(ParameterError("updates", f"must be an object, got {json_type(updates)}"))
     if errors:
@@ -64,6 +64,14 @@ async def update_decision(ledger: LedgerService, caller: Principal, params: dict
             raise
         return _not_found(decision_id)
     return {"success": True, "id": posted.decision_id, "updated_fields": list(values), "indexed": True}
+
+
+def _without_blank_decision(updates: dict[str, Any]) -> dict[str, Any]:
+    """Return the updates without a decision that has only spaces. Like an empty one, it changes nothing."""
+    text = updates.get("decision")
+    if not isinstance(text, str) or not text.isspace():
+        return updates
+    return {name: value for name, value in updates.items() if name != "decision"}
 
 
 def _not_found(decision_id: str) -> object:

@@ -5,6 +5,7 @@ import gc
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import structlog
 from starlette.applications import Starlette
@@ -23,6 +24,7 @@ from api.http.origin_guard import OriginGuard
 from api.http.problems import answer_error
 from api.http.refusals import RefusalLog
 from api.http.route_table import OPERATIONS
+from api.http.routes.cstp import post_cstp
 from api.http.telemetry import Telemetry, TelemetryMiddleware
 from api.service.ledger import LedgerService
 from api.service.view_queries import QueryTurns
@@ -30,6 +32,9 @@ from events.errors import TallystickError
 
 REVOKED_CHECK_S = 0.4
 """Seconds between two checks whether the tokens of running requests are still valid."""
+
+_CSTP_WITH_SLASH = replace(post_cstp, path=f"{post_cstp.path}/")
+"""Some clients of CSTP call this path."""
 
 log = structlog.get_logger()
 
@@ -57,7 +62,7 @@ def make_app(
         await service.close()
 
     app = Starlette(
-        routes=routes(),
+        routes=[*routes(), _CSTP_WITH_SLASH.route()],
         middleware=[
             Middleware(
                 TelemetryMiddleware,

@@ -84,16 +84,23 @@ class PendingThoughts(NamedTuple):
     moment: datetime | None = None
 
 
+class Thinker(NamedTuple):
+    """Whose pending thoughts a decision adopts: their sources, and their scope."""
+
+    sources: frozenset[str]
+    scope: ThoughtScope
+
+
 async def record_with_thoughts(
     ledger: LedgerService,
     caller: Principal,
-    scope: ThoughtScope,
+    thinker: Thinker,
     make_decision: BuildDecision,
     event_id: str | None,
     question: str | None = None,
     related: Sequence[RelatedDecision] = (),
 ) -> DecisionResult:
-    """Record a decision with the pending thoughts of its agent in its scope, the oldest first.
+    """Record a decision of the caller with the pending thoughts of a thinker, the oldest first.
 
     A thought that does not fit, by the limits of a line and of a list, stays pending. `event_id` is chosen by the
     client: a repetition with the same content returns the first result, also if other thoughts are pending by then.
@@ -106,8 +113,8 @@ async def record_with_thoughts(
     refused: set[str] = set()
     while True:
         if (earlier := await _recorded(ledger, make_decision(now).decision_id)) is not None:
-            return await _repeat_first_result(ledger, caller, scope, make_decision, event_id, earlier, companions)
-        pending = [entry for entry in await _pending(ledger, caller, scope, now) if entry.subject not in refused]
+            return await _repeat_first_result(ledger, caller, thinker, make_decision, event_id, earlier, companions)
+        pending = [entry for entry in await _pending(ledger, thinker, now) if entry.subject not in refused]
         decision, thoughts = await _add_pending_thoughts(
             ledger, caller, make_decision(now), pending, event_id, named=companions != _Companions()
         )
@@ -123,11 +130,11 @@ async def record_with_thoughts(
         except IdentityConflict as error:
             if error.position <= (await ledger.reader.head()).position:
                 first = await _first_post(ledger, error)
-                return await _repeat_first_result(ledger, caller, scope, make_decision, event_id, first, companions)
+                return await _repeat_first_result(ledger, caller, thinker, make_decision, event_id, first, companions)
         else:
             if placed.duplicate:
                 await _check_companions(ledger, placed.position, companions)
-                return await _first_result(ledger, caller, scope, placed, ())
+                return await _first_result(ledger, thinker, placed, ())
             return DecisionResult(placed, now, decision, len(thoughts), len(pending) - len(thoughts))
 
 
@@ -204,10 +211,12 @@ async def _summarize_group(
 
 
 async def _pending(
-    ledger: LedgerService, caller: Principal, scope: ThoughtScope, now: datetime, position: int | None = None
+    ledger: LedgerService, thinker: Thinker, now: datetime, position: int | None = None
 ) -> list[ThoughtEntry]:
     projection, _ = await ledger.engine.at(ThoughtIndex)
-    return projection.pending(caller.source, scope.matching_scopes(), now, position)
+    scopes = thinker.scope.matching_scopes()
+    entries = [entry for source in thinker.sources for entry in projection.pending(source, scopes, now, position)]
+    return sorted(entries, key=lambda entry: entry.position)
 
 
 async def _add_pending_thoughts(
@@ -274,7 +283,7 @@ def _adoption_payload(thought: Event, decision: DecisionRecorded) -> ThoughtAdop
 async def _repeat_first_result(
     ledger: LedgerService,
     caller: Principal,
-    scope: ThoughtScope,
+    thinker: Thinker,
     make_decision: BuildDecision,
     event_id: str | None,
     first: Event,
@@ -292,17 +301,17 @@ async def _repeat_first_result(
     if (caller.source, event_id) == (first.source, first.id):
         await _check_companions(ledger, first.position, companions)
     (placed,) = await ledger.record([VOCABULARY.draft_of(decision, id=event_id, time=first.moment)], caller)
-    return await _first_result(ledger, caller, scope, placed, thoughts)
+    return await _first_result(ledger, thinker, placed, thoughts)
 
 
 async def _first_result(
-    ledger: LedgerService, caller: Principal, scope: ThoughtScope, placed: AppendedEvent, thoughts: Sequence[Event]
+    ledger: LedgerService, thinker: Thinker, placed: AppendedEvent, thoughts: Sequence[Event]
 ) -> DecisionResult:
     """Return the result of the first post of a decision."""
     first = VOCABULARY.event(await ledger.event(placed.position))
     assert isinstance(first.data, DecisionRecorded)
     subjects = {thought.subject for thought in thoughts}
-    pending = await _pending(ledger, caller, scope, first.moment, first.position)
+    pending = await _pending(ledger, thinker, first.moment, first.position)
     left = sum(entry.subject not in subjects for entry in pending)
     return DecisionResult(placed, first.moment, first.data, len(thoughts), left)
 

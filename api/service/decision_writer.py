@@ -7,7 +7,7 @@ import msgspec
 from msgspec import structs
 
 from api.principal import Principal
-from api.service.decision_thoughts import record_with_thoughts
+from api.service.decision_thoughts import Thinker, record_with_thoughts
 from api.service.decisions import find_decision_id
 from api.service.ledger import LedgerService
 from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
@@ -103,7 +103,8 @@ async def record_decision(
     agent = act_as(caller, source)
     if event_id is None and decision.decision_id is not None:
         event_id = f"decision/{decision.decision_id}/recorded"
-    recorded = await record_with_thoughts(ledger, agent, ThoughtScope(), lambda _: decision, event_id, question)
+    thinker = Thinker(frozenset({agent.source}), ThoughtScope())
+    recorded = await record_with_thoughts(ledger, agent, thinker, lambda _: decision, event_id, question)
     return RecordedDecision(
         decision_id=recorded.placed.subject.removeprefix("decision/"),
         position=recorded.placed.position,

@@ -1,12 +1,14 @@
 """Ranked search: the decisions that match the words of a query, the best match first."""
 
 import msgspec
+import numpy as np
 
 from api.service.decisions import decision_states, parse_search_words
 from api.service.ledger import LedgerService
+from projections.arrays import RowNumbers
 from projections.decisions.decision_index import DecisionIndex, DecisionSelection
 from projections.decisions.decision_state import DecisionState
-from projections.decisions.full_text_search import BridgeSide
+from projections.decisions.full_text_search import BridgeSide, SearchHits
 
 
 class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,15 +23,14 @@ class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
 class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
     """The best of the `total` matches, each with its relevance, 0..1.
 
-    `whole` is true if the matches contain every word of the query. If no decision does, the matches are those with any
-    of the words. The relevance of the best match is the share of the words that it contains; that of the others is in
-    proportion to their scores.
+    A match has any word of the query. The `full` matches, which have every word, come first. The relevance of the best
+    match is the share of the words that it has; the relevance of the others falls with their rank.
     """
 
     decisions: list[DecisionState]
     fits: list[float]
     total: int
-    whole: bool
+    full: int
 
 
 async def search_decisions(ledger: LedgerService, query: SearchQuery) -> SearchResult:
@@ -38,15 +39,25 @@ async def search_decisions(ledger: LedgerService, query: SearchQuery) -> SearchR
     projection, position = await ledger.engine.at(DecisionIndex)
     rows = projection.find(query.selection)
     hits = await ledger.search.find(words, position, projection.index, rank=True, side=query.side)
-    whole = hits.filter_places(rows, len(words))
-    ranked = hits.ranked(whole if len(whole) else rows)
-    best = projection.subjects(ranked.places[: query.limit])
-    fits = [
-        float(ranked.words_found[0] / len(words) * score / ranked.scores[0]) for score in ranked.scores[: query.limit]
-    ]
+    ranked = hits.ranked(rows)
+    has_all = ranked.words_found == len(words)
+    full = np.flatnonzero(has_all)[: query.limit]
+    partial = np.flatnonzero(~has_all)[: query.limit - len(full)]
+    fits = _fits(ranked, full, len(words), best=1.0)
+    fits += _fits(ranked, partial, len(words), best=fits[-1] if fits else 1.0)
+    best = projection.subjects(ranked.places[np.concatenate([full, partial])])
     return SearchResult(
         decisions=await decision_states(ledger, best, position, history=True),
         fits=fits,
         total=len(ranked.places),
-        whole=bool(len(whole)),
+        full=int(has_all.sum()),
     )
+
+
+def _fits(ranked: SearchHits, indexes: RowNumbers, words: int, best: float) -> list[float]:
+    """Return the relevance of some hits, in their order: in proportion to their scores, and at most `best`."""
+    if not len(indexes):
+        return []
+    scores = ranked.scores[indexes]
+    fits: list[float] = (best * ranked.words_found[indexes[0]] / words * scores / scores[0]).tolist()
+    return fits

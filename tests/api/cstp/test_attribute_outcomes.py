@@ -109,7 +109,7 @@ def test_a_project_is_required(cstp: Caller, project: dict[str, object]) -> None
     ("params", "message"),
     [
         ({"stabilityDays": -1}, "stabilityDays: must be a whole number from 0 to 36500"),
-        ({"stability_days": "14"}, "stability_days: must be a whole number from 0 to 36500, got string"),
+        ({"stability_days": "soon"}, "stability_days: must be a whole number from 0 to 36500, got string"),
         ({"dryRun": 1}, "dryRun: must be true or false, got number"),
         ({"since": "then"}, "since: 'then' is neither"),
         ({"evidence": "it holds"}, "evidence: must be an object"),

@@ -148,7 +148,7 @@ def test_filters(cstp: Caller, project: str) -> None:
     ("given", "said"),
     [
         ({"minDecisions": 0}, "minDecisions: must be a whole number from 1"),
-        ({"min_decisions": "5"}, "min_decisions: must be a whole number from 1, got string"),
+        ({"min_decisions": "five"}, "min_decisions: must be a whole number from 1, got string"),
         ({"thresholdBrier": -0.1}, "thresholdBrier: must be a number from 0"),
         ({"brier_threshold": "a"}, "brier_threshold: must be a number from 0, got string"),
         ({"thresholdAccuracy": True}, "thresholdAccuracy: must be a number from 0, got boolean"),

@@ -189,7 +189,7 @@ def test_every_field_of_a_project_context(cstp: Caller, name: str) -> None:
     given = {"project": "p", "feature": "f", "pr": 3, "file": "a.py", "line": 7, "commit": "abc"}
     found = cstp.decision(cstp.record({name: given}))
     assert {field: found[field] for field in given} == given
-    code, message = cstp.error("recordDecision", {"decision": "x", name: {"line": "7"}})
+    code, message = cstp.error("recordDecision", {"decision": "x", name: {"line": "seven"}})
     assert (code, message.partition(": must be ")[0]) == (-32602, f"Validation failed: {name}.line")
 
 

@@ -16,7 +16,7 @@ def test_the_tracker_shows_what_waits(cstp: Caller, agent: str) -> None:
     ages = [one.pop("ageSeconds") for one in shown["detail"][key]["inputs"]]
     assert all(isinstance(age, int) and age >= 0 for age in ages)
     assert shown["detail"][key]["inputs"] == [
-        {"id": thought, "type": "reasoning", "text": text, "source": "cstp:recordThought", "agent": "anonymous"}
+        {"id": thought, "type": "reasoning", "text": text, "source": "cstp:recordThought", "agent": agent}
         for thought, text in zip(thoughts, ("one", "two"), strict=True)
     ]
     everything = cstp.result("debugTracker")

@@ -160,7 +160,7 @@ def test_words_that_are_not_known_count_as_absent_and_are_named(cstp: Caller, pr
 @pytest.mark.parametrize(
     ("params", "field"),
     [
-        ({"limit": "5"}, "limit"),
+        ({"limit": "five"}, "limit"),
         ({"offset": 1.5}, "offset"),
         ({"tags": "a"}, "tags"),
         ({"category": 5}, "category"),

@@ -131,7 +131,7 @@ def test_the_least_number_of_reviews_is_the_callers(cstp: Caller, project: str) 
     ("params", "message"),
     [
         ({"minReviewed": 0}, "minReviewed: must be a whole number from 1"),
-        ({"min_reviewed": "3"}, "min_reviewed: must be a whole number from 1, got string"),
+        ({"min_reviewed": "three"}, "min_reviewed: must be a whole number from 1, got string"),
         ({"filters": []}, "filters: must be an object, got array"),
         ({"filters": {"stakes": "huge"}}, "stakes: must be one of {critical, high, low, medium}"),
         ({"since": "yesterday"}, "since: 'yesterday' is neither a date nor an RFC 3339 time."),

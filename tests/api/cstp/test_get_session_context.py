@@ -65,7 +65,7 @@ def test_everything_about_everybody(known: Caller) -> None:
     assert profile["tendencySupported"] is False
     assert (profile["strongestCategory"], profile["weakestCategory"]) == ("tooling", "security")
     assert profile["activeSince"] == ago(40)[:10]
-    assert {row["id"] for row in answer["relevantDecisions"]} == {f"tool{number}" for number in range(5)}
+    assert {row["id"] for row in answer["relevantDecisions"][:5]} == {f"tool{number}" for number in range(5)}
     first = answer["relevantDecisions"][0]
     assert {"id", "title", "category", "confidence", "stakes", "status", "date", "distance"} <= set(first)
     assert list(answer["calibrationByCategory"]) == ["tooling"], "three reviews make no verdict"
@@ -137,10 +137,10 @@ def test_markdown_for_a_prompt(known: Caller) -> None:
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"include": ["all"]}, "Validation failed: include: must be a list of at most"),
+        ({"include": [5]}, "Validation failed: include: must be a list, each item one of {"),
         ({"include": "ready"}, "Validation failed: include: must be a list"),
-        ({"format": "xml"}, "Validation failed: format: must be one of {json, markdown}"),
-        ({"decisionsLimit": "5"}, "Validation failed: decisionsLimit: must be a whole number, got string"),
+        ({"format": 5}, "Validation failed: format: must be one of {json, markdown}, got number"),
+        ({"decisionsLimit": "five"}, "Validation failed: decisionsLimit: must be a whole number, got string"),
         ({"task_description": 5}, "Validation failed: task_description: must be a text, got number"),
         ({"taskDescription": " ".join(map(str, range(1001)))}, "taskDescription: 1001 different words are more than"),
     ],

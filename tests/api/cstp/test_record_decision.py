@@ -124,8 +124,9 @@ def test_project_context_stands_behind_what_stands_beside_it(cstp: Caller) -> No
 @pytest.mark.parametrize(("span", "days"), [("7d", 7), ("2w", 14), ("1m", 30)])
 def test_review_in(cstp: Caller, name: str, span: str, days: int) -> None:
     found = cstp.decision(cstp.record({name: span}))
-    due = datetime.fromisoformat(found["review_by"]) - datetime.fromisoformat(found["created_at"])
-    assert due == timedelta(days=days)
+    due = datetime.fromisoformat(found["review_due"])
+    assert due - datetime.fromisoformat(found["created_at"]) == timedelta(days=days)
+    assert found["review_by"] == due.date().isoformat()
 
 
 @pytest.mark.parametrize("span", ["7y", "abc", "d", "-1d", "1.5d", "7 d", "99999d", 7])
@@ -157,7 +158,7 @@ def test_review_in_of_another_unit_is_refused_by_name(cstp: Caller, span: object
         ({"reasons": ["because"]}, "reasons[0]: must be an object, got string"),
         ({"tags": "a"}, "tags: must be a list"),
         ({"tags": [1]}, "tags: must be a list"),
-        ({"pr": "12"}, "pr: must be a whole number"),
+        ({"pr": "twelve"}, "pr: must be a whole number"),
         ({"line": 1.5}, "line: must be a whole number"),
         ({"project": 5}, "project: must be a text"),
         ({"decision": 5}, "decision: must be a text"),

@@ -118,7 +118,7 @@ def test_the_answer_to_an_update(cstp: Caller) -> None:
         assert found[name] == updates[name]
 
 
-@pytest.mark.parametrize("updates", [{}, {"decision": ""}, {"stakes": "low"}, {"confidence": None}])
+@pytest.mark.parametrize("updates", [{"decision": ""}, {"decision": " \t"}, {"stakes": "low"}, {"confidence": None}])
 def test_an_update_that_changes_nothing_is_a_result(cstp: Caller, updates: dict[str, object]) -> None:
     result = cstp.result("updateDecision", {"id": cstp.record(), "updates": updates})
     assert result == {"success": False, "error": "No valid fields to update"}

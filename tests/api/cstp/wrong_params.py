@@ -44,6 +44,9 @@ class Parameter(NamedTuple):
     kind: object
     item: ParamsSchema[Any] | None
     many: bool
+    is_number: bool
+    words: frozenset[object] | None
+    """The words of a field that ignores others."""
 
     @property
     def name(self) -> str:
@@ -59,7 +62,18 @@ class Parameter(NamedTuple):
                 ["x", 5, True, [], [{}]] if self.item is not None else list(_values(strip_annotations(info(self.kind))))
             )
         admitted = ADMITTED.get((self.method, str(self.path[-1])))
-        return [value for value in found if admitted is None or not isinstance(value, admitted)]
+        return [
+            value for value in found if not (admitted and isinstance(value, admitted)) and not self.tolerates(value)
+        ]
+
+    def tolerates(self, value: object) -> bool:
+        """Whether a value is taken, though it is not of the type: a number in a text, or an unknown word."""
+        if self.is_number:
+            return value in ("5", "0.5")
+        listed = strip_annotations(info(self.kind))
+        words = value if isinstance(listed, kinds.VarTupleType) else [value]
+        taken = isinstance(words, list) and words != [] and all(isinstance(word, str) for word in words)
+        return self.words is not None and taken
 
     @property
     def bounds(self) -> list[str]:
@@ -121,7 +135,7 @@ def _parameters(method: str, shape: ParamsSchema[Any], path: tuple[str | int, ..
     for spelling, name in shape._field_names.items():
         field = shape._fields[name]
         at = (*path, spelling)
-        yield Parameter(method, at, field.kind, field._schema, field._is_list)
+        yield Parameter(method, at, field.kind, field._schema, field._is_list, field.number is not None, field.words)
         if field._schema is not None:
             yield from _parameters(method, field._schema, (*at, 1) if field._is_list else at)
 
