@@ -36,7 +36,7 @@ from events.limits import STREAM_ID_CHARS_MAX
 from events.model import ModelAliased, ModelRegistered
 from events.payload import Payload
 from events.probe import ProbeScored, ProbeScoredV1
-from events.thought import ThoughtAdopted, ThoughtRecorded
+from events.thought import ThoughtAdopted, ThoughtRecorded, ThoughtTracked
 
 Upcaster = Callable[[Any], Payload]
 """A pure, total function from the payload of one version to the payload of the next."""
@@ -270,6 +270,7 @@ VOCABULARY = Vocabulary(
         _decision("decision.reviewed.v1", DecisionReviewed, life=Life.CONTINUES, by=Author.FIRST),
         _decision("decision.retracted.v1", DecisionRetracted, life=Life.CLOSES, by=Author.OWNER),
         _thought("thought.recorded.v1", ThoughtRecorded, life=Life.OPENS),
+        _thought("thought.tracked.v1", ThoughtTracked, life=Life.OPENS),
         _thought(
             "thought.adopted.v1",
             ThoughtAdopted,

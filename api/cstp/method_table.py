@@ -24,6 +24,7 @@ from api.cstp.ready_queue import ready
 from api.cstp.record_decision import record_decision
 from api.cstp.review_decision import review_decision
 from api.cstp.thoughts import debug_tracker, record_thought
+from api.cstp.tracked_calls import answer_tracked
 from api.cstp.unsupported import UNSUPPORTED
 from api.cstp.update_decision import update_decision
 from api.principal import AccessRefused, Principal, Scope
@@ -70,7 +71,8 @@ async def call_method(ledger: LedgerService, caller: Principal, call: RpcCall) -
         raise _unknown(call.method)
     caller.require(method.scope)
     try:
-        return await method.answer(ledger, caller, call.params)
+        answer = await method.answer(ledger, caller, call.params)
+        return await answer_tracked(ledger, caller, call.method, call.params, answer)
     except (RpcError, AccessRefused):
         raise
     except TallystickError as error:

@@ -8,8 +8,10 @@ import msgspec
 from api.cstp.agent_context import Row, own_agent, scores_json, similar_decisions
 from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_error
 from api.cstp.record_decision import DECISION, record_decision
+from api.cstp.tracked_calls import deliberates, stated_deliberation, tracked_fields
 from api.cstp.unsupported import BreakerAction, parse_action
 from api.principal import Principal
+from api.service.auto_deliberation import check_call, query_call
 from api.service.calibration import CalibrationQuery, compute_calibration
 from api.service.ledger import LedgerService
 from events.decode_error_messages import json_type
@@ -17,6 +19,8 @@ from projections.calibration.calibration import CalibrationFilter
 
 QUERY_LIMIT, QUERY_LIMIT_MAX = 5, 50
 EXAMPLES_MAX = 3
+
+METHOD = "cstp:preAction"
 
 _NOT_RECORDED = ("action", "options")
 
@@ -54,6 +58,7 @@ async def pre_action(ledger: LedgerService, caller: Principal, params: dict[str,
     selection = CalibrationFilter(agent=own_agent(caller), category=action.category or None)
     overall = (await compute_calibration(ledger, CalibrationQuery(filter=selection))).overall
     reviewed = (await compute_calibration(ledger, CalibrationQuery(filter=selection, min_decisions=1))).overall
+    tracked = await _track(ledger, caller, params, action, similar)
     recorded = await record_decision(ledger, caller, recording) if recording is not None else None
     answer: dict[str, object] = {
         "allowed": True,
@@ -64,7 +69,20 @@ async def pre_action(ledger: LedgerService, caller: Principal, params: dict[str,
         "patternsSummary": _patterns(similar) if options.include_patterns else [],
         "queryTimeMs": round((perf_counter() - start_s) * 1000),
     }
-    return answer if recorded is None else {**answer, "recorded": recorded}
+    return {**answer, **tracked} if recorded is None else {**answer, **tracked, "recorded": recorded}
+
+
+async def _track(
+    ledger: LedgerService, caller: Principal, params: dict[str, Any], action: BreakerAction, similar: list[Row]
+) -> dict[str, object]:
+    """Track the query and the check of this call, if it takes part in automatic deliberation."""
+    if not deliberates(caller, params, or_object=True):
+        return {}
+    distances = [(row["id"], row["distance"]) for row in similar]
+    query = query_call(action.description, len(similar), "keyword", METHOD, distances)
+    key = params.get("idempotencyKey") or params.get("idempotency_key")
+    check = check_call(action.description, 0, METHOD)
+    return await tracked_fields(ledger, caller, [query, check], str(key) if key else None)
 
 
 def _options_of(params: dict[str, Any]) -> _Options:
@@ -87,7 +105,7 @@ def _recording(params: dict[str, Any], action: BreakerAction) -> dict[str, Any]:
     stated = {name: value for name, value in optional.items() if value is not None}
     recording = {**beside, **stated, "decision": action.description}
     errors: list[ParameterError] = []
-    DECISION.convert(recording, errors)
+    DECISION.convert(stated_deliberation(recording), errors)
     if errors:
         raise wrong_params_error(
             [ParameterError(f"action.{field}" if field in stated else field, rule) for field, rule in errors]

@@ -11,8 +11,10 @@ from api.cstp.calibration_note import note_on_decision
 from api.cstp.decision_quality import quality_of
 from api.cstp.idempotency_key import check_key
 from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_error
+from api.cstp.tracked_calls import deliberates, stated_deliberation
 from api.principal import Principal
 from api.service.decision_thoughts import record_with_thoughts
+from api.service.derived_bridge import add_derived_bridge, derive_bridge
 from api.service.ledger import LedgerService
 from events.decision import Bridge, DecisionRecorded, Reason
 from events.envelope import EventId
@@ -70,6 +72,9 @@ async def record_decision(ledger: LedgerService, caller: Principal, params: dict
 
     `calibrationNote` describes the outcomes of the agent's similar decisions with similar confidence.
 
+    `"deliberation": "auto"`, or a token made so, adds the calls that the agent made before as inputs and steps, and
+    derives a bridge if none is stated.
+
     `agentId` and `decisionId` select the thoughts; they do not set the decision's agent or id. Thoughts beyond the
     decision's limits stay pending: `thoughts_pending` counts them.
 
@@ -82,17 +87,16 @@ async def record_decision(ledger: LedgerService, caller: Principal, params: dict
     `idempotencyKey` (or `idempotency_key`, 1..128 printable characters, unique to the agent) makes a retry safe: the
     same key with the same parameters returns the first answer again; with other parameters it is an error.
     """
-    decision, options = _decode(params)
+    auto = deliberates(caller, params, or_object=True)
+    decision, options = _decode(stated_deliberation(params))
     check_key(options.idempotency_key, _record_options.spelling("idempotency_key", params))
-    scope = ThoughtScope(options.agent_id, options.decision_id)
-    decided = await record_with_thoughts(
-        ledger,
-        caller,
-        scope,
-        lambda moment: _with_review_date(decision, options.review_in, moment),
-        options.idempotency_key,
-        options.question,
-    )
+    scope, key = ThoughtScope(options.agent_id, options.decision_id), options.idempotency_key
+
+    def made(moment: datetime) -> DecisionRecorded:
+        dated = _with_review_date(decision, options.review_in, moment)
+        return add_derived_bridge(dated, caller.source, key) if auto else dated
+
+    decided = await record_with_thoughts(ledger, caller, scope, made, key, options.question, auto=auto)
     subject = decided.placed.subject
     answer: dict[str, object] = {
         "success": True,
@@ -107,6 +111,11 @@ async def record_decision(ledger: LedgerService, caller: Principal, params: dict
     if decided.adopted:
         inputs = decision.deliberation.inputs if decision.deliberation is not None else ()
         answer |= {"deliberation_auto": True, "deliberation_inputs_count": len(inputs) + decided.adopted}
+    if decided.related:
+        answer["related_count"] = len(decided.related)
+    if auto and decision.bridge is None and decided.decision.bridge is not None:
+        derived = derive_bridge(decided.decision)
+        answer |= {"bridge_auto": True, "bridge_method": derived[1] if derived is not None else "rule"}
     if decided.left:
         answer["thoughts_pending"] = decided.left
     return answer

@@ -35,7 +35,7 @@ from events.evaluation import (
 from events.evidence import EvidenceErased, EvidenceStored
 from events.model import ModelAliased, ModelIdentity, ModelRegistered
 from events.probe import ProbeScored, ProbeScoredV1
-from events.thought import ThoughtAdopted, ThoughtRecorded
+from events.thought import RelatedDecision, ThoughtAdopted, ThoughtRecorded, ThoughtTracked
 
 _REASON = Reason(type="analysis", text="One writer is enough", strength=0.75)
 _BRIDGE = Bridge(
@@ -117,6 +117,14 @@ SAMPLES: dict[str, Payload] = {
         text='One writer could be enough: "één"',
         agent_id="planner",
         decision_id="storage-choice",
+    ),
+    "thought.tracked.v1": ThoughtTracked(
+        thought_id="51f0c3ab",
+        kind="query",
+        text="Queried 'one writer': 2 results (keyword)",
+        method="cstp:queryDecisions",
+        related=(RelatedDecision(decision_id="3f2a9c1e", distance=0.25),),
+        agent_id="claude",
     ),
     "thought.adopted.v1": ThoughtAdopted(thought_id="51f0c3aa", decision_id="3f2a9c1e"),
     "discovery.started.v1": DiscoveryStarted(
