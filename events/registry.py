@@ -34,6 +34,7 @@ from events.evidence import EvidenceErased, EvidenceStored
 from events.extensions import AddedAttributes
 from events.limits import STREAM_ID_CHARS_MAX
 from events.model import ModelAliased, ModelRegistered
+from events.observation import AttestationRecorded, ObservationRecorded
 from events.payload import Payload
 from events.probe import ProbeScored, ProbeScoredV1
 from events.thought import ThoughtAdopted, ThoughtRecorded, ThoughtTracked
@@ -257,6 +258,8 @@ _discovery = partial(EventType, stream="discovery", id_field="run_id")
 _model = partial(EventType, stream="model", id_field="key")
 _probe = partial(EventType, stream="probe", id_field="score_id")
 _evidence = partial(EventType, stream="evidence", id_field="digest")
+_observation = partial(EventType, stream="observation", id_field="observation_id")
+_attestation = partial(EventType, stream="attestation", id_field="attestation_id")
 _scenario = partial(EventType, stream="scenario", id_field="scenario_id")
 _evaluation = partial(EventType, stream="evaluation", id_field="run_id")
 
@@ -294,6 +297,8 @@ VOCABULARY = Vocabulary(
         _evaluation("eval.finished.v1", EvalFinished, life=Life.CLOSES),
         _evidence("evidence.stored.v1", EvidenceStored, life=Life.OPENS),
         _evidence("evidence.erased.v1", EvidenceErased, life=Life.CLOSES),
+        _observation("observation.recorded.v1", ObservationRecorded, life=Life.SINGLE),
+        _attestation("attestation.recorded.v1", AttestationRecorded, life=Life.SINGLE),
     ]
 )
 """The event types of this version of Tallystick."""

@@ -9,6 +9,7 @@ from projections.discovery.probe_score_index import ProbeScoreIndex
 from projections.discovery.run_index import RunIndex
 from projections.evaluation.evaluation_index import EvaluationIndex
 from projections.evidence_index import EvidenceIndex
+from projections.observation_counts import ObservationCounts
 from projections.projection import Projection
 
 PROJECTIONS: tuple[type[Projection], ...] = (
@@ -21,5 +22,6 @@ PROJECTIONS: tuple[type[Projection], ...] = (
     ProbeScoreIndex,
     EvaluationIndex,
     EvidenceIndex,
+    ObservationCounts,
 )
 """Every projection, in the order in which the engine folds them."""

@@ -7,6 +7,7 @@ import structlog
 
 from api.cstp.attribute_outcomes import attribute_outcomes
 from api.cstp.check_drift import check_drift
+from api.cstp.evidence import ingest_evidence, link_evidence, verify_evidence_chain
 from api.cstp.get_calibration import get_calibration
 from api.cstp.get_decisions import get_decision, get_stats, list_decisions
 from api.cstp.get_reason_stats import get_reason_stats
@@ -60,6 +61,9 @@ METHODS: dict[str, Method] = {
     "cstp.ready": Method("read", ready),
     "cstp.preAction": Method("read", pre_action),
     "cstp.getSessionContext": Method("read", get_session_context),
+    "cstp.ingestEvidence": Method("append", ingest_evidence),
+    "cstp.linkEvidence": Method("append", link_evidence),
+    "cstp.verifyEvidenceChain": Method("read", verify_evidence_chain),
     **{name: Method(*method) for name, method in UNSUPPORTED.items()},
 }
 

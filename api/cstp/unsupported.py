@@ -1,4 +1,4 @@
-"""Methods for features that this ledger does not have: guardrails, circuit breakers, links, and compaction.
+"""Methods for features that this ledger does not have: guardrails, circuit breakers, links, compaction, control maps.
 
 A read returns an empty result in the protocol's shape. A write answers that nothing was written.
 """
@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from api.cstp.decision_json import decision_json
-from api.cstp.jsonrpc import RpcError
+from api.cstp.jsonrpc import METHOD_NOT_FOUND, RpcError
 from api.cstp.params_schema import (
     ParameterError,
     ParamsSchema,
@@ -136,6 +136,15 @@ def _no_preserve(request: _Preserve) -> Mapping[str, object]:
     return {"success": False, "decisionId": request.decision_id, "preserve": request.preserve, "error": error}
 
 
+def _refused(method: str, reason: str, advice: str) -> Answer:
+    """Return a method that refuses every call, by its name."""
+
+    async def refuse(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+        raise RpcError(METHOD_NOT_FOUND, f"Not supported: {method}. {reason}", {"method": method, "advice": advice})
+
+    return refuse
+
+
 async def _check_guardrails(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """Allow every action, since the ledger has no guardrails. `evaluated` is 0."""
     if params.get("action"):
@@ -217,6 +226,22 @@ UNSUPPORTED: dict[str, tuple[Scope, Answer]] = {
     "cstp.setPreserve": ("append", _stub(_Preserve, _no_preserve)),
     "cstp.getWisdom": (
         "read", _stub(_Compaction, lambda _: {"wisdom": [], "totalDecisions": 0, "categoriesAnalyzed": 0}),
+    ),
+    "cstp.mapControls": (
+        "read",
+        _refused(
+            "cstp.mapControls",
+            "This ledger has no control maps (SR 11-7, NIST AI RMF).",
+            "Read the observations, GET /events?type=observation.recorded.v1, and map them yourself.",
+        ),
+    ),
+    "cstp.exportEvidenceBundle": (
+        "read",
+        _refused(
+            "cstp.exportEvidenceBundle",
+            "A server writes no bundle or PDF into a folder that a caller names.",
+            "GET /export, or tallystick export, gives the whole log with its proofs.",
+        ),
     ),
 }  # fmt: skip
 """The scope and the function of each method, in the order of the agent card."""

@@ -34,6 +34,7 @@ from events.evaluation import (
 )
 from events.evidence import EvidenceErased, EvidenceStored
 from events.model import ModelAliased, ModelIdentity, ModelRegistered
+from events.observation import AttestationRecorded, ObservationRecorded
 from events.probe import ProbeScored, ProbeScoredV1
 from events.thought import RelatedDecision, ThoughtAdopted, ThoughtRecorded, ThoughtTracked
 
@@ -292,6 +293,17 @@ SAMPLES: dict[str, Payload] = {
         size_bytes=4,
         media_type="text/plain; charset=utf-8",
         note='A raw response: "één"',
+    ),
+    "observation.recorded.v1": ObservationRecorded(
+        observation_id="0a0b61c2",
+        event_type="pr_merged",
+        source="github",
+        ts="2026-11-20T09:00:00Z",
+        payload_digest="5f" * 32,
+        payload_bytes=27,
+    ),
+    "attestation.recorded.v1": AttestationRecorded(
+        attestation_id="0a0b61d3", decision_id="3f2a9c1e", observations=("0a0b61c2",), stakes="high", has_outcome=False
     ),
     "evidence.erased.v1": EvidenceErased(
         digest="9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",

@@ -37,7 +37,14 @@ from api.rate_limit import LimitReached, RateLimited
 PROTOCOL_VERSION = "1.0"
 
 HEAVY_METHODS = frozenset(
-    {"cstp.getCalibration", "cstp.checkDrift", "cstp.getReasonStats", "cstp.queryDecisions", "cstp.getSessionContext"}
+    {
+        "cstp.getCalibration",
+        "cstp.checkDrift",
+        "cstp.getReasonStats",
+        "cstp.queryDecisions",
+        "cstp.getSessionContext",
+        "cstp.verifyEvidenceChain",
+    }
 )
 """Methods that compute a view for long enough that each token may run one at a time."""
 
