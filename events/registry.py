@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from events.breaker import BreakerReset, BreakersConfigured
 from events.decision import (
     DecisionAmended,
     DecisionAsked,
@@ -260,6 +261,8 @@ _probe = partial(EventType, stream="probe", id_field="score_id")
 _evidence = partial(EventType, stream="evidence", id_field="digest")
 _observation = partial(EventType, stream="observation", id_field="observation_id")
 _attestation = partial(EventType, stream="attestation", id_field="attestation_id")
+_breakers = partial(EventType, stream="breakers", id_field="config_id")
+_reset = partial(EventType, stream="reset", id_field="reset_id")
 _scenario = partial(EventType, stream="scenario", id_field="scenario_id")
 _evaluation = partial(EventType, stream="evaluation", id_field="run_id")
 
@@ -299,6 +302,8 @@ VOCABULARY = Vocabulary(
         _evidence("evidence.erased.v1", EvidenceErased, life=Life.CLOSES),
         _observation("observation.recorded.v1", ObservationRecorded, life=Life.SINGLE),
         _attestation("attestation.recorded.v1", AttestationRecorded, life=Life.SINGLE),
+        _breakers("breakers.configured.v1", BreakersConfigured, life=Life.SINGLE),
+        _reset("breaker.reset.v1", BreakerReset, life=Life.SINGLE),
     ]
 )
 """The event types of this version of Tallystick."""

@@ -1,5 +1,6 @@
 """The list of all projections."""
 
+from projections.breaker_states import BreakerStates
 from projections.calibration.calibration import Calibration
 from projections.calibration.reason_index import ReasonIndex
 from projections.decisions.decision_index import DecisionIndex
@@ -23,5 +24,6 @@ PROJECTIONS: tuple[type[Projection], ...] = (
     EvaluationIndex,
     EvidenceIndex,
     ObservationCounts,
+    BreakerStates,
 )
 """Every projection, in the order in which the engine folds them."""

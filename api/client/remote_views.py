@@ -11,6 +11,7 @@ from msgspec import UNSET, Raw, Struct, structs
 from api.client.remote_store import RemoteStore
 from api.reports import EvaluationReport
 from api.service.advice import Advice
+from api.service.breakers import BreakerList
 from api.service.calibration import CalibrationAnswer
 from api.service.decisions import DecisionPage
 from api.service.discovery.queries import RunPage, RunView
@@ -102,6 +103,9 @@ class RemoteViews:
             entries += further.evidence
             after = further.next if len(entries) < page.total else None
         return structs.replace(page, evidence=entries, next=None)
+
+    async def breakers(self) -> BreakerList:
+        return await self._store.view("/breakers", BreakerList, self._as_of)
 
     async def runs(self, parameters: Parameters) -> RunPage:
         return await self._store.view("/runs", RunPage, {**parameters, **self._as_of})

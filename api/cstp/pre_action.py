@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import msgspec
 
 from api.cstp.agent_context import Row, own_agent, scores_json, similar_decisions
+from api.cstp.breakers import breaker_violations
 from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_error
 from api.cstp.record_decision import DECISION, record_decision
 from api.cstp.tracked_calls import deliberates, stated_deliberation, tracked_fields
@@ -35,11 +36,11 @@ _options: ParamsSchema[_Options] = ParamsSchema(_Options)
 
 
 async def pre_action(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Return similar decisions, and the calibration of the action's category. Every action is allowed.
+    """Return similar decisions, and the calibration of the action's category. Open circuit breakers block it.
 
-    Unless `autoRecord` is false, the action is recorded as recordDecision does, with the parameters beside `action`:
-    reasons, tags, pattern, idempotencyKey and so on. A missing confidence stays unknown. Nothing is recorded if a
-    parameter is wrong.
+    Unless `autoRecord` is false, or the action is blocked, it is recorded as recordDecision does, with the parameters
+    beside `action`: reasons, tags, pattern, idempotencyKey and so on. A missing confidence stays unknown. Nothing is
+    recorded if a parameter is wrong.
     """
     start_s = perf_counter()
     action, options = parse_action(params), _options_of(params)
@@ -58,31 +59,45 @@ async def pre_action(ledger: LedgerService, caller: Principal, params: dict[str,
     selection = CalibrationFilter(agent=own_agent(caller), category=action.category or None)
     overall = (await compute_calibration(ledger, CalibrationQuery(filter=selection))).overall
     reviewed = (await compute_calibration(ledger, CalibrationQuery(filter=selection, min_decisions=1))).overall
-    tracked = await _track(ledger, caller, params, action, similar)
-    recorded = await record_decision(ledger, caller, recording) if recording is not None else None
+    planned, key = {"tags": params.get("tags"), **params["action"]}, _key(params)
+    violations = await breaker_violations(ledger, caller, planned, key=key)
+    tracked = await _track(ledger, caller, params, action, similar, len(violations))
+    recorded = await record_decision(ledger, caller, recording) if recording is not None and not violations else None
     answer: dict[str, object] = {
-        "allowed": True,
+        "allowed": not violations,
         "decisionId": recorded["id"] if recorded is not None else None,
         "relevantDecisions": similar,
-        "guardrailResults": [],
+        "guardrailResults": violations,
         "calibrationContext": {"reviewedDecisions": reviewed.reviewed if reviewed else 0, **scores_json(overall)},
         "patternsSummary": _patterns(similar) if options.include_patterns else [],
         "queryTimeMs": round((perf_counter() - start_s) * 1000),
     }
+    if violations:
+        answer["blockReasons"] = [violation["message"] for violation in violations]
     return {**answer, **tracked} if recorded is None else {**answer, **tracked, "recorded": recorded}
 
 
 async def _track(
-    ledger: LedgerService, caller: Principal, params: dict[str, Any], action: BreakerAction, similar: list[Row]
+    ledger: LedgerService,
+    caller: Principal,
+    params: dict[str, Any],
+    action: BreakerAction,
+    similar: list[Row],
+    violations: int,
 ) -> dict[str, object]:
     """Track the query and the check of this call, if it takes part in automatic deliberation."""
     if not deliberates(caller, params, or_object=True):
         return {}
     distances = [(row["id"], row["distance"]) for row in similar]
     query = query_call(action.description, len(similar), "keyword", METHOD, distances)
+    check = check_call(action.description, violations, METHOD)
+    return await tracked_fields(ledger, caller, [query, check], _key(params))
+
+
+def _key(params: dict[str, Any]) -> str | None:
+    """Return the idempotency key of the recording."""
     key = params.get("idempotencyKey") or params.get("idempotency_key")
-    check = check_call(action.description, 0, METHOD)
-    return await tracked_fields(ledger, caller, [query, check], str(key) if key else None)
+    return str(key) if key else None
 
 
 def _options_of(params: dict[str, Any]) -> _Options:

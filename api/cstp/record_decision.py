@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import structs
 
+from api.cstp.breakers import breaker_violations, warning_of
 from api.cstp.calibration_note import note_on_decision
 from api.cstp.decision_quality import quality_of
 from api.cstp.idempotency_key import check_key
@@ -96,6 +97,8 @@ async def record_decision(ledger: LedgerService, caller: Principal, params: dict
         dated = _with_review_date(decision, options.review_in, moment)
         return add_derived_bridge(dated, caller.source, key) if auto else dated
 
+    stated = msgspec.to_builtins(decision)
+    violations = await breaker_violations(ledger, caller, stated)
     decided = await record_with_thoughts(ledger, caller, scope, made, key, options.question, auto=auto)
     subject = decided.placed.subject
     answer: dict[str, object] = {
@@ -106,6 +109,10 @@ async def record_decision(ledger: LedgerService, caller: Principal, params: dict
         "timestamp": decided.moment.isoformat(),
         "quality": quality_of(decided.decision),
     }
+    if decided.placed.duplicate:
+        violations = await breaker_violations(ledger, caller, stated, before=(decided.placed.position, decided.moment))
+    if violations:
+        answer["guardrail_warnings"] = [warning_of(violation) for violation in violations]
     if decision.confidence is not None:
         answer |= await note_on_decision(ledger, caller, decision)
     if decided.adopted:

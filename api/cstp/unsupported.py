@@ -1,4 +1,4 @@
-"""Methods for features that this ledger does not have: guardrails, circuit breakers, links, compaction, control maps.
+"""Methods for features that this ledger does not have: guardrails, links, compaction, control maps.
 
 A read returns an empty result in the protocol's shape. A write answers that nothing was written.
 """
@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
+from api.cstp.breakers import breaker_violations
 from api.cstp.decision_json import decision_json
 from api.cstp.jsonrpc import METHOD_NOT_FOUND, RpcError
 from api.cstp.params_schema import (
@@ -18,7 +19,6 @@ from api.cstp.params_schema import (
     wrong_params_error,
 )
 from api.cstp.query_decisions import AGENT
-from api.errors import INVALID_PARAMS
 from api.principal import Principal, Scope
 from api.service.decisions import DecisionQuery, count_decisions, select_decisions
 from api.service.ledger import LedgerService
@@ -45,10 +45,6 @@ class BreakerAction(msgspec.Struct, frozen=True, kw_only=True):
     confidence: Confidence | None = None
 
 
-class _Nothing(msgspec.Struct, frozen=True, kw_only=True):
-    """No parameters."""
-
-
 class _Node(msgspec.Struct, frozen=True, kw_only=True):
     node_id: NonEmpty | None = None
     depth: int = 1
@@ -64,11 +60,6 @@ class _Link(msgspec.Struct, frozen=True, kw_only=True):
     edge_type: EdgeType
     weight: float = 1.0
     context: str | None = None
-
-
-class _Breaker(msgspec.Struct, frozen=True, kw_only=True):
-    scope: NonEmpty
-    probe_first: bool = False
 
 
 class _Guardrails(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,11 +109,6 @@ def _stub(struct: type[_Params], answer: Callable[[_Params], Mapping[str, object
     return method
 
 
-def _no_breaker(request: _Breaker) -> Mapping[str, object]:
-    data = {"fields": ["scope"], "advice": "This ledger keeps no circuit breakers; nothing was written."}
-    raise RpcError(INVALID_PARAMS, f"No circuit breaker found for scope: {request.scope}", data)
-
-
 def _no_link(request: _Link) -> Mapping[str, object]:
     if request.source_id == request.target_id:
         raise wrong_params_error([ParameterError("targetId", "must be another decision than sourceId")])
@@ -146,12 +132,14 @@ def _refused(method: str, reason: str, advice: str) -> Answer:
 
 
 async def _check_guardrails(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Allow every action, since the ledger has no guardrails. `evaluated` is 0."""
+    """Allow every action that no circuit breaker blocks; the ledger has no guardrails. `evaluated` is 0."""
+    violations: list[dict[str, object]] = []
     if params.get("action"):
         parse_action(params)
+        violations = await breaker_violations(ledger, caller, params["action"])
     return {
-        "allowed": True,
-        "violations": [],
+        "allowed": not violations,
+        "violations": violations,
         "warnings": [],
         "evaluated": 0,
         "evaluatedAt": ledger.clock().isoformat(),
@@ -207,9 +195,6 @@ def _full_row(state: DecisionState) -> dict[str, object]:
 UNSUPPORTED: dict[str, tuple[Scope, Answer]] = {
     "cstp.checkGuardrails": ("read", _check_guardrails),
     "cstp.listGuardrails": ("read", _stub(_Guardrails, lambda _: {"guardrails": [], "count": 0, "agent": AGENT})),
-    "cstp.listBreakers": ("read", _stub(_Nothing, lambda _: {"breakers": []})),
-    "cstp.getCircuitState": ("read", _stub(_Breaker, _no_breaker)),
-    "cstp.resetCircuit": ("append", _stub(_Breaker, _no_breaker)),
     "cstp.getNeighbors": (
         "read", _stub(_Node, lambda node: {"nodeId": node.node_id or "", "neighbors": [], "total": 0}),
     ),

@@ -17,6 +17,7 @@ from api.service.evidence import EVIDENCE, EvidenceService
 from api.service.position_notes import note_read, note_written
 from api.token_store import TokenStore
 from events import VOCABULARY, DecisionReviewed
+from events.breaker import BreakersConfigured
 from events.envelope import Draft, Event, agent_of, timestamp
 from events.errors import InvalidEvent
 from ledger import (
@@ -130,6 +131,8 @@ class LedgerService:
         for index, draft in enumerate(drafts):
             if type(draft.data) in EVIDENCE:
                 self.evidence.check(draft, index)
+            if type(draft.data) is BreakersConfigured:
+                caller.require("admin")
             if type(draft.data) is DecisionReviewed and caller.review == "none":
                 raise Forbidden(
                     f"The token of {caller.agent} may not review decisions. Nothing was written.",

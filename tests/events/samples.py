@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from msgspec import structs
 
 from events import VOCABULARY, Line, Payload, encode_line
+from events.breaker import BreakerReset, BreakerRule, BreakersConfigured
 from events.decision import (
     Bridge,
     DecisionAmended,
@@ -305,6 +306,11 @@ SAMPLES: dict[str, Payload] = {
     "attestation.recorded.v1": AttestationRecorded(
         attestation_id="0a0b61d3", decision_id="3f2a9c1e", observations=("0a0b61c2",), stakes="high", has_outcome=False
     ),
+    "breakers.configured.v1": BreakersConfigured(
+        config_id="0a0b61e4",
+        breakers=(BreakerRule(scope="stakes:high", failure_threshold=3, window_ms=86_400_000, cooldown_ms=3_600_000),),
+    ),
+    "breaker.reset.v1": BreakerReset(reset_id="0a0b61f5", scope="stakes:high", state="closed", reason="Repaired"),
     "evidence.erased.v1": EvidenceErased(
         digest="9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
         reason="It named a person",

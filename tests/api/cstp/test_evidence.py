@@ -1,5 +1,6 @@
 """CSTP's evidence: observations of other systems, links to decisions, and what verifying the log finds."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ MERGED = {"event_type": "pr_merged", "ts": "2026-11-20T09:00:00Z", "payload": {"
 OPENED = {"event_type": "pr_opened", "source": "github", "payload": {"pr": 17}}
 
 
-def ingest(cstp: Caller, *events: dict[str, object], **params: object) -> dict[str, Any]:
+def ingest(cstp: Caller, *events: Mapping[str, object], **params: object) -> dict[str, Any]:
     return cstp.result("ingestEvidence", {"events": list(events), **params})
 
 
