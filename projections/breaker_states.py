@@ -122,7 +122,7 @@ class BreakerStates(Projection):
     def fold(self, events: Sequence[EventFacts]) -> None:
         for event in events:
             data = event.data
-            if isinstance(data, BreakersConfigured):
+            if type(data) is BreakersConfigured:
                 self._configure(data)
             elif self._state.configured:
                 self._fold_later(event, data)

@@ -1,7 +1,7 @@
 """Derive a decision's bridge from its own words, by rule. A pure function: anyone can repeat it from the decision.
 
 The structure is the decision in general terms: names and numbers are replaced by what they are. The function is the
-decision's pattern, its first analytical reason, or the first sentence of its context.
+decision's pattern, its first long reason of analysis, constraint or pattern, or the first sentence of its context.
 """
 
 import re
@@ -76,8 +76,8 @@ def _function(decision: DecisionRecorded) -> str:
     if decision.pattern:
         return decision.pattern
     for reason in decision.reasons:
-        if reason.type in _REASONS:
-            return generalise(reason.text)
+        if reason.type in _REASONS and (text := _long(generalise(reason.text))):
+            return text
     return generalise(_sentence_end.split((decision.context or "").strip(), maxsplit=1)[0])
 
 
