@@ -30,7 +30,7 @@ class ObservationRecorded(Payload, frozen=True, kw_only=True):
 
 
 class AttestationRecorded(Payload, frozen=True, kw_only=True):
-    """Somebody attests that observations are evidence of a decision."""
+    """A caller attests that observations are evidence of a decision."""
 
     attestation_id: StreamId | None = None
     """Names the stream `attestation/ID`. Source: the client; where absent in a post, the ledger makes 8 hex digits."""

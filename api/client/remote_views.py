@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from typing import TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -11,7 +12,6 @@ from msgspec import UNSET, Raw, Struct, structs
 from api.client.remote_store import RemoteStore
 from api.reports import EvaluationReport
 from api.service.advice import Advice
-from api.service.breakers import BreakerList
 from api.service.calibration import CalibrationAnswer
 from api.service.decisions import DecisionPage
 from api.service.discovery.queries import RunPage, RunView
@@ -39,6 +39,8 @@ PREFIX = {"prefix": "true"}
 """The id may be an unambiguous beginning of it, as in the commands on a file."""
 
 Parameters = Mapping[str, str]
+
+_Answer = TypeVar("_Answer")
 
 _stream_id = re.compile(STREAM_ID_PATTERN, re.ASCII)
 
@@ -104,8 +106,9 @@ class RemoteViews:
             after = further.next if len(entries) < page.total else None
         return structs.replace(page, evidence=entries, next=None)
 
-    async def breakers(self) -> BreakerList:
-        return await self._store.view("/breakers", BreakerList, self._as_of)
+    async def view(self, path: str, answer: type[_Answer]) -> _Answer:
+        """Return the answer of a route that takes no parameter but `as_of`."""
+        return await self._store.view(path, answer, self._as_of)
 
     async def runs(self, parameters: Parameters) -> RunPage:
         return await self._store.view("/runs", RunPage, {**parameters, **self._as_of})

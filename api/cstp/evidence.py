@@ -4,6 +4,7 @@
 see `api/service/observations.py`.
 """
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 import msgspec
@@ -12,7 +13,7 @@ from api.cstp.idempotency_key import check_key
 from api.cstp.jsonrpc import RpcError
 from api.cstp.params_schema import ParamsSchema
 from api.errors import INVALID_PARAMS
-from api.principal import Principal
+from api.principal import Principal, Scope
 from api.service.ledger import LedgerService
 from api.service.observations import Observed, ingest_observations, link_observations, verify_log
 from events.decision import Stakes
@@ -99,3 +100,11 @@ def _check_events(events: object) -> None:
         if payload is not None and not isinstance(payload, dict):
             message = f"Event payload must be a dict, got: {type(payload).__name__}"
             raise RpcError(INVALID_PARAMS, message, {"fields": [f"events[{index}].payload"]})
+
+
+EVIDENCE: dict[str, tuple[Scope, Callable[[LedgerService, Principal, dict[str, Any]], Awaitable[object]]]] = {
+    "cstp.ingestEvidence": ("append", ingest_evidence),
+    "cstp.linkEvidence": ("append", link_evidence),
+    "cstp.verifyEvidenceChain": ("read", verify_evidence_chain),
+}
+"""The scope and the function of each method."""

@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 import structlog
 
 from api.cstp.attribute_outcomes import attribute_outcomes
-from api.cstp.breakers import get_circuit_state, list_circuit_breakers, reset_circuit
 from api.cstp.check_drift import check_drift
-from api.cstp.evidence import ingest_evidence, link_evidence, verify_evidence_chain
+from api.cstp.evidence import EVIDENCE
 from api.cstp.get_calibration import get_calibration
 from api.cstp.get_decisions import get_decision, get_stats, list_decisions
 from api.cstp.get_reason_stats import get_reason_stats
@@ -62,12 +61,7 @@ METHODS: dict[str, Method] = {
     "cstp.ready": Method("read", ready),
     "cstp.preAction": Method("read", pre_action),
     "cstp.getSessionContext": Method("read", get_session_context),
-    "cstp.ingestEvidence": Method("append", ingest_evidence),
-    "cstp.linkEvidence": Method("append", link_evidence),
-    "cstp.verifyEvidenceChain": Method("read", verify_evidence_chain),
-    "cstp.listBreakers": Method("read", list_circuit_breakers),
-    "cstp.getCircuitState": Method("read", get_circuit_state),
-    "cstp.resetCircuit": Method("append", reset_circuit),
+    **{name: Method(*method) for name, method in EVIDENCE.items()},
     **{name: Method(*method) for name, method in UNSUPPORTED.items()},
 }
 

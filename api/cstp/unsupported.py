@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
-from api.cstp.breakers import breaker_violations
+from api.cstp.breakers import breaker_violations, get_circuit_state, list_circuit_breakers, reset_circuit
 from api.cstp.decision_json import decision_json
 from api.cstp.jsonrpc import METHOD_NOT_FOUND, RpcError
 from api.cstp.params_schema import (
@@ -195,6 +195,9 @@ def _full_row(state: DecisionState) -> dict[str, object]:
 UNSUPPORTED: dict[str, tuple[Scope, Answer]] = {
     "cstp.checkGuardrails": ("read", _check_guardrails),
     "cstp.listGuardrails": ("read", _stub(_Guardrails, lambda _: {"guardrails": [], "count": 0, "agent": AGENT})),
+    "cstp.listBreakers": ("read", list_circuit_breakers),
+    "cstp.getCircuitState": ("read", get_circuit_state),
+    "cstp.resetCircuit": ("append", reset_circuit),
     "cstp.getNeighbors": (
         "read", _stub(_Node, lambda node: {"nodeId": node.node_id or "", "neighbors": [], "total": 0}),
     ),

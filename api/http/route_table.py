@@ -9,7 +9,6 @@ from api.http.compressed_document import CompressedDocument, compress_document
 from api.http.openapi.document import make_document
 from api.http.operation import Operation
 from api.http.routes import (
-    breakers,
     calibration,
     checkpoints,
     cstp,
@@ -76,7 +75,7 @@ OPERATIONS: Sequence[Operation] = (
     export.get_export,
     projections.get_projections,
     projections.get_projection,
-    breakers.get_breakers,
+    projections.get_breakers,
     home.get_home,
     health.get_readyz,
     health.get_status,

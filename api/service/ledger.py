@@ -16,10 +16,9 @@ from api.service.checkpoints import CheckpointService
 from api.service.evidence import EVIDENCE, EvidenceService
 from api.service.position_notes import note_read, note_written
 from api.token_store import TokenStore
-from events import VOCABULARY, DecisionReviewed
+from events import VOCABULARY, DecisionReviewed, InvalidEvent
 from events.breaker import BreakersConfigured
 from events.envelope import Draft, Event, agent_of, timestamp
-from events.errors import InvalidEvent
 from ledger import (
     AppendedEvent,
     Clock,

@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 from msgspec import inspect as types
 
 from events import Payload
+from events.breaker import BREAKER_SCOPE_PATTERN
 from events.payload import DIGEST_PATTERN
 
 Values: TypeAlias = st.SearchStrategy[Any]
 
 CHARACTERS = st.characters(codec="utf-8")
 DIGESTS = st.text("0123456789abcdef", min_size=64, max_size=64)
+BREAKER_SCOPES = st.sampled_from(["global", "stakes:high", "category:tooling", "tag:x:y", "agent:claude"])
 STREAM_IDS = st.text("abcXYZ019._-", min_size=1, max_size=64)
 ZONES = st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=30)), timezone(timedelta(hours=-11))])
 TEXT_CHARS, ITEMS = 12, 2
@@ -27,7 +29,7 @@ def value_of(kind: types.Type) -> Values:
     if isinstance(kind, types.Metadata):
         return STREAM_IDS if "pattern" in (kind.extra_json_schema or {}) else value_of(kind.type)
     if isinstance(kind, types.StrType) and kind.pattern is not None:
-        return DIGESTS if kind.pattern == DIGEST_PATTERN else STREAM_IDS
+        return {DIGEST_PATTERN: DIGESTS, BREAKER_SCOPE_PATTERN: BREAKER_SCOPES}.get(kind.pattern, STREAM_IDS)
     assert type(kind) in MAKERS, f"tests/events/payloads.py makes no {type(kind).__name__} yet: add it to MAKERS"
     return MAKERS[type(kind)](kind)
 
@@ -61,7 +63,9 @@ MAKERS: Mapping[type[types.Type], Callable[[Any], Values]] = {
     types.DateTimeType: lambda kind: st.datetimes(timezones=ZONES),
     types.LiteralType: lambda kind: st.sampled_from(kind.values),
     types.UnionType: lambda kind: st.one_of([value_of(option) for option in kind.types]),
-    types.VarTupleType: lambda kind: st.lists(value_of(kind.item_type), max_size=ITEMS).map(tuple),
+    types.VarTupleType: lambda kind: st.lists(
+        value_of(kind.item_type), min_size=kind.min_length or 0, max_size=ITEMS
+    ).map(tuple),
     types.DictType: lambda kind: st.dictionaries(value_of(kind.key_type), value_of(kind.value_type), max_size=ITEMS),
     types.StructType: lambda kind: struct_of(kind.cls),
 }

@@ -71,10 +71,13 @@ def list_breakers(target: LedgerTarget, as_of: AsOf = None) -> None:
     """
     from api.cli.open_ledger import answer_as_of
     from api.cli.output import make_table, open_console, print_json, print_note
+    from api.service.breakers import BreakerList
     from api.service.breakers import list_breakers as list_them
     from api.text_format import format_time, one_line
 
-    answer = answer_as_of(target, as_of, lambda ledger, _: list_them(ledger, as_of), lambda server: server.breakers())
+    answer = answer_as_of(
+        target, as_of, lambda ledger, _: list_them(ledger, as_of), lambda server: server.view("/breakers", BreakerList)
+    )
     if target.json:
         print_json(answer)
         return

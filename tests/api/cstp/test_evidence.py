@@ -157,5 +157,5 @@ def test_an_altered_line_is_found(tmp_path: Path, position: int) -> None:
         found = cstp.result("verifyEvidenceChain")
         assert (found["intact"], found["tail_check"]) == (False, True)
         assert found["broken_at_seq"] in (position, 0)
-        told = cstp.result("verifyEvidenceChain", {"expected_head_hash": known["head_hash"]})
-        assert (told["intact"], told["broken_at_seq"]) == (False, found["broken_at_seq"])
+        compared = cstp.result("verifyEvidenceChain", {"expected_head_hash": known["head_hash"]})
+        assert (compared["intact"], compared["broken_at_seq"]) == (False, found["broken_at_seq"])
