@@ -25,6 +25,12 @@ ReviewPolicy = Literal["any", "others", "none"]
 REVIEW_POLICIES: tuple[ReviewPolicy, ...] = get_args(ReviewPolicy)
 
 
+DeliberationPolicy = Literal["auto", "off"]
+"""Whether the calls of a token become inputs of its next decision."""
+
+DELIBERATION_POLICIES: tuple[DeliberationPolicy, ...] = get_args(DeliberationPolicy)
+
+
 class AccessRefused(TallystickError):
     """The caller is not allowed to do this; nothing was done."""
 
@@ -54,6 +60,7 @@ class Principal(msgspec.Struct, frozen=True):
     review: ReviewPolicy = "any"
     token_id: str | None = None
     use: TokenUse | None = None
+    deliberation: DeliberationPolicy = "off"
 
     @property
     def permissions(self) -> Permissions:

@@ -25,6 +25,7 @@ import msgspec
 from api.principal import (
     OWNER,
     SCOPES,
+    DeliberationPolicy,
     Principal,
     ReviewPolicy,
     Scope,
@@ -55,7 +56,8 @@ UNKNOWN_RECHECK_S = 0.01
 class Token(msgspec.Struct, frozen=True, kw_only=True):
     """A token as the file stores it: an id by which it is revoked, agent, scopes, SHA-256 in hex, and expiry.
 
-    `review` says which decisions it may review. Files of older versions lack it.
+    `review` says which decisions it may review, `deliberation` whether its calls become inputs of its next decision.
+    Files of older versions lack them.
     """
 
     id: str
@@ -65,6 +67,7 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
     expires: datetime | None = None
     review: ReviewPolicy = "any"
+    deliberation: DeliberationPolicy | None = None
 
 
 class _TokenEntry(NamedTuple):
@@ -141,8 +144,9 @@ class TokenStore:
             bucket = (previous and previous.principal.bucket) or TokenBucket(token.agent, self.rate)
         use = (previous and previous.principal.use) or TokenUse(token.agent)
         return Principal(
-            token.agent, source_of(token.agent), frozenset(token.scopes), bucket, token.review, token.id, use
-        )
+            token.agent, source_of(token.agent), frozenset(token.scopes), bucket, token.review, token.id, use,
+            token.deliberation or "off",
+        )  # fmt: skip
 
     def had_tokens(self) -> bool:
         """Return whether the ledger has or had a token. Errors: LedgerUnusable."""
@@ -268,6 +272,7 @@ class TokenStore:
         now: datetime,
         days: int | None = None,
         review: ReviewPolicy = "any",
+        deliberation: DeliberationPolicy | None = None,
     ) -> tuple[Token, str]:
         """Make a token that expires after `days`; None: never. Errors: InvalidQuery.
 
@@ -280,11 +285,14 @@ class TokenStore:
         if review != "any" and (wide := [scope for scope in scopes if scope in {"import", "admin"}]):
             detail = f"{review} does not bind a token with the scope {wide[0]}, which can write as any agent."
             raise InvalidQuery("review", detail, "Leave out that scope, or --review.")
+        if deliberation == "auto" and not {"append", "admin"}.intersection(scopes):
+            detail = "auto records the calls of the token, and the token may not append."
+            raise InvalidQuery("deliberation", detail, "Add --scope append, or leave out --deliberation.")
         secret = f"tally_{secrets.token_urlsafe(32)}"
         expires = None if days is None else now + timedelta(days=days)
         stored = Token(
             id=secrets.token_hex(4), agent=agent, scopes=scopes, created=now, sha256=_digest(secret), expires=expires,
-            review=review,
+            review=review, deliberation=deliberation,
         )  # fmt: skip
         with self._locked():
             self._write([*self.list(), stored])

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from events.breaker import BreakerReset, BreakersConfigured
 from events.decision import (
     DecisionAmended,
     DecisionAsked,
@@ -36,9 +37,10 @@ from events.guardrail import GuardrailEvaluated, GuardrailRetired, GuardrailSet
 from events.limits import STREAM_ID_CHARS_MAX
 from events.link import DecisionLinked
 from events.model import ModelAliased, ModelRegistered
+from events.observation import AttestationRecorded, ObservationRecorded
 from events.payload import Payload
 from events.probe import ProbeScored, ProbeScoredV1
-from events.thought import ThoughtAdopted, ThoughtRecorded
+from events.thought import ThoughtAdopted, ThoughtRecorded, ThoughtTracked
 
 Upcaster = Callable[[Any], Payload]
 """A pure, total function from the payload of one version to the payload of the next."""
@@ -267,6 +269,10 @@ _discovery = partial(EventType, stream="discovery", id_field="run_id")
 _model = partial(EventType, stream="model", id_field="key")
 _probe = partial(EventType, stream="probe", id_field="score_id")
 _evidence = partial(EventType, stream="evidence", id_field="digest")
+_observation = partial(EventType, stream="observation", id_field="observation_id")
+_attestation = partial(EventType, stream="attestation", id_field="attestation_id")
+_breakers = partial(EventType, stream="breakers", id_field="config_id")
+_reset = partial(EventType, stream="reset", id_field="reset_id")
 _scenario = partial(EventType, stream="scenario", id_field="scenario_id")
 _evaluation = partial(EventType, stream="evaluation", id_field="run_id")
 _guardrail = partial(EventType, stream="guardrail", id_field="guardrail_id")
@@ -283,6 +289,7 @@ VOCABULARY = Vocabulary(
         _decision("decision.retracted.v1", DecisionRetracted, life=Life.CLOSES, by=Author.OWNER),
         _link("decision.linked.v1", DecisionLinked, life=Life.SINGLE),
         _thought("thought.recorded.v1", ThoughtRecorded, life=Life.OPENS),
+        _thought("thought.tracked.v1", ThoughtTracked, life=Life.OPENS),
         _thought(
             "thought.adopted.v1",
             ThoughtAdopted,
@@ -309,6 +316,10 @@ VOCABULARY = Vocabulary(
         _guardrail("guardrail.set.v1", GuardrailSet, life=Life.REPEATS),
         _guardrail("guardrail.retired.v1", GuardrailRetired, life=Life.CONTINUES),
         _check("guardrail.evaluated.v1", GuardrailEvaluated, life=Life.SINGLE),
+        _observation("observation.recorded.v1", ObservationRecorded, life=Life.SINGLE),
+        _attestation("attestation.recorded.v1", AttestationRecorded, life=Life.SINGLE),
+        _breakers("breakers.configured.v1", BreakersConfigured, life=Life.SINGLE),
+        _reset("breaker.reset.v1", BreakerReset, life=Life.SINGLE),
     ]
 )
 """The event types of this version of Tallystick."""

@@ -1,5 +1,6 @@
 """The list of all projections."""
 
+from projections.breaker_states import BreakerStates
 from projections.calibration.calibration import Calibration
 from projections.calibration.reason_index import ReasonIndex
 from projections.decisions.decision_index import DecisionIndex
@@ -11,6 +12,7 @@ from projections.discovery.run_index import RunIndex
 from projections.evaluation.evaluation_index import EvaluationIndex
 from projections.evidence_index import EvidenceIndex
 from projections.guardrails.guardrail_index import GuardrailIndex
+from projections.observation_counts import ObservationCounts
 from projections.projection import Projection
 
 PROJECTIONS: tuple[type[Projection], ...] = (
@@ -23,7 +25,9 @@ PROJECTIONS: tuple[type[Projection], ...] = (
     ProbeScoreIndex,
     EvaluationIndex,
     EvidenceIndex,
+    BreakerStates,
     GuardrailIndex,
     LinkGraph,
+    ObservationCounts,
 )
 """Every projection, in the order in which the engine folds them."""

@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
+from api.cstp.breakers import breaker_violations
 from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_error
 from api.cstp.query_decisions import AGENT
 from api.cstp.unsupported import parse_action
@@ -51,15 +53,19 @@ def parse_planned_action(params: Mapping[str, Any]) -> PlannedAction:
 
 
 async def check_guardrails(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Evaluate an action against the guardrails in force, and record the evaluation.
+    """Evaluate an action against the guardrails in force and the circuit breakers, and record the evaluation.
 
-    Without guardrails the action is allowed with a warning that says so. With them, the caller must be able to append.
+    Without guardrails the action is allowed with a warning that says so, unless a circuit breaker blocks it. With them,
+    the caller must be able to append.
     `checkId` names the evaluation. recordDecision accepts it, to evaluate the decision with the same context.
     """
     found = await check_action(ledger, caller, parse_planned_action(params))
+    breakers = await breaker_violations(ledger, caller, params["action"])
+    if breakers:
+        found = structs.replace(found, note=None)
     answer: dict[str, object] = {
-        "allowed": found.allowed,
-        "violations": _results(found, blocking=True),
+        "allowed": found.allowed and not breakers,
+        "violations": [*_results(found, blocking=True), *breakers],
         "warnings": _results(found, blocking=False),
         "evaluated": found.rules,
         "evaluatedAt": found.time.isoformat(),
@@ -77,13 +83,14 @@ def check_reference(found: CheckAnswer) -> dict[str, object]:
     return {} if found.check_id is None else {"checkId": found.check_id}
 
 
-def guardrail_results(found: CheckAnswer) -> list[dict[str, str]]:
-    """Return the rules that fired, the blocking ones first; without rules, the warning that says so."""
-    return [*_results(found, blocking=True), *_results(found, blocking=False)]
+def guardrail_results(found: CheckAnswer, breakers: Sequence[dict[str, object]]) -> list[dict[str, object]]:
+    """Return the rules that fired and the circuit breakers that block, then warnings: also, that there are no rules."""
+    noted = structs.replace(found, note=None) if breakers else found
+    return [*_results(found, blocking=True), *breakers, *_results(noted, blocking=False)]
 
 
-def _results(found: CheckAnswer, *, blocking: bool) -> list[dict[str, str]]:
-    results = [
+def _results(found: CheckAnswer, *, blocking: bool) -> list[dict[str, object]]:
+    results: list[dict[str, object]] = [
         {
             "guardrailId": rule.guardrail_id,
             "name": rule.description,
@@ -143,14 +150,13 @@ def _expected(requirement: GuardrailCondition) -> object:
     return requirement.value if requirement.operator == "eq" else f"!= {requirement.value}"
 
 
-def guardrail_warnings(found: CheckAnswer | None) -> dict[str, object]:
-    """Return what recordDecision adds to its answer: the rules that fired, if any did."""
+def guardrail_warnings(found: CheckAnswer | None) -> list[dict[str, object]]:
+    """Return the rules that fired on a decision, as warnings of recordDecision."""
     fired = [*found.violations, *found.warnings] if found is not None else []
-    rows = [{"guardrail_id": rule.guardrail_id, "message": rule.message, "severity": rule.action} for rule in fired]
-    return {"guardrail_warnings": rows} if rows else {}
+    return [{"guardrail_id": rule.guardrail_id, "message": rule.message, "severity": rule.action} for rule in fired]
 
 
 def not_evaluated(error: TallystickError) -> dict[str, object]:
-    """Return what recordDecision adds to its answer if the guardrails could not be evaluated."""
+    """Return the warning of recordDecision that the guardrails could not be evaluated."""
     message = f"The guardrails could not be evaluated: {error}"
-    return {"guardrail_warnings": [{"guardrail_id": NOT_EVALUATED, "message": message, "severity": "block"}]}
+    return {"guardrail_id": NOT_EVALUATED, "message": message, "severity": "block"}

@@ -3,22 +3,14 @@
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
-import structlog
-
 from api.cstp.attribute_outcomes import attribute_outcomes
 from api.cstp.check_drift import check_drift
+from api.cstp.evidence import EVIDENCE
 from api.cstp.get_calibration import get_calibration
 from api.cstp.get_decisions import get_decision, get_stats, list_decisions
 from api.cstp.get_reason_stats import get_reason_stats
 from api.cstp.get_session_context import get_session_context
 from api.cstp.guardrails import check_guardrails, list_guardrails
-from api.cstp.jsonrpc import (
-    METHOD_NOT_FOUND,
-    RpcCall,
-    RpcError,
-    internal_error,
-    rpc_error_of,
-)
 from api.cstp.links import get_graph, get_neighbors, link
 from api.cstp.pre_action import pre_action
 from api.cstp.query_decisions import query_decisions
@@ -26,16 +18,10 @@ from api.cstp.ready_queue import ready
 from api.cstp.record_decision import record_decision
 from api.cstp.review_decision import review_decision
 from api.cstp.thoughts import debug_tracker, record_thought
-from api.cstp.tolerance import collect_tolerated, name_tolerated
 from api.cstp.unsupported import UNSUPPORTED
 from api.cstp.update_decision import update_decision
-from api.principal import AccessRefused, Principal, Scope
+from api.principal import Principal, Scope
 from api.service.ledger import LedgerService
-from events.errors import TallystickError
-
-PREFIX = "cstp."
-
-log = structlog.get_logger()
 
 
 class Method(NamedTuple):
@@ -67,30 +53,6 @@ METHODS: dict[str, Method] = {
     "cstp.getGraph": Method("read", get_graph),
     "cstp.checkGuardrails": Method("read", check_guardrails),
     "cstp.listGuardrails": Method("read", list_guardrails),
+    **{name: Method(*method) for name, method in EVIDENCE.items()},
     **{name: Method(*method) for name, method in UNSUPPORTED.items()},
 }
-
-
-async def call_method(ledger: LedgerService, caller: Principal, call: RpcCall) -> object:
-    """Return the result of a call. Errors: RpcError; Forbidden."""
-    method = METHODS.get(call.method)
-    if method is None:
-        raise _unknown(call.method)
-    caller.require(method.scope)
-    try:
-        with collect_tolerated() as tolerated:
-            return name_tolerated(await method.answer(ledger, caller, call.params), tolerated)
-    except (RpcError, AccessRefused):
-        raise
-    except TallystickError as error:
-        raise rpc_error_of(error) from error
-    except Exception as error:
-        log.exception("fault", method=call.method)
-        raise internal_error(error) from error
-
-
-def _unknown(method: str) -> RpcError:
-    if not method.startswith(PREFIX):
-        return RpcError(METHOD_NOT_FOUND, f"Unknown method: {method}", {"method": method})
-    data = {"method": method, "available": list(METHODS)}
-    return RpcError(METHOD_NOT_FOUND, f"Method not found: {method}", data)

@@ -7,10 +7,14 @@ from typing import Annotated, Any
 import msgspec
 
 from api.cstp.agent_context import Row, own_agent, scores_json, similar_decisions
+from api.cstp.breakers import breaker_violations
+from api.cstp.decision_params import DECISION, check_params
 from api.cstp.guardrails import check_reference, guardrail_results, parse_planned_action
 from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_error
-from api.cstp.record_decision import DECISION, check_params, record_decision
+from api.cstp.record_decision import record_decision
+from api.cstp.tracked_calls import deliberates, stated_deliberation, tracked_fields
 from api.principal import Principal
+from api.service.auto_deliberation import check_call, query_call
 from api.service.calibration import CalibrationQuery, compute_calibration
 from api.service.guardrails.action_check import PlannedAction, check_action
 from api.service.ledger import LedgerService
@@ -20,6 +24,8 @@ from projections.calibration.calibration import CalibrationFilter
 
 QUERY_LIMIT, QUERY_LIMIT_MAX = 5, 50
 EXAMPLES_MAX = 3
+
+METHOD = "cstp:preAction"
 
 _NOT_RECORDED = ("action", "options")
 
@@ -37,10 +43,10 @@ _options: ParamsSchema[_Options] = ParamsSchema(_Options)
 async def pre_action(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """Evaluate an action against the guardrails; return similar decisions, and the calibration of its category.
 
-    `blockReasons` says why an action is not allowed. Unless `autoRecord` is false, an allowed action is recorded as
-    recordDecision does, with the parameters beside `action`: reasons, tags, pattern, idempotencyKey and so on. A
-    missing confidence stays unknown. Nothing is recorded if a parameter is wrong. The evaluation is an event, so that
-    with guardrails the caller must be able to append.
+    `blockReasons` says why an action is not allowed: guardrails and open circuit breakers block it. Unless `autoRecord`
+    is false, an allowed action is recorded as recordDecision does, with the parameters beside `action`: reasons, tags,
+    pattern, idempotencyKey and so on. A missing confidence stays unknown. Nothing is recorded if a parameter is wrong.
+    The evaluation is an event, so that with guardrails the caller must be able to append.
     """
     start_s = perf_counter()
     action, options = parse_planned_action(params), _options_of(params)
@@ -60,29 +66,60 @@ async def pre_action(ledger: LedgerService, caller: Principal, params: dict[str,
     selection = CalibrationFilter(agent=own_agent(caller.as_agent(options.agent_id)), category=action.category or None)
     overall = (await compute_calibration(ledger, CalibrationQuery(filter=selection))).overall
     reviewed = (await compute_calibration(ledger, CalibrationQuery(filter=selection, min_decisions=1))).overall
-    checked = await check_action(ledger, caller, action, phase="pre_action", event_id=_check_key(recording))
+    key = _key(params)
+    checked = await check_action(
+        ledger, caller, action, phase="pre_action", event_id=None if recording is None else _check_key(key)
+    )
+    planned = {"tags": params.get("tags"), **params["action"]}
+    speaker = caller.as_agent(options.agent_id)
+    breakers = await breaker_violations(ledger, speaker, planned, key=key)
+    tracked = await _track(ledger, caller, params, action, similar, len(checked.violations) + len(breakers))
+    allowed = checked.allowed and not breakers
     recorded = None
-    if recording is not None and checked.allowed:
+    if recording is not None and allowed:
         recorded = await record_decision(ledger, caller, recording, action_context=action.context)
     answer: dict[str, object] = {
-        "allowed": checked.allowed,
+        "allowed": allowed,
         "decisionId": recorded["id"] if recorded is not None else None,
         "relevantDecisions": similar,
-        "guardrailResults": guardrail_results(checked),
+        "guardrailResults": guardrail_results(checked, breakers),
         "calibrationContext": {"reviewedDecisions": reviewed.reviewed if reviewed else 0, **scores_json(overall)},
         "patternsSummary": _patterns(similar) if options.include_patterns else [],
         "queryTimeMs": round((perf_counter() - start_s) * 1000),
         **check_reference(checked),
     }
-    if checked.violations:
-        answer["blockReasons"] = [rule.message for rule in checked.violations]
-    return answer if recorded is None else {**answer, "recorded": recorded}
+    reasons = [*(rule.message for rule in checked.violations), *(breaker["message"] for breaker in breakers)]
+    if reasons:
+        answer["blockReasons"] = reasons
+    return {**answer, **tracked} if recorded is None else {**answer, **tracked, "recorded": recorded}
 
 
-def _check_key(recording: dict[str, Any] | None) -> str | None:
+async def _track(
+    ledger: LedgerService,
+    caller: Principal,
+    params: dict[str, Any],
+    action: PlannedAction,
+    similar: list[Row],
+    violations: int,
+) -> dict[str, object]:
+    """Track the query and the check of this call, if it takes part in automatic deliberation."""
+    if not deliberates(caller, params, or_object=True):
+        return {}
+    distances = [(row["id"], row["distance"]) for row in similar]
+    query = query_call(action.description, len(similar), "keyword", METHOD, distances)
+    check = check_call(action.description, violations, METHOD)
+    return await tracked_fields(ledger, caller, [query, check], _key(params))
+
+
+def _key(params: dict[str, Any]) -> str | None:
+    """Return the idempotency key of the recording."""
+    key = params.get("idempotencyKey") or params.get("idempotency_key")
+    return str(key) if key else None
+
+
+def _check_key(key: str | None) -> str | None:
     """Return the event id of the evaluation, so that a retry of the recording is a retry of it, too."""
-    key = None if recording is None else recording.get("idempotencyKey") or recording.get("idempotency_key")
-    return None if key is None else f"check/{sha256(str(key).encode()).hexdigest()}"
+    return None if key is None else f"check/{sha256(key.encode()).hexdigest()}"
 
 
 def _options_of(params: dict[str, Any]) -> _Options:
@@ -105,7 +142,7 @@ def _recording(params: dict[str, Any], action: PlannedAction) -> dict[str, Any]:
     stated = {name: value for name, value in optional.items() if value is not None}
     recording = {**beside, **stated, "decision": action.description}
     errors: list[ParameterError] = []
-    DECISION.convert(recording, errors)
+    DECISION.convert(stated_deliberation(recording), errors)
     if errors:
         raise wrong_params_error(
             [ParameterError(f"action.{field}" if field in stated else field, rule) for field, rule in errors]

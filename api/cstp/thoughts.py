@@ -14,18 +14,19 @@ from api.service.decision_thoughts import (
     PendingThoughts,
     StoredThought,
     list_adopted,
+    list_expired,
     list_pending,
     step_number,
 )
 from api.service.decision_writer import append_payload, is_unknown_decision
-from api.service.deliberation_steps import STEP_TYPE
+from api.service.deliberation_steps import STEP_TYPE, THOUGHT_SOURCE, input_of
 from api.service.ledger import LedgerService
 from events.decision import DecisionThought
 from events.envelope import EventId
 from events.errors import InvalidEvent
 from events.limits import ITEMS_MAX
 from events.payload import Label, Text
-from events.thought import ThoughtRecorded
+from events.thought import ThoughtRecorded, ThoughtTracked
 from ledger.errors import LifecycleViolation
 from projections.decisions.thought_index import ThoughtScope
 
@@ -34,9 +35,6 @@ CONSUMED_MAX = 20
 
 SUMMARY_THOUGHTS = 10
 SUMMARY_CHARS = 80
-
-SOURCE = "cstp:recordThought"
-"""The source of a thought in the protocol."""
 
 
 class _Thought(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,10 +99,10 @@ async def _add_to_decision(
 
 
 async def debug_tracker(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """List the pending thoughts of every tracker key, or only of the key in `key`.
+    """List the pending thoughts and tracked calls of every tracker key, or only of the key in `key`.
 
-    A key lists as many thoughts as one decision can adopt. `includeConsumed` adds the thoughts that the latest
-    decisions adopted.
+    A key lists as many as one decision can adopt. `includeConsumed` adds those that the latest decisions adopted, and
+    those of the last 30 minutes that expired.
     """
     request, now = _tracker.decode(params), ledger.clock()
     pending = await list_pending(ledger, request.key or None, ITEMS_MAX)
@@ -121,36 +119,41 @@ async def debug_tracker(ledger: LedgerService, caller: Principal, params: dict[s
         },
     }
     if request.include_consumed:
-        answer["consumed"] = [
-            _consumed(thoughts, now) for thoughts in await list_adopted(ledger, CONSUMED_MAX, SUMMARY_THOUGHTS)
-        ]
+        groups = await list_adopted(ledger, CONSUMED_MAX, SUMMARY_THOUGHTS)
+        groups += await list_expired(ledger, CONSUMED_MAX, SUMMARY_THOUGHTS)
+        ended = sorted((_consumed(thoughts, now) for thoughts in groups), key=lambda row: row["consumedAt"])
+        answer["consumed"] = ended[:CONSUMED_MAX]
     return answer
+
+
+def _id_and_type(stored: StoredThought) -> dict[str, object]:
+    """Return the id and the type of a thought, or of a tracked call as an input of a deliberation."""
+    data = stored.event.data
+    if isinstance(data, ThoughtTracked):
+        return {"id": input_of(stored.event).id, "type": data.kind}
+    return {"id": stored.thought.thought_id, "type": STEP_TYPE}
 
 
 def _input(stored: StoredThought, now: datetime) -> dict[str, object]:
     return {
-        "id": stored.thought.thought_id,
-        "type": STEP_TYPE,
+        **_id_and_type(stored),
         "text": stored.text,
-        "source": SOURCE,
+        "source": input_of(stored.event).source or THOUGHT_SOURCE,
         "ageSeconds": max(0, int(stored.thought.age(now).total_seconds())),
         "agent": stored.agent,
     }
 
 
-def _consumed(thoughts: PendingThoughts, now: datetime) -> dict[str, object]:
-    assert thoughts.moment is not None, "an adopted thought has a time"
+def _consumed(thoughts: PendingThoughts, now: datetime) -> dict[str, Any]:
+    assert thoughts.moment is not None, "an adopted or expired thought has a time"
     return {
         "key": thoughts.key,
         "consumedAt": max(0, int((now - thoughts.moment).total_seconds())),
         "inputCount": thoughts.total,
         "agentId": thoughts.agent_id,
         "decisionId": thoughts.decision_id,
-        "status": "consumed",
-        "inputsSummary": [
-            {"id": stored.thought.thought_id, "type": STEP_TYPE, "text": stored.text[:SUMMARY_CHARS]}
-            for stored in thoughts.first
-        ],
+        "status": "expired" if thoughts.expired else "consumed",
+        "inputsSummary": [{**_id_and_type(stored), "text": stored.text[:SUMMARY_CHARS]} for stored in thoughts.first],
     }
 
 

@@ -1,4 +1,4 @@
-"""Methods for features that this ledger does not have: circuit breakers and compaction.
+"""Methods for features that this ledger does not have: compaction and control maps.
 
 A read returns an empty result in the protocol's shape. A write answers that nothing was written.
 """
@@ -9,15 +9,15 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
+from api.cstp.breakers import get_circuit_state, list_circuit_breakers, reset_circuit
 from api.cstp.decision_json import decision_json
-from api.cstp.jsonrpc import RpcError
+from api.cstp.jsonrpc import METHOD_NOT_FOUND, RpcError
 from api.cstp.params_schema import (
     ParameterError,
     ParamsSchema,
     missing_param_error,
     wrong_params_error,
 )
-from api.errors import INVALID_PARAMS
 from api.principal import Principal, Scope
 from api.service.decisions import DecisionQuery, count_decisions, select_decisions
 from api.service.ledger import LedgerService
@@ -40,15 +40,6 @@ class BreakerAction(msgspec.Struct, frozen=True, kw_only=True):
     category: str | None = None
     stakes: Stakes | None = None
     confidence: Confidence | None = None
-
-
-class _Nothing(msgspec.Struct, frozen=True, kw_only=True):
-    """No parameters."""
-
-
-class _Breaker(msgspec.Struct, frozen=True, kw_only=True):
-    scope: NonEmpty
-    probe_first: bool = False
 
 
 class _Compaction(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,14 +84,18 @@ def _stub(struct: type[_Params], answer: Callable[[_Params], Mapping[str, object
     return method
 
 
-def _no_breaker(request: _Breaker) -> Mapping[str, object]:
-    data = {"fields": ["scope"], "advice": "This ledger keeps no circuit breakers; nothing was written."}
-    raise RpcError(INVALID_PARAMS, f"No circuit breaker found for scope: {request.scope}", data)
-
-
 def _no_preserve(request: _Preserve) -> Mapping[str, object]:
     error = "Decisions are never compacted here, so none can be marked to be preserved; nothing was written."
     return {"success": False, "decisionId": request.decision_id, "preserve": request.preserve, "error": error}
+
+
+def _refused(method: str, reason: str, advice: str) -> Answer:
+    """Return a method that refuses every call, by its name."""
+
+    async def refuse(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+        raise RpcError(METHOD_NOT_FOUND, f"Not supported: {method}. {reason}", {"method": method, "advice": advice})
+
+    return refuse
 
 
 async def _reindex(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
@@ -148,15 +143,31 @@ def _full_row(state: DecisionState) -> dict[str, object]:
 
 
 UNSUPPORTED: dict[str, tuple[Scope, Answer]] = {
-    "cstp.listBreakers": ("read", _stub(_Nothing, lambda _: {"breakers": []})),
-    "cstp.getCircuitState": ("read", _stub(_Breaker, _no_breaker)),
-    "cstp.resetCircuit": ("append", _stub(_Breaker, _no_breaker)),
+    "cstp.listBreakers": ("read", list_circuit_breakers),
+    "cstp.getCircuitState": ("read", get_circuit_state),
+    "cstp.resetCircuit": ("append", reset_circuit),
     "cstp.reindex": ("read", _reindex),
     "cstp.compact": ("append", _compact),
     "cstp.getCompacted": ("read", _get_compacted),
     "cstp.setPreserve": ("append", _stub(_Preserve, _no_preserve)),
     "cstp.getWisdom": (
         "read", _stub(_Compaction, lambda _: {"wisdom": [], "totalDecisions": 0, "categoriesAnalyzed": 0}),
+    ),
+    "cstp.mapControls": (
+        "read",
+        _refused(
+            "cstp.mapControls",
+            "This ledger has no control maps (SR 11-7, NIST AI RMF).",
+            "Read the observations, GET /events?type=observation.recorded.v1, and map them yourself.",
+        ),
+    ),
+    "cstp.exportEvidenceBundle": (
+        "read",
+        _refused(
+            "cstp.exportEvidenceBundle",
+            "A server writes no bundle or PDF into a folder that a caller names.",
+            "GET /export, or tallystick export, gives the whole log with its proofs.",
+        ),
     ),
 }  # fmt: skip
 """The scope and the function of each method, in the order of the agent card."""

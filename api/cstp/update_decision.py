@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from api.cstp.decision_params import BRIDGE, REASON
 from api.cstp.idempotency_key import check_key
 from api.cstp.params_schema import (
     ParameterError,
@@ -11,7 +12,6 @@ from api.cstp.params_schema import (
     missing_param_error,
     wrong_params_error,
 )
-from api.cstp.record_decision import BRIDGE, REASON
 from api.principal import Principal
 from api.service.decision_writer import append_payload, is_unknown_decision
 from api.service.ledger import LedgerService

@@ -79,6 +79,7 @@ OPERATIONS: Sequence[Operation] = (
     export.get_export,
     projections.get_projections,
     projections.get_projection,
+    projections.get_breakers,
     home.get_home,
     health.get_readyz,
     health.get_status,

@@ -1,4 +1,4 @@
-"""Record decisions together with the pending thoughts that led to them.
+"""Record decisions together with the pending thoughts and tracked calls that led to them.
 
 The pending thoughts in a decision's scope become the last steps of its deliberation: the decision adopts them. The
 decision and the adoption of each thought are one append: a refused decision adopts nothing, and if two decisions try to
@@ -18,21 +18,21 @@ from api.service.deliberation_steps import (
     append_steps,
     last_step,
     select_fitting,
-    text_and_time,
+    text_of,
 )
 from api.service.ledger import LedgerService
-from api.service.related_decision import RelatedDecision
+from api.service.link_target import LinkTarget
 from events.decision import DecisionAsked, DecisionRecorded
 from events.envelope import Draft, Event
 from events.limits import ITEMS_MAX, PAGE_EVENTS_MAX
 from events.link import DecisionLinked
 from events.registry import VOCABULARY
-from events.thought import ThoughtAdopted, ThoughtRecorded
+from events.thought import RelatedDecision, ThoughtAdopted, ThoughtRecorded, ThoughtTracked
 from ledger import AppendedEvent, Query
 from ledger.admission import generate_stream_id
 from ledger.errors import IdentityConflict, LifecycleViolation
 from projections.decisions.decision_state import fold_decision
-from projections.decisions.thought_index import ThoughtEntry, ThoughtIndex, ThoughtScope
+from projections.decisions.thought_index import THOUGHT_AGE_MAX, ThoughtEntry, ThoughtIndex, ThoughtScope
 
 BuildDecision = Callable[[datetime], DecisionRecorded]
 """Returns the decision of the client, given the time of recording, without pending thoughts."""
@@ -42,20 +42,24 @@ _rng = random.Random()
 
 
 class DecisionResult(NamedTuple):
-    """A recorded decision with its position and time; how many thoughts it adopted, and how many stay pending."""
+    """A recorded decision with its position and time; how many thoughts it adopted, and how many stay pending.
+
+    `related` are the decisions that the adopted queries found, the nearest first.
+    """
 
     placed: AppendedEvent
     moment: datetime
     decision: DecisionRecorded
     adopted: int
     left: int
+    related: tuple[RelatedDecision, ...] = ()
 
 
 class _Companions(NamedTuple):
     """What is posted with a decision: the question that it answers, and the decisions to which it is linked."""
 
     question: str | None = None
-    related: tuple[RelatedDecision, ...] = ()
+    related: tuple[LinkTarget, ...] = ()
 
     def payloads(self, decision_id: str) -> list[DecisionAsked | DecisionLinked]:
         """Return the payloads of their events, in the order in which they follow the decision."""
@@ -66,11 +70,15 @@ class _Companions(NamedTuple):
 
 
 class StoredThought(NamedTuple):
-    """A thought with its agent, its entry in the index, and its text."""
+    """A thought or a tracked call with its agent, its entry in the index, and its event."""
 
     agent: str
     thought: ThoughtEntry
-    text: str
+    event: Event
+
+    @property
+    def text(self) -> str:
+        return text_of(self.event)
 
 
 class PendingThoughts(NamedTuple):
@@ -82,6 +90,7 @@ class PendingThoughts(NamedTuple):
     first: list[StoredThought]
     decision_id: str | None = None
     moment: datetime | None = None
+    expired: bool = False
 
 
 class Thinker(NamedTuple):
@@ -98,9 +107,13 @@ async def record_with_thoughts(
     make_decision: BuildDecision,
     event_id: str | None,
     question: str | None = None,
-    related: Sequence[RelatedDecision] = (),
+    related: Sequence[LinkTarget] = (),
+    *,
+    auto: bool = False,
 ) -> DecisionResult:
-    """Record a decision of the caller with the pending thoughts of a thinker, the oldest first.
+    """Record a decision of the caller with the pending thoughts and tracked calls of a thinker, the oldest first.
+
+    With `auto`, thoughts are also listed as inputs of the deliberation; tracked calls always are.
 
     A thought that does not fit, by the limits of a line and of a list, stays pending. `event_id` is chosen by the
     client: a repetition with the same content returns the first result, also if other thoughts are pending by then.
@@ -113,12 +126,15 @@ async def record_with_thoughts(
     refused: set[str] = set()
     while True:
         if (earlier := await _recorded(ledger, make_decision(now).decision_id)) is not None:
-            return await _repeat_first_result(ledger, caller, thinker, make_decision, event_id, earlier, companions)
+            return await _repeat_first_result(
+                ledger, caller, thinker, make_decision, event_id, earlier, companions, auto=auto
+            )
         pending = [entry for entry in await _pending(ledger, thinker, now) if entry.subject not in refused]
         decision, thoughts = await _add_pending_thoughts(
-            ledger, caller, make_decision(now), pending, event_id, named=companions != _Companions()
+            ledger, caller, make_decision(now), pending, event_id, named=companions != _Companions(), auto=auto
         )
         drafts = _drafts(decision, thoughts, companions, event_id, now)
+        # Links: `drafts += ` one decision.linked for each of nearest_related(thoughts), after the adoptions.
         try:
             placed = (await ledger.record(drafts, caller))[0]
         except LifecycleViolation as error:
@@ -130,12 +146,15 @@ async def record_with_thoughts(
         except IdentityConflict as error:
             if error.position <= (await ledger.reader.head()).position:
                 first = await _first_post(ledger, error)
-                return await _repeat_first_result(ledger, caller, thinker, make_decision, event_id, first, companions)
+                return await _repeat_first_result(
+                    ledger, caller, thinker, make_decision, event_id, first, companions, auto=auto
+                )
         else:
             if placed.duplicate:
                 await _check_companions(ledger, placed.position, companions)
                 return await _first_result(ledger, thinker, placed, ())
-            return DecisionResult(placed, now, decision, len(thoughts), len(pending) - len(thoughts))
+            left = len(pending) - len(thoughts)
+            return DecisionResult(placed, now, decision, len(thoughts), left, nearest_related(thoughts))
 
 
 async def _recorded(ledger: LedgerService, decision_id: str | None) -> Event | None:
@@ -203,11 +222,26 @@ async def _summarize_group(
 ) -> PendingThoughts:
     shown = thoughts[:texts_max]
     events = await _read_thoughts(ledger, [thought for _, thought in shown])
-    texts = {event.subject: text_and_time(event)[0] for event in events}
-    first = [StoredThought(agent, thought, texts[thought.subject]) for agent, thought in shown]
+    by_subject = {event.subject: event for event in events}
+    first = [StoredThought(agent, thought, by_subject[thought.subject]) for agent, thought in shown]
     latest = thoughts[-1][1]
     moment = datetime.fromisoformat(latest.adopted_time) if latest.adopted_position else None
     return PendingThoughts(key, latest.agent_id, len(thoughts), first, latest.adopted_by or None, moment)
+
+
+async def list_expired(ledger: LedgerService, limit: int, texts_max: int) -> list[PendingThoughts]:
+    """Return the thoughts that no decision adopted in time, grouped by key, the newest group first.
+
+    `moment` is when the newest of a group expired.
+    """
+    projection, _ = await ledger.engine.at(ThoughtIndex)
+    keys: dict[str, list[tuple[str, ThoughtEntry]]] = {}
+    for agent, thought in projection.expired(ledger.clock()):
+        keys.setdefault(thought.scope.key(agent), []).append((agent, thought))
+    newest = sorted(keys.items(), key=lambda group: group[1][-1][1].time, reverse=True)[:limit]
+    groups = [await _summarize_group(ledger, key, thoughts, texts_max) for key, thoughts in newest]
+    moments = [datetime.fromisoformat(thoughts[-1][1].time) + THOUGHT_AGE_MAX for _, thoughts in newest]
+    return [group._replace(moment=moment, expired=True) for group, moment in zip(groups, moments, strict=True)]
 
 
 async def _pending(
@@ -227,6 +261,7 @@ async def _add_pending_thoughts(
     event_id: str | None,
     *,
     named: bool,
+    auto: bool,
 ) -> tuple[DecisionRecorded, list[Event]]:
     """Return a decision with the pending thoughts that fit as further steps, and these thoughts.
 
@@ -237,9 +272,10 @@ async def _add_pending_thoughts(
     with_id = decision
     if decision.decision_id is None:
         with_id = structs.replace(decision, decision_id=await _free_id(ledger))
-    thoughts = select_fitting(with_id, await _read_thoughts(ledger, pending[:ITEMS_MAX]), caller.source, event_id)
+    events = await _read_thoughts(ledger, pending[:ITEMS_MAX])
+    thoughts = select_fitting(with_id, events, caller.source, event_id, auto=auto)
     if thoughts:
-        return append_steps(with_id, thoughts), thoughts
+        return append_steps(with_id, thoughts, auto=auto), thoughts
     return (with_id if named else decision), []
 
 
@@ -288,6 +324,8 @@ async def _repeat_first_result(
     event_id: str | None,
     first: Event,
     companions: _Companions,
+    *,
+    auto: bool,
 ) -> DecisionResult:
     """Return the first result for a call that differs from the first post only in its time and the pending thoughts.
 
@@ -295,7 +333,7 @@ async def _repeat_first_result(
     """
     assert isinstance(first.data, DecisionRecorded)
     thoughts = await _thoughts_adopted_with(ledger, first)
-    decision = append_steps(make_decision(first.moment), thoughts)
+    decision = append_steps(make_decision(first.moment), thoughts, auto=auto)
     if decision.decision_id is None:
         decision = structs.replace(decision, decision_id=first.data.decision_id)
     if (caller.source, event_id) == (first.source, first.id):
@@ -313,7 +351,7 @@ async def _first_result(
     subjects = {thought.subject for thought in thoughts}
     pending = await _pending(ledger, thinker, first.moment, first.position)
     left = sum(entry.subject not in subjects for entry in pending)
-    return DecisionResult(placed, first.moment, first.data, len(thoughts), left)
+    return DecisionResult(placed, first.moment, first.data, len(thoughts), left, nearest_related(thoughts))
 
 
 async def _thoughts_adopted_with(ledger: LedgerService, first: Event) -> list[Event]:
@@ -336,4 +374,15 @@ async def _read_thoughts(ledger: LedgerService, thoughts: Sequence[ThoughtEntry 
     if not query.subjects:
         return []
     events = [event async for page in ledger.scan(query) for event in VOCABULARY.events(page.ndjson)]
-    return [event for event in events if isinstance(event.data, ThoughtRecorded)]
+    return [event for event in events if isinstance(event.data, ThoughtRecorded | ThoughtTracked)]
+
+
+def nearest_related(thoughts: Sequence[Event]) -> tuple[RelatedDecision, ...]:
+    """Return the decisions that the queries among the thoughts found: each once, the nearest first."""
+    nearest: dict[str, RelatedDecision] = {}
+    for thought in thoughts:
+        for related in thought.data.related if isinstance(thought.data, ThoughtTracked) else ():
+            found = nearest.get(related.decision_id)
+            if found is None or related.distance < found.distance:
+                nearest[related.decision_id] = related
+    return tuple(sorted(nearest.values(), key=lambda related: (related.distance, related.decision_id)))

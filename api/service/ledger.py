@@ -18,6 +18,7 @@ from api.service.guardrail_permission import GUARDRAIL_EVENTS, GuardrailPermissi
 from api.service.position_notes import note_read, note_written
 from api.token_store import TokenStore
 from events import VOCABULARY, DecisionReviewed, Draft, Event, InvalidEvent, agent_of, timestamp
+from events.breaker import BreakersConfigured
 from ledger import (
     AppendedEvent,
     Clock,
@@ -132,6 +133,8 @@ class LedgerService:
                 self.evidence.check(draft, index)
             if type(draft.data) in GUARDRAIL_EVENTS:
                 self._guardrails.check(draft, caller, index)
+            if type(draft.data) is BreakersConfigured:
+                caller.require("admin")
             if type(draft.data) is DecisionReviewed and caller.review == "none":
                 raise Forbidden(
                     f"The token of {caller.agent} may not review decisions. Nothing was written.",

@@ -1,4 +1,4 @@
-"""The thoughts projection: thoughts recorded before a decision, and which of them no decision has adopted yet.
+"""The thoughts projection: thoughts and tracked calls before a decision, and which of them no decision adopted yet.
 
 The state has the latest thoughts of each agent: position, time, scope, and the decision that adopted them. Their texts
 are only in the log. A thought that is no longer among the latest is not pending. The fold does not use the age of
@@ -14,7 +14,7 @@ from msgspec import structs
 
 from events.envelope import EventFacts, agent_of
 from events.payload import Payload
-from events.thought import ThoughtAdopted, ThoughtRecorded
+from events.thought import ThoughtAdopted, ThoughtRecorded, ThoughtTracked
 from projections.columns import pack
 from projections.projection import Projection
 
@@ -22,7 +22,10 @@ THOUGHTS_MAX = 8_192
 """Latest thoughts stored for each agent: enough for 27 a second over THOUGHT_AGE_MAX."""
 
 THOUGHT_AGE_MAX = timedelta(seconds=300)
-"""A decision adopts thoughts younger than this."""
+"""A decision adopts thoughts and tracked calls younger than this."""
+
+EXPIRED_AGE_MAX = timedelta(seconds=1800)
+"""Thoughts that no decision adopted are listed as expired until this age."""
 
 
 class ThoughtScope(NamedTuple):
@@ -79,8 +82,8 @@ class ThoughtIndex(Projection):
     """The latest thoughts of each agent, adopted and pending."""
 
     name: ClassVar[str] = "thoughts"
-    version: ClassVar[int] = 1
-    reads: ClassVar[tuple[type[Payload], ...]] = (ThoughtRecorded, ThoughtAdopted)
+    version: ClassVar[int] = 2
+    reads: ClassVar[tuple[type[Payload], ...]] = (ThoughtRecorded, ThoughtTracked, ThoughtAdopted)
 
     def __init__(self) -> None:
         self._by_source: dict[str, dict[str, ThoughtEntry]] = {}
@@ -89,19 +92,19 @@ class ThoughtIndex(Projection):
     def fold(self, events: Sequence[EventFacts]) -> None:
         for event in events:
             kind = type(event.data)
-            if kind is ThoughtRecorded:
+            if kind is ThoughtRecorded or kind is ThoughtTracked:
                 self._record(event)
             elif kind is ThoughtAdopted:
                 self._adopt(event)
 
     def _record(self, event: EventFacts) -> None:
         data = event.data
-        assert isinstance(data, ThoughtRecorded)
+        assert isinstance(data, ThoughtRecorded | ThoughtTracked)
         thoughts = self._by_source.setdefault(event.source, {})
         if len(thoughts) == THOUGHTS_MAX:
             del thoughts[next(iter(thoughts))]
         thoughts[event.subject] = ThoughtEntry(
-            event.subject, event.position, event.time, data.agent_id, data.decision_id
+            event.subject, event.position, event.time, data.agent_id, getattr(data, "decision_id", None)
         )
 
     def _adopt(self, event: EventFacts) -> None:
@@ -161,6 +164,13 @@ class ThoughtIndex(Projection):
         for source in self._by_source:
             for thought in self.pending(source, None, now):
                 yield agent_of(source), thought
+
+    def expired(self, now: datetime) -> Iterator[tuple[str, ThoughtEntry]]:
+        """Yield every thought that no decision adopted in time, up to EXPIRED_AGE_MAX, with its agent's name."""
+        for source, thoughts in self._by_source.items():
+            for thought in thoughts.values():
+                if not thought.adopted_position and THOUGHT_AGE_MAX <= thought.age(now) < EXPIRED_AGE_MAX:
+                    yield agent_of(source), thought
 
     def adopted(self) -> Iterator[tuple[str, ThoughtEntry]]:
         """Yield every stored thought that a decision adopted, with its agent's name."""

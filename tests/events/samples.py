@@ -33,11 +33,11 @@ from events.evaluation import (
     PatternFinding,
 )
 from events.evidence import EvidenceErased, EvidenceStored
-from events.guardrail import CheckedRule, GuardrailCondition, GuardrailEvaluated, GuardrailRetired, GuardrailSet
 from events.link import DecisionLinked
 from events.model import ModelAliased, ModelIdentity, ModelRegistered
 from events.probe import ProbeScored, ProbeScoredV1
-from events.thought import ThoughtAdopted, ThoughtRecorded
+from events.thought import RelatedDecision, ThoughtAdopted, ThoughtRecorded, ThoughtTracked
+from tests.events.rule_samples import RULE_SAMPLES
 
 _REASON = Reason(type="analysis", text="One writer is enough", strength=0.75)
 _BRIDGE = Bridge(
@@ -128,6 +128,14 @@ SAMPLES: dict[str, Payload] = {
         text='One writer could be enough: "één"',
         agent_id="planner",
         decision_id="storage-choice",
+    ),
+    "thought.tracked.v1": ThoughtTracked(
+        thought_id="51f0c3ab",
+        kind="query",
+        text="Queried 'one writer': 2 results (keyword)",
+        method="cstp:queryDecisions",
+        related=(RelatedDecision(decision_id="3f2a9c1e", distance=0.25),),
+        agent_id="claude",
     ),
     "thought.adopted.v1": ThoughtAdopted(thought_id="51f0c3aa", decision_id="3f2a9c1e"),
     "discovery.started.v1": DiscoveryStarted(
@@ -300,48 +308,7 @@ SAMPLES: dict[str, Payload] = {
         digest="9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
         reason="It named a person",
     ),
-    "guardrail.set.v1": GuardrailSet(
-        guardrail_id="require-review",
-        action="block",
-        description="Architecture decisions need a review",
-        message="Have {category} reviewed first",
-        scope=("tallystick",),
-        conditions=(
-            GuardrailCondition(field="category", operator="eq", value="architecture"),
-            GuardrailCondition(field="confidence", operator="lt", value=0.5),
-        ),
-        any_of=(
-            (
-                GuardrailCondition(field="stakes", operator="in", value=("high", "critical")),
-                GuardrailCondition(field="description", operator="contains", value="writer"),
-            ),
-        ),
-        requirements=(GuardrailCondition(field="architecture_review", operator="eq", value=True),),
-        expression="action.category == 'architecture'",
-    ),
-    "guardrail.retired.v1": GuardrailRetired(guardrail_id="require-review", reason="It stopped every draft"),
-    "guardrail.evaluated.v1": GuardrailEvaluated(
-        check_id="00c1d2e3",
-        phase="record",
-        rules_digest=_DIGEST,
-        rules=2,
-        description="Split the writer in two",
-        category="architecture",
-        stakes="high",
-        confidence=0.25,
-        context={"architecture_review": False, "hour": 22, "tags": ["writer"]},
-        allowed=False,
-        results=(
-            CheckedRule(
-                guardrail_id="require-review",
-                action="block",
-                outcome="fired",
-                message="Have architecture reviewed first",
-                fields=("architecture_review",),
-            ),
-        ),
-        decision_id="3f2a9c1e",
-    ),
+    **RULE_SAMPLES,
 }
 
 _ADDED: dict[str, tuple[type[Payload], dict[str, object]]] = {

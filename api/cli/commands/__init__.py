@@ -62,6 +62,11 @@ TOKEN = (
     Verb("revoke", "Revoke a token at once, also in a running server.", "token:revoke"),
 )
 
+BREAKERS = (
+    Verb("set", "Replace the circuit breakers with those of a file.", "breakers:configure"),
+    Verb("list", "List the circuit breakers with their states.", "breakers:list_breakers"),
+)
+
 VERBS = (
     Verb("record", "Record a decision.", "record:record", panel=RECORD),
     Verb("review", "Record how a decision turned out.", "review:review", panel=RECORD),
@@ -95,6 +100,7 @@ VERBS = (
     Verb("serve", "Serve the ledger over HTTP and JSON-RPC.", "serve:serve", panel=OPERATE),
     Verb("doctor", "Check the installation of a ledger, and say what to do.", "doctor:doctor", panel=OPERATE),
     Verb("token", "Make, list and revoke access tokens.", verbs=TOKEN, panel=OPERATE),
+    Verb("breakers", "Configure and list circuit breakers.", verbs=BREAKERS, panel=OPERATE),
     Verb("backup", "Copy a ledger while it is in use, and verify the copy.", "backup:backup", panel=OPERATE),
     Verb("restore", "Restore a verified copy of a backup.", "backup:restore", panel=OPERATE),
     Verb("projections", "List the projections, or show one.", "projections:projections", panel=OPERATE),

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 SCOPES = ("append", "read", "review", "import", "admin")
 REVIEW_POLICIES = ("any", "others", "none")
+DELIBERATION_POLICIES = ("auto", "off")
 
 
 @verb()
@@ -26,6 +27,10 @@ def add(
         str,
         choice("Which decisions it may review: of any agent, only of others, or none.", REVIEW_POLICIES),
     ] = "any",
+    deliberation: Annotated[
+        str | None,
+        choice("auto: what it queries and checks becomes inputs of its next decision.", DELIBERATION_POLICIES),
+    ] = None,
     days: Annotated[
         int | None, typer.Option(help="Days until the token expires; without it, never.", min=1, max=36_500)
     ] = None,
@@ -39,13 +44,15 @@ def add(
     from typing import cast
 
     from api.cli.output import print_json, print_note
-    from api.principal import DEFAULT_SCOPES, ReviewPolicy, Scope
+    from api.principal import DEFAULT_SCOPES, DeliberationPolicy, ReviewPolicy, Scope
     from api.text_format import format_time
     from api.token_store import TokenStore
     from ledger import system_clock
 
     scopes = cast(tuple[Scope, ...], tuple(dict.fromkeys(scope))) if scope else DEFAULT_SCOPES
-    token, secret = TokenStore(target.ledger).add(agent, scopes, system_clock(), days, cast(ReviewPolicy, review))
+    token, secret = TokenStore(target.ledger).add(
+        agent, scopes, system_clock(), days, cast(ReviewPolicy, review), cast(DeliberationPolicy | None, deliberation)
+    )
     if target.json:
         print_json({**_public_fields(token), "token": secret})
         return
@@ -114,4 +121,5 @@ def revoke(
 def _public_fields(token: "Token") -> dict[str, object]:
     """Return the fields of a token that may be shown."""
     names = ("id", "agent", "scopes", "review", "created", "expires")
-    return {name: getattr(token, name) for name in names}
+    shown = {name: getattr(token, name) for name in names}
+    return shown if token.deliberation is None else {**shown, "deliberation": token.deliberation}

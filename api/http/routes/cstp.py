@@ -12,6 +12,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from api.cstp.call_method import call_method
 from api.cstp.jsonrpc import (
     BATCH_CALLS_MAX,
     Batch,
@@ -25,7 +26,7 @@ from api.cstp.jsonrpc import (
     rpc_error_of,
 )
 from api.cstp.jsonrpc import Request as RpcFrame
-from api.cstp.method_table import METHODS, call_method
+from api.cstp.method_table import METHODS
 from api.errors import INVALID_PARAMS, error_codes, problem_name
 from api.http.media_types import JSON, PROBLEM
 from api.http.operation import TEXT, Answer, ArrayOf, Operation, json_answer, reference, with_left_out
@@ -37,7 +38,14 @@ from api.rate_limit import LimitReached, RateLimited
 PROTOCOL_VERSION = "1.0"
 
 HEAVY_METHODS = frozenset(
-    {"cstp.getCalibration", "cstp.checkDrift", "cstp.getReasonStats", "cstp.queryDecisions", "cstp.getSessionContext"}
+    {
+        "cstp.getCalibration",
+        "cstp.checkDrift",
+        "cstp.getReasonStats",
+        "cstp.queryDecisions",
+        "cstp.getSessionContext",
+        "cstp.verifyEvidenceChain",
+    }
 )
 """Methods that compute a view for long enough that each token may run one at a time."""
 

@@ -1,10 +1,11 @@
-"""Routes of projections: their list, and the state of one."""
+"""Routes of projections: their list, the state of one, and the circuit breakers."""
 
 from starlette.responses import Response
 
 from api.http.operation import Link, Operation, json_answer
 from api.http.request import Call, json_response
 from api.parameters import text_parameter
+from api.service.breakers import BreakerList, list_breakers
 from api.service.projections import ProjectionList, ProjectionState, list_projections, show_projection
 from api.service.query_params import AS_OF
 from projections.registry import PROJECTIONS
@@ -35,3 +36,14 @@ async def get_projections(call: Call) -> Response:
 async def get_projection(call: Call) -> Response:
     """Return one projection: the digest of its state, and its summary."""
     return json_response(await show_projection(call.ledger, call.path(NAME), await call.as_of()))
+
+
+@Operation(
+    method="GET",
+    path="/breakers",
+    query=(AS_OF,),
+    answers={200: json_answer("The circuit breakers.", BreakerList)},
+)
+async def get_breakers(call: Call) -> Response:
+    """List the circuit breakers with their states."""
+    return json_response(await list_breakers(call.ledger, call.parameters.get("as_of")))

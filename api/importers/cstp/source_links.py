@@ -14,7 +14,7 @@ import msgspec
 from api.importers.cstp.coerce import Coercion
 from api.importers.cstp.report import CstpImportResult
 from api.importers.values import InvalidValue, parse_stream_id
-from api.service.related_decision import WEIGHT_MIN, weight_of_distance
+from api.service.link_target import WEIGHT_MIN, weight_of_distance
 from events.limits import BODY_BYTES_MAX
 from events.link import LinkType
 from events.payload import Label

@@ -58,5 +58,5 @@ def test_the_view_of_thoughts_survives_a_replay(cstp: Caller, agent: str) -> Non
     think(cstp, "t", agentId=agent)
     decide(cstp, agentId=agent)
     view = cstp.http.get("/projections/thoughts").json()
-    assert view["types"] == ["thought.recorded.v1", "thought.adopted.v1"]
+    assert view["types"] == ["thought.recorded.v1", "thought.tracked.v1", "thought.adopted.v1"]
     assert view["view"]["by_agent"]["anonymous"]["taken_up"] >= 1

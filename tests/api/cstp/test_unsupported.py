@@ -37,7 +37,8 @@ def test_what_cannot_be_written_is_not_said_to_be(
 
 @pytest.mark.parametrize("method", ["getCircuitState", "resetCircuit"])
 def test_a_circuit_breaker_that_is_not_there_is_an_error(cstp: Caller, method: str) -> None:
-    assert cstp.error(method, {"scope": "stakes:high"}) == (-32602, "No circuit breaker found for scope: stakes:high")
+    noun = {"getCircuitState": "circuit breaker", "resetCircuit": "breaker"}[method]
+    assert cstp.error(method, {"scope": "stakes:high"}) == (-32602, f"No {noun} found for scope: stakes:high")
 
 
 def test_reindex_says_what_the_views_hold(cstp: Caller) -> None:

@@ -18,14 +18,15 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
 """Shapes that are nested in a parameter of the method, by name."""
 
 NEEDED: Mapping[str, tuple[dict[str, object], tuple[str, ...]]] = {
+    "ingestEvidence": ({"events": [{"event_type": "x"}]}, ("events",)),
     "attributeOutcomes": ({"project": "p"}, ("project",)),
     "preAction": ({"action": {"description": "x"}}, ("action",)),
     "updateDecision": ({"id": "nosuchid"}, ("id", "decision_id", "decisionId")),
 }
 """What a method asks for before it looks at the rest, and the parameters that are that."""
 
-OVERRULED = {("preAction", "decision")}
-"""Parameters that another parameter overrides."""
+OVERRULED = {("preAction", "decision"), *(("ingestEvidence", name) for name in ("events", "events[1].payload"))}
+"""Parameters that another parameter overrides, or whose errors have the protocol's own words."""
 
 FILTERED = [name for name in ("getCalibration", "queryDecisions", "getReasonStats") if f"cstp.{name}" in METHODS]
 """Methods that also accept their parameters within `filters`."""

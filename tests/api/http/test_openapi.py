@@ -28,6 +28,7 @@ QUERIES = {
     "GET /streams/{subject}": "after limit",
     "GET /calibration": f"{DECISIONS} {RANGE} group_by min_decisions detail threshold include trend_days limit offset "
     "as_of",
+    "GET /breakers": "as_of",
     "GET /calibration/advice": "agent category stakes confidence as_of",
     "GET /decisions": f"{DECISIONS} cluster model {RANGE} status outcome tag search sort order limit offset as_of",
     "GET /decisions/{decision_id}": "prefix as_of",

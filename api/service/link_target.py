@@ -8,7 +8,7 @@ WEIGHT_MIN = 0.01
 _WEIGHT_DIGITS = 6
 
 
-class RelatedDecision(NamedTuple):
+class LinkTarget(NamedTuple):
     """An earlier decision, and the weight and the context of the link to it, where they are stated."""
 
     decision_id: str

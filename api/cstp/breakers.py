@@ -1,0 +1,151 @@
+"""cstp.listBreakers, getCircuitState and resetCircuit, and the violations of circuit breakers for other methods."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+
+from api.cstp.jsonrpc import RpcError
+from api.cstp.params_schema import ParamsSchema
+from api.errors import INVALID_PARAMS
+from api.principal import Principal
+from api.service.breakers import blocking_breakers, find_breaker, list_breakers, reset_breaker
+from api.service.ledger import LedgerService
+from events.payload import Text
+from ledger.errors import InvalidQuery, NotFound
+from projections.breaker_states import BreakerView
+
+NonEmpty = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class _List(msgspec.Struct, frozen=True, kw_only=True):
+    as_of: str | None = None
+
+
+class _Breaker(msgspec.Struct, frozen=True, kw_only=True):
+    scope: NonEmpty
+    as_of: str | None = None
+
+
+class _Reset(msgspec.Struct, frozen=True, kw_only=True):
+    scope: NonEmpty
+    probe_first: bool = False
+    reason: Text | None = None
+
+
+_list: ParamsSchema[_List] = ParamsSchema(_List)
+_breaker: ParamsSchema[_Breaker] = ParamsSchema(_Breaker)
+_reset: ParamsSchema[_Reset] = ParamsSchema(_Reset)
+
+
+async def list_circuit_breakers(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """Return every circuit breaker with its state, now or as of a position or time (`asOf`)."""
+    listed = await list_breakers(ledger, _list.decode(params).as_of)
+    names = (
+        "scope", "state", "failure_count", "failure_threshold", "window_ms", "cooldown_ms", "cooldown_remaining_ms",
+    )  # fmt: skip
+    rows = [{name: getattr(breaker, name) for name in names} for breaker in listed.breakers]
+    return {"breakers": [{**row, "from_config": True} for row in rows]}
+
+
+async def get_circuit_state(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """Return the state of one circuit breaker, now or as of a position or time (`asOf`)."""
+    request = _breaker.decode(params)
+    try:
+        breaker = await find_breaker(ledger, request.scope, request.as_of)
+    except NotFound as error:
+        raise _unknown(error, f"No circuit breaker found for scope: {request.scope}") from None
+    answer: dict[str, object] = {
+        "scope": breaker.scope,
+        "state": breaker.state,
+        "failureCount": breaker.failure_count,
+        "failureThreshold": breaker.failure_threshold,
+        "windowMs": breaker.window_ms,
+        "cooldownMs": breaker.cooldown_ms,
+    }
+    if breaker.opened_at is not None:
+        answer["openedAt"] = str(breaker.opened_at.timestamp())
+    if breaker.cooldown_remaining_ms is not None:
+        answer["cooldownRemainingMs"] = breaker.cooldown_remaining_ms
+    return answer if breaker.probe is None else {**answer, "probe": breaker.probe}
+
+
+async def reset_circuit(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """Reset a circuit breaker that blocks: close it, or with `probeFirst` let one decision through."""
+    request = _reset.decode(params)
+    try:
+        done = await reset_breaker(
+            ledger, caller, request.scope, probe_first=request.probe_first, reason=request.reason
+        )
+    except NotFound as error:
+        raise _unknown(error, f"No breaker found for scope: {request.scope}") from None
+    except InvalidQuery as error:
+        message = error.detail.removeprefix("scope: ")
+        raise RpcError(INVALID_PARAMS, message, {"fields": ["scope"], "advice": error.advice}) from None
+    return {
+        "scope": done.scope,
+        "previousState": done.previous,
+        "newState": done.state,
+        "message": f"Circuit breaker {done.scope}: {done.previous} -> {done.state}",
+        "previous_state": done.previous,
+        "new_state": done.state,
+    }
+
+
+async def breaker_violations(
+    ledger: LedgerService,
+    caller: Principal,
+    action: Mapping[str, Any],
+    *,
+    before: tuple[int, datetime] | None = None,
+    key: str | None = None,
+) -> list[dict[str, object]]:
+    """Return the circuit breakers that block an action, as violations of checkGuardrails and preAction.
+
+    `action` has category, stakes, tags and agent_id; without an agent_id it is the caller's. `before` is the position
+    and the time of the decision that was recorded for it, if it was; `key` is the idempotency key of the call.
+    """
+    tags = action.get("tags")
+    breakers = await blocking_breakers(
+        ledger,
+        agent=_text(action, "agent_id", "agentId") or caller.agent,
+        category=_text(action, "category"),
+        stakes=_text(action, "stakes"),
+        tags=[tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list | tuple) else (),
+        before=before,
+        recorded_by=None if key is None else (caller.source, key),
+    )
+    return [_violation(breaker) for breaker in breakers]
+
+
+def _violation(breaker: BreakerView) -> dict[str, object]:
+    counted = f"{breaker.failure_count}/{breaker.failure_threshold}"
+    message = f"Circuit breaker OPEN for {breaker.scope}: {counted} failures in window"
+    if breaker.state == "half_open":
+        message = f"Circuit breaker HALF_OPEN for {breaker.scope}: {breaker.probe} waits for its review"
+    return {
+        "guardrailId": f"circuit_breaker:{breaker.scope}",
+        "name": f"Circuit breaker {breaker.scope}",
+        "message": message,
+        "severity": "block",
+        "type": "circuit_breaker",
+        "state": breaker.state,
+        "failureRate": counted,
+        "resetAt": None if breaker.resets_at is None else breaker.resets_at.isoformat(),
+    }
+
+
+def warning_of(violation: Mapping[str, object]) -> dict[str, object]:
+    """Return a violation as a warning of recordDecision, which never refuses."""
+    return {
+        "guardrail_id": violation["guardrailId"], "message": violation["message"], "severity": violation["severity"],
+    }  # fmt: skip
+
+
+def _text(action: Mapping[str, Any], *names: str) -> str | None:
+    return next((value for name in names if isinstance(value := action.get(name), str) and value), None)
+
+
+def _unknown(error: NotFound, message: str) -> RpcError:
+    return RpcError(INVALID_PARAMS, message, {"fields": ["scope"], "advice": error.advice})

@@ -1,0 +1,124 @@
+"""The parameters of cstp.recordDecision, with the protocol's defaults."""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import structs
+
+from api.cstp.idempotency_key import check_key
+from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_error
+from api.cstp.stream_ids import check_stream_ids
+from api.cstp.tolerance import tolerate
+from api.cstp.tracked_calls import stated_deliberation
+from api.service.link_target import LinkTarget, weight_of_distance
+from events.decision import Bridge, DecisionRecorded, Reason
+from events.envelope import EventId
+from events.limits import ITEMS_MAX
+from events.payload import Count, Label, StreamName
+
+Category = Literal["architecture", "process", "integration", "tooling", "security"]
+
+_unit_days = {"d": 1, "w": 7, "m": 30}
+_duration = re.compile(r"([0-9]{1,4})([dwm])", re.ASCII)
+
+REASON: ParamsSchema[Reason] = ParamsSchema(Reason, defaults={"type": "analysis", "strength": 0.8})
+"""A reason; the protocol's defaults are the type analysis and a strength of 0.8."""
+
+BRIDGE: ParamsSchema[Bridge] = ParamsSchema(Bridge, aliases={"function": ("function", "purpose")})
+"""A bridge; `purpose` is an alias of `function`."""
+
+DECISION: ParamsSchema[DecisionRecorded] = ParamsSchema(
+    DecisionRecorded,
+    types={"category": Category},
+    defaults={"category": "process", "stakes": "medium"},
+    without=("decision_id", "review_by"),
+    inner={"reasons": REASON, "bridge": BRIDGE},
+)
+"""A decision; the protocol has defaults for category and stakes, but not for the confidence."""
+
+
+class _ProjectContext(msgspec.Struct, frozen=True, kw_only=True):
+    """The project context as one object, which some clients send. The parameters beside it take precedence."""
+
+    project: Label | None = None
+    feature: Label | None = None
+    pr: Count | None = None
+    file: str | None = None
+    line: Count | None = None
+    commit: str | None = None
+
+
+class _Related(msgspec.Struct, frozen=True, kw_only=True):
+    """An earlier decision that this one relates to, its summary, and its distance in meaning."""
+
+    id: Annotated[str, msgspec.Meta(min_length=1)]
+    summary: str | None = None
+    distance: Annotated[float, msgspec.Meta(ge=0)] | None = None
+
+
+class RecordOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The parameters that are not fields of the decision."""
+
+    review_in: Annotated[str, msgspec.Meta(max_length=16)] | None = None
+    project_context: _ProjectContext | None = None
+    idempotency_key: EventId | None = None
+    agent_id: Label | None = None
+    decision_id: Label | None = None
+    question: Label | None = None
+    related_to: Annotated[tuple[_Related, ...], msgspec.Meta(max_length=ITEMS_MAX)] = ()
+    check_id: StreamName | None = None
+
+
+_options: ParamsSchema[RecordOptions] = ParamsSchema(RecordOptions)
+
+
+def check_params(params: Mapping[str, Any]) -> tuple[DecisionRecorded, RecordOptions]:
+    """Return the decision and the options of some parameters, before anything is written. Errors: RpcError."""
+    decision, options = _decode(stated_deliberation(params))
+    check_key(options.idempotency_key, _options.spelling("idempotency_key", params))
+    return decision, options
+
+
+def _decode(params: Mapping[str, Any]) -> tuple[DecisionRecorded, RecordOptions]:
+    errors: list[ParameterError] = []
+    values = DECISION.convert(params, errors)
+    option_values = _options.convert(params, errors)
+    if (text := option_values.get("review_in")) is not None:
+        option_values["review_in"] = _parse_span(text, _options.spelling("review_in", params), errors)
+    if errors:
+        raise wrong_params_error(errors)
+    options = RecordOptions(**option_values)
+    if options.project_context is not None:
+        for name, value in structs.asdict(options.project_context).items():
+            if value is not None:
+                values.setdefault(name, value)
+    return DecisionRecorded(**values), options
+
+
+def _parse_span(text: str, field: str, errors: list[ParameterError]) -> str:
+    """Return a span such as `7d` in lower case. A wrong one is added to `errors`."""
+    span = text.lower()
+    if _duration.fullmatch(span) is None:
+        errors.append(ParameterError(field, f"must be days, weeks or months, such as 7d, 2w or 1m, got {text!r}"))
+    elif span != text:
+        tolerate(field, span)
+    return span
+
+
+def related_of(options: RecordOptions, params: dict[str, Any]) -> list[LinkTarget]:
+    """Return the related decisions. Errors: RpcError, for an id that no decision can have."""
+    name = _options.spelling("related_to", params)
+    check_stream_ids({f"{name}[{index}].id": related.id for index, related in enumerate(options.related_to)})
+    return [LinkTarget(one.id, weight_of_distance(one.distance), one.summary) for one in options.related_to]
+
+
+def with_review_date(decision: DecisionRecorded, review_in: str | None, now: datetime) -> DecisionRecorded:
+    """Set the review date: days, weeks or months of 30 days from now."""
+    if review_in is None:
+        return decision
+    match = _duration.fullmatch(review_in)
+    assert match is not None, "review_in was checked when it was decoded"
+    return structs.replace(decision, review_by=now + timedelta(days=int(match[1]) * _unit_days[match[2]]))

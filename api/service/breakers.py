@@ -1,0 +1,153 @@
+"""Use cases of circuit breakers: configure them, show their states, reset them, and find those that block an action."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from api.parameters import parse_instant
+from api.principal import Principal
+from api.service.as_of import AsOf
+from api.service.ledger import LedgerService
+from api.service.store import AppendResult, EventStore
+from events.breaker import BreakerReset, BreakerRule, BreakersConfigured
+from events.envelope import source_of
+from events.registry import VOCABULARY
+from instruments.evals.suite.json_yaml_reader import yaml_value
+from instruments.yaml_reader import UnreadableFile
+from ledger import Query
+from ledger.errors import InvalidQuery, NotFound
+from projections.breaker_states import BreakerStates, BreakerView, State, scopes_of
+
+FILE_BYTES_MAX = 1024 * 1024
+"""Bytes of a configuration: far more than the breakers of an installation need."""
+
+DEFAULTS = {"failure_threshold": 5, "window_ms": 3_600_000, "cooldown_ms": 1_800_000}
+"""CSTP's values for what a configuration leaves out."""
+
+IGNORED = "notify"
+"""A key of CSTP's configuration that this ledger does not keep."""
+
+
+class BreakerList(msgspec.Struct, frozen=True):
+    """The circuit breakers as of a position, in the order of their scopes."""
+
+    breakers: list[BreakerView]
+    as_of: AsOf
+
+
+class ResetBreaker(msgspec.Struct, frozen=True, kw_only=True):
+    """A reset in the log, at `position`: the state before it and the state after it."""
+
+    scope: str
+    previous: State
+    state: State
+    position: int
+
+
+def parse_breakers(body: bytes) -> tuple[BreakerRule, ...]:
+    """Read a configuration in CSTP's format: YAML with a list `circuit_breakers`. Errors: InvalidQuery."""
+    try:
+        value = yaml_value(body)
+    except UnreadableFile as error:
+        raise InvalidQuery("file", f"{error}.", error.advice) from None
+    listed: Any = value.get("circuit_breakers") if isinstance(value, dict) else value
+    if not isinstance(listed, list):
+        raise InvalidQuery("file", "has no list circuit_breakers.", "Write circuit_breakers: [] for none.")
+    rules = []
+    for index, item in enumerate(listed):
+        fields = {name: one for name, one in item.items() if name != IGNORED} if isinstance(item, dict) else item
+        try:
+            rules.append(msgspec.convert({**DEFAULTS, **fields} if isinstance(fields, dict) else fields, BreakerRule))
+        except msgspec.ValidationError as error:
+            advice = "A breaker has scope, failure_threshold, window_ms and cooldown_ms. Nothing was written."
+            raise InvalidQuery(f"circuit_breakers[{index}]", f"{error}.", advice) from None
+    scopes = [rule.scope for rule in rules]
+    if repeated := sorted({scope for scope in scopes if scopes.count(scope) > 1}):
+        raise InvalidQuery("circuit_breakers", f"{repeated[0]} occurs twice.", "Keep one. Nothing was written.")
+    return tuple(rules)
+
+
+async def configure_breakers(
+    store: EventStore, rules: Sequence[BreakerRule], *, agent: str | None = None
+) -> AppendResult:
+    """Replace every circuit breaker; one whose scope stays keeps its state. Errors: those of `EventStore.append`."""
+    source = None if agent is None else source_of(agent)
+    return await store.append([VOCABULARY.draft_of(BreakersConfigured(breakers=tuple(rules)), source=source)])
+
+
+async def list_breakers(ledger: LedgerService, as_of: str | None = None) -> BreakerList:
+    """Return every circuit breaker, now or as of a time, or of the time when a position was recorded.
+
+    Errors: InvalidQuery.
+    """
+    position, now = await ledger.resolve(as_of), ledger.clock()
+    if as_of is not None and position is not None:
+        dated = await ledger.dated(position)
+        now = dated.time or now
+        if not as_of.isdigit():
+            now = min(parse_instant("as_of", as_of, end=True), ledger.clock())
+    projection, position = await ledger.engine.at(BreakerStates, position)
+    breakers = projection.view(now)
+    return BreakerList(breakers, await ledger.dated(position))
+
+
+async def find_breaker(ledger: LedgerService, scope: str, as_of: str | None = None) -> BreakerView:
+    """Return one circuit breaker. Errors: NotFound, InvalidQuery."""
+    for breaker in (await list_breakers(ledger, as_of)).breakers:
+        if breaker.scope == scope:
+            return breaker
+    raise NotFound(f"No circuit breaker found for scope: {scope}", "See cstp.listBreakers.")
+
+
+async def reset_breaker(
+    ledger: LedgerService, caller: Principal, scope: str, *, probe_first: bool = False, reason: str | None = None
+) -> ResetBreaker:
+    """Close a circuit breaker that is not closed; with `probe_first`, let one decision through before.
+
+    Errors: NotFound; InvalidQuery, if it is closed; those of `LedgerService.record`.
+    """
+    caller.require("append")
+    before = await find_breaker(ledger, scope)
+    if before.state == "closed":
+        detail = "Can only reset OPEN breakers, current state: closed"
+        raise InvalidQuery("scope", detail, "Nothing was written: it lets every action through.")
+    state: State = "half_open" if probe_first else "closed"
+    data = BreakerReset(scope=scope, state="half_open" if probe_first else "closed", reason=reason)
+    (placed,) = await ledger.record([VOCABULARY.draft_of(data, time=ledger.clock())], caller)
+    return ResetBreaker(scope=scope, previous=before.state, state=state, position=placed.position)
+
+
+async def blocking_breakers(
+    ledger: LedgerService,
+    *,
+    agent: str | None,
+    category: str | None,
+    stakes: str | None,
+    tags: Iterable[str] = (),
+    before: tuple[int, datetime] | None = None,
+    recorded_by: tuple[str, str] | None = None,
+) -> list[BreakerView]:
+    """Return the circuit breakers that block an action with these facts: open ones, and ones that wait for a review.
+
+    `before` is the position and the time of the decision that was recorded for the action: the answer is as of then.
+    `recorded_by` are the source and the event id of this call's decision: if a half-open breaker let through a decision
+    with them, this call repeats that one, and is not blocked.
+    """
+    position, now = (None, ledger.clock()) if before is None else (before[0] - 1, before[1])
+    projection, _ = await ledger.engine.at(BreakerStates, position)
+    scopes = scopes_of(agent, category, stakes, tags)
+    blocking = [breaker for breaker in projection.view(now, scopes) if breaker.blocks]
+    if recorded_by is None:
+        return blocking
+    return [breaker for breaker in blocking if await _recorded_by(ledger, breaker.probe) != recorded_by]
+
+
+async def _recorded_by(ledger: LedgerService, decision_id: str | None) -> tuple[str, str] | None:
+    """Return the source and the id of the event that recorded a decision."""
+    if decision_id is None:
+        return None
+    page = await ledger.reader.read(Query(subjects=(f"decision/{decision_id}",), limit=1))
+    event = VOCABULARY.event(page.ndjson)
+    return event.source, event.id
