@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from events.alert import AlertCheckpointUnsigned, AlertDriftDetected, AlertGateJudged, AlertReviewOverdue
 from events.decision import (
     DecisionAmended,
     DecisionAsked,
@@ -37,6 +38,7 @@ from events.model import ModelAliased, ModelRegistered
 from events.payload import Payload
 from events.probe import ProbeScored, ProbeScoredV1
 from events.thought import ThoughtAdopted, ThoughtRecorded
+from events.webhook import WebhookAbandoned, WebhookDelivered, WebhookEnded, WebhookStarted
 
 Upcaster = Callable[[Any], Payload]
 """A pure, total function from the payload of one version to the payload of the next."""
@@ -76,6 +78,8 @@ class Author(Enum):
     """The source of the first event of the stream."""
     FIRST = "first"
     """Any source, as long as the stream has no event of this kind; then only the source of that event."""
+    SERVER = "server"
+    """The server that holds the ledger; no caller."""
 
 
 class EventType:
@@ -259,6 +263,8 @@ _probe = partial(EventType, stream="probe", id_field="score_id")
 _evidence = partial(EventType, stream="evidence", id_field="digest")
 _scenario = partial(EventType, stream="scenario", id_field="scenario_id")
 _evaluation = partial(EventType, stream="evaluation", id_field="run_id")
+_alert = partial(EventType, stream="alert", id_field="alert_id", life=Life.SINGLE, by=Author.SERVER)
+_webhook = partial(EventType, stream="webhook", id_field="endpoint_id", by=Author.SERVER)
 
 VOCABULARY = Vocabulary(
     [
@@ -293,6 +299,14 @@ VOCABULARY = Vocabulary(
         _evaluation("eval.finished.v1", EvalFinished, life=Life.CLOSES),
         _evidence("evidence.stored.v1", EvidenceStored, life=Life.OPENS),
         _evidence("evidence.erased.v1", EvidenceErased, life=Life.CLOSES),
+        _alert("alert.drift_detected.v1", AlertDriftDetected),
+        _alert("alert.gate_judged.v1", AlertGateJudged),
+        _alert("alert.review_overdue.v1", AlertReviewOverdue),
+        _alert("alert.checkpoint_unsigned.v1", AlertCheckpointUnsigned),
+        _webhook("webhook.started.v1", WebhookStarted, life=Life.OPENS),
+        _webhook("webhook.delivered.v1", WebhookDelivered, life=Life.CONTINUES),
+        _webhook("webhook.abandoned.v1", WebhookAbandoned, life=Life.CONTINUES),
+        _webhook("webhook.ended.v1", WebhookEnded, life=Life.CLOSES),
     ]
 )
 """The event types of this version of Tallystick."""

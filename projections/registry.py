@@ -1,5 +1,6 @@
 """The list of all projections."""
 
+from projections.alert_index import AlertIndex
 from projections.calibration.calibration import Calibration
 from projections.calibration.reason_index import ReasonIndex
 from projections.decisions.decision_index import DecisionIndex
@@ -10,6 +11,7 @@ from projections.discovery.run_index import RunIndex
 from projections.evaluation.evaluation_index import EvaluationIndex
 from projections.evidence_index import EvidenceIndex
 from projections.projection import Projection
+from projections.webhook_index import WebhookIndex
 
 PROJECTIONS: tuple[type[Projection], ...] = (
     DecisionIndex,
@@ -21,5 +23,7 @@ PROJECTIONS: tuple[type[Projection], ...] = (
     ProbeScoreIndex,
     EvaluationIndex,
     EvidenceIndex,
+    AlertIndex,
+    WebhookIndex,
 )
 """Every projection, in the order in which the engine folds them."""
