@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import NamedTuple
 
 import structlog
-from msgspec import structs
 
 from api.service.ledger import LedgerService
 from api.service.webhooks.attempt import AttemptResult, attempt
@@ -68,17 +67,21 @@ class Delivery:
         self._began = ledger.clock()
         self._wake = asyncio.Event()
 
-    def wake(self) -> None:
+    async def wake(self) -> None:
         """Look for new events."""
+        await self._count()
         self._wake.set()
+
+    async def _count(self) -> None:
+        counts = await self._ledger.reader.counts(Query(types=self.types, after=self.position))
+        self.waiting = sum(counts.values())
 
     async def run(self) -> None:
         """Deliver until the endpoint has gone."""
         while True:
             self._wake.clear()
-            query = Query(types=self.types, after=self.position)
-            self.waiting = sum((await self._ledger.reader.counts(query)).values())
-            page = await self._ledger.reader.read(structs.replace(query, limit=PAGE_EVENTS))
+            await self._count()
+            page = await self._ledger.reader.read(Query(types=self.types, after=self.position, limit=PAGE_EVENTS))
             for message in messages_of(page):
                 if not await self._deliver(message):
                     return

@@ -144,8 +144,8 @@ class Dispatcher:
             return
         types = tuple(sorted({name for delivery in self._deliveries.values() for name in delivery.types}))
         if await self._ledger.reader.counts(Query(types=types, after=self._seen, before=head + 1)):
-            for delivery in self._deliveries.values():
-                delivery.wake()
+            for delivery in list(self._deliveries.values()):
+                await delivery.wake()
         self._seen = head
 
     async def _check(self) -> None:

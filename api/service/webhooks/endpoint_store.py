@@ -6,6 +6,7 @@ who may write in the folder could have events sent to an address of his own.
 
 import fcntl
 import os
+import re
 import secrets
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
@@ -27,6 +28,10 @@ from ledger.private_file import FILE_MODE, follow_typed_link, open_private, read
 FILE_BYTES_MAX = 1 << 20
 SECRET_BYTES = 32
 URL_CHARS_MAX = 2_048
+PORT_MAX = 65_535
+
+_host = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
+"""A name in ASCII, or an IPv6 address without its brackets."""
 
 
 class Pace(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,7 +148,9 @@ def check_url(url: str, *, allow_private: bool) -> None:
         parsed = httpx.URL(url)
     except httpx.InvalidURL as error:
         raise InvalidQuery("url", f"{url!r} is not an address: {error}.", "Write https://example.com/hook.") from None
-    if parsed.scheme not in {"http", "https"} or not parsed.host or len(url) > URL_CHARS_MAX or not url.isascii():
+    host, port = parsed.raw_host.decode(), parsed.port
+    fits = url.isascii() and len(url) <= URL_CHARS_MAX and _host.fullmatch(host) and 0 < (port or 1) <= PORT_MAX
+    if parsed.scheme not in {"http", "https"} or not fits:
         raise InvalidQuery("url", f"{url!r} is not the address of a receiver.", "Write https://example.com/hook.")
     if parsed.userinfo:
         raise InvalidQuery("url", "it has a user or a password.", "Leave them out: each message is signed.")
@@ -152,4 +159,4 @@ def check_url(url: str, *, allow_private: bool) -> None:
     if parsed.scheme == "http" and not allow_private:
         advice = "Write https://, or add --allow-private for a receiver in your own network."
         raise InvalidQuery("url", "http sends events in clear text.", advice)
-    refuse_literal_address(parsed.host, allow_private=allow_private)
+    refuse_literal_address(host, allow_private=allow_private)
