@@ -1,4 +1,4 @@
-"""The webhook stream: what became of each event that a receiver was to get.
+"""The webhook stream: how the delivery of each event to a receiver ended.
 
 Only a server appends these events. The stream of an endpoint says which events it got, in their order: the position of
 the newest event that was delivered or given up is where a server continues after a restart. Addresses and secrets are

@@ -57,7 +57,7 @@ TOKEN = (
 WEBHOOK = (
     Verb("add", "Add a webhook and print its secret once.", "webhook:add"),
     Verb("list", "List the webhooks.", "webhook:list_webhooks"),
-    Verb("show", "Show a webhook and what became of its events.", "webhook:show"),
+    Verb("show", "Show a webhook and how its events ended.", "webhook:show"),
     Verb("remove", "Remove a webhook at once, also from a running server.", "webhook:remove"),
     Verb("test", "Send a signed test message to a webhook now.", "webhook:test"),
 )

@@ -89,7 +89,7 @@ def list_webhooks(target: LedgerTarget) -> None:
 
 @verb()
 def show(target: LedgerTarget, endpoint_id: EndpointId) -> None:
-    """Show a webhook and what became of its events.
+    """Show a webhook and how its events ended.
 
     Example: tallystick webhook show 3f2a9c1e
     """
@@ -163,6 +163,6 @@ def _public_fields(endpoint: "Endpoint") -> dict[str, object]:
 
 
 def _state_fields(state: "EndpointState | None") -> dict[str, object]:
-    """Return what became of the events of a webhook; nothing happened before a server has started it."""
+    """Return how the events of a webhook ended; everything is None before a server has started it."""
     names = ("started", "position", "delivered", "abandoned", "last_delivered", "last_reason", "ended")
     return {name: getattr(state, name, None) for name in names}

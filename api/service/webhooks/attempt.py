@@ -38,7 +38,7 @@ class AttemptResult(NamedTuple):
 
     @property
     def gone(self) -> bool:
-        """Whether the receiver wants no more messages."""
+        """Whether the receiver takes no more messages."""
         return self.status == GONE
 
 

@@ -162,7 +162,7 @@ class Delivery:
         return (self._ledger.clock() - datetime.fromisoformat(since)).total_seconds()
 
     async def _end(self) -> None:
-        """Record that the receiver wants no more messages."""
+        """Record that the receiver takes no more messages."""
         last = await self._ledger.head_position()
         ended = WebhookEnded(endpoint_id=self.endpoint.id, reason="gone", last_position=last)
         await self._events.record([ended])

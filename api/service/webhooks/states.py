@@ -1,4 +1,4 @@
-"""What became of the events of a webhook, read beside a running server."""
+"""How the events of a webhook ended, read beside a running server."""
 
 from pathlib import Path
 

@@ -83,8 +83,9 @@ def test_an_unsigned_checkpoint_is_reported(tmp_path: Path) -> None:
         key.write_bytes(b"not a key\n")
         for _ in range(2):
             with served(ledger, module=MODULE):
-                (only,) = receiver.wait_for(1)
+                receiver.wait_for(1)
                 wait_until(lambda: len(events_of(ledger, "webhook.delivered.v1")) == 1)
+        (only,) = receiver.received
     assert only.event["type"] == "alert.checkpoint_unsigned.v1"
     assert "l.db.key" in only.event["data"]["reason"]
     assert only.event["data"]["head_position"] == 3

@@ -46,7 +46,7 @@ def status(code: int, **headers: str) -> Answer:
 
 
 def drip(*parts: bytes, every_s: float = 0.05) -> Answer:
-    """An answer that repeats its last part for ever."""
+    """An answer that repeats its last part without end."""
 
     def answer(connection: socket.socket) -> None:
         for part in parts[:-1]:

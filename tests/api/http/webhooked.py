@@ -1,4 +1,4 @@
-"""Servers with webhooks, and what became of the events in their logs."""
+"""Servers with webhooks, and how the events in their logs ended."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -8,11 +8,12 @@ import httpx
 import msgspec
 
 from tests.api.cli.command import done
+from tests.api.http import short_webhook_waits
 from tests.api.http.posted_evaluations import finished, fresh, scored, started
 from tests.api.http.posts import Json
 from tests.support.server import Served
 
-MODULE = "tests.api.http.short_webhook_waits"
+MODULE = short_webhook_waits.__name__
 QUICK = ("--allow-private", "--first-wait", "0.1", "--longest-wait", "1", "--timeout", "1")
 """Options of a webhook that need not wait long."""
 
@@ -45,7 +46,7 @@ def events_of(ledger: Path, *types: str) -> list[Json]:
 
 
 def ends_of(ledger: Path, endpoint: str) -> list[tuple[str, int]]:
-    """What became of the events of an endpoint: `delivered` or `abandoned`, and the position, in order."""
+    """How the events of an endpoint ended: `delivered` or `abandoned`, and the position, in order."""
     ended = events_of(ledger, "webhook.delivered.v1", "webhook.abandoned.v1")
     mine = [event for event in ended if event["data"]["endpoint_id"] == endpoint]
     return [(event["type"].split(".")[1], event["data"]["event_position"]) for event in mine]

@@ -77,7 +77,11 @@ def test_a_name_that_is_refused_in_part_uses_the_rest(monkeypatch: pytest.Monkey
 
 
 def test_a_slow_name_server_is_timed_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: time.sleep(3) or [])
+    def resolve(*_: object, **__: object) -> list[object]:
+        time.sleep(3)
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
     begun_s = time.monotonic()
     result = asyncio.run(attempt(endpoint("https://receiver.example/"), MESSAGE))
     assert result.reason == "no answer within 2 s"
