@@ -116,6 +116,8 @@ class AlertChecks:
         assert report.contrast is not None
         assert report.judgement is not None
         baseline, candidate = report.contrast.baseline, report.contrast.candidate
+        if candidate.baseline is not None:  # it scores a baseline answer, not an agent
+            return None
         return AlertGateJudged(
             alert_id=_alert_id("gate", run_id),
             run_id=run_id,

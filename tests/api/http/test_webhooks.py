@@ -284,6 +284,26 @@ def test_webhooks_are_added_and_removed_while_the_server_runs(tmp_path: Path) ->
     assert events_of(ledger, "webhook.ended.v1")[0]["data"]["reason"] == "removed"
 
 
+def test_a_changed_file_is_refused_while_the_server_goes_on(tmp_path: Path) -> None:
+    ledger = tmp_path / "l.db"
+    with receiving() as receiver, receiving() as thief:
+        added(ledger, receiver.url, *GATE)
+        path = ledger.with_name("l.db.webhooks")
+        with served(ledger, module=MODULE) as server:
+            judge(server, 2)
+            receiver.wait_for(1)
+            path.write_bytes(path.read_bytes().replace(str(receiver.port).encode(), str(thief.port).encode()))
+            assert "l.db.webhooks was changed by another program" in server.wait_for("webhooks")["reason"]
+            judge(server, 1)
+            receiver.wait_for(2)
+        with served(ledger, module=MODULE) as server:
+            server.wait_for("webhooks")
+            judge(server, 1)
+            time.sleep(0.3)
+        assert thief.connections == 0
+    assert not events_of(ledger, "webhook.ended.v1")
+
+
 def test_events_of_before_the_server_are_delivered_by_it(tmp_path: Path) -> None:
     """A webhook that is added while no server runs gets what is recorded from then on."""
     ledger = tmp_path / "l.db"
