@@ -60,11 +60,10 @@ class Dispatcher:
         try:
             while True:
                 try:
-                    await self._look()
+                    await self._read_endpoints()
+                    await self._wake()
                     if self._deliveries and (checks is None or checks.done()):
                         checks = asyncio.create_task(self._check())
-                except TallystickError as error:
-                    self._report(error.detail)
                 except Exception:
                     log.exception("webhooks failed", advice="They start again. Check the ledger's file and disk.")
                     await asyncio.sleep(RESTART_S)
@@ -82,15 +81,17 @@ class Dispatcher:
             log.error("webhooks", reason=fault, advice="Until then the endpoints stay as they were.")
         self._fault = fault
 
-    async def _look(self) -> None:
-        """Read the endpoints if their file has changed, and wake the deliveries that have something new."""
+    async def _read_endpoints(self) -> None:
+        """Read the endpoints if their file has changed. While it cannot be used, they stay as they were."""
         version = self._store.version()
-        if not self._known and version is None and not await self._left_over():
-            self._known = True
-        elif version != self._version or not self._known:
-            await self._update(self._store.list())
-            self._version, self._known, self._fault = version, True, None
-        await self._wake()
+        try:
+            if not self._known and version is None and not await self._left_over():
+                self._known = True
+            elif version != self._version or not self._known:
+                await self._update(self._store.list())
+                self._version, self._known, self._fault = version, True, None
+        except TallystickError as error:
+            self._report(error.detail)
 
     async def _left_over(self) -> bool:
         """Return whether the log has endpoints that have not ended."""
