@@ -62,7 +62,7 @@ def test_a_review_is_reported_when_it_becomes_overdue(tmp_path: Path) -> None:
             with served(ledger, module=MODULE):
                 receiver.wait_for(2)
                 wait_until(lambda: state_of(ledger, endpoint)["delivered"] == 2)
-    found = [one.event["data"] for one in receiver.received]
+    found = sorted((one.event["data"] for one in receiver.received), key=lambda alert: str(alert["decision_id"]))
     assert [alert["decision_id"] for alert in found] == ["late", "soon"]
     assert found[0]["agent"] == "anonymous"
     assert datetime.fromisoformat(found[1]["review_by"]) == datetime.fromisoformat(soon)
