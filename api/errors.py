@@ -31,6 +31,7 @@ from ledger.errors import (
     LineTooLong,
     NotFound,
     Occupied,
+    ServerOnly,
     StreamConflict,
     UnusableExport,
 )
@@ -128,6 +129,7 @@ ERROR_TABLE: dict[type[TallystickError], ErrorCodes] = {
     LifecycleViolation: ErrorCodes("Not allowed at this point of the stream", 409, INTERNAL_ERROR, 1),
     IdentityConflict: ErrorCodes("Id in use", 409, INTERNAL_ERROR, 1),
     ForeignStream: ErrorCodes("Another agent's", 403, INTERNAL_ERROR, 2),
+    ServerOnly: ErrorCodes("Only for the server", 403, INTERNAL_ERROR, 2),
     RunEnded: ErrorCodes("Run ended", 409, INTERNAL_ERROR, 1),
     AttemptTaken: ErrorCodes("Not the next attempt", 409, INTERNAL_ERROR, 1),
     LedgerBusy: ErrorCodes("Ledger busy", 503, INTERNAL_ERROR, 1),

@@ -67,7 +67,7 @@ class Principal(msgspec.Struct, frozen=True):
         """What the caller may do in streams that other sources began."""
         for_others = not self.scopes.isdisjoint({"import", "admin"})
         not_own = self.source if self.review == "others" else None
-        return Permissions(for_others, for_others or "review" in self.scopes, not_own)
+        return Permissions(for_others, for_others or "review" in self.scopes, not_own, as_server=False)
 
     def may_review(self, agent: str) -> bool:
         """Return whether the caller's policy allows it to review the decisions of an agent."""

@@ -158,3 +158,6 @@ PAYLOAD_BYTES_MAX = LINE_BYTES_MAX - 1_024
 
 BATCH_BYTES_MAX = BODY_BYTES_MAX // 2
 """One batch that a client sends, so that it fits into one request."""
+
+WEBHOOKS_MAX = 32
+"""Webhooks of one ledger."""

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from events.alert import AlertCheckpointUnsigned, AlertDriftDetected, AlertGateJudged, AlertReviewOverdue
 from events.breaker import BreakerReset, BreakersConfigured
 from events.decision import (
     DecisionAmended,
@@ -41,6 +42,7 @@ from events.observation import AttestationRecorded, ObservationRecorded
 from events.payload import Payload
 from events.probe import ProbeScored, ProbeScoredV1
 from events.thought import ThoughtAdopted, ThoughtRecorded, ThoughtTracked
+from events.webhook import WebhookAbandoned, WebhookDelivered, WebhookEnded, WebhookStarted
 
 Upcaster = Callable[[Any], Payload]
 """A pure, total function from the payload of one version to the payload of the next."""
@@ -86,6 +88,8 @@ class Author(Enum):
     """The source of the first event of the stream."""
     FIRST = "first"
     """Any source, as long as the stream has no event of this kind; then only the source of that event."""
+    SERVER = "server"
+    """The server that holds the ledger; no caller."""
 
 
 class EventType:
@@ -277,6 +281,8 @@ _scenario = partial(EventType, stream="scenario", id_field="scenario_id")
 _evaluation = partial(EventType, stream="evaluation", id_field="run_id")
 _guardrail = partial(EventType, stream="guardrail", id_field="guardrail_id")
 _check = partial(EventType, stream="check", id_field="check_id")
+_alert = partial(EventType, stream="alert", id_field="alert_id", life=Life.SINGLE, by=Author.SERVER)
+_webhook = partial(EventType, stream="webhook", id_field="endpoint_id", by=Author.SERVER)
 
 VOCABULARY = Vocabulary(
     [
@@ -320,6 +326,14 @@ VOCABULARY = Vocabulary(
         _attestation("attestation.recorded.v1", AttestationRecorded, life=Life.SINGLE),
         _breakers("breakers.configured.v1", BreakersConfigured, life=Life.SINGLE),
         _reset("breaker.reset.v1", BreakerReset, life=Life.SINGLE),
+        _alert("alert.drift_detected.v1", AlertDriftDetected),
+        _alert("alert.gate_judged.v1", AlertGateJudged),
+        _alert("alert.review_overdue.v1", AlertReviewOverdue),
+        _alert("alert.checkpoint_unsigned.v1", AlertCheckpointUnsigned),
+        _webhook("webhook.started.v1", WebhookStarted, life=Life.OPENS),
+        _webhook("webhook.delivered.v1", WebhookDelivered, life=Life.CONTINUES),
+        _webhook("webhook.abandoned.v1", WebhookAbandoned, life=Life.CONTINUES),
+        _webhook("webhook.ended.v1", WebhookEnded, life=Life.CLOSES),
     ]
 )
 """The event types of this version of Tallystick."""

@@ -24,7 +24,7 @@ from events.payload import Payload
 from events.recorded_attributes import compare_recorded, refuse_recorded
 from events.registry import Author, EventType, Vocabulary
 from ledger.clock import microseconds, moment_of
-from ledger.errors import ForeignStream, IdentityConflict, LifecycleViolation, LineTooLong, StreamConflict
+from ledger.errors import ForeignStream, IdentityConflict, LifecycleViolation, LineTooLong, ServerOnly, StreamConflict
 from ledger.log import UNRESTRICTED, AppendedEvent, Head, Permissions
 
 
@@ -79,10 +79,12 @@ def prepare(vocabulary: Vocabulary, draft: Draft, index: int, permissions: Permi
     """Check a draft as far as possible without the log.
 
     The subject of the result is empty where the ledger must make the stream's id.
-    Errors: InvalidEvent, with field and index.
+    Errors: InvalidEvent, with field and index; ServerOnly.
     """
     assert draft.source is not None, "the interface fills in the source"
     event_type = vocabulary.event_types[draft.name]
+    if event_type.by is Author.SERVER and not permissions.as_server:
+        raise ServerOnly(event_type.name, event_type.stream, index)
     try:
         stream_id = event_type.stream_id(draft.data)
     except InvalidEvent as error:
@@ -103,7 +105,7 @@ def prepare(vocabulary: Vocabulary, draft: Draft, index: int, permissions: Permi
             field="id",
             index=index,
         )
-    restricted = event_type.by is not Author.ANYONE and permissions != UNRESTRICTED
+    restricted = event_type.by in (Author.OWNER, Author.FIRST) and not permissions.in_every_stream
     return PreparedEvent(draft, event_type, subject, draft.data, stream_id is None, permissions if restricted else None)
 
 

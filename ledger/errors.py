@@ -9,6 +9,7 @@ TallystickError                 events/errors.py
 │   ├── StreamConflict          the stream is not at the expected version
 │   ├── LifecycleViolation      the type is not allowed at this place of the stream
 │   ├── ForeignStream           the stream is another source's: append as that source
+│   ├── ServerOnly              only the server appends the type: leave it out
 │   └── IdentityConflict        the id belongs to another event
 ├── LedgerBusy                  retry after `retry_after_s`               (nothing written)
 ├── LedgerFull                  free disk space, retry                    (nothing written)
@@ -71,6 +72,7 @@ __all__ = [
     "MalformedInput",
     "NotFound",
     "Occupied",
+    "ServerOnly",
     "StreamConflict",
     "TallystickError",
     "UnusableExport",
@@ -145,6 +147,21 @@ class ForeignStream(AppendRefused):
         self.rule = rule
         self.type = type_
         self.author = author
+
+
+class ServerOnly(AppendRefused):
+    """Only the server that holds the ledger appends the type."""
+
+    field = "type"
+
+    def __init__(self, type_: str, stream: str, index: int) -> None:
+        super().__init__(
+            f"{type_} is refused: only the server that holds the ledger appends events of the stream {stream}; "
+            "nothing was written.",
+            "Leave it out. To copy a whole ledger, use tallystick import ledger.",
+            subject=stream,
+            index=index,
+        )
 
 
 class IdentityConflict(AppendRefused):

@@ -1,5 +1,6 @@
 """The list of all projections."""
 
+from projections.alert_index import AlertIndex
 from projections.breaker_states import BreakerStates
 from projections.calibration.calibration import Calibration
 from projections.calibration.reason_index import ReasonIndex
@@ -14,6 +15,7 @@ from projections.evidence_index import EvidenceIndex
 from projections.guardrails.guardrail_index import GuardrailIndex
 from projections.observation_counts import ObservationCounts
 from projections.projection import Projection
+from projections.webhook_index import WebhookIndex
 
 PROJECTIONS: tuple[type[Projection], ...] = (
     DecisionIndex,
@@ -25,9 +27,11 @@ PROJECTIONS: tuple[type[Projection], ...] = (
     ProbeScoreIndex,
     EvaluationIndex,
     EvidenceIndex,
+    AlertIndex,
     BreakerStates,
     GuardrailIndex,
     LinkGraph,
     ObservationCounts,
+    WebhookIndex,
 )
 """Every projection, in the order in which the engine folds them."""

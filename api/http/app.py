@@ -26,6 +26,7 @@ from api.http.refusals import RefusalLog
 from api.http.route_table import OPERATIONS
 from api.http.routes.cstp import post_cstp
 from api.http.telemetry import Telemetry, TelemetryMiddleware
+from api.http.webhooks import start_webhooks
 from api.service.ledger import LedgerService
 from api.service.view_queries import QueryTurns
 from events.errors import TallystickError
@@ -55,6 +56,7 @@ def make_app(
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         tasks = [asyncio.create_task(_fold(service)), asyncio.create_task(_end_revoked(requests))]
+        tasks += start_webhooks(service, metrics, audit)
         yield
         for task in tasks:
             task.cancel()

@@ -77,6 +77,24 @@ class AuditLog:
             written=notes.written,
             read=notes.read,
         )
+        self._write(entry)
+
+    def write_delivery(self, endpoint_id: str, message_id: str, position: int, status: int) -> None:
+        """Write the line of an attempt to deliver an event to a webhook. Status 0: there was no answer."""
+        entry = AuditEntry(
+            time=datetime.now(UTC),
+            request_id=message_id,
+            token=None,
+            agent=f"webhook/{endpoint_id}",
+            method="POST",
+            route="webhook",
+            status=status,
+            written=None,
+            read=(position, position),
+        )
+        self._write(entry)
+
+    def _write(self, entry: AuditEntry) -> None:
         line = _encode(entry) + b"\n"
         try:
             complete = os.write(self._descriptor, line) == len(line)

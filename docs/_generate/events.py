@@ -20,6 +20,7 @@ _authors = {
     "anyone": "",
     "owner": " Only the owner of the stream may append it.",
     "first": " After the first one, only its author may append another.",
+    "server": " Only the server appends it.",
 }
 _source = re.compile(r"\s*Source: (.+?)\.?$", re.DOTALL)
 

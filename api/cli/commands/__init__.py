@@ -61,6 +61,13 @@ TOKEN = (
     Verb("list", "List the tokens with their agents and scopes.", "token:list_tokens"),
     Verb("revoke", "Revoke a token at once, also in a running server.", "token:revoke"),
 )
+WEBHOOK = (
+    Verb("add", "Add a webhook and print its secret once.", "webhook:add"),
+    Verb("list", "List the webhooks.", "webhook:list_webhooks"),
+    Verb("show", "Show a webhook and how its events ended.", "webhook:show"),
+    Verb("remove", "Remove a webhook at once, also from a running server.", "webhook:remove"),
+    Verb("test", "Send a signed test message to a webhook now.", "webhook:test"),
+)
 
 BREAKERS = (
     Verb("set", "Replace the circuit breakers with those of a file.", "breakers:configure"),
@@ -101,6 +108,7 @@ VERBS = (
     Verb("doctor", "Check the installation of a ledger, and say what to do.", "doctor:doctor", panel=OPERATE),
     Verb("token", "Make, list and revoke access tokens.", verbs=TOKEN, panel=OPERATE),
     Verb("breakers", "Configure and list circuit breakers.", verbs=BREAKERS, panel=OPERATE),
+    Verb("webhook", "Tell other programs about drift, verdicts and overdue reviews.", verbs=WEBHOOK, panel=OPERATE),
     Verb("backup", "Copy a ledger while it is in use, and verify the copy.", "backup:backup", panel=OPERATE),
     Verb("restore", "Restore a verified copy of a backup.", "backup:restore", panel=OPERATE),
     Verb("projections", "List the projections, or show one.", "projections:projections", panel=OPERATE),

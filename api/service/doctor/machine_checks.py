@@ -13,7 +13,7 @@ from api.text_format import format_time, pluralize
 from ledger.sqlite.lock import find_writer, holder_of, lock_path
 from ledger.sqlite.wal_check import find_damage
 
-SECRETS = (".key", ".tokens")
+SECRETS = (".key", ".tokens", ".webhooks")
 """Endings of files that nobody else may read."""
 
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH

@@ -1,0 +1,1 @@
+"""Webhooks: tell receivers of the operator's choice what a server finds out."""

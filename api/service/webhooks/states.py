@@ -1,0 +1,34 @@
+"""How the events of a webhook ended, read beside a running server."""
+
+from pathlib import Path
+
+from api.service.ledger import open_for_reading
+from api.service.webhooks.endpoint_store import Endpoint
+from api.service.webhooks.event_kinds import types_of
+from ledger import Query
+from projections.webhook_index import EndpointState, WebhookIndex
+
+
+async def head_position(ledger: Path) -> int:
+    """Return the newest position of a ledger file; 0 if there is none yet. Errors: LedgerUnusable."""
+    if not ledger.exists():
+        return 0
+    async with open_for_reading(ledger, views=False) as service:
+        return await service.head_position()
+
+
+async def read_state(ledger: Path, endpoint: Endpoint) -> tuple[EndpointState | None, int]:
+    """Return the state of an endpoint, if a server has started it, and how many events wait for their delivery.
+
+    Errors: LedgerUnusable.
+    """
+    if not ledger.exists():
+        return None, 0
+    async with open_for_reading(ledger) as service:
+        index, _ = await service.engine.at(WebhookIndex)
+        state = index.endpoint(endpoint.id)
+        if state is not None and state.ended is not None:
+            return state, 0
+        after = endpoint.after if state is None else state.position
+        counts = await service.reader.counts(Query(types=types_of(endpoint.kinds), after=after))
+        return state, sum(counts.values())

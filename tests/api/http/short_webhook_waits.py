@@ -1,0 +1,15 @@
+"""The command with every wait of webhooks shortened."""
+
+from api.cli.main import main as run
+from api.service.webhooks import alert_checks, dispatcher, server_events
+
+
+def main() -> None:
+    vars(alert_checks).update(UNSIGNED_S=2.5, OVERDUE_EVERY_S=0.2, DRIFT_EVERY_S=0.2)
+    vars(dispatcher).update(TICK_S=0.05, RESTART_S=0.2)
+    vars(server_events).update(RETRY_S=0.1)
+    run()
+
+
+if __name__ == "__main__":
+    main()
