@@ -9,6 +9,7 @@ from events.decision import (
     DecisionThought,
 )
 from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted
+from events.embedding import DecisionEmbedded, ThoughtEmbedded
 from events.envelope import Draft, Event, EventFacts, Line, agent_of, encode_line, source_of, timestamp
 from events.errors import InvalidEvent, MalformedInput, TallystickError
 from events.evaluation import EvalFinished, EvalScenarioCaptured, EvalScenarioRevised, EvalScored, EvalStarted
@@ -30,6 +31,7 @@ __all__ = [
     "VOCABULARY",
     "DecisionAmended",
     "DecisionAsked",
+    "DecisionEmbedded",
     "DecisionRecorded",
     "DecisionRetracted",
     "DecisionReviewed",
@@ -60,6 +62,7 @@ __all__ = [
     "ProbeScored",
     "TallystickError",
     "ThoughtAdopted",
+    "ThoughtEmbedded",
     "ThoughtRecorded",
     "Vocabulary",
     "agent_of",

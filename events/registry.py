@@ -20,6 +20,7 @@ from events.decision import (
 )
 from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted
 from events.draft_decoder import DraftDecoder
+from events.embedding import DecisionEmbedded, ThoughtEmbedded
 from events.envelope import Draft, Event, EventFacts
 from events.errors import InvalidEvent
 from events.evaluation import (
@@ -268,8 +269,10 @@ VOCABULARY = Vocabulary(
         _decision("decision.thought.v1", DecisionThought, life=Life.CONTINUES, by=Author.OWNER),
         _decision("decision.asked.v1", DecisionAsked, life=Life.CONTINUES, by=Author.OWNER),
         _decision("decision.reviewed.v1", DecisionReviewed, life=Life.CONTINUES, by=Author.FIRST),
+        _decision("decision.embedded.v1", DecisionEmbedded, life=Life.CONTINUES, by=Author.OWNER),
         _decision("decision.retracted.v1", DecisionRetracted, life=Life.CLOSES, by=Author.OWNER),
         _thought("thought.recorded.v1", ThoughtRecorded, life=Life.OPENS),
+        _thought("thought.embedded.v1", ThoughtEmbedded, life=Life.CONTINUES, by=Author.OWNER),
         _thought(
             "thought.adopted.v1",
             ThoughtAdopted,

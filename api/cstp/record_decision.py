@@ -14,7 +14,9 @@ from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_er
 from api.principal import Principal
 from api.service.decision_thoughts import record_with_thoughts
 from api.service.ledger import LedgerService
+from api.service.supplied_embedding import embedding_to_record, record_with_embedding
 from events.decision import Bridge, DecisionRecorded, Reason
+from events.embedding import Numbers
 from events.envelope import EventId
 from events.payload import Count, Label
 from projections.decisions.thought_index import ThoughtScope
@@ -60,6 +62,8 @@ class _RecordOptions(msgspec.Struct, frozen=True, kw_only=True):
     agent_id: Label | None = None
     decision_id: Label | None = None
     question: Label | None = None
+    embedding: Numbers | None = None
+    embedding_model: Label | None = None
 
 
 _record_options: ParamsSchema[_RecordOptions] = ParamsSchema(_RecordOptions)
@@ -81,17 +85,27 @@ async def record_decision(ledger: LedgerService, caller: Principal, params: dict
 
     `idempotencyKey` (or `idempotency_key`, 1..128 printable characters, unique to the agent) makes a retry safe: the
     same key with the same parameters returns the first answer again; with other parameters it is an error.
+
+    `embedding` is a vector of the decision that the caller made, and `embeddingModel` the model that made it: a search
+    by meaning compares it.
     """
     decision, options = _decode(params)
     check_key(options.idempotency_key, _record_options.spelling("idempotency_key", params))
     scope = ThoughtScope(options.agent_id, options.decision_id)
-    decided = await record_with_thoughts(
+    names = _record_options.spelling("embedding", params), _record_options.spelling("embedding_model", params)
+    decided = await record_with_embedding(
         ledger,
         caller,
-        scope,
-        lambda moment: _with_review_date(decision, options.review_in, moment),
-        options.idempotency_key,
-        options.question,
+        embedding_to_record(options.embedding, options.embedding_model, names=names),
+        lambda: record_with_thoughts(
+            ledger,
+            caller,
+            scope,
+            lambda moment: _with_review_date(decision, options.review_in, moment),
+            options.idempotency_key,
+            options.question,
+        ),
+        lambda recorded: recorded.placed,
     )
     subject = decided.placed.subject
     answer: dict[str, object] = {

@@ -17,10 +17,16 @@ from api.service.decision_thoughts import (
     list_pending,
     step_number,
 )
-from api.service.decision_writer import append_payload, is_unknown_decision
+from api.service.decision_writer import AppendedPayload, append_payload, is_unknown_decision
 from api.service.deliberation_steps import STEP_TYPE
 from api.service.ledger import LedgerService
+from api.service.supplied_embedding import (
+    SuppliedEmbedding,
+    embedding_to_record,
+    record_with_embedding,
+)
 from events.decision import DecisionThought
+from events.embedding import Numbers
 from events.envelope import EventId
 from events.errors import InvalidEvent
 from events.limits import ITEMS_MAX
@@ -45,6 +51,8 @@ class _Thought(msgspec.Struct, frozen=True, kw_only=True):
     agent_id: Label | None = None
     decision_id: Label | None = None
     idempotency_key: EventId | None = None
+    embedding: Numbers | None = None
+    embedding_model: Label | None = None
 
 
 class _TrackerParams(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,17 +68,19 @@ async def record_thought(ledger: LedgerService, caller: Principal, params: dict[
     """Record a thought: about a recorded decision if only `id` is given, otherwise for the next decision.
 
     The next recordDecision of the same agent with the same `agentId` and `decisionId` adopts it, within 300 seconds.
-    `idempotencyKey` works as in recordDecision.
+    `idempotencyKey`, `embedding` and `embeddingModel` work as in recordDecision.
     """
     thought = _thought.decode(params)
     if not thought.text:
         raise missing_param_error("text")
     check_key(thought.idempotency_key, _thought.spelling("idempotency_key", params))
+    names = _thought.spelling("embedding", params), _thought.spelling("embedding_model", params)
+    embedding = embedding_to_record(thought.embedding, thought.embedding_model, names=names)
     if thought.id and thought.agent_id is None and thought.decision_id is None:
         addition = DecisionThought(decision_id=thought.id, text=thought.text)
-        return await _add_to_decision(ledger, caller, addition, thought.idempotency_key)
+        return await _add_to_decision(ledger, caller, addition, thought.idempotency_key, embedding)
     payload = ThoughtRecorded(text=thought.text, agent_id=thought.agent_id, decision_id=thought.decision_id)
-    posted = await append_payload(ledger, caller, payload, thought.idempotency_key, ledger.clock())
+    posted = await _append(ledger, caller, payload, thought.idempotency_key, embedding)
     return {
         "success": True,
         "mode": "pre-decision",
@@ -80,12 +90,33 @@ async def record_thought(ledger: LedgerService, caller: Principal, params: dict[
     }
 
 
+async def _append(
+    ledger: LedgerService,
+    caller: Principal,
+    payload: ThoughtRecorded | DecisionThought,
+    key: str | None,
+    embedding: SuppliedEmbedding | None,
+) -> AppendedPayload:
+    """Append a thought with its vector, if it has one."""
+    return await record_with_embedding(
+        ledger,
+        caller,
+        embedding,
+        lambda: append_payload(ledger, caller, payload, key, ledger.clock()),
+        lambda posted: posted.placed,
+    )
+
+
 async def _add_to_decision(
-    ledger: LedgerService, caller: Principal, thought: DecisionThought, key: str | None
+    ledger: LedgerService,
+    caller: Principal,
+    thought: DecisionThought,
+    key: str | None,
+    embedding: SuppliedEmbedding | None,
 ) -> object:
     """Record a thought about a recorded decision."""
     try:
-        posted = await append_payload(ledger, caller, thought, key, ledger.clock())
+        posted = await _append(ledger, caller, thought, key, embedding)
     except (LifecycleViolation, InvalidEvent) as error:
         if not is_unknown_decision(error):
             raise

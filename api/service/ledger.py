@@ -13,6 +13,7 @@ from api.principal import Forbidden, Principal
 from api.progress import OpenProgress, no_progress
 from api.service.as_of import AsOf, as_of
 from api.service.checkpoints import CheckpointService
+from api.service.embeddings import EmbeddingService
 from api.service.evidence import EVIDENCE, EvidenceService
 from api.service.position_notes import note_read, note_written
 from api.token_store import TokenStore
@@ -53,6 +54,7 @@ class LedgerService:
         reader: SqliteReader,
         engine: Engine,
         search: FullTextSearch,
+        embeddings: EmbeddingService,
         tokens: TokenStore,
         clock: Clock,
     ) -> None:
@@ -60,6 +62,7 @@ class LedgerService:
         self.reader: LogReader = log if log is not None else reader
         self.engine = engine
         self.search = search
+        self.embeddings = embeddings
         self.tokens = tokens
         self.clock = clock
         self.path = reader.path
@@ -95,7 +98,8 @@ class LedgerService:
         snapshots = await Snapshots.open(path.with_name(path.name + ".views.db"), writable=writable, secret=secret)
         engine = Engine(_Committed(log, scanner) if log is not None else scanner, PROJECTIONS, snapshots)
         search = FullTextSearch(path.with_name(path.name + ".search.db"), engine, secret)
-        ledger = cls(log, scanner, engine, search, TokenStore(path), clock)
+        embeddings = EmbeddingService(path, log if log is not None else scanner, engine, secret)
+        ledger = cls(log, scanner, engine, search, embeddings, TokenStore(path), clock)
         try:
             if writable:
                 await ledger.evidence.recover()
@@ -117,6 +121,7 @@ class LedgerService:
             closing.push_async_callback(self._scanner.close)
             closing.push_async_callback(self.engine.close)
             closing.push_async_callback(self.search.close)
+            closing.push_async_callback(self.embeddings.close)
             await self.proving.close()
 
     async def fold(self, progress: Progress | None = None) -> None:
@@ -142,7 +147,8 @@ class LedgerService:
         if self.log is None:
             raise LedgerUnavailable("This ledger is open for reading only; nothing was written.", "Open it to write.")
         try:
-            appended = await self.log.append(drafts, caller.permissions)
+            async with self.embeddings.admit(drafts):
+                appended = await self.log.append(drafts, caller.permissions)
         except ForeignStream as error:
             _explain(error)
             raise

@@ -22,6 +22,7 @@ from events.decision import (
     TraceStep,
 )
 from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted
+from events.embedding import DecisionEmbedded, ThoughtEmbedded
 from events.evaluation import (
     Component,
     EvalFinished,
@@ -109,6 +110,9 @@ SAMPLES: dict[str, Payload] = {
         notes="Measured on two cores",
         affected_kpis={"appends_per_s": 4.5, "p99_ms": -0.25},
     ),
+    "decision.embedded.v1": DecisionEmbedded(
+        decision_id="3f2a9c1e", model="bge-small (é)", vector="AAAAPA==", of="thought"
+    ),
     "decision.retracted.v1": DecisionRetracted(
         decision_id="3f2a9c1e", reason="Imported twice: it is decision 9b01 (één)"
     ),
@@ -118,6 +122,7 @@ SAMPLES: dict[str, Payload] = {
         agent_id="planner",
         decision_id="storage-choice",
     ),
+    "thought.embedded.v1": ThoughtEmbedded(thought_id="51f0c3aa", model="bge-small", vector="zTgzOg=="),
     "thought.adopted.v1": ThoughtAdopted(thought_id="51f0c3aa", decision_id="3f2a9c1e"),
     "discovery.started.v1": DiscoveryStarted(
         run_id="night-7",

@@ -25,7 +25,9 @@ from api.service.query_params import (
     parse_review_sample_query,
 )
 from api.service.review_sample import ReviewSample, draw_review_sample
+from api.service.supplied_embedding import embedding_to_record
 from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
+from events.embedding import Numbers
 from events.envelope import EventId, Source
 from events.payload import Label
 from projections.decisions.decision_state import DecisionState
@@ -73,6 +75,10 @@ class DecisionBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """The agent, as /agents/NAME; by default the agent of the token."""
     question: Label | None = None
     """The question that the decision answers."""
+    embedding: Numbers | None = None
+    """A vector of the decision's text, for searches by meaning."""
+    embedding_model: Label | None = None
+    """The model that made `embedding`."""
 
 
 class ReviewBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -122,7 +128,13 @@ async def post_decision(call: Call) -> Response:
     """
     body = await read_json(call.request, DecisionBody)
     recorded = await record_decision(
-        call.ledger, call.caller, body.data, event_id=body.id, source=body.source, question=body.question
+        call.ledger,
+        call.caller,
+        body.data,
+        event_id=body.id,
+        source=body.source,
+        question=body.question,
+        embedding=embedding_to_record(body.embedding, body.embedding_model),
     )
     return json_response(recorded, 200 if recorded.duplicate else 201)
 
