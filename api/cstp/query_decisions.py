@@ -20,7 +20,8 @@ from api.cstp.params_schema import (
 from api.principal import Principal
 from api.service.decisions import DecisionQuery, select_decisions
 from api.service.ledger import LedgerService
-from api.service.ranked_search import RankedQuery, RankedResult, RetrievalMode, ranked_search
+from api.service.ranked_search import RankedQuery, RankedResult, ranked_search
+from api.service.retrieval import Ranking, RetrievalMode
 from api.service.search import SearchResult
 from api.service.supplied_embedding import read_embedding
 from events.decision import Stakes
@@ -127,11 +128,13 @@ def _ranked_query(request: QueryParams, selection: DecisionSelection, params: Ma
     names = _schema.spelling("embedding", params), _schema.spelling("embedding_model", params)
     return RankedQuery(
         query=request.query,
-        mode=request.retrieval_mode,
+        ranking=Ranking(
+            mode=request.retrieval_mode,
+            weight=request.hybrid_weight,
+            embedding=read_embedding(request.embedding, request.embedding_model, names=names),
+        ),
         selection=selection,
         limit=min(max(request.limit, 1), LIMIT_MAX),
-        weight=request.hybrid_weight,
-        embedding=read_embedding(request.embedding, request.embedding_model, names=names),
         side=request.bridge_side,
     )
 

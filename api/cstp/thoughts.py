@@ -20,8 +20,8 @@ from api.service.decision_thoughts import (
 from api.service.decision_writer import AppendedPayload, append_payload, is_unknown_decision
 from api.service.deliberation_steps import STEP_TYPE
 from api.service.ledger import LedgerService
+from api.service.retrieval import SuppliedEmbedding
 from api.service.supplied_embedding import (
-    SuppliedEmbedding,
     embedding_to_record,
     record_with_embedding,
 )

@@ -49,6 +49,8 @@ def make_app(
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         tasks = [asyncio.create_task(_fold(service)), asyncio.create_task(_end_revoked(requests))]
+        if service.embeddings.endpoint is not None:
+            tasks.append(asyncio.create_task(service.embeddings.keep_filled(requests.pauses)))
         yield
         for task in tasks:
             task.cancel()

@@ -41,7 +41,7 @@ POLL_S = 1.0
 """Seconds between two looks for new texts."""
 
 RETRY_S_MAX = 60.0
-"""Most seconds between two requests to an endpoint that fails. The first wait is a second, each later one twice that."""
+"""Most seconds between two requests to an endpoint that fails. The first wait is POLL_S, each later one twice that."""
 
 PROGRESS_S = 10.0
 """Seconds between two log lines about progress."""

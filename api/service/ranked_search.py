@@ -4,17 +4,17 @@ The answer names the mode that was used. Where there are no vectors to compare, 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, structs
 
 from api.service.decisions import decision_states, parse_search_words
 from api.service.embeddings import EndpointFailed, go_on
 from api.service.ledger import LedgerService
+from api.service.retrieval import MatchScores, Ranking, RetrievalMode
 from api.service.search import SearchQuery, SearchResult, search_decisions
-from api.service.supplied_embedding import SuppliedEmbedding
 from ledger.errors import InvalidQuery
 from projections.arrays import Floats, RowNumbers
 from projections.decisions.decision_index import DecisionIndex, DecisionSelection
@@ -23,10 +23,6 @@ from projections.decisions.embedded_text import query_text
 from projections.decisions.full_text_search import BridgeSide
 from projections.decisions.vector_file import VectorsUnavailable
 
-RetrievalMode = Literal["semantic", "keyword", "hybrid"]
-RETRIEVAL_MODES: tuple[RetrievalMode, ...] = ("semantic", "keyword", "hybrid")
-
-HYBRID_WEIGHT_DEFAULT = 0.7
 CANDIDATES = 2
 """Each list of a hybrid search has this many times the limit."""
 
@@ -34,29 +30,14 @@ SCORE_DIGITS = 6
 
 
 class RankedQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """What to search for, and how. `weight` is that of the meaning in a hybrid search, 0..1."""
+    """What to search for, and how."""
 
     query: str
-    mode: RetrievalMode
+    ranking: Ranking
     selection: DecisionSelection = DecisionSelection()
     limit: int = 10
-    weight: float = HYBRID_WEIGHT_DEFAULT
-    embedding: SuppliedEmbedding | None = None
     side: BridgeSide | None = None
-
-
-class MatchScores(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Why a decision has its rank. Scores are 0..1, higher is better; absent if it is not in that list."""
-
-    decision_id: str
-    distance: float
-    """0 for the best: of meaning 1 - cosine, 0..2; of words and of both 1 - combined."""
-    semantic: float | UnsetType = UNSET
-    """The cosine of both vectors, -1..1."""
-    keyword: float | UnsetType = UNSET
-    """The relevance by words."""
-    combined: float
-    """What the decisions are ranked by."""
+    history: bool = True
 
 
 class RankedResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,13 +72,13 @@ class _NoVectors(Exception):
 
 async def ranked_search(ledger: LedgerService, query: RankedQuery, as_of: int | None = None) -> RankedResult:
     """Search decisions in a mode; by keyword, if there are no vectors. Errors: InvalidQuery."""
-    if query.mode == "keyword":
+    if query.ranking.mode == "keyword":
         return await _by_words(ledger, query, as_of, None)
     try:
         meaning = await _by_meaning(ledger, query, as_of)
     except _NoVectors as error:
         return await _by_words(ledger, query, as_of, str(error))
-    if query.mode == "semantic":
+    if query.ranking.mode == "semantic":
         return await _semantic(ledger, query, meaning, as_of)
     return await _hybrid(ledger, query, meaning, as_of)
 
@@ -109,10 +90,18 @@ async def _by_words(ledger: LedgerService, query: RankedQuery, as_of: int | None
         MatchScores(decision_id=state.decision_id, distance=_rounded(1 - fit), keyword=fit, combined=fit)
         for state, fit in zip(words.decisions, words.fits, strict=True)
     ]
+    decisions = words.decisions
+    if not query.history:
+        decisions = [structs.replace(state, history=()) for state in decisions]
     return RankedResult(
-        mode="keyword", decisions=words.decisions, scores=scores, total=words.total, position=position, reason=reason,
+        mode="keyword",
+        decisions=decisions,
+        scores=scores,
+        total=words.total,
+        position=position,
+        reason=reason,
         words=words,
-    )  # fmt: skip
+    )
 
 
 def _word_query(query: RankedQuery, limit: int) -> SearchQuery:
@@ -135,7 +124,7 @@ async def _by_meaning(ledger: LedgerService, query: RankedQuery, as_of: int | No
     except VectorsUnavailable as error:
         raise _NoVectors(f"{str(error)[0].upper()}{str(error)[1:]}") from None
     except ValueError as error:
-        if query.embedding is None:
+        if query.ranking.embedding is None:
             raise _NoVectors(f"The embedding of the query {error}") from None
         raise InvalidQuery("embedding", f"{error}.", "Send the vector as the model made it.") from None
     selected = np.isin(places, rows)
@@ -148,14 +137,14 @@ async def _by_meaning(ledger: LedgerService, query: RankedQuery, as_of: int | No
 
 async def _query_vector(ledger: LedgerService, query: RankedQuery, model: str) -> Sequence[float]:
     """Return the vector of the query. Errors: InvalidQuery, for a supplied one of another model; _NoVectors."""
-    if query.embedding is not None:
-        if query.embedding.model != model:
+    if query.ranking.embedding is not None:
+        if query.ranking.embedding.model != model:
             raise InvalidQuery(
                 "embedding_model",
-                f"{query.embedding.model!r} is not {model!r}, the model of this ledger's vectors.",
+                f"{query.ranking.embedding.model!r} is not {model!r}, the model of this ledger's vectors.",
                 f"Make the vector with {model!r}, or leave it out.",
             )
-        return query.embedding.numbers
+        return query.ranking.embedding.numbers
     if ledger.embeddings.endpoint is None:
         raise _NoVectors(f"There is no embeddings endpoint, and the query has no `embedding` of {model}")
     try:
@@ -177,7 +166,7 @@ async def _semantic(ledger: LedgerService, query: RankedQuery, meaning: _Meaning
     ]  # fmt: skip
     return RankedResult(
         mode="semantic",
-        decisions=await decision_states(ledger, subjects, position, history=True),
+        decisions=await decision_states(ledger, subjects, position, history=query.history),
         scores=scores,
         total=len(meaning.places),
         position=position,
@@ -196,7 +185,10 @@ async def _hybrid(ledger: LedgerService, query: RankedQuery, meaning: _Meaning, 
     fits = {f"decision/{state.decision_id}": fit for state, fit in zip(found.decisions, found.fits, strict=True)}
     by_meaning, by_words = _scaled(cosines), _scaled(fits)
     combined = {
-        subject: _rounded(query.weight * by_meaning.get(subject, 0.0) + (1 - query.weight) * by_words.get(subject, 0.0))
+        subject: _rounded(
+            query.ranking.weight * by_meaning.get(subject, 0.0)
+            + (1 - query.ranking.weight) * by_words.get(subject, 0.0)
+        )
         for subject in {**cosines, **fits}
     }
     best = sorted(combined, key=lambda subject: (-combined[subject], -projection.index[subject]))[: query.limit]
@@ -212,7 +204,7 @@ async def _hybrid(ledger: LedgerService, query: RankedQuery, meaning: _Meaning, 
     ]
     return RankedResult(
         mode="hybrid",
-        decisions=await decision_states(ledger, best, position, history=True),
+        decisions=await decision_states(ledger, best, position, history=query.history),
         scores=scores,
         total=await _count_either(ledger, query, meaning, projection, position),
         position=position,

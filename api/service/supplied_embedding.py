@@ -9,7 +9,8 @@ import msgspec
 
 from api.principal import Principal
 from api.service.ledger import LedgerService
-from events.embedding import DecisionEmbedded, ThoughtEmbedded, pack_vector, unpack_vector
+from api.service.retrieval import SuppliedEmbedding
+from events.embedding import DecisionEmbedded, ThoughtEmbedded, pack_vector
 from events.errors import InvalidEvent
 from events.limits import LABEL_CHARS_MAX
 from events.registry import VOCABULARY
@@ -20,18 +21,6 @@ EmbeddingInput = Sequence[float] | str
 """A vector as numbers, or as embeddings endpoints encode it: 32-bit floats, the lower byte first, in Base64."""
 
 _Result = TypeVar("_Result")
-
-
-class SuppliedEmbedding(msgspec.Struct, frozen=True, kw_only=True):
-    """A vector as it is stored, and the model that made it."""
-
-    vector: str
-    model: str
-
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        """The numbers as they are compared."""
-        return unpack_vector(self.vector)
 
 
 def read_embedding(

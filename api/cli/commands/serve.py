@@ -72,6 +72,17 @@ def serve(
     ] = None,
     tls_cert: Annotated[Path | None, typer.Option(help="Serve https with this certificate and its chain, PEM.")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="The key of the certificate, PEM, unencrypted.")] = None,
+    embeddings_url: Annotated[
+        str | None,
+        typer.Option(
+            help="Search decisions by meaning too, with the vectors of this OpenAI-compatible endpoint, which receives "
+            "the texts of all decisions. Its key is in TALLYSTICK_EMBEDDINGS_KEY.",
+            metavar="ADDRESS",
+        ),
+    ] = None,
+    embeddings_model: Annotated[
+        str | None, typer.Option(help="The endpoint's embedding model, needed with --embeddings-url.", metavar="NAME")
+    ] = None,
     rate: TokenRate = 1_000,
     burst: Burst = 10_000,
     connections: Connections = CONNECTIONS,
@@ -95,6 +106,7 @@ def serve(
     from api.http.limits import RequestLimits
     from api.http.server import ServerSettings
     from api.rate_limit import Rate
+    from api.service.embeddings_endpoint import embeddings_endpoint
     from api.service.view_queries import QueryLimits
 
     limits = RequestLimits(
@@ -108,8 +120,9 @@ def serve(
         refusals_per_s=refusals,
     )
     tls = _read_tls(tls_cert, tls_key)
+    embeddings = embeddings_endpoint(embeddings_url, embeddings_model)
     settings = ServerSettings(
-        Rate(rate, burst) if rate else None, limits, tls, require_tokens, _open_audit_log(audit_log)
+        Rate(rate, burst) if rate else None, limits, tls, require_tokens, _open_audit_log(audit_log), embeddings
     )
     _run(target, host, port, log_level, settings)
 

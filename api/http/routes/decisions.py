@@ -7,6 +7,7 @@ from api.http.media_types import JSON
 from api.http.operation import Link, Operation, json_answer
 from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response, read_json
+from api.service.decision_search import find_decisions
 from api.service.decision_writer import (
     RecordedDecision,
     RecordedRetraction,
@@ -15,7 +16,7 @@ from api.service.decision_writer import (
     retract_decision,
     review_decision,
 )
-from api.service.decisions import DecisionPage, find_decision, select_decisions
+from api.service.decisions import DecisionPage, find_decision
 from api.service.query_params import (
     AS_OF,
     DECISIONS_PARAMETERS,
@@ -45,9 +46,12 @@ DECISION_ID = stream_id_parameter("decision_id", "The decision's id.")
     links={"decision": Link("get_decision", "decision_id", "$response.body#/decisions/0/decision_id")},
 )
 async def get_decisions(call: Call) -> Response:
-    """List decisions in their current state, newest first."""
+    """List decisions in their current state, newest first.
+
+    With `retrieval_mode` the search is ranked, the best match first, by meaning, by words or by both.
+    """
     query = parse_decision_query(call.parameters, call.ledger.clock())
-    return json_response(await select_decisions(call.ledger, query, await call.as_of()))
+    return json_response(await find_decisions(call.ledger, query, await call.as_of()))
 
 
 @Operation(
