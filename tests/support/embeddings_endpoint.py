@@ -63,7 +63,13 @@ def main() -> None:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name in the base class
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        """Says nothing of a client that was killed."""
+
+        def handle_error(self, request: object, client_address: object) -> None:
+            """Say nothing."""
+
+    server = Server(("127.0.0.1", 0), Handler)
     print(f"http://127.0.0.1:{server.server_address[1]}/v1", flush=True)
     server.serve_forever()
 
