@@ -9,7 +9,6 @@ from events.decision import (
     DecisionThought,
 )
 from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted
-from events.embedding import DecisionEmbedded, ThoughtEmbedded
 from events.envelope import Draft, Event, EventFacts, Line, agent_of, encode_line, source_of, timestamp
 from events.errors import InvalidEvent, MalformedInput, TallystickError
 from events.evaluation import EvalFinished, EvalScenarioCaptured, EvalScenarioRevised, EvalScored, EvalStarted
@@ -26,6 +25,7 @@ from events.probe import ProbeScored
 from events.registry import VOCABULARY, EventType, Life, Vocabulary
 from events.schema import json_schema
 from events.thought import ThoughtAdopted, ThoughtRecorded
+from events.vector import DecisionEmbedded, ThoughtEmbedded
 
 __all__ = [
     "VOCABULARY",

@@ -20,7 +20,6 @@ from events.decision import (
 )
 from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted
 from events.draft_decoder import DraftDecoder
-from events.embedding import DecisionEmbedded, ThoughtEmbedded
 from events.envelope import Draft, Event, EventFacts
 from events.errors import InvalidEvent
 from events.evaluation import (
@@ -38,6 +37,7 @@ from events.model import ModelAliased, ModelRegistered
 from events.payload import Payload
 from events.probe import ProbeScored, ProbeScoredV1
 from events.thought import ThoughtAdopted, ThoughtRecorded
+from events.vector import DecisionEmbedded, ThoughtEmbedded
 
 Upcaster = Callable[[Any], Payload]
 """A pure, total function from the payload of one version to the payload of the next."""

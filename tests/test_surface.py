@@ -57,6 +57,7 @@ SURFACE: dict[str, list[str]] = {
     "events": [
         "DecisionAmended",
         "DecisionAsked",
+        "DecisionEmbedded",
         "DecisionRecorded",
         "DecisionRetracted",
         "DecisionReviewed",
@@ -87,6 +88,7 @@ SURFACE: dict[str, list[str]] = {
         "ProbeScored",
         "TallystickError",
         "ThoughtAdopted",
+        "ThoughtEmbedded",
         "ThoughtRecorded",
         "VOCABULARY",
         "Vocabulary",

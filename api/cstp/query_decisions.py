@@ -23,10 +23,10 @@ from api.service.ledger import LedgerService
 from api.service.ranked_search import RankedQuery, RankedResult, ranked_search
 from api.service.retrieval import Ranking, RetrievalMode
 from api.service.search import SearchResult
-from api.service.supplied_embedding import read_embedding
+from api.service.supplied_vector import read_embedding
 from events.decision import Stakes
-from events.embedding import Numbers
 from events.payload import Confidence, Count, Label, Labels
+from events.vector import Numbers
 from projections.calibration.advice import PlannedDecision
 from projections.decisions.decision_index import DecisionSelection, Status
 from projections.decisions.decision_state import DecisionState

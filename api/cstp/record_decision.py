@@ -14,11 +14,11 @@ from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_er
 from api.principal import Principal
 from api.service.decision_thoughts import record_with_thoughts
 from api.service.ledger import LedgerService
-from api.service.supplied_embedding import embedding_to_record, record_with_embedding
+from api.service.supplied_vector import embedding_to_record, record_with_embedding
 from events.decision import Bridge, DecisionRecorded, Reason
-from events.embedding import Numbers
 from events.envelope import EventId
 from events.payload import Count, Label
+from events.vector import Numbers
 from projections.decisions.thought_index import ThoughtScope
 
 Category = Literal["architecture", "process", "integration", "tooling", "security"]

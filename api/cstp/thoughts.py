@@ -21,17 +21,17 @@ from api.service.decision_writer import AppendedPayload, append_payload, is_unkn
 from api.service.deliberation_steps import STEP_TYPE
 from api.service.ledger import LedgerService
 from api.service.retrieval import SuppliedEmbedding
-from api.service.supplied_embedding import (
+from api.service.supplied_vector import (
     embedding_to_record,
     record_with_embedding,
 )
 from events.decision import DecisionThought
-from events.embedding import Numbers
 from events.envelope import EventId
 from events.errors import InvalidEvent
 from events.limits import ITEMS_MAX
 from events.payload import Label, Text
 from events.thought import ThoughtRecorded
+from events.vector import Numbers
 from ledger.errors import LifecycleViolation
 from projections.decisions.thought_index import ThoughtScope
 

@@ -11,7 +11,7 @@ from api.service.decision_thoughts import record_with_thoughts
 from api.service.decisions import find_decision_id
 from api.service.ledger import LedgerService
 from api.service.retrieval import SuppliedEmbedding
-from api.service.supplied_embedding import record_with_embedding
+from api.service.supplied_vector import record_with_embedding
 from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import agent_of
 from events.errors import InvalidEvent

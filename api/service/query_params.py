@@ -29,9 +29,7 @@ from api.service.calibration import DETAILS, CalibrationQuery
 from api.service.decisions import DecisionQuery
 from api.service.discovery.queries import RunQuery
 from api.service.evaluation.queries import EvaluationQuery
-from api.service.retrieval import HYBRID_WEIGHT_DEFAULT, RETRIEVAL_MODES, Ranking
 from api.service.review_sample import SAMPLE_SIZE_DEFAULT, ReviewSampleQuery
-from api.service.supplied_embedding import parse_embedding, read_embedding
 from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
 from events.registry import VOCABULARY
 from ledger import Query, microseconds
@@ -143,18 +141,6 @@ STATUS = choice_parameter(
 OUTCOME = choice_parameter("outcome", "Decisions with this outcome. Empty: all.", (*OUTCOMES, ""))
 TAG = text_list_parameter("tag", "Decisions with any of these tags, separated by commas.")
 SEARCH = text_parameter("search", "Decisions whose texts contain every one of these words, as whole words.")
-RETRIEVAL_MODE = choice_parameter(
-    "retrieval_mode",
-    "Rank the search, the best match first: by its meaning, by its words, or by both. Without vectors, by its words.",
-    RETRIEVAL_MODES,
-)
-HYBRID_WEIGHT = probability_parameter(
-    "hybrid_weight", "The weight of the meaning in the mode `hybrid`; 0.7 without it."
-)
-EMBEDDING = text_parameter(
-    "embedding", "The vector of the search: a JSON array, or 32-bit floats, the lower byte first, in Base64."
-)
-EMBEDDING_MODEL = text_parameter("embedding_model", "The model that made `embedding`.")
 SORT = choice_parameter("sort", "What to sort by.", SORTS, default="created_at")
 
 ROUTER = text_parameter("router", "Runs that asked one router.")
@@ -196,7 +182,7 @@ ADVICE_PARAMETERS: Parameters = (AGENT, CATEGORY, STAKES, CONFIDENCE, AS_OF)
 REVIEW_SAMPLE_PARAMETERS: Parameters = (*_DECISIONS, SAMPLE_SIZE, SEED, DRAWN_AT, AS_OF)
 DECISIONS_PARAMETERS: Parameters = (
     *_DECISIONS, CLUSTER, MODEL, STATUS, OUTCOME, TAG, SINCE, UNTIL, WINDOW, SEARCH, SORT, ORDER_DESCENDING, LIMIT,
-    OFFSET, AS_OF, RETRIEVAL_MODE, HYBRID_WEIGHT, EMBEDDING, EMBEDDING_MODEL,
+    OFFSET, AS_OF,
 )  # fmt: skip
 RUNS_PARAMETERS: Parameters = (AGENT, ROUTER, PROBE, SINCE, UNTIL, WINDOW, LIMIT, OFFSET, AS_OF)
 SCOREBOARD_PARAMETERS: Parameters = (SUITE, EVALUATED_AGENT, VERSIONS, ROWS, AS_OF)
@@ -270,30 +256,6 @@ def parse_decision_query(parameters: Mapping[str, str], now: datetime) -> Decisi
         offset=OFFSET.read(parameters),
         search=SEARCH.find(parameters),
         model=MODEL.find(parameters),
-        ranking=_parse_ranking(parameters),
-    )
-
-
-def _parse_ranking(parameters: Mapping[str, str]) -> Ranking | None:
-    """Return how a search is ranked; None if it is not. Errors: InvalidQuery."""
-    mode = RETRIEVAL_MODE.find(parameters)
-    if mode is None:
-        for name in (HYBRID_WEIGHT.name, EMBEDDING.name, EMBEDDING_MODEL.name):
-            if name in parameters:
-                raise InvalidQuery(name, "is of no use without retrieval_mode.", "Add retrieval_mode.")
-        return None
-    for name in (SORT.name, ORDER_DESCENDING.name, OFFSET.name):
-        if name in parameters:
-            raise InvalidQuery(name, "does not apply to a ranked search.", "Omit it, or retrieval_mode.")
-    embedding = EMBEDDING.find(parameters)
-    if not (SEARCH.find(parameters) or embedding):
-        raise InvalidQuery("retrieval_mode", "there is nothing to search for.", "Add search, or embedding.")
-    weight = HYBRID_WEIGHT.find(parameters)
-    vector = parse_embedding(embedding) if embedding is not None else None
-    return Ranking(
-        mode=mode,
-        weight=HYBRID_WEIGHT_DEFAULT if weight is None else weight,
-        embedding=read_embedding(vector, EMBEDDING_MODEL.find(parameters)),
     )
 
 

@@ -11,10 +11,10 @@ import numpy as np
 from msgspec import UNSET, structs
 
 from api.service.decisions import decision_states, parse_search_words
-from api.service.embeddings import EndpointFailed, go_on
 from api.service.ledger import LedgerService
 from api.service.retrieval import MatchScores, Ranking, RetrievalMode
 from api.service.search import SearchQuery, SearchResult, search_decisions
+from api.service.vectors import EndpointFailed, go_on
 from ledger.errors import InvalidQuery
 from projections.arrays import Floats, RowNumbers
 from projections.decisions.decision_index import DecisionIndex, DecisionSelection

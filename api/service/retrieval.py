@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from events.embedding import unpack_vector
+from events.vector import unpack_vector
 
 RetrievalMode = Literal["semantic", "keyword", "hybrid"]
 RETRIEVAL_MODES: tuple[RetrievalMode, ...] = ("semantic", "keyword", "hybrid")

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed, DecisionThought
-from events.embedding import DecisionEmbedded, ThoughtEmbedded, unpack_vector
 from events.envelope import EventFacts
 from events.payload import Payload
 from events.thought import ThoughtAdopted
+from events.vector import DecisionEmbedded, ThoughtEmbedded, unpack_vector
 from projections.arrays import Floats
 from projections.columns import as_array
 from projections.decisions.decision_state import apply_amendment

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from events.embedding import unpack_vector
 from events.envelope import EventFacts
+from events.vector import unpack_vector
 from ledger.threads import run_on_thread
 from projections.arrays import Floats, RowNumbers
 from projections.decisions.vector_file import VectorFile

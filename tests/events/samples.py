@@ -22,7 +22,6 @@ from events.decision import (
     TraceStep,
 )
 from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted
-from events.embedding import DecisionEmbedded, ThoughtEmbedded
 from events.evaluation import (
     Component,
     EvalFinished,
@@ -37,6 +36,7 @@ from events.evidence import EvidenceErased, EvidenceStored
 from events.model import ModelAliased, ModelIdentity, ModelRegistered
 from events.probe import ProbeScored, ProbeScoredV1
 from events.thought import ThoughtAdopted, ThoughtRecorded
+from events.vector import DecisionEmbedded, ThoughtEmbedded
 
 _REASON = Reason(type="analysis", text="One writer is enough", strength=0.75)
 _BRIDGE = Bridge(

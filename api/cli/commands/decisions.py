@@ -27,6 +27,20 @@ STATUSES = ("pending", "reviewed", "retracted")
 RETRIEVAL_MODES = ("semantic", "keyword", "hybrid")
 SORTS = ("created_at", "confidence", "category", "stakes", "status")
 
+Cluster = Annotated[str | None, typer.Option(help="Only decisions of this cluster.", metavar="NAME")]
+Model = Annotated[str | None, typer.Option(help="Only decisions by this model, by any of its names.", metavar="NAME")]
+Retrieval = Annotated[str | None, choice("Rank the search by its meaning, by its words, or by both.", RETRIEVAL_MODES)]
+HybridWeight = Annotated[
+    float | None, typer.Option(help="The weight of the meaning in the mode hybrid; 0.7 without it.", min=0, max=1)
+]
+Embedding = Annotated[
+    str | None,
+    typer.Option(help="The vector of the search: a JSON array, or 32-bit floats in Base64.", metavar="NUMBERS"),
+]
+EmbeddingModel = Annotated[
+    str | None, typer.Option(help="The model that made the vector of the search.", metavar="NAME")
+]
+
 
 @verb(server=True, reads=True)
 def decisions(
@@ -37,10 +51,8 @@ def decisions(
     stakes: Stakes = None,
     project: Project = None,
     feature: Feature = None,
-    cluster: Annotated[str | None, typer.Option(help="Only decisions of this cluster.", metavar="NAME")] = None,
-    model: Annotated[
-        str | None, typer.Option(help="Only decisions by this model, by any of its names.", metavar="NAME")
-    ] = None,
+    cluster: Cluster = None,
+    model: Model = None,
     status: Annotated[str | None, choice("Only decisions with this status.", STATUSES, also=("",))] = None,
     outcome: Annotated[str | None, choice("Only decisions with this outcome.", OUTCOMES, also=("",))] = None,
     tag: Annotated[str | None, typer.Option(help="Only decisions with one of these tags, separated by commas.")] = None,
@@ -48,20 +60,10 @@ def decisions(
     until: Until = None,
     window: Window = None,
     search: Annotated[str | None, typer.Option(help="Only decisions whose texts contain all of these words.")] = None,
-    retrieval_mode: Annotated[
-        str | None, choice("Rank the search by its meaning, by its words, or by both.", RETRIEVAL_MODES)
-    ] = None,
-    hybrid_weight: Annotated[
-        float | None,
-        typer.Option(help="The weight of the meaning in the mode hybrid; 0.7 without it.", min=0, max=1),
-    ] = None,
-    embedding: Annotated[
-        str | None,
-        typer.Option(help="The vector of the search: a JSON array, or 32-bit floats in Base64.", metavar="NUMBERS"),
-    ] = None,
-    embedding_model: Annotated[
-        str | None, typer.Option(help="The model that made the vector of the search.", metavar="NAME")
-    ] = None,
+    retrieval_mode: Retrieval = None,
+    hybrid_weight: HybridWeight = None,
+    embedding: Embedding = None,
+    embedding_model: EmbeddingModel = None,
     sort: Annotated[str | None, choice("Sort by this field.", SORTS)] = None,
     order: Annotated[str | None, choice("Sort in this order.", ORDERS)] = None,
     limit: Limit = None,
@@ -79,7 +81,7 @@ def decisions(
     from api.cli.output import print_json
     from api.cli.render.decisions import print_decisions
     from api.service.decision_search import find_decisions
-    from api.service.query_params import parse_decision_query
+    from api.service.search_params import parse_decision_search
     from ledger import system_clock
 
     parameters = given(
@@ -90,7 +92,7 @@ def decisions(
         hybrid_weight=None if hybrid_weight is None else str(hybrid_weight),
         embedding=embedding, embedding_model=embedding_model,
     )  # fmt: skip
-    query = parse_decision_query(parameters, system_clock())
+    query = parse_decision_search(parameters, system_clock())
     page = answer_as_of(
         target,
         as_of,

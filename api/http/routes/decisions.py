@@ -19,18 +19,17 @@ from api.service.decision_writer import (
 from api.service.decisions import DecisionPage, find_decision
 from api.service.query_params import (
     AS_OF,
-    DECISIONS_PARAMETERS,
     PREFIX,
     REVIEW_SAMPLE_PARAMETERS,
-    parse_decision_query,
     parse_review_sample_query,
 )
 from api.service.review_sample import ReviewSample, draw_review_sample
-from api.service.supplied_embedding import embedding_to_record
+from api.service.search_params import SEARCH_PARAMETERS, parse_decision_search
+from api.service.supplied_vector import embedding_to_record
 from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
-from events.embedding import Numbers
 from events.envelope import EventId, Source
 from events.payload import Label
+from events.vector import Numbers
 from projections.decisions.decision_state import DecisionState
 
 _WRITE_ERRORS = (404, 409, 413, 422, 507)
@@ -41,7 +40,7 @@ DECISION_ID = stream_id_parameter("decision_id", "The decision's id.")
 @Operation(
     method="GET",
     path="/decisions",
-    query=DECISIONS_PARAMETERS,
+    query=SEARCH_PARAMETERS,
     answers={200: json_answer("A page of decisions.", DecisionPage)},
     links={"decision": Link("get_decision", "decision_id", "$response.body#/decisions/0/decision_id")},
 )
@@ -50,7 +49,7 @@ async def get_decisions(call: Call) -> Response:
 
     With `retrieval_mode` the search is ranked, the best match first, by meaning, by words or by both.
     """
-    query = parse_decision_query(call.parameters, call.ledger.clock())
+    query = parse_decision_search(call.parameters, call.ledger.clock())
     return json_response(await find_decisions(call.ledger, query, await call.as_of()))
 
 

@@ -21,7 +21,7 @@ WITHOUT_EXTRA = (
 )
 
 
-def supplied(text: str, model: str = MODEL) -> dict[str, object]:
+def supplied(text: str, model: str = MODEL) -> dict[str, Any]:
     return {"embedding": vector_of(text), "embeddingModel": model}
 
 

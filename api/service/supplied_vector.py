@@ -10,10 +10,10 @@ import msgspec
 from api.principal import Principal
 from api.service.ledger import LedgerService
 from api.service.retrieval import SuppliedEmbedding
-from events.embedding import DecisionEmbedded, ThoughtEmbedded, pack_vector
 from events.errors import InvalidEvent
 from events.limits import LABEL_CHARS_MAX
 from events.registry import VOCABULARY
+from events.vector import DecisionEmbedded, ThoughtEmbedded, pack_vector
 from ledger import AppendedEvent
 from ledger.errors import InvalidQuery
 

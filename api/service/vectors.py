@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import structlog
 
 from api.service.pauses import Pauses
-from events.embedding import DecisionEmbedded, ThoughtEmbedded, unpack_vector
 from events.envelope import Draft
 from events.errors import InvalidEvent
 from events.limits import PAGE_EVENTS_MAX
 from events.registry import VOCABULARY
+from events.vector import DecisionEmbedded, ThoughtEmbedded, unpack_vector
 from ledger import LogReader, Query
 from projections.decisions.decision_index import DecisionIndex
 from projections.decisions.vector_file import VectorsUnavailable
