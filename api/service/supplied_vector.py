@@ -88,7 +88,9 @@ def parse_embedding(text: str) -> EmbeddingInput:
     try:
         return msgspec.json.decode(text.encode(errors="surrogatepass"), type=list[float])
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        raise InvalidQuery("embedding", "is no JSON array of numbers.", "Write [0.1, -0.2, ...], or Base64.") from None
+        raise InvalidQuery(
+            "embedding", "must be a JSON array of numbers.", "Write [0.1, -0.2, ...], or Base64."
+        ) from None
 
 
 def _numbers(embedding: EmbeddingInput) -> Sequence[float]:

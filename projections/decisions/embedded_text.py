@@ -1,4 +1,4 @@
-"""The texts of a decision that an embeddings endpoint turns into vectors: the decision as it stands, and each thought.
+"""The texts of a decision that an embeddings endpoint turns into vectors: the decision as it is now, and each thought.
 
 An amendment or a review makes a new text of the decision. What describes it best comes first, because a text is cut at
 TEXT_CHARS_MAX: endpoints refuse longer ones.

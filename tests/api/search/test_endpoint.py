@@ -219,7 +219,7 @@ def test_kill_while_indexing_loses_no_vector_that_was_stored(tmp_path: Path) -> 
             assert (state["vectors"], state["error"]) == (count, None)
             assert len(slow.texts()) - before <= count - before + 64, "what was stored is not asked for again"
             with Caller(running.url) as caller:
-                assert "Use option 17" in found(caller, "Use option 17", limit=5), "some options share a bucket"
+                assert "Use option 17" in found(caller, "Use option 17", limit=50), "some share a bucket"
                 whole = caller.result("queryDecisions", {"query": "option 21", "limit": 50})
         for path in tmp_path.glob("t.db.vectors.db*"):
             path.unlink()
