@@ -28,7 +28,8 @@ QUERIES = {
     "GET /calibration": f"{DECISIONS} {RANGE} group_by min_decisions detail threshold include trend_days limit offset "
     "as_of",
     "GET /calibration/advice": "agent category stakes confidence as_of",
-    "GET /decisions": f"{DECISIONS} cluster model {RANGE} status outcome tag search sort order limit offset as_of",
+    "GET /decisions": f"{DECISIONS} cluster model {RANGE} status outcome tag search sort order limit offset as_of "
+    "retrieval_mode hybrid_weight embedding embedding_model",
     "GET /decisions/{decision_id}": "prefix as_of",
     "GET /reviews/sample": f"{DECISIONS} size seed drawn_at as_of",
     "GET /projections/{name}": "as_of",
