@@ -26,11 +26,13 @@ from events.probe import ProbeScored
 from events.registry import VOCABULARY, EventType, Life, Vocabulary
 from events.schema import json_schema
 from events.thought import ThoughtAdopted, ThoughtRecorded
+from events.vector import DecisionEmbedded, ThoughtEmbedded
 
 __all__ = [
     "VOCABULARY",
     "DecisionAmended",
     "DecisionAsked",
+    "DecisionEmbedded",
     "DecisionLinked",
     "DecisionRecorded",
     "DecisionRetracted",
@@ -62,6 +64,7 @@ __all__ = [
     "ProbeScored",
     "TallystickError",
     "ThoughtAdopted",
+    "ThoughtEmbedded",
     "ThoughtRecorded",
     "Vocabulary",
     "agent_of",

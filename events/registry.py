@@ -42,6 +42,7 @@ from events.observation import AttestationRecorded, ObservationRecorded
 from events.payload import Payload
 from events.probe import ProbeScored, ProbeScoredV1
 from events.thought import ThoughtAdopted, ThoughtRecorded, ThoughtTracked
+from events.vector import DecisionEmbedded, ThoughtEmbedded
 from events.webhook import WebhookAbandoned, WebhookDelivered, WebhookEnded, WebhookStarted
 
 Upcaster = Callable[[Any], Payload]
@@ -292,10 +293,12 @@ VOCABULARY = Vocabulary(
         _decision("decision.thought.v1", DecisionThought, life=Life.CONTINUES, by=Author.OWNER),
         _decision("decision.asked.v1", DecisionAsked, life=Life.CONTINUES, by=Author.OWNER),
         _decision("decision.reviewed.v1", DecisionReviewed, life=Life.CONTINUES, by=Author.FIRST),
+        _decision("decision.embedded.v1", DecisionEmbedded, life=Life.CONTINUES, by=Author.OWNER),
         _decision("decision.retracted.v1", DecisionRetracted, life=Life.CLOSES, by=Author.OWNER),
         _link("decision.linked.v1", DecisionLinked, life=Life.SINGLE),
         _thought("thought.recorded.v1", ThoughtRecorded, life=Life.OPENS),
         _thought("thought.tracked.v1", ThoughtTracked, life=Life.OPENS),
+        _thought("thought.embedded.v1", ThoughtEmbedded, life=Life.CONTINUES, by=Author.OWNER),
         _thought(
             "thought.adopted.v1",
             ThoughtAdopted,

@@ -57,6 +57,7 @@ SURFACE: dict[str, list[str]] = {
     "events": [
         "DecisionAmended",
         "DecisionAsked",
+        "DecisionEmbedded",
         "DecisionLinked",
         "DecisionRecorded",
         "DecisionRetracted",
@@ -88,6 +89,7 @@ SURFACE: dict[str, list[str]] = {
         "ProbeScored",
         "TallystickError",
         "ThoughtAdopted",
+        "ThoughtEmbedded",
         "ThoughtRecorded",
         "VOCABULARY",
         "Vocabulary",

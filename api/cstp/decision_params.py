@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import structs
@@ -14,10 +14,13 @@ from api.cstp.stream_ids import check_stream_ids
 from api.cstp.tolerance import tolerate
 from api.cstp.tracked_calls import stated_deliberation
 from api.service.link_target import LinkTarget, weight_of_distance
+from api.service.retrieval import SuppliedEmbedding
+from api.service.supplied_vector import embedding_to_record
 from events.decision import Bridge, DecisionRecorded, Reason
 from events.envelope import EventId
 from events.limits import ITEMS_MAX
 from events.payload import Count, Label, StreamName
+from events.vector import Numbers
 
 Category = Literal["architecture", "process", "integration", "tooling", "security"]
 
@@ -70,16 +73,29 @@ class RecordOptions(msgspec.Struct, frozen=True, kw_only=True):
     question: Label | None = None
     related_to: Annotated[tuple[_Related, ...], msgspec.Meta(max_length=ITEMS_MAX)] = ()
     check_id: StreamName | None = None
+    embedding: Numbers | None = None
+    embedding_model: Label | None = None
+
+
+class RecordRequest(NamedTuple):
+    """The decision, the options, the decisions to link it to, and its vector."""
+
+    decision: DecisionRecorded
+    options: RecordOptions
+    targets: list[LinkTarget]
+    embedding: SuppliedEmbedding | None
 
 
 _options: ParamsSchema[RecordOptions] = ParamsSchema(RecordOptions)
 
 
-def check_params(params: Mapping[str, Any]) -> tuple[DecisionRecorded, RecordOptions]:
-    """Return the decision and the options of some parameters, before anything is written. Errors: RpcError."""
+def check_params(params: Mapping[str, Any]) -> RecordRequest:
+    """Return what some parameters ask for, before anything is written. Errors: RpcError, InvalidEvent."""
     decision, options = _decode(stated_deliberation(params))
     check_key(options.idempotency_key, _options.spelling("idempotency_key", params))
-    return decision, options
+    names = _options.spelling("embedding", params), _options.spelling("embedding_model", params)
+    embedding = embedding_to_record(options.embedding, options.embedding_model, names=names)
+    return RecordRequest(decision, options, _targets(options, params), embedding)
 
 
 def _decode(params: Mapping[str, Any]) -> tuple[DecisionRecorded, RecordOptions]:
@@ -108,7 +124,7 @@ def _parse_span(text: str, field: str, errors: list[ParameterError]) -> str:
     return span
 
 
-def related_of(options: RecordOptions, params: dict[str, Any]) -> list[LinkTarget]:
+def _targets(options: RecordOptions, params: Mapping[str, Any]) -> list[LinkTarget]:
     """Return the related decisions. Errors: RpcError, for an id that no decision can have."""
     name = _options.spelling("related_to", params)
     check_stream_ids({f"{name}[{index}].id": related.id for index, related in enumerate(options.related_to)})

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from api.cstp.calibration_note import note_on_plan
 from api.cstp.decision_json import decision_row
@@ -19,9 +20,13 @@ from api.cstp.params_schema import (
 from api.principal import Principal
 from api.service.decisions import DecisionQuery, select_decisions
 from api.service.ledger import LedgerService
-from api.service.search import SearchQuery, SearchResult, search_decisions
+from api.service.ranked_search import RankedQuery, RankedResult, ranked_search
+from api.service.retrieval import Ranking, RetrievalMode
+from api.service.search import SearchResult
+from api.service.supplied_vector import read_embedding
 from events.decision import Stakes
-from events.payload import Confidence, Count, Labels
+from events.payload import Confidence, Count, Label, Labels
+from events.vector import Numbers
 from projections.calibration.advice import PlannedDecision
 from projections.decisions.decision_index import DecisionSelection, Status
 from projections.decisions.decision_state import DecisionState
@@ -49,12 +54,14 @@ class QueryParams(msgspec.Struct, frozen=True, kw_only=True):
 
     query: str = ""
     limit: int = LIMIT_DEFAULT
-    retrieval_mode: Literal["semantic", "keyword", "hybrid"] = "semantic"
+    retrieval_mode: RetrievalMode = "semantic"
     hybrid_weight: Confidence = 0.7
     bridge_side: BridgeSide | None = None
     include_reasons: bool = False
     include_detail: bool = False
     compacted: bool = False
+    embedding: Numbers | None = None
+    embedding_model: Label | None = None
 
 
 class _Filters(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,11 +89,16 @@ _filters: ParamsSchema[_Filters] = ParamsSchema(_Filters, ignores_words=("status
 async def query_decisions(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """Return decisions that match a query, the best first; without a query, decisions that match the filters.
 
-    Search is by words, without embeddings, also for `semantic` and `hybrid`. `retrievalMode` is the mode that was used,
-    `requestedMode` the requested one, and `note` explains the difference. Decisions with every word come first, then
-    those with some of the words. `total` counts all matches, `matchedAll` those with every word; `limit` of them are
-    returned. `calibrationNote` describes the outcomes of decisions in the category, of the agent in the filter or of
-    the caller. `distance` is 0 for the best match with every word, and grows with the rank up to 1.
+    `semantic` compares vectors: of the operator's embeddings endpoint, or those that callers supply as `embedding` with
+    `embeddingModel`. Without them the search is by words. `retrievalMode` is the mode that was used, `requestedMode`
+    the requested one, and `note` explains the difference. `total` counts all matches; `limit` of them are returned. By
+    words, decisions with every word come first, then those with some of them; `matchedAll` counts those with every
+    word. `calibrationNote` describes the outcomes of decisions in the category, of the agent in the filter or of the
+    caller.
+
+    `distance` is the cosine distance, 0..2, in the mode `semantic`. In `keyword` it is 0 for the best match with every
+    word, and grows with the rank up to 1. In `hybrid` it is 1 minus the weighted sum of both scores, where
+    `hybridWeight` is the weight of the meaning.
 
     The row of a decision without a confidence has `confidence: null` if the call names a `retrievalMode`. Otherwise it
     has no such key. Clients that name a mode read the key; the others cannot read null.
@@ -95,12 +107,12 @@ async def query_decisions(ledger: LedgerService, caller: Principal, params: dict
     request, selection, now = _schema.decode(params), _selection(ledger, params), ledger.clock()
     if request.compacted:
         selection = msgspec.structs.replace(selection, compacted_before=now - _WISDOM_AGE)
-    if not request.query.strip():
+    ranked: RankedResult | None = None
+    if not request.query.strip() and request.embedding is None:
         mode, result = "list", await _list(ledger, selection, min(max(request.limit, 1), LIST_LIMIT_MAX))
     else:
-        limit = min(max(request.limit, 1), LIMIT_MAX)
-        retrieval = SearchQuery(query=request.query, selection=selection, limit=limit, side=request.bridge_side)
-        mode, result = "keyword", await search_decisions(ledger, retrieval)
+        ranked = await ranked_search(ledger, _ranked_query(request, selection, params))
+        mode, result = ranked.mode, _as_result(ranked)
     rows = decision_rows(result, request, now)
     if _schema.states("retrieval_mode", params):
         rows = [{name: row.get(name) for name in dict.fromkeys((*_FIRST_FIELDS, *row))} for row in rows]
@@ -113,14 +125,40 @@ async def query_decisions(ledger: LedgerService, caller: Principal, params: dict
         "retrievalMode": mode,
         "requestedMode": request.retrieval_mode,
     }
-    if mode == "keyword":
-        answer["matched"] = _matched_words(result)
-        answer["scores"] = _scores(result)
-        answer["matchedAll"] = result.full
-    if note := " ".join(_notes(request, mode, result)):
+    if ranked is not None:
+        if mode == "keyword":
+            answer |= {"matched": _matched_words(result), "matchedAll": result.full}
+        answer["scores"] = _scores(ranked)
+        if ranked.model is not None:
+            answer["embeddingModel"] = ranked.model
+    if note := " ".join(_notes(request, mode, result, ranked)):
         answer["note"] = note
     agent = selection.agent or caller.agent
     return answer | await note_on_plan(ledger, PlannedDecision(agent=agent, category=selection.category))
+
+
+def _ranked_query(request: QueryParams, selection: DecisionSelection, params: Mapping[str, Any]) -> RankedQuery:
+    names = _schema.spelling("embedding", params), _schema.spelling("embedding_model", params)
+    return RankedQuery(
+        query=request.query,
+        ranking=Ranking(
+            mode=request.retrieval_mode,
+            weight=request.hybrid_weight,
+            embedding=read_embedding(request.embedding, request.embedding_model, names=names),
+        ),
+        selection=selection,
+        limit=min(max(request.limit, 1), LIMIT_MAX),
+        side=request.bridge_side,
+    )
+
+
+def _as_result(ranked: RankedResult) -> SearchResult:
+    """Return the result with fits of which the distances are the complement."""
+    fits = [1 - match.distance for match in ranked.scores]
+    words = ranked.words
+    if words is not None:
+        return words
+    return SearchResult(decisions=ranked.decisions, fits=fits, total=ranked.total, full=ranked.total)
 
 
 def _selection(ledger: LedgerService, params: Mapping[str, Any]) -> DecisionSelection:
@@ -208,19 +246,25 @@ def _matched_words(result: SearchResult) -> str:
     return "all" if len(result.decisions) <= result.full else "any"
 
 
-def _scores(result: SearchResult) -> dict[str, dict[str, float]]:
-    """Return a score of 0..1 for each decision. `semantic` is left out, because clients cannot read null there."""
+def _scores(ranked: RankedResult) -> dict[str, dict[str, float]]:
+    """Return the scores of each decision. One that it lacks is left out, because clients cannot read null there."""
     return {
-        state.decision_id: dict.fromkeys(("keyword", "combined"), round(fit, FIT_DIGITS))
-        for state, fit in zip(result.decisions, result.fits, strict=True)
+        match.decision_id: {
+            name: round(value, FIT_DIGITS)
+            for name in ("semantic", "keyword", "combined")
+            if (value := getattr(match, name)) is not UNSET
+        }
+        for match in ranked.scores
     }
 
 
-def _notes(request: QueryParams, mode: str, result: SearchResult) -> list[str]:
+def _notes(request: QueryParams, mode: str, result: SearchResult, ranked: RankedResult | None) -> list[str]:
     """Return notes on how the answer was found."""
     notes = []
-    if mode == "keyword" and request.retrieval_mode != mode:
-        notes.append(f"There are no embeddings here: {request.retrieval_mode} was answered by keyword.")
+    if ranked is not None and ranked.reason is not None:
+        notes.append(f"{ranked.reason}: {request.retrieval_mode} was answered by keyword.")
+    if ranked is not None and ranked.note is not None:
+        notes.append(ranked.note)
     if mode == "keyword" and not result.total:
         notes.append("No decision holds any of its words.")
     elif mode == "keyword" and not result.full:

@@ -1,6 +1,6 @@
 """cstp.recordDecision: record a decision, with the protocol's defaults."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -8,7 +8,7 @@ import msgspec
 
 from api.cstp.breakers import breaker_violations, warning_of
 from api.cstp.calibration_note import note_on_decision
-from api.cstp.decision_params import check_params, related_of, with_review_date
+from api.cstp.decision_params import check_params, with_review_date
 from api.cstp.decision_quality import quality_of
 from api.cstp.guardrails import guardrail_warnings, not_evaluated
 from api.cstp.tracked_calls import deliberates
@@ -18,6 +18,7 @@ from api.service.derived_bridge import add_derived_bridge, derive_bridge
 from api.service.guardrails.decision_check import check_decision, context_of_check
 from api.service.ledger import LedgerService
 from api.service.link_target import LinkTarget
+from api.service.supplied_vector import record_with_embedding
 from events.decision import DecisionRecorded
 from events.errors import TallystickError
 from projections.decisions.thought_index import ThoughtScope
@@ -56,9 +57,12 @@ async def record_decision(
     `guardrail_warnings` lists the circuit breakers that block the decision and the guardrails that fire on it; it is
     recorded nevertheless. `checkId` is that of checkGuardrails: the decision is then evaluated with the context of the
     planned action, too. `action_context` is that context for preAction.
+    `embedding` is a vector of the decision that the caller made, and `embeddingModel` the model that made it: a search
+    by meaning compares it.
     """
     auto = deliberates(caller, params, or_object=True)
-    decision, options = check_params(params)
+    request = check_params(params)
+    decision, options, targets = request.decision, request.options, request.targets
     if options.check_id is not None:
         action_context = await context_of_check(ledger, caller, options.check_id)
     speaker, key = caller.as_agent(options.agent_id), options.idempotency_key
@@ -67,11 +71,17 @@ async def record_decision(
         dated = with_review_date(decision, options.review_in, moment)
         return add_derived_bridge(dated, speaker.source, key) if auto else dated
 
-    stated, targets = msgspec.to_builtins(decision), related_of(options, params)
+    stated = msgspec.to_builtins(decision)
     breakers = await breaker_violations(ledger, speaker, stated)
     scope = ThoughtScope(options.agent_id, options.decision_id)
     thinker = Thinker(frozenset({caller.source, speaker.source}), scope)
-    decided = await record_with_thoughts(ledger, speaker, thinker, made, key, options.question, targets, auto=auto)
+    decided = await record_with_embedding(
+        ledger,
+        speaker,
+        request.embedding,
+        lambda: record_with_thoughts(ledger, speaker, thinker, made, key, options.question, targets, auto=auto),
+        lambda recorded: recorded.placed,
+    )
     if decided.placed.duplicate:
         breakers = await breaker_violations(ledger, speaker, stated, before=(decided.placed.position, decided.moment))
     subject = decided.placed.subject
@@ -95,7 +105,7 @@ async def record_decision(
     return {**answer, "guardrail_warnings": warnings} if warnings else answer
 
 
-def _thoughts_of(decided: DecisionResult, stated: DecisionRecorded, targets: list[LinkTarget]) -> dict[str, object]:
+def _thoughts_of(decided: DecisionResult, stated: DecisionRecorded, targets: Sequence[LinkTarget]) -> dict[str, object]:
     """Return what an answer says about adopted thoughts and about related decisions: stated ones, and found ones."""
     answer: dict[str, object] = {}
     if decided.adopted:

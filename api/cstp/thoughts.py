@@ -18,15 +18,21 @@ from api.service.decision_thoughts import (
     list_pending,
     step_number,
 )
-from api.service.decision_writer import append_payload, is_unknown_decision
+from api.service.decision_writer import AppendedPayload, append_payload, is_unknown_decision
 from api.service.deliberation_steps import STEP_TYPE, THOUGHT_SOURCE, input_of
 from api.service.ledger import LedgerService
+from api.service.retrieval import SuppliedEmbedding
+from api.service.supplied_vector import (
+    embedding_to_record,
+    record_with_embedding,
+)
 from events.decision import DecisionThought
 from events.envelope import EventId
 from events.errors import InvalidEvent
 from events.limits import ITEMS_MAX
 from events.payload import Label, Text
 from events.thought import ThoughtRecorded, ThoughtTracked
+from events.vector import Numbers
 from ledger.errors import LifecycleViolation
 from projections.decisions.thought_index import ThoughtScope
 
@@ -43,6 +49,8 @@ class _Thought(msgspec.Struct, frozen=True, kw_only=True):
     agent_id: Label | None = None
     decision_id: Label | None = None
     idempotency_key: EventId | None = None
+    embedding: Numbers | None = None
+    embedding_model: Label | None = None
 
 
 class _TrackerParams(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,18 +67,20 @@ async def record_thought(ledger: LedgerService, caller: Principal, params: dict[
 
     The next recordDecision of the same agent with the same `agentId` and `decisionId` adopts it, within 300 seconds.
     `agentId` names the agent that thinks, if the caller may append as that agent.
-    `idempotencyKey` works as in recordDecision.
+    `idempotencyKey`, `embedding` and `embeddingModel` work as in recordDecision.
     """
     thought = _thought.decode(params)
     if thought.text is None or thought.text.isspace():
         raise missing_param_error("text")
     check_key(thought.idempotency_key, _thought.spelling("idempotency_key", params))
+    names = _thought.spelling("embedding", params), _thought.spelling("embedding_model", params)
+    embedding = embedding_to_record(thought.embedding, thought.embedding_model, names=names)
     if thought.id and thought.agent_id is None and thought.decision_id is None:
         addition = DecisionThought(decision_id=thought.id, text=thought.text)
-        return await _add_to_decision(ledger, caller, addition, thought.idempotency_key)
+        return await _add_to_decision(ledger, caller, addition, thought.idempotency_key, embedding)
     payload = ThoughtRecorded(text=thought.text, agent_id=thought.agent_id, decision_id=thought.decision_id)
     speaker = caller.as_agent(thought.agent_id)
-    posted = await append_payload(ledger, speaker, payload, thought.idempotency_key, ledger.clock())
+    posted = await _append(ledger, speaker, payload, thought.idempotency_key, embedding)
     return {
         "success": True,
         "mode": "pre-decision",
@@ -80,12 +90,33 @@ async def record_thought(ledger: LedgerService, caller: Principal, params: dict[
     }
 
 
+async def _append(
+    ledger: LedgerService,
+    caller: Principal,
+    payload: ThoughtRecorded | DecisionThought,
+    key: str | None,
+    embedding: SuppliedEmbedding | None,
+) -> AppendedPayload:
+    """Append a thought with its vector, if it has one."""
+    return await record_with_embedding(
+        ledger,
+        caller,
+        embedding,
+        lambda: append_payload(ledger, caller, payload, key, ledger.clock()),
+        lambda posted: posted.placed,
+    )
+
+
 async def _add_to_decision(
-    ledger: LedgerService, caller: Principal, thought: DecisionThought, key: str | None
+    ledger: LedgerService,
+    caller: Principal,
+    thought: DecisionThought,
+    key: str | None,
+    embedding: SuppliedEmbedding | None,
 ) -> object:
     """Record a thought about a recorded decision."""
     try:
-        posted = await append_payload(ledger, caller, thought, key, ledger.clock())
+        posted = await _append(ledger, caller, thought, key, embedding)
     except (LifecycleViolation, InvalidEvent) as error:
         if not is_unknown_decision(error):
             raise

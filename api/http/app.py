@@ -57,6 +57,8 @@ def make_app(
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         tasks = [asyncio.create_task(_fold(service)), asyncio.create_task(_end_revoked(requests))]
         tasks += start_webhooks(service, metrics, audit)
+        if service.embeddings.endpoint is not None:
+            tasks.append(asyncio.create_task(service.embeddings.keep_filled(requests.pauses)))
         yield
         for task in tasks:
             task.cancel()

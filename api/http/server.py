@@ -28,6 +28,7 @@ from api.rate_limit import Rate
 from api.service.ledger import LedgerService
 from api.token_store import TokenStore
 from events.limits import CONNECTIONS_REFUSED_MAX, CONNECTIONS_RESERVED, HEAD_S, IDLE_S
+from instruments.evals.scoring.embeddings_client import EmbeddingsClient
 from ledger.errors import InvalidQuery
 from projections.engine import Progress
 
@@ -66,9 +67,9 @@ class TlsFiles(NamedTuple):
 
 
 class ServerSettings(NamedTuple):
-    """The rate limit of each token, the other limits, TLS, whether callers need a token, and the audit log.
+    """The rate limit of each token, the other limits, TLS, whether callers need a token, the audit log, and embeddings.
 
-    None: no rate limit; no TLS; a token is needed if the ledger has or had one; no audit log.
+    None: no rate limit; no TLS; a token is needed if the ledger has or had one; no audit log; no embeddings endpoint.
     """
 
     rate: Rate | None = None
@@ -76,6 +77,7 @@ class ServerSettings(NamedTuple):
     tls: TlsFiles | None = None
     require_tokens: bool | None = None
     audit: AuditLog | None = None
+    embeddings: EmbeddingsClient | None = None
 
 
 class Server(uvicorn.Server):
@@ -265,6 +267,7 @@ async def serve(
     host, port = listener.getsockname()[:2]
     address = f"http{'s' if settings.tls else ''}://{f'[{host}]' if ':' in host else host}:{port}"
     service = await LedgerService.open(ledger, writable=True, address=address, progress=progress, views=False)
+    service.embeddings.endpoint = settings.embeddings
     service.tokens.rate = settings.rate
     service.tokens.exposed = not is_loopback(host)
     service.tokens.required_by_option = settings.require_tokens

@@ -54,7 +54,7 @@ PARTS = ("", EVIDENCE, *COMPANIONS, KEY)
 """Name endings of a backup's files."""
 PART_ENDINGS = (*(ending + PART for ending in PARTS[1:]), *PARTS[1:], *SQLITE_SUFFIXES[1:], "")
 """Name endings of files that a killed attempt may leave. The last one is removed last: it marks the attempt."""
-REBUILT = tuple(name + ending for name in (".views.db", ".search.db") for ending in SQLITE_SUFFIXES)
+REBUILT = tuple(name + ending for name in (".views.db", ".search.db", ".vectors.db") for ending in SQLITE_SUFFIXES)
 """Name endings of files that are rebuilt from the log. After a restore, the old ones belong to another log."""
 
 

@@ -10,6 +10,8 @@ from api.principal import Principal
 from api.service.decision_thoughts import Thinker, record_with_thoughts
 from api.service.decisions import find_decision_id
 from api.service.ledger import LedgerService
+from api.service.retrieval import SuppliedEmbedding
+from api.service.supplied_vector import record_with_embedding
 from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import agent_of
 from events.errors import InvalidEvent
@@ -92,19 +94,26 @@ async def record_decision(
     event_id: str | None = None,
     source: str | None = None,
     question: str | None = None,
+    embedding: SuppliedEmbedding | None = None,
 ) -> RecordedDecision:
     """Record a decision, with the pending thoughts of its agent as the last steps of its deliberation.
 
-    `source` is that of the agent, by default the caller's. `question` is the question that the decision answers. The
-    same decision with the same `event_id` is a retry. If the client chose the id of the decision, the event id is by
-    default `decision/ID/recorded`, so that a retry is always possible.
+    `source` is that of the agent, by default the caller's. `question` is the question that the decision answers,
+    `embedding` a vector of its text. The same decision with the same `event_id` is a retry. If the client chose the id
+    of the decision, the event id is by default `decision/ID/recorded`, so that a retry is always possible.
     Errors: Forbidden, and those of `LedgerService.record`; nothing was written.
     """
     agent = act_as(caller, source)
     if event_id is None and decision.decision_id is not None:
         event_id = f"decision/{decision.decision_id}/recorded"
     thinker = Thinker(frozenset({agent.source}), ThoughtScope())
-    recorded = await record_with_thoughts(ledger, agent, thinker, lambda _: decision, event_id, question)
+    recorded = await record_with_embedding(
+        ledger,
+        agent,
+        embedding,
+        lambda: record_with_thoughts(ledger, agent, thinker, lambda _: decision, event_id, question),
+        lambda recorded: recorded.placed,
+    )
     return RecordedDecision(
         decision_id=recorded.placed.subject.removeprefix("decision/"),
         position=recorded.placed.position,

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
-from msgspec import UNSET, structs
+from msgspec import UNSET, UnsetType, structs
 
 from api.service.as_of import AsOf
 from api.service.id_prefix import resolve_id
 from api.service.ledger import LedgerService
 from api.service.model_names import find_model_names
+from api.service.retrieval import Ranking, Retrieval
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from events.envelope import Event
 from events.limits import PAGE_EVENTS_MAX, SEARCH_WORDS_MAX
@@ -30,12 +31,15 @@ class DecisionPage(msgspec.Struct, frozen=True, kw_only=True):
     next: int | None
     as_of: AsOf
     unknown_names: UnknownNames = UNSET
+    retrieval: Retrieval | UnsetType = UNSET
+    """How the search was ranked; absent without a retrieval mode."""
 
 
 class DecisionQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which decisions to list, and how. `search` selects decisions whose texts have all its words, whole.
 
-    `model` selects decisions by a model, by any of its names. `history` adds the events of each decision.
+    `model` selects decisions by a model, by any of its names. `history` adds the events of each decision. With
+    `ranking` the search is ranked, and need not match every word (`decision_search.py`).
     """
 
     selection: DecisionSelection = DecisionSelection()
@@ -46,17 +50,13 @@ class DecisionQuery(msgspec.Struct, frozen=True, kw_only=True):
     search: str | None = None
     model: str | None = None
     history: bool = False
+    ranking: Ranking | None = None
 
 
 async def select_decisions(ledger: LedgerService, query: DecisionQuery, as_of: int | None = None) -> DecisionPage:
     """List decisions in their current state. Errors: InvalidQuery."""
     projection, position = await ledger.engine.at(DecisionIndex, as_of)
-    selection = query.selection
-    if query.model is not None:
-        names = await find_model_names(ledger, as_of)
-        means = names.resolve(query.model)
-        models = frozenset(joined for joined in projection.models if names.resolve_joined(joined) == means)
-        selection = structs.replace(selection, models=models)
+    selection = await select_models(ledger, projection, query, as_of)
     rows = projection.sort_places(projection.find(selection), query.sort, descending=query.descending)
     if query.search is not None and (words := parse_search_words(query.search, "search")):
         hits = await ledger.search.find(words, position, projection.index)
@@ -71,11 +71,23 @@ async def select_decisions(ledger: LedgerService, query: DecisionQuery, as_of: i
         total=total,
         next=after if after < total else None,
         as_of=dated,
-        unknown_names=UNSET if total else _unknown_names(projection, selection, query.model),
+        unknown_names=UNSET if total else find_unknown(projection, selection, query.model),
     )
 
 
-def _unknown_names(projection: DecisionIndex, selection: DecisionSelection, model: str | None) -> UnknownNames:
+async def select_models(
+    ledger: LedgerService, projection: DecisionIndex, query: DecisionQuery, as_of: int | None
+) -> DecisionSelection:
+    """Return the selection of a query, with the model's names."""
+    if query.model is None:
+        return query.selection
+    names = await find_model_names(ledger, as_of)
+    means = names.resolve(query.model)
+    models = frozenset(joined for joined in projection.models if names.resolve_joined(joined) == means)
+    return structs.replace(query.selection, models=models)
+
+
+def find_unknown(projection: DecisionIndex, selection: DecisionSelection, model: str | None) -> UnknownNames:
     """Return the names of a filter that no decision has. A model that some decision means is known by any name."""
     asked = {name: getattr(selection, name) for name in ("agent", "category", "project", "feature", "cluster")}
     models = {name for joined in projection.models for name in split_names(joined) if name}

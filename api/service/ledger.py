@@ -16,6 +16,7 @@ from api.service.checkpoints import CheckpointService
 from api.service.evidence import EVIDENCE, EvidenceService
 from api.service.guardrail_permission import GUARDRAIL_EVENTS, GuardrailPermission
 from api.service.position_notes import note_read, note_written
+from api.service.search_indexes import SearchIndexes
 from api.token_store import TokenStore
 from events import VOCABULARY, DecisionReviewed, Draft, Event, InvalidEvent, agent_of, timestamp
 from events.breaker import BreakersConfigured
@@ -35,7 +36,6 @@ from ledger.errors import ForeignStream, InvalidQuery, LedgerLocked, LedgerUnava
 from ledger.private_file import follow_typed_link
 from ledger.sqlite.read_only import can_be_written
 from ledger.view_key import read_view_key
-from projections.decisions.full_text_search import FullTextSearch
 from projections.engine import Engine, Progress
 from projections.registry import PROJECTIONS
 from projections.snapshots import Snapshots
@@ -52,14 +52,15 @@ class LedgerService:
         log: SqliteLog | None,
         reader: SqliteReader,
         engine: Engine,
-        search: FullTextSearch,
+        indexes: SearchIndexes,
         tokens: TokenStore,
         clock: Clock,
     ) -> None:
         self.log = log
         self.reader: LogReader = log if log is not None else reader
         self.engine = engine
-        self.search = search
+        self.indexes = indexes
+        self.search, self.embeddings = indexes
         self.tokens = tokens
         self.clock = clock
         self.path = reader.path
@@ -95,8 +96,8 @@ class LedgerService:
         secret = await asyncio.to_thread(read_view_key, path, make=writable)
         snapshots = await Snapshots.open(path.with_name(path.name + ".views.db"), writable=writable, secret=secret)
         engine = Engine(_Committed(log, scanner) if log is not None else scanner, PROJECTIONS, snapshots)
-        search = FullTextSearch(path.with_name(path.name + ".search.db"), engine, secret)
-        ledger = cls(log, scanner, engine, search, TokenStore(path), clock)
+        indexes = SearchIndexes.beside(path, log if log is not None else scanner, engine, secret)
+        ledger = cls(log, scanner, engine, indexes, TokenStore(path), clock)
         try:
             if writable:
                 await ledger.evidence.recover()
@@ -117,7 +118,7 @@ class LedgerService:
                 closing.push_async_callback(self.log.close)
             closing.push_async_callback(self._scanner.close)
             closing.push_async_callback(self.engine.close)
-            closing.push_async_callback(self.search.close)
+            closing.push_async_callback(self.indexes.close)
             await self.proving.close()
 
     async def fold(self, progress: Progress | None = None) -> None:
@@ -147,7 +148,8 @@ class LedgerService:
         if self.log is None:
             raise LedgerUnavailable("This ledger is open for reading only; nothing was written.", "Open it to write.")
         try:
-            appended = await self.log.append(drafts, caller.permissions)
+            async with self.embeddings.admit(drafts):
+                appended = await self.log.append(drafts, caller.permissions)
         except ForeignStream as error:
             _explain(error)
             raise

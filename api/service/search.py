@@ -33,10 +33,10 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
     full: int
 
 
-async def search_decisions(ledger: LedgerService, query: SearchQuery) -> SearchResult:
+async def search_decisions(ledger: LedgerService, query: SearchQuery, as_of: int | None = None) -> SearchResult:
     """Rank decisions by the words of a query (BM25 over their texts). Errors: InvalidQuery, for too many words."""
     words = parse_search_words(query.query, "query")
-    projection, position = await ledger.engine.at(DecisionIndex)
+    projection, position = await ledger.engine.at(DecisionIndex, as_of)
     rows = projection.find(query.selection)
     hits = await ledger.search.find(words, position, projection.index, rank=True, side=query.side)
     ranked = hits.ranked(rows)

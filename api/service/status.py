@@ -27,7 +27,7 @@ from projections.projection import Projection
 from projections.registry import PROJECTIONS
 from projections.snapshots import Snapshots
 
-VIEW_FILES = ("views.db", "search.db", "embeddings")
+VIEW_FILES = ("views.db", "search.db", "vectors.db", "embeddings")
 """Files beside a ledger that can be rebuilt from it."""
 
 SQLITE_FILES = ("", "-wal", "-shm")
@@ -87,6 +87,17 @@ class ViewStatus(msgspec.Struct, frozen=True, kw_only=True):
     behind: int
 
 
+class VectorsStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """Vectors for searches by meaning."""
+
+    model: str
+    vectors: int
+    missing: int
+    """Texts of decisions that have no vector yet."""
+    error: str | None
+    """Why the endpoint gives no vectors."""
+
+
 class LedgerStatus(msgspec.Struct, frozen=True, kw_only=True):
     """The status of a ledger."""
 
@@ -115,6 +126,8 @@ class LedgerStatus(msgspec.Struct, frozen=True, kw_only=True):
     disk: DiskStatus
     tokens: TokenStatus
     views: ViewStatus
+    vectors: VectorsStatus | UnsetType = UNSET
+    """Vectors of the server's embeddings endpoint; absent without one."""
 
 
 async def read_status(ledger: LedgerService) -> LedgerStatus:
@@ -148,7 +161,16 @@ async def read_status(ledger: LedgerService) -> LedgerStatus:
         disk=await run_on_thread(_disk_status, ledger.path),
         tokens=_token_status(ledger),
         views=views,
+        vectors=await _vectors_status(ledger),
     )
+
+
+async def _vectors_status(ledger: LedgerService) -> VectorsStatus | UnsetType:
+    status = await ledger.embeddings.status()
+    if status is None:
+        return UNSET
+    vectors, missing = status.counts
+    return VectorsStatus(model=status.model, vectors=vectors, missing=missing, error=status.error)
 
 
 _Kind = TypeVar("_Kind", bound=Projection)

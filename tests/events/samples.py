@@ -38,6 +38,7 @@ from events.link import DecisionLinked
 from events.model import ModelAliased, ModelIdentity, ModelRegistered
 from events.probe import ProbeScored, ProbeScoredV1
 from events.thought import RelatedDecision, ThoughtAdopted, ThoughtRecorded, ThoughtTracked
+from events.vector import DecisionEmbedded, ThoughtEmbedded
 from events.webhook import WebhookAbandoned, WebhookDelivered, WebhookEnded, WebhookStarted
 from tests.events.rule_samples import RULE_SAMPLES
 
@@ -113,6 +114,9 @@ SAMPLES: dict[str, Payload] = {
         notes="Measured on two cores",
         affected_kpis={"appends_per_s": 4.5, "p99_ms": -0.25},
     ),
+    "decision.embedded.v1": DecisionEmbedded(
+        decision_id="3f2a9c1e", model="bge-small (é)", vector="AAAAPA==", of="thought"
+    ),
     "decision.retracted.v1": DecisionRetracted(
         decision_id="3f2a9c1e", reason="Imported twice: it is decision 9b01 (één)"
     ),
@@ -139,6 +143,7 @@ SAMPLES: dict[str, Payload] = {
         related=(RelatedDecision(decision_id="3f2a9c1e", distance=0.25),),
         agent_id="claude",
     ),
+    "thought.embedded.v1": ThoughtEmbedded(thought_id="51f0c3aa", model="bge-small", vector="zTgzOg=="),
     "thought.adopted.v1": ThoughtAdopted(thought_id="51f0c3aa", decision_id="3f2a9c1e"),
     "discovery.started.v1": DiscoveryStarted(
         run_id="night-7",

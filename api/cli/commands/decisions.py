@@ -24,7 +24,22 @@ from api.cli.options import (
 )
 
 STATUSES = ("pending", "reviewed", "retracted")
+RETRIEVAL_MODES = ("semantic", "keyword", "hybrid")
 SORTS = ("created_at", "confidence", "category", "stakes", "status")
+
+Cluster = Annotated[str | None, typer.Option(help="Only decisions of this cluster.", metavar="NAME")]
+Model = Annotated[str | None, typer.Option(help="Only decisions by this model, by any of its names.", metavar="NAME")]
+Retrieval = Annotated[str | None, choice("Rank the search by its meaning, by its words, or by both.", RETRIEVAL_MODES)]
+HybridWeight = Annotated[
+    float | None, typer.Option(help="The weight of the meaning in the mode hybrid; 0.7 without it.", min=0, max=1)
+]
+Embedding = Annotated[
+    str | None,
+    typer.Option(help="The vector of the search: a JSON array, or 32-bit floats in Base64.", metavar="NUMBERS"),
+]
+EmbeddingModel = Annotated[
+    str | None, typer.Option(help="The model that made the vector of the search.", metavar="NAME")
+]
 
 
 @verb(server=True, reads=True)
@@ -36,10 +51,8 @@ def decisions(
     stakes: Stakes = None,
     project: Project = None,
     feature: Feature = None,
-    cluster: Annotated[str | None, typer.Option(help="Only decisions of this cluster.", metavar="NAME")] = None,
-    model: Annotated[
-        str | None, typer.Option(help="Only decisions by this model, by any of its names.", metavar="NAME")
-    ] = None,
+    cluster: Cluster = None,
+    model: Model = None,
     status: Annotated[str | None, choice("Only decisions with this status.", STATUSES, also=("",))] = None,
     outcome: Annotated[str | None, choice("Only decisions with this outcome.", OUTCOMES, also=("",))] = None,
     tag: Annotated[str | None, typer.Option(help="Only decisions with one of these tags, separated by commas.")] = None,
@@ -47,6 +60,10 @@ def decisions(
     until: Until = None,
     window: Window = None,
     search: Annotated[str | None, typer.Option(help="Only decisions whose texts contain all of these words.")] = None,
+    retrieval_mode: Retrieval = None,
+    hybrid_weight: HybridWeight = None,
+    embedding: Embedding = None,
+    embedding_model: EmbeddingModel = None,
     sort: Annotated[str | None, choice("Sort by this field.", SORTS)] = None,
     order: Annotated[str | None, choice("Sort in this order.", ORDERS)] = None,
     limit: Limit = None,
@@ -55,28 +72,31 @@ def decisions(
 ) -> None:
     """List decisions.
 
-    The newest comes first.
+    The newest comes first; with --retrieval-mode the best match of --search. The meaning is compared by a server with
+    an embeddings endpoint, or with --embedding.
 
     Example: tallystick decisions --agent claude --status pending --stakes high
     """
     from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json
     from api.cli.render.decisions import print_decisions
-    from api.service.decisions import select_decisions
-    from api.service.query_params import parse_decision_query
+    from api.service.decision_search import find_decisions
+    from api.service.search_params import parse_decision_search
     from ledger import system_clock
 
     parameters = given(
         agent=agent, category=category, stakes=stakes, project=project, feature=feature, cluster=cluster,
         model=model, status=status, outcome=outcome,
         tag=tag, since=since, until=until, window=window, search=search, sort=sort, order=order,
-        limit=limit, offset=offset,
+        limit=limit, offset=offset, retrieval_mode=retrieval_mode,
+        hybrid_weight=None if hybrid_weight is None else str(hybrid_weight),
+        embedding=embedding, embedding_model=embedding_model,
     )  # fmt: skip
-    query = parse_decision_query(parameters, system_clock())
+    query = parse_decision_search(parameters, system_clock())
     page = answer_as_of(
         target,
         as_of,
-        lambda service, position: select_decisions(service, query, position),
+        lambda service, position: find_decisions(service, query, position),
         lambda server: server.decisions(parameters),
     )
     if target.json:

@@ -45,6 +45,21 @@ Refusals = Annotated[
     float, _limit("Requests without a valid token that are refused per second and address; 0 for no limit.")
 ]
 
+EmbeddingsUrl = Annotated[
+    str | None,
+    typer.Option(
+        help="Search decisions by meaning too, with the vectors of this OpenAI-compatible endpoint, which receives the "
+        "texts of all decisions. Its key is in TALLYSTICK_EMBEDDINGS_KEY.",
+        metavar="ADDRESS",
+    ),
+]
+EmbeddingsModel = Annotated[
+    str | None, typer.Option(help="The endpoint's embedding model, needed with --embeddings-url.", metavar="NAME")
+]
+AuditLogFile = Annotated[
+    Path | None, typer.Option(help="Append a line for each authenticated request to this file.", metavar="FILE")
+]
+
 
 @verb(json=False)
 def serve(
@@ -67,11 +82,11 @@ def serve(
             show_default=False,
         ),
     ] = None,
-    audit_log: Annotated[
-        Path | None, typer.Option(help="Append a line for each authenticated request to this file.", metavar="FILE")
-    ] = None,
+    audit_log: AuditLogFile = None,
     tls_cert: Annotated[Path | None, typer.Option(help="Serve https with this certificate and its chain, PEM.")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="The key of the certificate, PEM, unencrypted.")] = None,
+    embeddings_url: EmbeddingsUrl = None,
+    embeddings_model: EmbeddingsModel = None,
     rate: TokenRate = 1_000,
     burst: Burst = 10_000,
     connections: Connections = CONNECTIONS,
@@ -95,6 +110,7 @@ def serve(
     from api.http.limits import RequestLimits
     from api.http.server import ServerSettings
     from api.rate_limit import Rate
+    from api.service.embeddings_endpoint import embeddings_endpoint
     from api.service.view_queries import QueryLimits
 
     limits = RequestLimits(
@@ -108,8 +124,9 @@ def serve(
         refusals_per_s=refusals,
     )
     tls = _read_tls(tls_cert, tls_key)
+    embeddings = embeddings_endpoint(embeddings_url, embeddings_model)
     settings = ServerSettings(
-        Rate(rate, burst) if rate else None, limits, tls, require_tokens, _open_audit_log(audit_log)
+        Rate(rate, burst) if rate else None, limits, tls, require_tokens, _open_audit_log(audit_log), embeddings
     )
     _run(target, host, port, log_level, settings)
 

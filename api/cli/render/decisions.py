@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from msgspec import UNSET
+
 from api.cli.output import format_figure, make_facts, make_table, open_console, print_note, truncate
 from api.service.decisions import DecisionPage
 from api.text_format import (
@@ -40,6 +42,9 @@ def print_decisions(page: DecisionPage) -> None:
     open_console().print(table)
     more = f" Next page: --offset {page.next}" if page.next is not None else ""
     print_note(f"{format_count(len(page.decisions))} of {pluralize(page.total, 'decision')}.{more}")
+    if page.retrieval is not UNSET:
+        note = f": {page.retrieval.note}" if page.retrieval.note is not UNSET else ""
+        print_note(f"Ranked by {page.retrieval.mode}{note or '.'}")
 
 
 def print_decision(state: DecisionState) -> None:

@@ -7,6 +7,7 @@ from api.http.media_types import JSON
 from api.http.operation import Link, Operation, json_answer
 from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response, read_json
+from api.service.decision_search import find_decisions
 from api.service.decision_writer import (
     RecordedDecision,
     RecordedRetraction,
@@ -15,19 +16,20 @@ from api.service.decision_writer import (
     retract_decision,
     review_decision,
 )
-from api.service.decisions import DecisionPage, find_decision, select_decisions
+from api.service.decisions import DecisionPage, find_decision
 from api.service.query_params import (
     AS_OF,
-    DECISIONS_PARAMETERS,
     PREFIX,
     REVIEW_SAMPLE_PARAMETERS,
-    parse_decision_query,
     parse_review_sample_query,
 )
 from api.service.review_sample import ReviewSample, draw_review_sample
+from api.service.search_params import SEARCH_PARAMETERS, parse_decision_search
+from api.service.supplied_vector import embedding_to_record
 from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import EventId, Source
 from events.payload import Label
+from events.vector import Numbers
 from projections.decisions.decision_state import DecisionState
 
 _WRITE_ERRORS = (404, 409, 413, 422, 507)
@@ -38,14 +40,17 @@ DECISION_ID = stream_id_parameter("decision_id", "The decision's id.")
 @Operation(
     method="GET",
     path="/decisions",
-    query=DECISIONS_PARAMETERS,
+    query=SEARCH_PARAMETERS,
     answers={200: json_answer("A page of decisions.", DecisionPage)},
     links={"decision": Link("get_decision", "decision_id", "$response.body#/decisions/0/decision_id")},
 )
 async def get_decisions(call: Call) -> Response:
-    """List decisions in their current state, newest first."""
-    query = parse_decision_query(call.parameters, call.ledger.clock())
-    return json_response(await select_decisions(call.ledger, query, await call.as_of()))
+    """List decisions in their current state, newest first.
+
+    With `retrieval_mode` the search is ranked, the best match first, by meaning, by words or by both.
+    """
+    query = parse_decision_search(call.parameters, call.ledger.clock())
+    return json_response(await find_decisions(call.ledger, query, await call.as_of()))
 
 
 @Operation(
@@ -73,6 +78,10 @@ class DecisionBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """The agent, as /agents/NAME; by default the agent of the token."""
     question: Label | None = None
     """The question that the decision answers."""
+    embedding: Numbers | None = None
+    """A vector of the decision's text, for searches by meaning."""
+    embedding_model: Label | None = None
+    """The model that made `embedding`."""
 
 
 class ReviewBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -122,7 +131,13 @@ async def post_decision(call: Call) -> Response:
     """
     body = await read_json(call.request, DecisionBody)
     recorded = await record_decision(
-        call.ledger, call.caller, body.data, event_id=body.id, source=body.source, question=body.question
+        call.ledger,
+        call.caller,
+        body.data,
+        event_id=body.id,
+        source=body.source,
+        question=body.question,
+        embedding=embedding_to_record(body.embedding, body.embedding_model),
     )
     return json_response(recorded, 200 if recorded.duplicate else 201)
 

@@ -38,6 +38,7 @@ NO_INSTANTS = (
 BESIDE = {
     *("query", "limit", "top_k", "topK", "retrievalMode", "retrieval_mode", "hybridWeight", "hybrid_weight"),
     *("bridgeSide", "bridge_side", "includeReasons", "include_reasons", "includeDetail", "include_detail", "compacted"),
+    *("embedding", "embeddingModel", "embedding_model"),
 }
 """Parameters of a method with filters that are none."""
 

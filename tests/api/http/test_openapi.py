@@ -30,7 +30,8 @@ QUERIES = {
     "as_of",
     "GET /breakers": "as_of",
     "GET /calibration/advice": "agent category stakes confidence as_of",
-    "GET /decisions": f"{DECISIONS} cluster model {RANGE} status outcome tag search sort order limit offset as_of",
+    "GET /decisions": f"{DECISIONS} cluster model {RANGE} status outcome tag search sort order limit offset as_of "
+    "retrieval_mode hybrid_weight embedding embedding_model",
     "GET /decisions/{decision_id}": "prefix as_of",
     "GET /decisions/{decision_id}/neighbors": "direction edge_type limit prefix as_of",
     "GET /decisions/{decision_id}/graph": "depth direction edge_type limit prefix as_of",

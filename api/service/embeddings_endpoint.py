@@ -1,0 +1,27 @@
+"""The operator's embeddings endpoint: from the options of a command, with its key from the environment."""
+
+import os
+
+from events.limits import LABEL_CHARS_MAX
+from instruments.evals.scoring.embeddings_client import EmbeddingsClient, EmbeddingsUnavailable
+from instruments.evals.scoring.semantic_matcher import KEY_ENV
+from ledger.errors import InvalidQuery
+from projections.decisions.vector_file import VectorsUnavailable, check_installed
+
+
+def embeddings_endpoint(address: str | None, model: str | None) -> EmbeddingsClient | None:
+    """Return a client of the endpoint; None without one. Errors: InvalidQuery, also if the extra is not installed."""
+    if address is None:
+        if model is not None:
+            raise InvalidQuery("embeddings-model", "a model needs its endpoint.", "Add --embeddings-url ADDRESS.")
+        return None
+    if not model or len(model) > LABEL_CHARS_MAX:
+        detail = f"the endpoint needs the name of its model, in 1 to {LABEL_CHARS_MAX} characters."
+        raise InvalidQuery("embeddings-model", detail, "Add --embeddings-model NAME.")
+    try:
+        check_installed()
+        return EmbeddingsClient(address, model=model, key=os.environ.get(KEY_ENV, "").strip() or None)
+    except VectorsUnavailable as error:
+        raise InvalidQuery("embeddings-url", f"{error}.", "Then start again, or leave --embeddings-url out.") from None
+    except EmbeddingsUnavailable as error:
+        raise InvalidQuery("embeddings-url", f"{error}.", "Name it as in http://127.0.0.1:8080/v1.") from None

@@ -1,0 +1,245 @@
+"""Search by meaning, by words, or by both: decisions ranked by vectors, by BM25, or by a weighted sum.
+
+The answer names the mode that was used. Where there are no vectors to compare, it is `keyword`, and a note says why.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from msgspec import UNSET, structs
+
+from api.service.decisions import decision_states, parse_search_words
+from api.service.ledger import LedgerService
+from api.service.retrieval import MatchScores, Ranking, RetrievalMode
+from api.service.search import SearchQuery, SearchResult, search_decisions
+from api.service.vectors import EndpointFailed, go_on
+from ledger.errors import InvalidQuery
+from projections.arrays import Floats, RowNumbers
+from projections.decisions.decision_index import DecisionIndex, DecisionSelection
+from projections.decisions.decision_state import DecisionState
+from projections.decisions.embedded_text import query_text
+from projections.decisions.full_text_search import BridgeSide
+from projections.decisions.vector_file import VectorsUnavailable
+
+CANDIDATES = 2
+"""Each list of a hybrid search has this many times the limit."""
+
+SCORE_DIGITS = 6
+
+
+class RankedQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """What to search for, and how."""
+
+    query: str
+    ranking: Ranking
+    selection: DecisionSelection = DecisionSelection()
+    limit: int = 10
+    side: BridgeSide | None = None
+    history: bool = True
+
+
+class RankedResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The best of the `total` matches. `words` is how the words matched, if the mode used is `keyword`."""
+
+    mode: RetrievalMode
+    decisions: list[DecisionState]
+    scores: list[MatchScores]
+    total: int
+    position: int
+    """The position as of which was searched."""
+    model: str | None = None
+    reason: str | None = None
+    """Why the mode is not the requested one."""
+    note: str | None = None
+    """What is not ranked by its meaning."""
+    words: SearchResult | None = None
+
+
+class _Meaning(NamedTuple):
+    """The decisions with a vector, those of the selection, their distances; the texts without a vector."""
+
+    model: str
+    places: RowNumbers
+    distances: Floats
+    missing: int
+
+
+class _NoVectors(Exception):
+    """Nothing can be compared; the text says why."""
+
+
+async def ranked_search(ledger: LedgerService, query: RankedQuery, as_of: int | None = None) -> RankedResult:
+    """Search decisions in a mode; by keyword, if there are no vectors. Errors: InvalidQuery."""
+    if query.ranking.mode == "keyword":
+        return await _by_words(ledger, query, as_of, None)
+    try:
+        meaning = await _by_meaning(ledger, query, as_of)
+    except _NoVectors as error:
+        return await _by_words(ledger, query, as_of, str(error))
+    if query.ranking.mode == "semantic":
+        return await _semantic(ledger, query, meaning, as_of)
+    return await _hybrid(ledger, query, meaning, as_of)
+
+
+async def _by_words(ledger: LedgerService, query: RankedQuery, as_of: int | None, reason: str | None) -> RankedResult:
+    words = await search_decisions(ledger, _word_query(query, query.limit), as_of)
+    _, position = await ledger.engine.at(DecisionIndex, as_of)
+    scores = [
+        MatchScores(decision_id=state.decision_id, distance=_rounded(1 - fit), keyword=fit, combined=fit)
+        for state, fit in zip(words.decisions, words.fits, strict=True)
+    ]
+    decisions = words.decisions
+    if not query.history:
+        decisions = [structs.replace(state, history=()) for state in decisions]
+    return RankedResult(
+        mode="keyword",
+        decisions=decisions,
+        scores=scores,
+        total=words.total,
+        position=position,
+        reason=reason,
+        words=words,
+    )
+
+
+def _word_query(query: RankedQuery, limit: int) -> SearchQuery:
+    return SearchQuery(query=query.query, selection=query.selection, limit=limit, side=query.side)
+
+
+async def _by_meaning(ledger: LedgerService, query: RankedQuery, as_of: int | None) -> _Meaning:
+    """Return the decisions of the selection that have a vector, the nearest first; of equal ones the newest first.
+
+    Errors: _NoVectors; InvalidQuery, for a vector that cannot be compared.
+    """
+    index = await ledger.embeddings.index()
+    if index is None:
+        raise _NoVectors("There are no embeddings here")
+    vector = await _query_vector(ledger, query, index.model)
+    projection, position = await ledger.engine.at(DecisionIndex, as_of)
+    rows = projection.find(query.selection)
+    try:
+        places, distances, missing = await index.find(vector, position, projection.index, go_on)
+    except VectorsUnavailable as error:
+        raise _NoVectors(f"{str(error)[0].upper()}{str(error)[1:]}") from None
+    except ValueError as error:
+        if query.ranking.embedding is None:
+            raise _NoVectors(f"The embedding of the query {error}") from None
+        raise InvalidQuery("embedding", f"{error}.", "Send the vector as the model made it.") from None
+    selected = np.isin(places, rows)
+    places, distances = places[selected], distances[selected]
+    if not len(places):
+        raise _NoVectors(f"No decision here has an embedding of {index.model}" + (" yet" if missing else ""))
+    order = np.lexsort((-places, distances))
+    return _Meaning(index.model, places[order], distances[order], len(rows) - len(places))
+
+
+async def _query_vector(ledger: LedgerService, query: RankedQuery, model: str) -> Sequence[float]:
+    """Return the vector of the query. Errors: InvalidQuery, for a supplied one of another model; _NoVectors."""
+    if query.ranking.embedding is not None:
+        if query.ranking.embedding.model != model:
+            raise InvalidQuery(
+                "embedding_model",
+                f"{query.ranking.embedding.model!r} is not {model!r}, the model of this ledger's vectors.",
+                f"Make the vector with {model!r}, or leave it out.",
+            )
+        return query.ranking.embedding.numbers
+    if ledger.embeddings.endpoint is None:
+        raise _NoVectors(f"There is no embeddings endpoint, and the query has no `embedding` of {model}")
+    try:
+        (vector,) = await ledger.embeddings.ask([query_text(query.query, query.side)])
+    except EndpointFailed as error:
+        raise _NoVectors(f"{str(error)[0].upper()}{str(error)[1:]}") from None
+    return vector
+
+
+async def _semantic(ledger: LedgerService, query: RankedQuery, meaning: _Meaning, as_of: int | None) -> RankedResult:
+    projection, position = await ledger.engine.at(DecisionIndex, as_of)
+    subjects = projection.subjects(meaning.places[: query.limit])
+    scores = [
+        MatchScores(
+            decision_id=_id(subject), distance=_rounded(distance), semantic=_rounded(1 - distance),
+            combined=_rounded(1 - distance),
+        )
+        for subject, distance in zip(subjects, meaning.distances.tolist(), strict=False)
+    ]  # fmt: skip
+    return RankedResult(
+        mode="semantic",
+        decisions=await decision_states(ledger, subjects, position, history=query.history),
+        scores=scores,
+        total=len(meaning.places),
+        position=position,
+        model=meaning.model,
+        note=_missing_note(meaning, "left out"),
+    )
+
+
+async def _hybrid(ledger: LedgerService, query: RankedQuery, meaning: _Meaning, as_of: int | None) -> RankedResult:
+    """Rank the best of both lists by the weighted sum of their scores, each list's from 0 for its last to 1."""
+    candidates = CANDIDATES * query.limit
+    found = await search_decisions(ledger, _word_query(query, candidates), as_of)
+    projection, position = await ledger.engine.at(DecisionIndex, as_of)
+    near = projection.subjects(meaning.places[:candidates])
+    cosines = {subject: 1 - distance for subject, distance in zip(near, meaning.distances.tolist(), strict=False)}
+    fits = {f"decision/{state.decision_id}": fit for state, fit in zip(found.decisions, found.fits, strict=True)}
+    by_meaning, by_words = _scaled(cosines), _scaled(fits)
+    combined = {
+        subject: _rounded(
+            query.ranking.weight * by_meaning.get(subject, 0.0)
+            + (1 - query.ranking.weight) * by_words.get(subject, 0.0)
+        )
+        for subject in {**cosines, **fits}
+    }
+    best = sorted(combined, key=lambda subject: (-combined[subject], -projection.index[subject]))[: query.limit]
+    scores = [
+        MatchScores(
+            decision_id=_id(subject),
+            distance=_rounded(1 - combined[subject]),
+            semantic=_rounded(cosines[subject]) if subject in cosines else UNSET,
+            keyword=_rounded(fits[subject]) if subject in fits else UNSET,
+            combined=combined[subject],
+        )
+        for subject in best
+    ]
+    return RankedResult(
+        mode="hybrid",
+        decisions=await decision_states(ledger, best, position, history=query.history),
+        scores=scores,
+        total=await _count_either(ledger, query, meaning, projection, position),
+        position=position,
+        model=meaning.model,
+        note=_missing_note(meaning, "found by their words only"),
+    )
+
+
+async def _count_either(
+    ledger: LedgerService, query: RankedQuery, meaning: _Meaning, projection: DecisionIndex, position: int
+) -> int:
+    """Count the decisions that have a vector or a word of the query."""
+    rows = projection.find(query.selection)
+    hits = await ledger.search.find(parse_search_words(query.query, "query"), position, projection.index)
+    return len(np.union1d(meaning.places, hits.filter_places(rows, 1)))
+
+
+def _scaled(values: Mapping[str, float]) -> dict[str, float]:
+    """Scale values to 0..1, from the least to the greatest; equal ones are all 1."""
+    if not values:
+        return {}
+    low, high = min(values.values()), max(values.values())
+    return {name: (value - low) / (high - low) if high > low else 1.0 for name, value in values.items()}
+
+
+def _missing_note(meaning: _Meaning, effect: str) -> str | None:
+    if not meaning.missing:
+        return None
+    those = "1 decision has" if meaning.missing == 1 else f"{meaning.missing:,} decisions have"
+    return f"{those} no embedding of {meaning.model}, and {'is' if meaning.missing == 1 else 'are'} {effect}."
+
+
+def _id(subject: str) -> str:
+    return subject.removeprefix("decision/")
+
+
+def _rounded(value: float) -> float:
+    return round(value, SCORE_DIGITS) + 0.0
