@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from time import perf_counter
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -46,6 +46,7 @@ class QueryParams(msgspec.Struct, frozen=True, kw_only=True):
 
     query: str = ""
     limit: int = LIMIT_DEFAULT
+    offset: Annotated[int, msgspec.Meta(ge=0)] = 0
     retrieval_mode: Literal["semantic", "keyword", "hybrid"] = "semantic"
     hybrid_weight: Confidence = 0.7
     bridge_side: BridgeSide | None = None
@@ -79,7 +80,7 @@ async def query_decisions(ledger: LedgerService, caller: Principal, params: dict
 
     Search is by words, without embeddings, also for `semantic` and `hybrid`. `retrievalMode` is the mode that was used,
     `requestedMode` the requested one, and `note` explains the difference. `total` counts all matches; `limit` of them
-    are returned. `calibrationNote` describes the outcomes of decisions in the category, of the agent in the filter or
+    are returned, after the first `offset`. `calibrationNote` describes the outcomes of decisions in the category, of the agent in the filter or
     of the caller. `distance` is 0 for the best match with every word, and grows with the rank up to 1.
     """
     start_s = perf_counter()
@@ -87,10 +88,16 @@ async def query_decisions(ledger: LedgerService, caller: Principal, params: dict
     if request.compacted:
         selection = msgspec.structs.replace(selection, compacted_before=now - _WISDOM_AGE)
     if not request.query.strip():
-        mode, result = "list", await _list(ledger, selection, min(max(request.limit, 1), LIST_LIMIT_MAX))
+        mode, result = "list", await _list(ledger, selection, request)
     else:
         limit = min(max(request.limit, 1), LIMIT_MAX)
-        retrieval = SearchQuery(query=request.query, selection=selection, limit=limit, side=request.bridge_side)
+        retrieval = SearchQuery(
+            query=request.query,
+            selection=selection,
+            limit=limit,
+            offset=request.offset,
+            side=request.bridge_side,
+        )
         mode, result = "keyword", await search_decisions(ledger, retrieval)
     answer: dict[str, object] = {
         "decisions": decision_rows(result, request, now),
@@ -143,8 +150,10 @@ def _to_list(name: str, value: object) -> object:
     return [value] if value else None
 
 
-async def _list(ledger: LedgerService, selection: DecisionSelection, limit: int) -> SearchResult:
-    page = await select_decisions(ledger, DecisionQuery(selection=selection, limit=limit, history=True))
+async def _list(ledger: LedgerService, selection: DecisionSelection, request: QueryParams) -> SearchResult:
+    limit = min(max(request.limit, 1), LIST_LIMIT_MAX)
+    query = DecisionQuery(selection=selection, limit=limit, offset=request.offset, history=True)
+    page = await select_decisions(ledger, query)
     fits = [1.0] * len(page.decisions)
     return SearchResult(decisions=page.decisions, fits=fits, total=page.total, whole=True)
 

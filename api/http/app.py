@@ -17,6 +17,7 @@ from starlette.routing import BaseRoute, Match
 from api.errors import NoRoute, WrongMethod
 from api.http.audit_log import AuditLog
 from api.http.limits import DEFAULT_LIMITS, RequestLimits, RunningRequests
+from api.http.mcp_server import McpServer
 from api.http.metrics import Metrics
 from api.http.origin_guard import OriginGuard
 from api.http.problems import answer_error
@@ -45,6 +46,7 @@ def make_app(
     metrics, refusal_log = Metrics(), RefusalLog()
     requests = RunningRequests(limits, service.tokens)
     queries = QueryTurns(limits.queries, requests.pauses)
+    mcp = McpServer()
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -53,6 +55,7 @@ def make_app(
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
+        await mcp.close()
         await service.close()
 
     app = Starlette(
@@ -73,6 +76,7 @@ def make_app(
     app.state.refusal_log = refusal_log
     app.state.requests = requests
     app.state.queries = queries
+    app.state.mcp = mcp
     app.state.stopping = asyncio.Event()
     app.state.started = service.clock()
     app.state.operations = OPERATIONS

@@ -15,6 +15,7 @@ class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
     query: str
     selection: DecisionSelection = DecisionSelection()
     limit: int = 10
+    offset: int = 0
     side: BridgeSide | None = None
 
 
@@ -40,10 +41,9 @@ async def search_decisions(ledger: LedgerService, query: SearchQuery) -> SearchR
     hits = await ledger.search.find(words, position, projection.index, rank=True, side=query.side)
     whole = hits.filter_places(rows, len(words))
     ranked = hits.ranked(whole if len(whole) else rows)
-    best = projection.subjects(ranked.places[: query.limit])
-    fits = [
-        float(ranked.words_found[0] / len(words) * score / ranked.scores[0]) for score in ranked.scores[: query.limit]
-    ]
+    page = slice(query.offset, query.offset + query.limit)
+    best = projection.subjects(ranked.places[page])
+    fits = [float(ranked.words_found[0] / len(words) * score / ranked.scores[0]) for score in ranked.scores[page]]
     return SearchResult(
         decisions=await decision_states(ledger, best, position, history=True),
         fits=fits,
