@@ -149,7 +149,7 @@ _OPTION_FIELDS = ("auto_record", "query_limit")
 
 def stated(params: msgspec.Struct, *without: str) -> dict[str, Any]:
     """Return the parameters that a caller stated, as JSON."""
-    fields: dict[str, Any] = msgspec.to_builtins(params)
+    fields: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(params))
     return {name: value for name, value in fields.items() if value is not None and name not in without}
 
 

@@ -102,7 +102,7 @@ async def _show(call: ToolCall, params: EvaluationParams) -> Answer:
     shown: Answer = msgspec.to_builtins(await queries.show_evaluation(call.ledger, params.run_id, prefix=True))
     shown.pop("as_of")
     if params.detail == "short":
-        results = [_selected(row, ("scenario_id", "mean", "passed", "attempts")) for row in shown["results"]]
+        results = [_selected(row, ("scenario_id", "mean", "passed", "attempts")) for row in shown.get("results", [])]
         return {"evaluation": {**_selected(shown, _SUMMARY), "results": results}}
     return {"evaluation": shown}
 
@@ -122,10 +122,10 @@ async def _compare(call: ToolCall, params: ComparisonParams) -> Answer:
 async def _scoreboard(call: ToolCall, params: ScoreboardParams) -> Answer:
     query = ScoreboardQuery(suite=params.suite, agent=params.agent, group_by=params.group_by)
     board: Answer = msgspec.to_builtins(await queries.show_scoreboard(call.ledger, query))
-    suites = board["suites"]
+    suites = board.get("suites", [])
     if params.detail == "short":
         suites = [
-            {"suite": suite["suite"], "rows": [_selected(row, _ROW) for row in suite["rows"]]} for suite in suites
+            {"suite": suite["suite"], "rows": [_selected(row, _ROW) for row in suite.get("rows", [])]} for suite in suites
         ]
     return {"suites": suites}
 
