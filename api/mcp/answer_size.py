@@ -1,5 +1,6 @@
 """Shorten answers: a model that did not choose a length gets at most ANSWER_BYTES."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from api.text_format import to_json
@@ -17,8 +18,7 @@ def fit(answer: dict[str, Any], size: int) -> dict[str, Any]:
     shortened = answer
     for chars, items in _STEPS:
         shortened = {name: _cut(value, chars, items) for name, value in answer.items()}
-        cut = [name for name, value in answer.items() if shortened[name] != value]
-        shortened["cut"] = cut
+        shortened["cut"] = list(_differences(answer, shortened))
         if len(to_json(shortened)) <= size:
             break
     return shortened
@@ -32,6 +32,14 @@ def fit_rows(answer: dict[str, Any], rows: str, size: int) -> dict[str, Any]:
         excess -= len(to_json(kept.pop())) + 1
     shortened = {**answer, rows: kept}
     return fit(shortened, size) if excess > 0 else shortened
+
+
+def _differences(whole: dict[str, Any], shortened: dict[str, Any]) -> Iterator[str]:
+    """Yield the names of the fields that were cut; those inside an object with its name before them."""
+    for name, value in whole.items():
+        if shortened[name] != value:
+            inner = [f"{name}.{it}" for it in _differences(value, shortened[name])] if isinstance(value, dict) else []
+            yield from inner or [name]
 
 
 def _cut(value: Any, chars: int, items: int) -> Any:  # noqa: ANN401 - any JSON

@@ -12,7 +12,7 @@ from api.cstp.get_session_context import get_session_context
 from api.cstp.query_decisions import query_decisions
 from api.cstp.ready_queue import ready
 from api.mcp.decision_tools import Rows, stated
-from api.mcp.tool import Answer, PageSize, ReadParams, ReadResult, Tool, ToolCall
+from api.mcp.tool import Answer, Day, PageSize, ReadParams, ReadResult, Tool, ToolCall
 from api.service.action_items import Kind, Priority
 from events.decision import Stakes
 from events.payload import Confidence, Count, Label
@@ -38,8 +38,8 @@ class DecisionFilters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     has_outcome: bool | None = None
     min_confidence: Confidence | None = None
     max_confidence: Confidence | None = None
-    date_after: str | None = None
-    date_before: str | None = None
+    date_after: Day | None = None
+    date_before: Day | None = None
 
 
 class QueryParams(ReadParams, frozen=True, kw_only=True):
@@ -84,8 +84,8 @@ class CalibrationParams(ReadParams, frozen=True, kw_only=True):
     project: str | None = None
     feature: str | None = None
     window: Literal["30d", "60d", "90d", "all"] | None = None
-    since: str | None = None
-    until: str | None = None
+    since: Day | None = None
+    until: Day | None = None
     group_by: Literal["category", "stakes", "agent", "project", "feature"] | None = None
     detail: Literal["short", "figures", "curves"] = "short"
 
@@ -106,8 +106,8 @@ class ReasonFilters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     category: str | None = None
     stakes: Stakes | None = None
     project: str | None = None
-    since: str | None = None
-    until: str | None = None
+    since: Day | None = None
+    until: Day | None = None
 
 
 class ReasonParams(ReadParams, frozen=True, kw_only=True):

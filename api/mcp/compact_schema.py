@@ -13,6 +13,7 @@ JsonSchema = dict[str, Any]
 
 _CHECKED_ANYWAY = (
     "$ref", "title", "default", "description", "maxLength", "maxItems", "minLength", "pattern", "format",
+    "examples",
 )  # fmt: skip
 """Keywords that a schema does not repeat: the arguments are checked, and a refusal says what is wrong."""
 
@@ -64,6 +65,9 @@ def example_value(info: inspect.Type) -> object:
     """Return a value that a type accepts, for the advice of a refusal."""
     if isinstance(info, inspect.UnionType):
         return example_value(next(member for member in info.types if not isinstance(member, inspect.NoneType)))
+    if isinstance(info, inspect.Metadata) and info.extra_json_schema and "examples" in info.extra_json_schema:
+        example: object = info.extra_json_schema["examples"][0]
+        return example
     match strip_annotations(info):
         case inspect.LiteralType(values=values):
             return values[0]

@@ -25,7 +25,7 @@ QueryLimit = Annotated[int, msgspec.Meta(ge=1, le=20)]
 class PreActionParams(AgentParams, frozen=True, kw_only=True):
     """The action, nested as in CSTP or flat beside the options; the nested form takes precedence."""
 
-    action: dict[str, Any] | None = None
+    action: Annotated[dict[str, Any], msgspec.Meta(examples=[{"description": "text"}])] | None = None
     options: dict[str, Any] | None = None
     description: Text | None = None
     category: Category | None = None
@@ -65,7 +65,7 @@ class RecordParams(AgentParams, frozen=True, kw_only=True):
     project: Label | None = None
     feature: Label | None = None
     pr: Count | None = None
-    review_in: str | None = None
+    review_in: Annotated[str, msgspec.Meta(examples=["7d"])] | None = None
     question: Label | None = None
     cluster: Label | None = None
     model: Label | None = None

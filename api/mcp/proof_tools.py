@@ -10,7 +10,7 @@ from api.mcp.tool import Answer, ReadParams, ReadResult, Tool, ToolCall
 from api.service.decisions import find_decision_id
 from api.service.proofs import consistency
 from ledger import Query, Receipt, Verifier
-from ledger.errors import InvalidQuery, NotFound
+from ledger.errors import BadNote, InvalidQuery, NotFound
 from ledger.transparency.signed_note import encode_base64
 
 
@@ -102,8 +102,14 @@ async def _receipt(call: ToolCall, params: ReceiptParams) -> Answer:
 
 
 async def _verify(call: ToolCall, params: VerifyParams) -> Answer:
-    verifier = await call.ledger.proving.verifier() if params.key is None else Verifier.parse(params.key)
-    receipt = Receipt.parse(params.receipt.encode())
+    try:
+        verifier = await call.ledger.proving.verifier() if params.key is None else Verifier.parse(params.key)
+    except BadNote as error:
+        raise Refusal(error.detail, "key", "Leave key out to check with the key of this ledger.") from None
+    try:
+        receipt = Receipt.parse(params.receipt.encode())
+    except BadNote as error:
+        raise Refusal(error.detail, "receipt", "Send it whole, as get_receipt returns it.") from None
     faults = ["The receipt does not contain its event."]
     if receipt.line is not None:
         faults = receipt.faults(receipt.line, verifier)

@@ -1,5 +1,6 @@
 """Refusals: what is wrong with a call, in which field, and what to send instead."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from events.decode_error_messages import explain_decode_error
 from events.errors import TallystickError
 
 _NOTHING_WRITTEN = " Nothing was written."
+_NAMES_OF_THINGS = ("id", "decision_id", "attempt", "run_id", "baseline", "candidate", "position")
 
 
 class Refusal(Exception):
@@ -38,13 +40,16 @@ def refusal_of_params(error: msgspec.ValidationError, params: type[msgspec.Struc
     return Refusal(explained.detail, field, advice)
 
 
-def refusal_of_error(error: TallystickError | RpcError, params: type[msgspec.Struct]) -> Refusal:
+def refusal_of_error(
+    error: TallystickError | RpcError, params: type[msgspec.Struct], arguments: Mapping[str, Any]
+) -> Refusal:
     """Return the refusal for an error of a use case."""
     if isinstance(error, TallystickError):
-        return Refusal(error.detail, getattr(error, "field", None), error.advice or "Correct the arguments.")
+        field = getattr(error, "field", None) or _named_by(error.detail, arguments)
+        return Refusal(error.detail, field, error.advice or "Correct the arguments.")
     data: dict[str, Any] = error.data if isinstance(error.data, dict) else {}
     fields: list[str] = data.get("fields") or []
-    field = data.get("field") or (fields[0] if fields else None)
+    field = data.get("field") or (fields[0] if fields else _named_by(error.message, arguments))
     advice = data.get("advice")
     if advice is None and error.message.startswith("Decision not found"):
         advice = "Find its id: query_decisions lists ids."
@@ -54,11 +59,36 @@ def refusal_of_error(error: TallystickError | RpcError, params: type[msgspec.Str
     return Refusal(error.message, field, advice)
 
 
+def _named_by(message: str, arguments: Mapping[str, Any]) -> str | None:
+    """Return the argument that names a thing, such as an id, whose value a message repeats."""
+    names = (name for name in _NAMES_OF_THINGS if name in arguments)
+    return next((name for name in names if str(arguments[name]) in message), None)
+
+
 def _example(params: type[msgspec.Struct], field: str | None) -> str | None:
     """Return a value of a field as JSON; None for a field that the parameters do not have."""
-    name = (field or "").partition(".")[0].partition("[")[0]
+    path = [part.partition("[")[0] for part in (field or "").split(".")]
+    example = _example_at(params, path)
+    if example is None:  # a use case names a field of an inner object by itself
+        inner = ((it.encode_name, _struct_of(it.type)) for it in msgspec.structs.fields(params))
+        found = ((name, _example_at(struct, path)) for name, struct in inner if struct is not None)
+        example = next(({name: value} for name, value in found if value is not None), None)
+    return None if example is None else msgspec.json.encode(example).decode()
+
+
+def _example_at(params: type[msgspec.Struct], path: list[str]) -> dict[str, object] | None:
+    """Return an object with a value of the field at a path."""
     for known in msgspec.structs.fields(params):
-        if known.encode_name == name:
-            value = example_value(inspect.type_info(known.type))
-            return msgspec.json.encode({name: value}).decode()
+        if known.encode_name != path[0]:
+            continue
+        struct = _struct_of(known.type)
+        inner = _example_at(struct, path[1:]) if struct is not None and len(path) > 1 else None
+        return {known.encode_name: inner if inner is not None else example_value(inspect.type_info(known.type))}
     return None
+
+
+def _struct_of(kind: object) -> type[msgspec.Struct] | None:
+    """Return the struct that a field holds; None if it holds none."""
+    info = inspect.type_info(kind)
+    members = info.types if isinstance(info, inspect.UnionType) else (info,)
+    return next((member.cls for member in members if isinstance(member, inspect.StructType)), None)

@@ -6,7 +6,6 @@ from importlib.metadata import version
 from typing import Any
 
 import mcp_types as types
-import msgspec
 from mcp import MCPError
 from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
@@ -100,8 +99,7 @@ class _Handlers:
             answer = await call_tool(tool, access, params.arguments or {})
         except Refusal as refusal:
             return types.CallToolResult(content=[_text(refusal.to_answer())], is_error=True)
-        structured: dict[str, Any] = msgspec.json.decode(to_json(answer))
-        return types.CallToolResult(content=[_text(answer)], structured_content=structured)
+        return types.CallToolResult(content=[_text(answer)], structured_content=answer)
 
     async def list_resources(self, context: Context, params: Any) -> types.ListResourcesResult:  # noqa: ANN401
         return types.ListResourcesResult(

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
@@ -18,6 +18,8 @@ Toolset = Literal["decisions", "discovery", "evaluations", "proof"]
 TOOLSETS: tuple[Toolset, ...] = get_args(Toolset)
 
 PageSize = msgspec.Meta(ge=1, le=50)
+Day = Annotated[str, msgspec.Meta(examples=["2026-11-01"])]
+"""A time or a date, which the use case parses."""
 
 
 class AgentParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

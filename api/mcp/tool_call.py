@@ -17,6 +17,7 @@ from api.mcp.tool import Answer, Tool, ToolCall
 from api.principal import Principal
 from api.service.ledger import LedgerService
 from api.service.positioned_ledger import PositionedLedger
+from api.text_format import to_json
 from events.agent_name import is_valid_agent
 from events.envelope import ANONYMOUS, source_of, timestamp
 from events.errors import TallystickError
@@ -58,13 +59,14 @@ async def call_tool(tool: Tool, access: Access, arguments: Mapping[str, Any]) ->
         caller = _speaker(access.caller, getattr(params, "agent_id", None))
         caller.require(tool.scope)
         if tool.writes:
-            return _shortened(tool, params, await tool.answer(ToolCall(access.ledger, caller), params), ANSWER_BYTES)
+            answer = _plain(await tool.answer(ToolCall(access.ledger, caller), params))
+            return _shortened(tool, params, answer, ANSWER_BYTES)
         await access.ledger.engine.catch_up(access.report)
         work = partial(_read, tool, ToolCall(access.ledger, caller), params, arguments)
         is_heavy = tool.heavy or getattr(params, "as_of", None) is not None
         return await (access.run_view(work) if is_heavy else work())
     except (RpcError, TallystickError) as error:
-        raise refusal_of_error(error, tool.params) from error
+        raise refusal_of_error(error, tool.params, arguments) from error
     except Refusal:
         raise
     except Exception:
@@ -121,7 +123,7 @@ async def _answer_at(
     moment = None if position is None else (await call.ledger.dated(position)).time
     for _ in range(TRIES):
         pinned = PositionedLedger(call.ledger, position, moment)
-        answer = await tool.answer(ToolCall(pinned, call.caller, offset, limit), params)
+        answer = _plain(await tool.answer(ToolCall(pinned, call.caller, offset, limit), params))
         used = pinned.used
         if len(used) <= 1 or position is not None:
             return answer, position if position is not None else await _only(used, call.ledger)
@@ -138,7 +140,12 @@ async def _basis(ledger: LedgerService, position: int) -> Answer:
     return {"position": position, "time": None if time is None else timestamp(time), "root": root}
 
 
+def _plain(answer: Answer) -> Answer:
+    """Return an answer as a client decodes it: objects, lists, texts and numbers."""
+    plain: Answer = msgspec.json.decode(to_json(answer))
+    return plain
+
+
 def _shortened(tool: Tool, params: msgspec.Struct, answer: Answer, size: int) -> Answer:
     chose = getattr(params, "detail", "short") != "short"
-    plain: Answer = msgspec.to_builtins(answer)
-    return plain if tool.whole or chose else fit(plain, size)
+    return answer if tool.whole or chose else fit(answer, size)

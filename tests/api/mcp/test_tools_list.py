@@ -1,8 +1,9 @@
 """The list of tools: its size, its schemas, and who sees which tool."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import httpx
 import msgspec
@@ -107,10 +108,13 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(tmp_path: Path) -> None:
     run(session)
 
 
-def with_token(server: Served, secret: str) -> Any:  # noqa: ANN401 - a transport of the SDK
-    """A transport that sends a token."""
-    http = create_mcp_http_client(headers={"authorization": f"Bearer {secret}"})
-    return streamable_http_client(f"{server.url}/mcp?tools={EVERY_TOOLSET}", http_client=http)
+@asynccontextmanager
+async def with_token(server: Served, secret: str) -> AsyncIterator[Client]:
+    """A client that sends a token."""
+    async with create_mcp_http_client(headers={"authorization": f"Bearer {secret}"}) as http:
+        transport = streamable_http_client(f"{server.url}/mcp?tools={EVERY_TOOLSET}", http_client=http)
+        async with Client(transport) as client:
+            yield client
 
 
 def test_a_token_speaks_for_its_agent_and_sees_what_it_may_use(tmp_path: Path) -> None:
@@ -119,7 +123,7 @@ def test_a_token_speaks_for_its_agent_and_sees_what_it_may_use(tmp_path: Path) -
     secrets = {agent: tokens.add(agent, given, system_clock())[1] for agent, given in scopes.items()}
 
     async def session(server: Served) -> None:
-        async with Client(with_token(server, secrets["scout"])) as client:
+        async with with_token(server, secrets["scout"]) as client:
             refused = await client.call_tool("record_decision", {"decision": "Mine", "agent_id": "other"})
             assert refused.is_error
             stated = msgspec.json.decode(refused.content[0].text)  # type: ignore[union-attr]
@@ -130,7 +134,7 @@ def test_a_token_speaks_for_its_agent_and_sees_what_it_may_use(tmp_path: Path) -
             shown = await client.call_tool("get_decision", {"id": made.structured_content["id"]})
             assert shown.structured_content is not None
             assert shown.structured_content["decision"]["recorded_by"] == "scout"
-        async with Client(with_token(server, secrets["reader"])) as client:
+        async with with_token(server, secrets["reader"]) as client:
             listed = await client.list_tools()
             assert listed.tools
             assert all(tool.annotations is not None and tool.annotations.read_only_hint for tool in listed.tools)
@@ -155,6 +159,7 @@ def test_without_tokens_the_agent_is_who_it_says(tmp_path: Path) -> None:
     run(session)
 
 
+@pytest.mark.slow
 def test_the_command_reads_only_if_it_is_told(tmp_path: Path) -> None:
     async def session() -> None:
         ledger = str(tmp_path / "team.db")
