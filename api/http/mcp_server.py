@@ -1,5 +1,4 @@
-"""The MCP server of an application: imported and started when the first call arrives, so that others do not pay for it.
-"""
+"""The MCP server of an application. It is imported and started when the first call arrives: others do not pay for it."""
 
 import asyncio
 import importlib

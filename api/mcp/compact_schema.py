@@ -13,7 +13,7 @@ JsonSchema = dict[str, Any]
 
 _CHECKED_ANYWAY = (
     "$ref", "title", "default", "description", "maxLength", "maxItems", "minLength", "pattern", "format",
-    "examples",
+    "examples", "additionalProperties",
 )  # fmt: skip
 """Keywords that a schema does not repeat: the arguments are checked, and a refusal says what is wrong."""
 
@@ -34,21 +34,12 @@ def _compact(schema: JsonSchema, components: dict[str, JsonSchema], nullable: bo
     if "$ref" in schema:
         schema = components[schema["$ref"]]
     short = {name: value for name, value in schema.items() if name not in _CHECKED_ANYWAY}
-    if members := short.pop("anyOf", None):
-        kept = [_compact(member, components, nullable) for member in members if nullable or member != _NULL]
-        if len(kept) == 1:
-            return kept[0]
-        if all(member.keys() == {"type"} for member in kept):
-            return {"type": [member["type"] for member in kept]}
-        return {"anyOf": kept}
-    for bound in ("minimum", "maximum"):
-        if bound in short:
-            short[bound] = int(short[bound])
-    if short.get("maximum") == COUNT_MAX:
-        del short["maximum"]
+    if "anyOf" in short:
+        kept = (member for member in short["anyOf"] if nullable or member != _NULL)
+        return _join([_compact(member, components, nullable) for member in kept])
     if "enum" in short:
         short.pop("type", None)
-    short.pop("additionalProperties", None)
+    _shorten_bounds(short)
     if "properties" in short:
         inner = {name: _compact(value, components, nullable) for name, value in short["properties"].items()}
         short["properties"] = inner
@@ -61,13 +52,33 @@ def _compact(schema: JsonSchema, components: dict[str, JsonSchema], nullable: bo
     return short
 
 
+def _join(members: list[JsonSchema]) -> JsonSchema:
+    """Return the schema of a value that fits one of several."""
+    if len(members) == 1:
+        return members[0]
+    if all(member.keys() == {"type"} for member in members):
+        return {"type": [member["type"] for member in members]}
+    return {"anyOf": members}
+
+
+def _shorten_bounds(schema: JsonSchema) -> None:
+    """Write bounds as integers, and leave out the one of every count."""
+    for bound in ("minimum", "maximum"):
+        if bound in schema:
+            schema[bound] = int(schema[bound])
+    if schema.get("maximum") == COUNT_MAX:
+        del schema["maximum"]
+
+
 def example_value(info: inspect.Type) -> object:
     """Return a value that a type accepts, for the advice of a refusal."""
     if isinstance(info, inspect.UnionType):
         return example_value(next(member for member in info.types if not isinstance(member, inspect.NoneType)))
-    if isinstance(info, inspect.Metadata) and info.extra_json_schema and "examples" in info.extra_json_schema:
-        example: object = info.extra_json_schema["examples"][0]
-        return example
+    if isinstance(info, inspect.Metadata):
+        stated = info.extra_json_schema or {}
+        for values in (stated.get("examples"), stated.get("enum")):
+            if values:
+                return values[0]
     match strip_annotations(info):
         case inspect.LiteralType(values=values):
             return values[0]

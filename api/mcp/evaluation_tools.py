@@ -125,7 +125,8 @@ async def _scoreboard(call: ToolCall, params: ScoreboardParams) -> Answer:
     suites = board.get("suites", [])
     if params.detail == "short":
         suites = [
-            {"suite": suite["suite"], "rows": [_selected(row, _ROW) for row in suite.get("rows", [])]} for suite in suites
+            {"suite": suite["suite"], "rows": [_selected(row, _ROW) for row in suite.get("rows", [])]}
+            for suite in suites
         ]
     return {"suites": suites}
 

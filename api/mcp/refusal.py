@@ -45,11 +45,14 @@ def refusal_of_error(
 ) -> Refusal:
     """Return the refusal for an error of a use case."""
     if isinstance(error, TallystickError):
-        field = getattr(error, "field", None) or _named_by(error.detail, arguments)
-        return Refusal(error.detail, field, error.advice or "Correct the arguments.")
+        field, advice = getattr(error, "field", None), error.advice or "Correct the arguments."
+        if field is not None and (example := _example(params, field)) is not None:
+            advice = f"{advice} Example: {example}"
+        return Refusal(error.detail, field or _named_by(error.detail, arguments), advice)
     data: dict[str, Any] = error.data if isinstance(error.data, dict) else {}
     fields: list[str] = data.get("fields") or []
     field = data.get("field") or (fields[0] if fields else _named_by(error.message, arguments))
+    field = _with_parent(params, field)
     advice = data.get("advice")
     if advice is None and error.message.startswith("Decision not found"):
         advice = "Find its id: query_decisions lists ids."
@@ -67,13 +70,16 @@ def _named_by(message: str, arguments: Mapping[str, Any]) -> str | None:
 
 def _example(params: type[msgspec.Struct], field: str | None) -> str | None:
     """Return a value of a field as JSON; None for a field that the parameters do not have."""
-    path = [part.partition("[")[0] for part in (field or "").split(".")]
-    example = _example_at(params, path)
-    if example is None:  # a use case names a field of an inner object by itself
-        inner = ((it.encode_name, _struct_of(it.type)) for it in msgspec.structs.fields(params))
-        found = ((name, _example_at(struct, path)) for name, struct in inner if struct is not None)
-        example = next(({name: value} for name, value in found if value is not None), None)
+    example = _example_at(params, [part.partition("[")[0] for part in (field or "").split(".")])
     return None if example is None else msgspec.json.encode(example).decode()
+
+
+def _with_parent(params: type[msgspec.Struct], field: str | None) -> str | None:
+    """Return the path of a field that a use case names by itself, although it is in an inner object."""
+    if field is None or field.partition(".")[0].partition("[")[0] in params.__struct_encode_fields__:
+        return field
+    inner = ((it.encode_name, _struct_of(it.type)) for it in msgspec.structs.fields(params))
+    return next((f"{name}.{field}" for name, it in inner if it and field in it.__struct_encode_fields__), field)
 
 
 def _example_at(params: type[msgspec.Struct], path: list[str]) -> dict[str, object] | None:

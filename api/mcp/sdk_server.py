@@ -1,4 +1,4 @@
-"""The server of the SDK: its handlers decode, call a tool, a resource or a prompt, and encode. Needs the extra `mcp`."""
+"""The server of the SDK: its handlers decode, call a tool, a resource or a prompt, encode. Needs the extra `mcp`."""
 
 import asyncio
 from collections.abc import Callable
@@ -53,7 +53,7 @@ def make_server(session_of: Callable[[Context], Session]) -> "Server[Any]":
             "prompts/list": lists,
             "server/discover": lists,
         },
-        get_tool_input_schema=lambda name: _SCHEMAS.get(name),
+        get_tool_input_schema=_SCHEMAS.get,
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
         on_list_resources=handlers.list_resources,

@@ -95,5 +95,3 @@ class Tool:
             "idempotent_hint": self.repeatable or not self.writes,
             "open_world_hint": self.open_world,
         }
-
-

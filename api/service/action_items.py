@@ -38,7 +38,10 @@ TIME_RESOLUTION = timedelta(microseconds=1)
 
 
 class ActionItemQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which action items to list: of priority `least` or higher, at most `limit` after `offset`. Without `kinds`, of every kind."""
+    """Which action items to list: of priority `least` or higher, at most `limit` after `offset`.
+
+    Without `kinds`, of every kind.
+    """
 
     least: Priority = "low"
     kinds: tuple[Kind, ...] = ()

@@ -70,9 +70,7 @@ def test_the_conformance_suite_passes(
 def inspect(server: Served, environment: Path, packages: Path, *words: str) -> Any:  # noqa: ANN401 - any JSON
     """What the inspector prints."""
     address = f"{server.url}/mcp?tools=decisions,discovery,evaluations,proof"
-    done = run_node(
-        environment, packages, "mcp-inspector", "--cli", address, "--transport", "http", "--method", *words
-    )
+    done = run_node(environment, packages, "mcp-inspector", "--cli", address, "--transport", "http", "--method", *words)
     assert done.stdout, done.stderr
     return json.loads(done.stdout)
 

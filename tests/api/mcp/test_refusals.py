@@ -95,7 +95,7 @@ def test_the_advice_of_each_refusal_mends_the_call(tmp_path: Path) -> None:
             made = await answer(client, "record_decision", **DECIDE)
             await answer(client, "start_discovery", run_id="r1", probe_id=PROBE)
             receipt = (await answer(client, "get_receipt", position=1))["receipt"]
-            known = {"id": made["id"], "run_id": "r1", "receipt": receipt, "attempt": 1}
+            known = {"id": made["id"], "run_id": "r1", "receipt": receipt}
             for name, arguments, field in REFUSED:
                 given = {
                     key: {"DECISION": made["id"], "RECEIPT": receipt}.get(str(value), value)
@@ -105,7 +105,8 @@ def test_the_advice_of_each_refusal_mends_the_call(tmp_path: Path) -> None:
                 refused = await refusal(client, name, **given)
                 assert refused.get("field", "").startswith(field), (name, arguments, refused)
                 assert (await answer(client, "get_checkpoint"))["as_of"]["position"] == head
-                mend = mended(given, refused, known)
+                due = (await answer(client, "get_discovery_prompt", run_id="r1"))["attempt"]
+                mend = mended(given, refused, {**known, "attempt": due})
                 result = await client.call_tool(name, mend)
                 assert not result.is_error, (name, arguments, refused, mend, result)
 
