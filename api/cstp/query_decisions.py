@@ -81,7 +81,8 @@ async def query_decisions(ledger: LedgerService, caller: Principal, params: dict
     Search is by words, without embeddings, also for `semantic` and `hybrid`. `retrievalMode` is the mode that was used,
     `requestedMode` the requested one, and `note` explains the difference. `total` counts all matches; `limit` of them
     are returned, after the first `offset`. `calibrationNote` describes the outcomes of decisions in the category, of
-    the agent in the filter or of the caller. `distance` is 0 for the best match with every word, and grows with the rank up to 1.
+    the agent in the filter or of the caller. `distance` is 0 for the best match with every word, and grows with the
+    rank up to 1.
     """
     start_s = perf_counter()
     request, selection, now = _schema.decode(params), _selection(ledger, params), ledger.clock()

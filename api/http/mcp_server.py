@@ -1,4 +1,4 @@
-"""The MCP server of an application. It is imported and started when the first call arrives: others do not pay for it."""
+"""The MCP server of an application. It is imported and started when the first call arrives, not before."""
 
 import asyncio
 import importlib

@@ -178,7 +178,7 @@ async def _query(call: ToolCall, params: QueryParams) -> Answer:
     given = stated(params, "as_of", "cursor", "limit") | {"limit": call.limit or PAGE_ROWS, "offset": call.offset}
     answer: Answer = msgspec.to_builtins(await query_decisions(call.ledger, call.caller, given))
     rows, total = answer["decisions"], answer["total"]
-    kept = {name: answer[name] for name in ("retrievalMode", "note", "calibrationNote") if name in answer}
+    kept = _selected(answer, ("retrievalMode", "note", "calibrationNote"))
     return {"decisions": rows, "total": total, "next": _next(call, rows, total), **kept}
 
 

@@ -74,11 +74,13 @@ def example_value(info: inspect.Type) -> object:
     """Return a value that a type accepts, for the advice of a refusal."""
     if isinstance(info, inspect.UnionType):
         return example_value(next(member for member in info.types if not isinstance(member, inspect.NoneType)))
-    if isinstance(info, inspect.Metadata):
-        stated = info.extra_json_schema or {}
-        for values in (stated.get("examples"), stated.get("enum")):
-            if values:
-                return values[0]
+    if isinstance(info, inspect.Metadata) and (stated := info.extra_json_schema):
+        for values in filter(None, (stated.get("examples"), stated.get("enum"))):
+            return values[0]
+    return _plain_example(info)
+
+
+def _plain_example(info: inspect.Type) -> object:
     match strip_annotations(info):
         case inspect.LiteralType(values=values):
             return values[0]

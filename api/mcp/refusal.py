@@ -45,15 +45,16 @@ def refusal_of_error(
 ) -> Refusal:
     """Return the refusal for an error of a use case."""
     if isinstance(error, TallystickError):
-        field, advice = getattr(error, "field", None), error.advice or "Correct the arguments."
-        if field is not None and (example := _example(params, field)) is not None:
-            advice = f"{advice} Example: {example}"
-        return Refusal(error.detail, field or _named_by(error.detail, arguments), advice)
+        wrong: str | None = getattr(error, "field", None)
+        counsel = error.advice or "Correct the arguments."
+        if wrong is not None and (example := _example(params, wrong)) is not None:
+            counsel = f"{counsel} Example: {example}"
+        return Refusal(error.detail, wrong or _named_by(error.detail, arguments), counsel)
     data: dict[str, Any] = error.data if isinstance(error.data, dict) else {}
     fields: list[str] = data.get("fields") or []
-    field = data.get("field") or (fields[0] if fields else _named_by(error.message, arguments))
+    field: str | None = data.get("field") or (fields[0] if fields else _named_by(error.message, arguments))
     field = _with_parent(params, field)
-    advice = data.get("advice")
+    advice: str | None = data.get("advice")
     if advice is None and error.message.startswith("Decision not found"):
         advice = "Find its id: query_decisions lists ids."
     if advice is None:

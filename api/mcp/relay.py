@@ -1,5 +1,6 @@
 """Pass MCP over standard input and output on to the `/mcp` of a server. Needs the extra `mcp`."""
 
+from importlib.metadata import version
 from typing import Any
 from urllib.parse import urlencode
 
@@ -9,7 +10,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.server.lowlevel import Server
 from mcp.shared._httpx_utils import create_mcp_http_client
 
-from api.mcp.sdk_server import INSTRUCTIONS, Context, version
+from api.mcp.sdk_server import INSTRUCTIONS, Context
 from api.mcp.stdio import run_on_standard_streams
 from api.mcp.toolsets import Offer
 

@@ -87,7 +87,7 @@ class Tool:
         return compact_schema(self.result, nullable=True)
 
     @property
-    def annotations(self) -> dict[str, bool]:
+    def annotations(self) -> dict[str, Any]:
         """The four hints. Nothing in an append-only ledger is destroyed."""
         return {
             "read_only_hint": not self.writes,

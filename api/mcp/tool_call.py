@@ -121,6 +121,7 @@ async def _answer_at(
 ) -> tuple[Answer, int]:
     """Compute an answer until all its views were read at one position; return it with that position."""
     moment = None if position is None else (await call.ledger.dated(position)).time
+    used: set[int] = set()
     for _ in range(TRIES):
         pinned = PositionedLedger(call.ledger, position, moment)
         answer = _plain(await tool.answer(ToolCall(pinned, call.caller, offset, limit), params))

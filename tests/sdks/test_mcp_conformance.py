@@ -117,6 +117,7 @@ def test_the_inspector_lists_and_calls_every_tool(
     listed = inspect(server, python_environment, npm_environment, "tools/list")
     assert {tool["name"] for tool in listed["tools"]} == {name for name, _ in (*CALLS, *REFUSED)}
     known = {"ID": "", "RECEIPT": ""}
+    structured: Any = None
     for name, arguments in CALLS:
         filled = {key: known.get(str(value), value) for key, value in arguments.items()}
         answer = call(name, filled)

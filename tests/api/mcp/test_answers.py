@@ -11,7 +11,7 @@ from tests.api.http.posted_evaluations import finished, scored, started
 from tests.api.mcp.connection import EVERY_TOOLSET, Json, answer, connected, refusal, run
 from tests.support.server import served
 
-import jsonschema  # isort: skip - after connection, which skips these tests without the SDK
+import jsonschema  # type: ignore[import-untyped] # isort: skip - after connection, which skips without the SDK
 from mcp.client import Client  # isort: skip
 
 pytestmark = pytest.mark.trial("D1")
@@ -110,7 +110,7 @@ def test_pages_go_to_the_end_and_rest_on_one_position(tmp_path: Path) -> None:
         seen: list[str] = []
         bases, cursor = set(), None
         while True:
-            more = {} if cursor is None else {"cursor": cursor}
+            more: Json = {} if cursor is None else {"cursor": cursor}
             page = await answer(client, tool, **arguments, **more)
             seen += [row.get("id") or row.get("decisionId") or row.get("run_id") for row in page[key]]
             bases.add((page["as_of"]["position"], page["as_of"]["root"]))

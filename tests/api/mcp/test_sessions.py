@@ -158,7 +158,7 @@ def test_a_killed_command_loses_nothing_and_the_handle_goes_on(tmp_path: Path) -
             await answer(client, "start_discovery", run_id="r1", probe_id=PROBE, max_iterations=5)
             await drive(client, "r1", [model("alpha")])
             kill_writer(tmp_path / "team.db")
-        async with Client(stdio(*words), mode=mode_of("stdio-legacy")) as client:  # type: ignore[arg-type]
+        async with Client(stdio(*words), mode=mode_of("stdio-legacy")) as client:
             prompt = await answer(client, "get_discovery_prompt", run_id="r1")
             assert prompt["attempt"] == 2
             await drive(client, "r1", [model("beta")])

@@ -12,7 +12,7 @@ import pytest
 from tests.api.mcp.connection import EVERY_TOOLSET, connected, run, stdio
 from tests.support.server import Served, served
 
-import jsonschema  # isort: skip - after connection, which skips these tests without the SDK
+import jsonschema  # type: ignore[import-untyped] # isort: skip - after connection, which skips without the SDK
 from mcp import MCPError  # isort: skip
 from mcp.client import Client  # isort: skip
 from mcp.shared._httpx_utils import create_mcp_http_client  # isort: skip
