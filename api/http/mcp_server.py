@@ -18,7 +18,7 @@ log = structlog.get_logger()
 
 
 class McpServer:
-    """The SDK's server for one application; it keeps no sessions, so each request stands alone."""
+    """The SDK's server for one application; it keeps no sessions."""
 
     def __init__(self) -> None:
         self._starting = asyncio.Lock()

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import msgspec
 
@@ -27,7 +28,6 @@ from api.http.routes import (
     related,
     runs,
 )
-from api.parameters import JsonSchema
 
 OPERATIONS: Sequence[Operation] = (
     events.post_events,
@@ -89,7 +89,7 @@ run named `compare`."""
 
 
 @cache
-def openapi_document() -> JsonSchema:
+def openapi_document() -> dict[str, Any]:
     """Return the OpenAPI document of every operation."""
     return make_document(OPERATIONS)
 

@@ -42,7 +42,7 @@ class DecisionFilters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     date_before: Day | None = None
 
 
-class QueryParams(ReadParams, frozen=True, kw_only=True):
+class SearchParams(ReadParams, frozen=True, kw_only=True):
     """A search."""
 
     query: str = ""
@@ -53,7 +53,7 @@ class QueryParams(ReadParams, frozen=True, kw_only=True):
     bridge_side: Literal["structure", "function"] | None = None
 
 
-class QueryResult(ReadResult, frozen=True, kw_only=True):
+class SearchAnswer(ReadResult, frozen=True, kw_only=True):
     """A page of decisions."""
 
     decisions: Rows
@@ -68,7 +68,7 @@ class DecisionParams(ReadParams, frozen=True, kw_only=True):
     detail: Literal["short", "full"] = "short"
 
 
-class DecisionResult(ReadResult, frozen=True, kw_only=True):
+class DecisionAnswer(ReadResult, frozen=True, kw_only=True):
     """One decision; `cut` names what is shortened."""
 
     decision: dict[str, Any]
@@ -174,7 +174,7 @@ _GROUP = ("group", "accuracy", "brierScore", "calibrationGap", "interpretation",
 _REASON = ("reasonType", "totalUses", "reviewedUses", "successRate", "avgConfidence", "brierScore")
 
 
-async def _query(call: ToolCall, params: QueryParams) -> Answer:
+async def _query(call: ToolCall, params: SearchParams) -> Answer:
     given = stated(params, "as_of", "cursor", "limit") | {"limit": call.limit or PAGE_ROWS, "offset": call.offset}
     answer: Answer = msgspec.to_builtins(await query_decisions(call.ledger, call.caller, given))
     rows, total = answer["decisions"], answer["total"]
@@ -241,8 +241,8 @@ CALIBRATION_TOOLS = (
         title="Search decisions",
         description="Find earlier decisions by words; without query, the newest. next is the cursor of the next page.",
         toolset="decisions",
-        params=QueryParams,
-        result=QueryResult,
+        params=SearchParams,
+        result=SearchAnswer,
         answer=_query,
         heavy=True,
         rows="decisions",
@@ -253,7 +253,7 @@ CALIBRATION_TOOLS = (
         description="Show one decision, by its id or a unique beginning of it.",
         toolset="decisions",
         params=DecisionParams,
-        result=DecisionResult,
+        result=DecisionAnswer,
         answer=_get,
     ),
     Tool(

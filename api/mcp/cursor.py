@@ -27,7 +27,7 @@ def encode_cursor(place: Place, arguments: Mapping[str, Any]) -> str:
 
 
 def decode_cursor(cursor: str, arguments: Mapping[str, Any]) -> Place:
-    """Return the place of a cursor. Errors: Refusal, for one of another list, or none of ours."""
+    """Return the place of a cursor. Errors: Refusal, for one of another list, or another text."""
     try:
         text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
         position, offset, digest = text.split(".")

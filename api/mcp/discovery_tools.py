@@ -32,7 +32,7 @@ class StartParams(AgentParams, frozen=True, kw_only=True):
     requested_model: Label | None = None
 
 
-class StartResult(msgspec.Struct, frozen=True, kw_only=True):
+class StartAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The handle of the run; `duplicate` if it existed."""
 
     run_id: str
@@ -228,7 +228,7 @@ DISCOVERY_TOOLS = (
         " choose it yourself to repeat the call safely.",
         toolset="discovery",
         params=StartParams,
-        result=StartResult,
+        result=StartAnswer,
         answer=_start,
         writes=True,
     ),

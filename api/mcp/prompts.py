@@ -14,7 +14,7 @@ class PromptArgument(NamedTuple):
     required: bool = False
 
 
-class Prompt(NamedTuple):
+class PromptText(NamedTuple):
     """A prompt: its arguments, and its text with a place for each."""
 
     name: str
@@ -36,7 +36,7 @@ class Prompt(NamedTuple):
 
 
 PROMPTS = (
-    Prompt(
+    PromptText(
         "before_deciding",
         "Before deciding",
         "Look at similar decisions and your calibration, then decide and record.",
@@ -51,7 +51,7 @@ PROMPTS = (
         " category, the stakes and your reasons. Keep the id.\n"
         "4. Record the steps of your reasoning with record_thought.",
     ),
-    Prompt(
+    PromptText(
         "after_the_outcome",
         "After the outcome",
         "Record how a decision turned out, and what was learned.",
@@ -64,7 +64,7 @@ PROMPTS = (
         "2. Call review_outcome with success, partial, failure or abandoned, with actual_result and lessons."
         " Judge the outcome, not the reasoning.",
     ),
-    Prompt(
+    PromptText(
         "weekly_review",
         "Weekly review",
         "Review what is overdue, and look at the calibration.",
@@ -79,7 +79,7 @@ PROMPTS = (
 )
 
 
-def find_prompt(name: str) -> Prompt:
+def find_prompt(name: str) -> PromptText:
     """Return the prompt of a name. Errors: Refusal."""
     for prompt in PROMPTS:
         if prompt.name == name:

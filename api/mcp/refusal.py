@@ -16,7 +16,7 @@ _NAMES_OF_THINGS = ("id", "decision_id", "attempt", "run_id", "baseline", "candi
 
 
 class Refusal(Exception):
-    """A call that was not carried out: the error, the field at fault, and the advice that mends it."""
+    """A call that is refused: the error, the field at fault, and the advice that mends it."""
 
     def __init__(self, error: str, field: str | None, advice: str) -> None:
         super().__init__(error)

@@ -23,7 +23,7 @@ Day = Annotated[str, msgspec.Meta(examples=["2026-11-01"])]
 
 
 class AgentParams(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Parameters of a tool that writes. The agent of a token speaks; without tokens `agent_id` names who does."""
+    """Parameters of a tool that writes. The author is the agent of the token; without tokens `agent_id` names it."""
 
     agent_id: Label | None = None
 

@@ -1,4 +1,4 @@
-"""Carry out the call of a tool: check its arguments and its caller, answer as of one position, shorten the answer."""
+"""The call of a tool: check its arguments and its caller, answer as of one position, shorten the answer."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -75,7 +75,7 @@ async def call_tool(tool: Tool, access: Access, arguments: Mapping[str, Any]) ->
 
 
 def _speaker(caller: Principal, agent_id: str | None) -> Principal:
-    """Return who speaks: the agent of the token, or in a ledger without tokens the agent that is named."""
+    """Return the author: the agent of the token, or in a ledger without tokens the agent that is named."""
     if agent_id is None or agent_id == caller.agent:
         return caller
     if caller.token_id is not None or caller.agent != ANONYMOUS:

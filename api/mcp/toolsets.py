@@ -33,7 +33,7 @@ class Offer(NamedTuple):
     read_only: bool = False
 
     def tools(self, caller: Principal) -> list[Tool]:
-        """Return the tools that a caller sees. Whoever may not append sees no tool that writes."""
+        """Return the tools that a caller sees. A caller that may not append sees no tool that writes."""
         return [
             tool
             for tool in TOOLS

@@ -17,7 +17,7 @@ P = TypeVar("P", bound=Projection)
 class PositionedLedger(LedgerService):
     """A ledger as of a position, or with None as it is now. `used` are the positions that its views were read at.
 
-    As of a position, the clock stands at the time of that position, so that the same question has the same answer
+    As of a position, the clock shows the time of that position, so that the same question has the same answer
     whenever it is asked.
     """
 

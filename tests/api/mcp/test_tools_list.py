@@ -160,7 +160,7 @@ def test_without_tokens_the_agent_is_who_it_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_command_reads_only_if_it_is_told(tmp_path: Path) -> None:
+def test_the_command_can_offer_only_tools_that_read(tmp_path: Path) -> None:
     async def session() -> None:
         ledger = str(tmp_path / "team.db")
         async with Client(stdio("--ledger", ledger, "mcp")) as client:

@@ -1,4 +1,4 @@
-"""Without the extra `mcp`, everything else runs as before, and whoever asks for MCP learns what to install."""
+"""Without the extra `mcp`, everything else runs as before, and a call of MCP says what to install."""
 
 import subprocess
 import sys
