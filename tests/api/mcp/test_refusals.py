@@ -93,7 +93,7 @@ def test_the_advice_of_each_refusal_mends_the_call(tmp_path: Path) -> None:
     async def session() -> None:
         async with connected("http", tmp_path / "team.db") as client:
             made = await answer(client, "record_decision", **DECIDE)
-            await answer(client, "start_discovery", run_id="r1", probe_id=PROBE)
+            await answer(client, "start_discovery", run_id="r1", probe_id=PROBE, keep_going=True)
             receipt = (await answer(client, "get_receipt", position=1))["receipt"]
             known = {"id": made["id"], "run_id": "r1", "receipt": receipt}
             for name, arguments, field in REFUSED:
