@@ -49,6 +49,11 @@ include-name = "POST /cstp"
 # The errors of JSON-RPC are answers with status 200.
 checks.negative_data_rejection.enabled = false
 
+[[operations]]
+include-name = "POST /mcp"
+# The SDK acknowledges any notification, also a wrong one.
+checks.negative_data_rejection.enabled = false
+
 """
 
 

@@ -11,11 +11,13 @@ import pytest
 from ledger.sqlite.lock import find_writer
 from tests.api.http.discovery_agent import PROBE, model
 from tests.api.mcp.connection import EVERY_TOOLSET, TRANSPORTS, answer, connected, mode_of, run, stdio
-from tests.support.server import Served
+from tests.support.server import Served, served
 
 from mcp.client import Client  # isort: skip - after connection, which skips these tests without the SDK
 
 pytestmark = pytest.mark.trial("D1")
+
+EVENTS, BATCH = 12_000, 1_000
 
 each_transport = pytest.mark.parametrize(
     "transport", [name if name == "http" else pytest.param(name, marks=pytest.mark.slow) for name in TRANSPORTS]
@@ -173,3 +175,30 @@ def kill_writer(ledger: Path) -> None:
     writer = find_writer(ledger)
     assert writer is not None
     os.kill(writer.pid, signal.SIGKILL)
+
+
+@pytest.mark.slow
+def test_the_first_call_reports_progress_while_it_folds(tmp_path: Path) -> None:
+    with served(tmp_path / "team.db") as server:
+        for first in range(0, EVENTS, BATCH):
+            drafts = [
+                {"type": "decision.recorded.v2", "data": {"decision_id": f"d{number}", "decision": "Go on"}}
+                for number in range(first, first + BATCH)
+            ]
+            assert httpx.post(f"{server.url}/events", json=drafts, timeout=None).is_success
+    for views in tmp_path.glob("team.db.views.db*"):
+        views.unlink()
+    seen: list[tuple[float, float | None]] = []
+
+    async def report(progress: float, total: float | None, message: str | None) -> None:
+        seen.append((progress, total))
+
+    async def session() -> None:
+        async with Client(stdio("--ledger", str(tmp_path / "team.db"), "mcp", "--read-only")) as client:
+            result = await client.call_tool("query_decisions", {}, progress_callback=report)
+            assert result.structured_content is not None
+            assert result.structured_content["total"] == EVENTS
+
+    run(session)
+    assert seen == sorted(seen)
+    assert {total for _, total in seen} == {EVENTS}
