@@ -80,6 +80,10 @@ class WrongMethod(TallystickError):
     """The path exists, but not with this method."""
 
 
+class ExtraMissing(TallystickError):
+    """Packages that only some users need are not installed: install the extra that the advice names."""
+
+
 class InternalFault(TallystickError):
     """A bug in Tallystick. The log has the traceback under the request's id."""
 
@@ -173,6 +177,7 @@ ERROR_TABLE: dict[type[TallystickError], ErrorCodes] = {
     FixtureExists: ErrorCodes("Fixture exists", 409, INVALID_PARAMS, 2),
     WrongMethod: ErrorCodes("Method not allowed", 405, INVALID_PARAMS, 2),
     FileUnusable: ErrorCodes("File cannot be used", 500, INTERNAL_ERROR, 2),
+    ExtraMissing: ErrorCodes("Not installed", 501, INTERNAL_ERROR, 2),
     InternalFault: ErrorCodes("Internal fault", 500, INTERNAL_ERROR, 1),
 }
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from time import perf_counter
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET
@@ -54,6 +54,7 @@ class QueryParams(msgspec.Struct, frozen=True, kw_only=True):
 
     query: str = ""
     limit: int = LIMIT_DEFAULT
+    offset: Annotated[int, msgspec.Meta(ge=0)] = 0
     retrieval_mode: RetrievalMode = "semantic"
     hybrid_weight: Confidence = 0.7
     bridge_side: BridgeSide | None = None
@@ -91,10 +92,10 @@ async def query_decisions(ledger: LedgerService, caller: Principal, params: dict
 
     `semantic` compares vectors: of the operator's embeddings endpoint, or those that callers supply as `embedding` with
     `embeddingModel`. Without them the search is by words. `retrievalMode` is the mode that was used, `requestedMode`
-    the requested one, and `note` explains the difference. `total` counts all matches; `limit` of them are returned. By
-    words, decisions with every word come first, then those with some of them; `matchedAll` counts those with every
-    word. `calibrationNote` describes the outcomes of decisions in the category, of the agent in the filter or of the
-    caller.
+    the requested one, and `note` explains the difference. `total` counts all matches; `limit` of them are returned,
+    after the first `offset`. By words, decisions with every word come first, then those with some; `matchedAll` counts
+    those with every word. `calibrationNote` describes the outcomes of decisions in the category, of the agent in the
+    filter or of the caller.
 
     `distance` is the cosine distance, 0..2, in the mode `semantic`. In `keyword` it is 0 for the best match with every
     word, and grows with the rank up to 1. In `hybrid` it is 1 minus the weighted sum of both scores, where
@@ -109,7 +110,7 @@ async def query_decisions(ledger: LedgerService, caller: Principal, params: dict
         selection = msgspec.structs.replace(selection, compacted_before=now - _WISDOM_AGE)
     ranked: RankedResult | None = None
     if not request.query.strip() and request.embedding is None:
-        mode, result = "list", await _list(ledger, selection, min(max(request.limit, 1), LIST_LIMIT_MAX))
+        mode, result = "list", await _list(ledger, selection, request)
     else:
         ranked = await ranked_search(ledger, _ranked_query(request, selection, params))
         mode, result = ranked.mode, _as_result(ranked)
@@ -127,8 +128,10 @@ async def query_decisions(ledger: LedgerService, caller: Principal, params: dict
     }
     if ranked is not None:
         if mode == "keyword":
-            answer |= {"matched": _matched_words(result), "matchedAll": result.full}
+            answer["matched"] = _matched_words(result)
         answer["scores"] = _scores(ranked)
+        if mode == "keyword":
+            answer["matchedAll"] = result.full
         if ranked.model is not None:
             answer["embeddingModel"] = ranked.model
     if note := " ".join(_notes(request, mode, result, ranked)):
@@ -148,6 +151,7 @@ def _ranked_query(request: QueryParams, selection: DecisionSelection, params: Ma
         ),
         selection=selection,
         limit=min(max(request.limit, 1), LIMIT_MAX),
+        offset=request.offset,
         side=request.bridge_side,
     )
 
@@ -194,8 +198,10 @@ def _to_list(name: str, value: object) -> object:
     return [value] if value else None
 
 
-async def _list(ledger: LedgerService, selection: DecisionSelection, limit: int) -> SearchResult:
-    page = await select_decisions(ledger, DecisionQuery(selection=selection, limit=limit, history=True))
+async def _list(ledger: LedgerService, selection: DecisionSelection, request: QueryParams) -> SearchResult:
+    limit = min(max(request.limit, 1), LIST_LIMIT_MAX)
+    query = DecisionQuery(selection=selection, limit=limit, offset=request.offset, history=True)
+    page = await select_decisions(ledger, query)
     fits = [1.0] * len(page.decisions)
     return SearchResult(decisions=page.decisions, fits=fits, total=page.total, full=page.total)
 

@@ -1,6 +1,6 @@
 """cstp.ready: list open actions, the most urgent first."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -24,6 +24,7 @@ class _ReadyParams(msgspec.Struct, frozen=True, kw_only=True):
     action_types: tuple[Kind, ...] = ()
     category: str | None = None
     limit: int = LIMIT_DEFAULT
+    offset: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
 _schema: ParamsSchema[_ReadyParams] = ParamsSchema(_ReadyParams, ignores_words=("min_priority",))
@@ -37,7 +38,11 @@ async def ready(ledger: LedgerService, caller: Principal, params: dict[str, Any]
     request = _schema.decode(params)
     limit = min(max(request.limit, 1), LIMIT_MAX)
     query = ActionItemQuery(
-        least=request.min_priority, kinds=request.action_types, category=request.category or None, limit=limit
+        least=request.min_priority,
+        kinds=request.action_types,
+        category=request.category or None,
+        limit=limit,
+        offset=request.offset,
     )
     items = await list_action_items(ledger, query)
     return {"actions": [_row(action) for action in items.actions], "total": items.total, "filtered": items.filtered}

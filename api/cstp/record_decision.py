@@ -84,15 +84,7 @@ async def record_decision(
     )
     if decided.placed.duplicate:
         breakers = await breaker_violations(ledger, speaker, stated, before=(decided.placed.position, decided.moment))
-    subject = decided.placed.subject
-    answer: dict[str, object] = {
-        "success": True,
-        "id": subject.removeprefix("decision/"),
-        "path": subject,
-        "indexed": True,
-        "timestamp": decided.moment.isoformat(),
-        "quality": quality_of(decided.decision),
-    }
+    answer = _first_fields(decided)
     if decision.confidence is not None:
         answer |= await note_on_decision(ledger, speaker, decision)
     answer |= _thoughts_of(decided, decision, targets)
@@ -103,6 +95,18 @@ async def record_decision(
     warnings = [warning_of(breaker) for breaker in breakers]
     warnings += await _guardrail_warnings(ledger, speaker, decided, decision, action_context or {})
     return {**answer, "guardrail_warnings": warnings} if warnings else answer
+
+
+def _first_fields(decided: DecisionResult) -> dict[str, object]:
+    subject = decided.placed.subject
+    return {
+        "success": True,
+        "id": subject.removeprefix("decision/"),
+        "path": subject,
+        "indexed": True,
+        "timestamp": decided.moment.isoformat(),
+        "quality": quality_of(decided.decision),
+    }
 
 
 def _thoughts_of(decided: DecisionResult, stated: DecisionRecorded, targets: Sequence[LinkTarget]) -> dict[str, object]:

@@ -18,6 +18,7 @@ from starlette.routing import BaseRoute, Match
 from api.errors import NoRoute, WrongMethod
 from api.http.audit_log import AuditLog
 from api.http.limits import DEFAULT_LIMITS, RequestLimits, RunningRequests
+from api.http.mcp_server import McpServer
 from api.http.metrics import Metrics
 from api.http.openapi.served_document import compressed_openapi
 from api.http.origin_guard import OriginGuard
@@ -52,6 +53,7 @@ def make_app(
     metrics, refusal_log = Metrics(), RefusalLog()
     requests = RunningRequests(limits, service.tokens)
     queries = QueryTurns(limits.queries, requests.pauses)
+    mcp = McpServer()
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -63,6 +65,7 @@ def make_app(
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
+        await mcp.close()
         await service.close()
 
     app = Starlette(
@@ -83,6 +86,7 @@ def make_app(
     app.state.refusal_log = refusal_log
     app.state.requests = requests
     app.state.queries = queries
+    app.state.mcp = mcp
     app.state.stopping = asyncio.Event()
     app.state.started = service.clock()
     app.state.operations = OPERATIONS

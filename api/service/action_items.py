@@ -38,12 +38,16 @@ TIME_RESOLUTION = timedelta(microseconds=1)
 
 
 class ActionItemQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which action items to list: of priority `least` or higher, at most `limit`. Without `kinds`, of every kind."""
+    """Which action items to list: of priority `least` or higher, at most `limit` after `offset`.
+
+    Without `kinds`, of every kind.
+    """
 
     least: Priority = "low"
     kinds: tuple[Kind, ...] = ()
     category: str | None = None
     limit: int = 20
+    offset: int = 0
 
 
 class ActionItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +90,7 @@ async def list_action_items(ledger: LedgerService, query: ActionItemQuery) -> Ac
     groups.sort(key=lambda group: (-PRIORITIES.index(group.priority), KINDS.index(group.kind)))
     total = sum(len(group.rows) for group in groups)
     kept = [group for group in groups if PRIORITIES.index(group.priority) >= PRIORITIES.index(query.least)]
-    chosen = list(_take_first(kept, query.limit))
+    chosen = list(_take_first(kept, query.offset + query.limit))[query.offset :]
     rows = np.array([row for group, row in chosen if not group.items], dtype=np.intp)
     dues = projection.review_times(rows)
     states = iter(await decision_states(ledger, projection.subjects(rows), position))

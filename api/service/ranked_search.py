@@ -24,7 +24,7 @@ from projections.decisions.full_text_search import BridgeSide
 from projections.decisions.vector_file import VectorsUnavailable
 
 CANDIDATES = 2
-"""Each list of a hybrid search has this many times the limit."""
+"""Each list of a hybrid search has this many times the decisions up to the end of the page."""
 
 SCORE_DIGITS = 6
 
@@ -36,6 +36,7 @@ class RankedQuery(msgspec.Struct, frozen=True, kw_only=True):
     ranking: Ranking
     selection: DecisionSelection = DecisionSelection()
     limit: int = 10
+    offset: int = 0
     side: BridgeSide | None = None
     history: bool = True
 
@@ -84,7 +85,7 @@ async def ranked_search(ledger: LedgerService, query: RankedQuery, as_of: int | 
 
 
 async def _by_words(ledger: LedgerService, query: RankedQuery, as_of: int | None, reason: str | None) -> RankedResult:
-    words = await search_decisions(ledger, _word_query(query, query.limit), as_of)
+    words = await search_decisions(ledger, _word_query(query, query.limit, query.offset), as_of)
     _, position = await ledger.engine.at(DecisionIndex, as_of)
     scores = [
         MatchScores(decision_id=state.decision_id, distance=_rounded(1 - fit), keyword=fit, combined=fit)
@@ -104,8 +105,8 @@ async def _by_words(ledger: LedgerService, query: RankedQuery, as_of: int | None
     )
 
 
-def _word_query(query: RankedQuery, limit: int) -> SearchQuery:
-    return SearchQuery(query=query.query, selection=query.selection, limit=limit, side=query.side)
+def _word_query(query: RankedQuery, limit: int, offset: int = 0) -> SearchQuery:
+    return SearchQuery(query=query.query, selection=query.selection, limit=limit, offset=offset, side=query.side)
 
 
 async def _by_meaning(ledger: LedgerService, query: RankedQuery, as_of: int | None) -> _Meaning:
@@ -156,13 +157,14 @@ async def _query_vector(ledger: LedgerService, query: RankedQuery, model: str) -
 
 async def _semantic(ledger: LedgerService, query: RankedQuery, meaning: _Meaning, as_of: int | None) -> RankedResult:
     projection, position = await ledger.engine.at(DecisionIndex, as_of)
-    subjects = projection.subjects(meaning.places[: query.limit])
+    page = slice(query.offset, query.offset + query.limit)
+    subjects = projection.subjects(meaning.places[page])
     scores = [
         MatchScores(
             decision_id=_id(subject), distance=_rounded(distance), semantic=_rounded(1 - distance),
             combined=_rounded(1 - distance),
         )
-        for subject, distance in zip(subjects, meaning.distances.tolist(), strict=False)
+        for subject, distance in zip(subjects, meaning.distances[page].tolist(), strict=True)
     ]  # fmt: skip
     return RankedResult(
         mode="semantic",
@@ -177,7 +179,8 @@ async def _semantic(ledger: LedgerService, query: RankedQuery, meaning: _Meaning
 
 async def _hybrid(ledger: LedgerService, query: RankedQuery, meaning: _Meaning, as_of: int | None) -> RankedResult:
     """Rank the best of both lists by the weighted sum of their scores, each list's from 0 for its last to 1."""
-    candidates = CANDIDATES * query.limit
+    end = query.offset + query.limit
+    candidates = CANDIDATES * end
     found = await search_decisions(ledger, _word_query(query, candidates), as_of)
     projection, position = await ledger.engine.at(DecisionIndex, as_of)
     near = projection.subjects(meaning.places[:candidates])
@@ -191,7 +194,7 @@ async def _hybrid(ledger: LedgerService, query: RankedQuery, meaning: _Meaning, 
         )
         for subject in {**cosines, **fits}
     }
-    best = sorted(combined, key=lambda subject: (-combined[subject], -projection.index[subject]))[: query.limit]
+    best = sorted(combined, key=lambda subject: (-combined[subject], -projection.index[subject]))[query.offset : end]
     scores = [
         MatchScores(
             decision_id=_id(subject),

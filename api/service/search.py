@@ -17,6 +17,7 @@ class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
     query: str
     selection: DecisionSelection = DecisionSelection()
     limit: int = 10
+    offset: int = 0
     side: BridgeSide | None = None
 
 
@@ -40,15 +41,15 @@ async def search_decisions(ledger: LedgerService, query: SearchQuery, as_of: int
     rows = projection.find(query.selection)
     hits = await ledger.search.find(words, position, projection.index, rank=True, side=query.side)
     ranked = hits.ranked(rows)
-    has_all = ranked.words_found == len(words)
-    full = np.flatnonzero(has_all)[: query.limit]
-    partial = np.flatnonzero(~has_all)[: query.limit - len(full)]
+    has_all, end = ranked.words_found == len(words), query.offset + query.limit
+    full = np.flatnonzero(has_all)[:end]
+    partial = np.flatnonzero(~has_all)[: end - len(full)]
     fits = _fits(ranked, full, len(words), best=1.0)
     fits += _fits(ranked, partial, len(words), best=fits[-1] if fits else 1.0)
-    best = projection.subjects(ranked.places[np.concatenate([full, partial])])
+    best = projection.subjects(ranked.places[np.concatenate([full, partial])[query.offset :]])
     return SearchResult(
         decisions=await decision_states(ledger, best, position, history=True),
-        fits=fits,
+        fits=fits[query.offset :],
         total=len(ranked.places),
         full=int(has_all.sum()),
     )

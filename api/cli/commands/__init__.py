@@ -105,6 +105,7 @@ VERBS = (
     Verb("export", "Export events with everything that proves them.", "export:export", panel=PROVE),
     Verb("key", "Show or make the key that signs checkpoints.", verbs=KEY, panel=PROVE),
     Verb("serve", "Serve the ledger over HTTP and JSON-RPC.", "serve:serve", panel=OPERATE),
+    Verb("mcp", "Serve tools for agents over MCP, on standard input and output.", "mcp:mcp", panel=OPERATE),
     Verb("doctor", "Check the installation of a ledger, and say what to do.", "doctor:doctor", panel=OPERATE),
     Verb("token", "Make, list and revoke access tokens.", verbs=TOKEN, panel=OPERATE),
     Verb("breakers", "Configure and list circuit breakers.", verbs=BREAKERS, panel=OPERATE),

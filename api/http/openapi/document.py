@@ -37,6 +37,7 @@ PROBLEMS: Mapping[int, str] = {
     422: "An event does not match the vocabulary; nothing was written.",
     429: "The token is used faster than its rate allows; nothing was done. Retry after `retry-after` seconds.",
     431: "The head of the request is too large; nothing was done.",
+    501: "Packages that this needs are not installed; the advice names them.",
     503: "The ledger is not available now, or too many connections are open. Retry after `retry-after` seconds.",
     507: "The disk is full; nothing was written.",
 }

@@ -24,6 +24,7 @@ DECISIONS = "agent category stakes project feature"
 RANGE = "since until window"
 
 QUERIES = {
+    "POST /mcp": "tools read_only",
     "GET /events": "after before limit order type subject source correlationid since until",
     "GET /streams/{subject}": "after limit",
     "GET /calibration": f"{DECISIONS} {RANGE} group_by min_decisions detail threshold include trend_days limit offset "
@@ -184,9 +185,9 @@ def test_every_type_can_be_posted_and_read() -> None:
 
 def test_statuses_are_those_that_errors_have() -> None:
     statuses = {int(status) for operation in described().values() for status in operation["responses"]}
-    unrouted, faults = {405}, {500}
+    unrouted, faults, of_the_sdk = {405}, {500}, {202, 406}
     known = {answer.status for answer in ERROR_TABLE.values()}
-    assert statuses - {200, 201, 204, 304} == known - unrouted - faults
+    assert statuses - {200, 201, 204, 304} - of_the_sdk == known - unrouted - faults
 
 
 def test_every_operation_lists_the_errors_that_come_before_routing() -> None:
@@ -233,7 +234,7 @@ def test_every_link_leads_from_what_is_answered_to_what_is_taken() -> None:
 def test_a_refusal_is_a_problem_openapi_document() -> None:
     for (_, path), operation in described().items():
         for status, answer in operation["responses"].items():
-            if int(status) >= 400 and path not in {"/cstp", "/readyz", "/health"}:
+            if int(status) >= 400 and path not in {"/cstp", "/mcp", "/readyz", "/health"}:
                 assert list(answer["content"]) == ["application/problem+json"], (path, status)
 
 

@@ -1,0 +1,301 @@
+"""The tools that read decisions: search, one decision, calibration, reasons, open actions, and a session's context."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from api.cstp.get_calibration import get_calibration
+from api.cstp.get_decisions import get_decision
+from api.cstp.get_reason_stats import get_reason_stats
+from api.cstp.get_session_context import get_session_context
+from api.cstp.query_decisions import query_decisions
+from api.cstp.ready_queue import ready
+from api.mcp.decision_tools import Rows, stated
+from api.mcp.tool import Answer, Day, PageSize, ReadParams, ReadResult, Tool, ToolCall
+from api.service.action_items import Kind, Priority
+from events.decision import Stakes
+from events.payload import Confidence, Count, Label
+from projections.decisions.decision_index import Status
+
+PAGE_ROWS = 5
+
+Limit = Annotated[int, PageSize]
+Strings = str | list[str]
+
+
+class DecisionFilters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which decisions to search."""
+
+    agent: str | None = None
+    category: str | None = None
+    stakes: list[Stakes] | None = None
+    status: list[Status] | None = None
+    project: str | None = None
+    feature: str | None = None
+    pr: Count | None = None
+    tags: list[Label] | None = None
+    has_outcome: bool | None = None
+    min_confidence: Confidence | None = None
+    max_confidence: Confidence | None = None
+    date_after: Day | None = None
+    date_before: Day | None = None
+
+
+class SearchParams(ReadParams, frozen=True, kw_only=True):
+    """A search."""
+
+    query: str = ""
+    filters: DecisionFilters | None = None
+    limit: Limit | None = None
+    cursor: str | None = None
+    retrieval_mode: Literal["semantic", "keyword", "hybrid"] | None = None
+    bridge_side: Literal["structure", "function"] | None = None
+
+
+class SearchAnswer(ReadResult, frozen=True, kw_only=True):
+    """A page of decisions."""
+
+    decisions: Rows
+    total: int
+    next: str | None
+
+
+class DecisionParams(ReadParams, frozen=True, kw_only=True):
+    """One decision."""
+
+    id: str
+    detail: Literal["short", "full"] = "short"
+
+
+class DecisionAnswer(ReadResult, frozen=True, kw_only=True):
+    """One decision; `cut` names what is shortened."""
+
+    decision: dict[str, Any]
+    cut: list[str] | UnsetType = UNSET
+
+
+class CalibrationParams(ReadParams, frozen=True, kw_only=True):
+    """Which decisions to score, and how."""
+
+    agent: str | None = None
+    category: str | None = None
+    stakes: Stakes | None = None
+    project: str | None = None
+    feature: str | None = None
+    window: Literal["30d", "60d", "90d", "all"] | None = None
+    since: Day | None = None
+    until: Day | None = None
+    group_by: Literal["category", "stakes", "agent", "project", "feature"] | None = None
+    detail: Literal["short", "figures", "curves"] = "short"
+
+
+class CalibrationResult(ReadResult, frozen=True, kw_only=True):
+    """Calibration scores."""
+
+    overall: dict[str, Any] | None
+    byConfidenceBucket: Rows  # noqa: N815 - as CSTP names it
+    groups: Rows | UnsetType = UNSET
+    recommendations: list[Any] | UnsetType = UNSET
+
+
+class ReasonFilters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which decisions to count."""
+
+    agent: str | None = None
+    category: str | None = None
+    stakes: Stakes | None = None
+    project: str | None = None
+    since: Day | None = None
+    until: Day | None = None
+
+
+class ReasonParams(ReadParams, frozen=True, kw_only=True):
+    """Which decisions to count, and how many reviews a score needs."""
+
+    filters: ReasonFilters | None = None
+    min_reviewed: Limit | None = None
+
+
+class ReasonResult(ReadResult, frozen=True, kw_only=True):
+    """Outcomes by kind of reason."""
+
+    byReasonType: Rows  # noqa: N815
+    totalDecisions: int  # noqa: N815
+    reviewedDecisions: int  # noqa: N815
+
+
+class ReadyParams(ReadParams, frozen=True, kw_only=True):
+    """Which open actions to list."""
+
+    min_priority: Priority | None = None
+    action_types: list[Kind] | None = None
+    category: str | None = None
+    agent_id: str | None = None
+    limit: Limit | None = None
+    cursor: str | None = None
+
+
+class ReadyResult(ReadResult, frozen=True, kw_only=True):
+    """A page of open actions, the most urgent first."""
+
+    actions: Rows
+    total: int
+    next: str | None
+
+
+class SessionParams(ReadParams, frozen=True, kw_only=True):
+    """The task of a session."""
+
+    task_description: str | None = None
+    agent: str | None = None
+    agent_id: str | None = None
+    include: list[Literal["decisions", "guardrails", "calibration", "ready", "patterns"]] | None = None
+    decisions_limit: Limit | None = None
+    ready_limit: Limit | None = None
+    format: Literal["json", "markdown"] | None = None
+
+
+class SessionResult(ReadResult, frozen=True, kw_only=True):
+    """What an agent should know before a session; `markdown` alone if it was requested."""
+
+    agentProfile: dict[str, Any] | UnsetType = UNSET  # noqa: N815
+    relevantDecisions: Rows | UnsetType = UNSET  # noqa: N815
+    readyQueue: Rows | UnsetType = UNSET  # noqa: N815
+    markdown: str | UnsetType = UNSET
+
+
+_OVERALL = (
+    "brierScore", "accuracy", "meanConfidence", "calibrationGap", "interpretation", "supported", "reviewsNeeded",
+    "totalDecisions", "reviewedDecisions", "window",
+)  # fmt: skip
+_BUCKET = ("bucket", "decisions", "successRate", "meanConfidence", "gap", "statedInterpretation", "supported")
+_GROUP = ("group", "accuracy", "brierScore", "calibrationGap", "interpretation", "totalDecisions", "reviewedDecisions")
+_REASON = ("reasonType", "totalUses", "reviewedUses", "successRate", "avgConfidence", "brierScore")
+
+
+async def _query(call: ToolCall, params: SearchParams) -> Answer:
+    given = stated(params, "as_of", "cursor", "limit") | {"limit": call.limit or PAGE_ROWS, "offset": call.offset}
+    answer: Answer = msgspec.to_builtins(await query_decisions(call.ledger, call.caller, given))
+    rows, total = answer["decisions"], answer["total"]
+    kept = _selected(answer, ("retrievalMode", "note", "calibrationNote"))
+    return {"decisions": rows, "total": total, "next": _next(call, rows, total), **kept}
+
+
+def _next(call: ToolCall, rows: Rows, total: int) -> int | None:
+    """Return the offset of the next page; None on the last."""
+    following = call.offset + len(rows)
+    return following if rows and following < total else None
+
+
+async def _get(call: ToolCall, params: DecisionParams) -> Answer:
+    answer: Any = await get_decision(call.ledger, call.caller, {"id": params.id})
+    decision: dict[str, Any] = msgspec.to_builtins(answer["decision"])
+    return {"decision": {name: value for name, value in decision.items() if value is not None and value != []}}
+
+
+async def _calibrate(call: ToolCall, params: CalibrationParams) -> Answer:
+    detail = "figures" if params.detail == "short" else params.detail
+    given = stated(params, "as_of", "detail") | {"detail": detail}
+    answer: Answer = msgspec.to_builtins(await get_calibration(call.ledger, call.caller, given))
+    if params.detail != "short":
+        return answer
+    overall = answer["overall"]
+    short: Answer = {
+        "overall": None if overall is None else _selected(overall, _OVERALL),
+        "byConfidenceBucket": [_selected(row, _BUCKET) for row in answer["byConfidenceBucket"] if row["decisions"]],
+    }
+    if params.group_by is not None:
+        short["groups"] = [_selected(row, _GROUP) for row in answer["groups"]]
+    return short | {"recommendations": answer["recommendations"]}
+
+
+async def _reasons(call: ToolCall, params: ReasonParams) -> Answer:
+    answer: Answer = msgspec.to_builtins(await get_reason_stats(call.ledger, call.caller, stated(params, "as_of")))
+    rows = [_selected(row, _REASON) for row in answer["byReasonType"]]
+    kept = ("diversity", "recommendations", "totalDecisions", "reviewedDecisions")
+    return {"byReasonType": rows, **_selected(answer, kept)}
+
+
+async def _ready(call: ToolCall, params: ReadyParams) -> Answer:
+    page = {"limit": call.limit or PAGE_ROWS, "offset": call.offset}
+    given = stated(params, "as_of", "agent_id", "cursor", "limit") | page
+    answer: Answer = msgspec.to_builtins(await ready(call.ledger, call.caller, given))
+    shown = answer["total"] - answer["filtered"]
+    return {"actions": answer["actions"], "total": shown, "next": _next(call, answer["actions"], shown)}
+
+
+async def _session(call: ToolCall, params: SessionParams) -> Answer:
+    given = stated(params, "as_of", "agent_id")
+    answer: Answer = msgspec.to_builtins(await get_session_context(call.ledger, call.caller, given))
+    return {name: value for name, value in answer.items() if name != "queryTimeMs"}
+
+
+def _selected(row: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: row[name] for name in names if name in row}
+
+
+CALIBRATION_TOOLS = (
+    Tool(
+        name="query_decisions",
+        title="Search decisions",
+        description="Find earlier decisions by words; without query, the newest. next is the cursor of the next page.",
+        toolset="decisions",
+        params=SearchParams,
+        result=SearchAnswer,
+        answer=_query,
+        heavy=True,
+        rows="decisions",
+    ),
+    Tool(
+        name="get_decision",
+        title="Show a decision",
+        description="Show one decision, by its id or a unique beginning of it.",
+        toolset="decisions",
+        params=DecisionParams,
+        result=DecisionAnswer,
+        answer=_get,
+    ),
+    Tool(
+        name="get_calibration",
+        title="Compare confidence with outcomes",
+        description="How often decisions succeeded, compared with the confidence stated for them.",
+        toolset="decisions",
+        params=CalibrationParams,
+        result=CalibrationResult,
+        answer=_calibrate,
+        heavy=True,
+        also=("get_stats",),
+    ),
+    Tool(
+        name="get_reason_stats",
+        title="Outcomes by kind of reason",
+        description="Which kinds of reasons went with success.",
+        toolset="decisions",
+        params=ReasonParams,
+        result=ReasonResult,
+        answer=_reasons,
+        heavy=True,
+    ),
+    Tool(
+        name="ready",
+        title="List open actions",
+        description="Decisions to review, and categories whose calibration drifts; the most urgent first.",
+        toolset="decisions",
+        params=ReadyParams,
+        result=ReadyResult,
+        answer=_ready,
+        heavy=True,
+        rows="actions",
+    ),
+    Tool(
+        name="get_session_context",
+        title="Context of a session",
+        description="Call at the start of a session: your profile, decisions like the task, open actions.",
+        toolset="decisions",
+        params=SessionParams,
+        result=SessionResult,
+        answer=_session,
+        heavy=True,
+    ),
+)

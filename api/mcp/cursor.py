@@ -1,0 +1,50 @@
+"""Opaque cursors: where the next page of a list begins, as of which position, for which arguments."""
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from api.mcp.refusal import Refusal
+
+_DIGEST_BYTES = 6
+_PAGE_PARAMETERS = frozenset({"cursor", "limit", "as_of"})
+
+
+class Place(NamedTuple):
+    """The position that all pages of a list rest on, and the offset of one page."""
+
+    position: int
+    offset: int
+
+
+def encode_cursor(place: Place, arguments: Mapping[str, Any]) -> str:
+    """Return the cursor of a place in the list of a call."""
+    text = f"{place.position}.{place.offset}.{_digest(arguments)}"
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def decode_cursor(cursor: str, arguments: Mapping[str, Any]) -> Place:
+    """Return the place of a cursor. Errors: Refusal, for one of another list, or another text."""
+    try:
+        text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
+        position, offset, digest = text.split(".")
+        place = Place(int(position), int(offset))
+    except ValueError:
+        raise Refusal(
+            "cursor: it is not one that this tool returned.", "cursor", "Leave cursor out to begin with the first page."
+        ) from None
+    if digest != _digest(arguments):
+        raise Refusal(
+            "cursor: it belongs to a call with other arguments.",
+            "cursor",
+            "Leave cursor out, or repeat the arguments of the call that returned it.",
+        )
+    return place
+
+
+def _digest(arguments: Mapping[str, Any]) -> str:
+    selected = {name: value for name, value in arguments.items() if name not in _PAGE_PARAMETERS and value is not None}
+    return hashlib.sha256(msgspec.json.encode(selected, order="deterministic")).hexdigest()[: 2 * _DIGEST_BYTES]

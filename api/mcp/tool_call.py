@@ -1,0 +1,152 @@
+"""The call of a tool: check its arguments and its caller, answer as of one position, shorten the answer."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import msgspec
+import structlog
+from msgspec import structs
+
+from api.cstp.jsonrpc import RpcError
+from api.mcp.answer_size import ANSWER_BYTES, fit, fit_rows
+from api.mcp.cursor import Place, decode_cursor, encode_cursor
+from api.mcp.refusal import Refusal, refusal_of_error, refusal_of_params
+from api.mcp.tool import Answer, Tool, ToolCall
+from api.principal import Principal
+from api.service.ledger import LedgerService
+from api.service.positioned_ledger import PositionedLedger
+from api.text_format import to_json
+from events.agent_name import is_valid_agent
+from events.envelope import ANONYMOUS, source_of, timestamp
+from events.errors import TallystickError
+from ledger.transparency.signed_note import encode_base64
+from projections.engine import Progress
+
+TRIES = 3
+"""How often an answer is computed again because events were appended between two of its views."""
+
+_BASIS_BYTES = 220
+"""What an answer may need for its position, root and cursor."""
+
+log = structlog.get_logger()
+
+Work = Callable[[], Awaitable[Answer]]
+
+
+async def _run_now(work: Work) -> Answer:
+    return await work()
+
+
+@dataclass(frozen=True)
+class Access:
+    """Who calls, on which ledger; how a heavy view is computed, and who is shown how far the views are folded."""
+
+    ledger: LedgerService
+    caller: Principal
+    run_view: Callable[[Work], Awaitable[Answer]] = _run_now
+    report: Progress | None = None
+
+
+async def call_tool(tool: Tool, access: Access, arguments: Mapping[str, Any]) -> Answer:
+    """Return the answer of a tool. Errors: Refusal."""
+    try:
+        params = msgspec.convert(arguments, tool.params)
+    except msgspec.ValidationError as error:
+        raise refusal_of_params(error, tool.params) from None
+    try:
+        caller = _speaker(access.caller, getattr(params, "agent_id", None))
+        caller.require(tool.scope)
+        if tool.writes:
+            answer = _plain(await tool.answer(ToolCall(access.ledger, caller), params))
+            return _shortened(tool, params, answer, ANSWER_BYTES)
+        await access.ledger.engine.catch_up(access.report)
+        work = partial(_read, tool, ToolCall(access.ledger, caller), params, arguments)
+        is_heavy = tool.heavy or getattr(params, "as_of", None) is not None
+        return await (access.run_view(work) if is_heavy else work())
+    except (RpcError, TallystickError) as error:
+        raise refusal_of_error(error, tool.params, arguments) from error
+    except Refusal:
+        raise
+    except Exception:
+        log.exception("fault", tool=tool.name)
+        raise
+
+
+def _speaker(caller: Principal, agent_id: str | None) -> Principal:
+    """Return the author: the agent of the token, or in a ledger without tokens the agent that is named."""
+    if agent_id is None or agent_id == caller.agent:
+        return caller
+    if caller.token_id is not None or caller.agent != ANONYMOUS:
+        raise Refusal(
+            f"agent_id: the token of this call is of {caller.agent}, and speaks for no other agent.",
+            "agent_id",
+            f'Leave agent_id out, or send {{"agent_id": "{caller.agent}"}}.',
+        )
+    if not is_valid_agent(agent_id):
+        raise Refusal(
+            f"agent_id: {agent_id!r} is not the name of an agent.",
+            "agent_id",
+            'Use 1..64 letters, digits and ._:@/+-, such as {"agent_id": "scout"}.',
+        )
+    return structs.replace(caller, agent=agent_id, source=source_of(agent_id))
+
+
+async def _read(tool: Tool, call: ToolCall, params: msgspec.Struct, arguments: Mapping[str, Any]) -> Answer:
+    """Return an answer that rests on one position, which it ends with."""
+    cursor: str | None = getattr(params, "cursor", None)
+    as_of: int | str | None = getattr(params, "as_of", None)
+    place = None if cursor is None else decode_cursor(cursor, arguments)
+    position = place.position if place is not None else await call.ledger.resolve(None if as_of is None else str(as_of))
+    limit: int | None = getattr(params, "limit", None)
+    answer, position = await _answer_at(tool, call, params, position, 0 if place is None else place.offset, limit)
+    following = answer.pop("next", None)
+    size = ANSWER_BYTES - _BASIS_BYTES
+    if tool.rows is None:
+        answer = _shortened(tool, params, answer, size)
+    else:
+        rows = len(answer[tool.rows])
+        if limit is None:
+            answer = fit_rows(answer, tool.rows, size)
+        begun = 0 if place is None else place.offset
+        kept = len(answer[tool.rows])
+        following = begun + kept if kept < rows else following
+        answer["next"] = None if following is None else encode_cursor(Place(position, following), arguments)
+    return {**answer, "as_of": await _basis(call.ledger, position)}
+
+
+async def _answer_at(
+    tool: Tool, call: ToolCall, params: msgspec.Struct, position: int | None, offset: int, limit: int | None
+) -> tuple[Answer, int]:
+    """Compute an answer until all its views were read at one position; return it with that position."""
+    moment = None if position is None else (await call.ledger.dated(position)).time
+    used: set[int] = set()
+    for _ in range(TRIES):
+        pinned = PositionedLedger(call.ledger, position, moment)
+        answer = _plain(await tool.answer(ToolCall(pinned, call.caller, offset, limit), params))
+        used = pinned.used
+        if len(used) <= 1 or position is not None:
+            return answer, position if position is not None else await _only(used, call.ledger)
+    return await _answer_at(tool, call, params, max(used), offset, limit)
+
+
+async def _only(used: set[int], ledger: LedgerService) -> int:
+    return next(iter(used)) if used else await ledger.head_position()
+
+
+async def _basis(ledger: LedgerService, position: int) -> Answer:
+    time = (await ledger.dated(position)).time
+    root = encode_base64(await ledger.proving.tree.root(position))
+    return {"position": position, "time": None if time is None else timestamp(time), "root": root}
+
+
+def _plain(answer: Answer) -> Answer:
+    """Return an answer as a client decodes it: objects, lists, texts and numbers."""
+    plain: Answer = msgspec.json.decode(to_json(answer))
+    return plain
+
+
+def _shortened(tool: Tool, params: msgspec.Struct, answer: Answer, size: int) -> Answer:
+    chose = getattr(params, "detail", "short") != "short"
+    return answer if tool.whole or chose else fit(answer, size)

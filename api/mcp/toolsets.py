@@ -1,0 +1,54 @@
+"""Every tool, in the order of `tools/list`, and which of them a caller sees."""
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from api.mcp.calibration_tools import CALIBRATION_TOOLS
+from api.mcp.decision_tools import DECISION_TOOLS
+from api.mcp.discovery_tools import DISCOVERY_TOOLS
+from api.mcp.evaluation_tools import EVALUATION_TOOLS
+from api.mcp.proof_tools import PROOF_TOOLS
+from api.mcp.tool import TOOLSETS, Tool, Toolset
+from api.parameters import choice_list_parameter, flag_parameter
+from api.principal import Principal
+
+TOOLS: tuple[Tool, ...] = (
+    *DECISION_TOOLS,
+    *CALIBRATION_TOOLS,
+    *DISCOVERY_TOOLS,
+    *EVALUATION_TOOLS,
+    *PROOF_TOOLS,
+)
+
+DEFAULT_TOOLSETS: tuple[Toolset, ...] = ("decisions",)
+
+TOOLS_PARAMETER = choice_list_parameter("tools", "The toolsets to offer, by default decisions.", TOOLSETS)
+READ_ONLY_PARAMETER = flag_parameter("read_only", "Whether to offer only tools that read.")
+
+
+class Offer(NamedTuple):
+    """Which tools a connection offers: those of some toolsets, and perhaps only those that read."""
+
+    toolsets: tuple[str, ...] = DEFAULT_TOOLSETS
+    read_only: bool = False
+
+    def tools(self, caller: Principal) -> list[Tool]:
+        """Return the tools that a caller sees. A caller that may not append sees no tool that writes."""
+        return [
+            tool
+            for tool in TOOLS
+            if tool.toolset in self.toolsets and not (self.read_only and tool.writes) and _may_use(caller, tool)
+        ]
+
+    def find(self, caller: Principal, name: str) -> Tool | None:
+        """Return the tool of a name that a caller sees; None if it sees none."""
+        return next((tool for tool in self.tools(caller) if name in (tool.name, *tool.also)), None)
+
+
+def make_offer(toolsets: Collection[str], read_only: bool) -> Offer:
+    """Return the offer of some toolsets, by default DEFAULT_TOOLSETS."""
+    return Offer(tuple(toolsets) or DEFAULT_TOOLSETS, read_only)
+
+
+def _may_use(caller: Principal, tool: Tool) -> bool:
+    return tool.scope in caller.scopes or "admin" in caller.scopes
