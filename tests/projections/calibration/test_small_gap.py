@@ -62,6 +62,7 @@ def test_the_remark_is_made_of_the_looks_that_were_tried() -> None:
         assert {n for n in range(1, 401) if is_remarked(confidence[:n], outcome[:n])} <= tried
 
 
+@pytest.mark.slow
 @pytest.mark.defect(12)
 @pytest.mark.defect(14)
 def test_four_times_the_failures_are_found() -> None:
