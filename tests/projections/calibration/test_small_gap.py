@@ -9,7 +9,8 @@ import pytest
 from projections.arrays import Floats
 from projections.calibration.score_recommendations import recommend_from_scores
 from projections.calibration.scores import WELL_CALIBRATED_BELOW, compute_scores
-from projections.stats.gap_martingale import E_VALUE_SURE, running_log_e_values
+from projections.stats.gap_martingale import E_VALUE_SURE
+from tests.projections.stats.evidence import running_log_e_values
 from tests.projections.stats.test_gap_martingale import STATING, draw
 
 LOOKS = 1_000
