@@ -63,15 +63,10 @@ class GapEvidence(msgspec.Struct, frozen=True, kw_only=True):
     interval: Interval | None = None
 
     @property
-    def log_off(self) -> float:
-        """The logarithm of the mean of both e-values: large if the agent is not calibrated."""
-        top = max(self.log_over, self.log_under)
-        return top + log((exp(self.log_over - top) + exp(self.log_under - top)) / 2)
-
-    @property
     def e_value(self) -> float:
-        """The mean of both e-values."""
-        return round_figures(exp(min(self.log_off, LOG_E_VALUE_MAX)))
+        """The mean of both e-values: large if the agent is not calibrated."""
+        log_mean = float(np.logaddexp(self.log_over, self.log_under)) - log(2)
+        return round_figures(exp(min(log_mean, LOG_E_VALUE_MAX)))
 
     def supports(self, side: GapSide) -> bool:
         """Return whether the evidence supports a verdict, now or at an earlier review."""

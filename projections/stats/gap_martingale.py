@@ -82,15 +82,3 @@ def log_e_values(confidence: Floats, outcome: Floats, n: Floats | None = None) -
     weights = np.ones(len(confidence)) if n is None else n
     over, under = log_factors_over(confidence, outcome) @ weights, log_factors_under(confidence, outcome) @ weights
     return float(log_mean_exp(over)), float(log_mean_exp(under))
-
-
-def running_log_e_values(confidence: Floats, outcome: Floats) -> tuple[Floats, Floats]:
-    """Return the logarithms of both e-values after each review: of overconfidence, and of underconfidence.
-
-    Shapes: confidences and outcomes in the order of first review; the answers have one entry for each.
-    """
-    over, under = (
-        log_mean_exp(np.cumsum(factors, axis=1))
-        for factors in (log_factors_over(confidence, outcome), log_factors_under(confidence, outcome))
-    )
-    return over, under

@@ -9,7 +9,9 @@ from api.service.query_params import AFTER, AS_OF, LIMIT
 from api.service.related_events import RelatedEvents, find_related
 from ledger.errors import InvalidQuery
 
-CORRELATION_ID = text_parameter("correlationid", "The correlation id.", required=True)
+CORRELATION_ID = text_parameter(
+    "correlationid", "The correlation id.", {"type": "string", "minLength": 1}, required=True
+)
 
 
 @Operation(

@@ -49,6 +49,7 @@ def advised(levels: list[float], n: int, histories: int, *, large_gap: float, ga
         yield "".join(one.message for one in view.recommendations if one.type == "confidence_adjustment")
 
 
+@pytest.mark.slow
 @pytest.mark.defect(7)
 @pytest.mark.parametrize("levels", DISTRIBUTIONS.values(), ids=DISTRIBUTIONS.keys())
 @pytest.mark.parametrize("large_gap", [-0.15, 0.15])

@@ -8,8 +8,9 @@ from events.decision import DecisionRecordedV1, DecisionReviewed
 from projections.calibration.calibration import Calibration, CalibrationFilter
 from projections.calibration.gap_evidence import ReviewEvidence
 from projections.query_check import no_check
-from projections.stats.gap_martingale import LOG_SUPPORTED, running_log_e_values
+from projections.stats.gap_martingale import LOG_SUPPORTED
 from tests.projections.random_histories import events_of, record, retract, review
+from tests.projections.stats.evidence import running_log_e_values
 
 OUTCOMES = ("success", "partial", "failure")
 VALUES = {"success": 1.0, "partial": 0.5, "failure": 0.0}

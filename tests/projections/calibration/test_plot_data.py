@@ -64,6 +64,7 @@ def test_each_point_is_what_so_many_reviews_give() -> None:
         assert point.gap_sequence.high == pytest.approx(min(whole.high, 1 - c.mean()))
 
 
+@pytest.mark.slow
 def test_evidence_of_calibrated_agents_rarely_reaches_its_level() -> None:
     """Of 100 calibrated agents with 400 reviews, at most 5% are ever at the level at a point that is drawn."""
     reached = 0

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from projections.arrays import Floats
 from projections.calibration.confidence_bins import ConfidenceBins, bin_reviews
+from projections.stats.gap_martingale import log_factors_over, log_factors_under, log_mean_exp
 from projections.stats.intervals import GAP_MARGIN, GapSide
 
 Stating = Callable[[np.random.Generator, tuple[int, ...]], Floats]
@@ -72,3 +73,15 @@ def _growing(steps: list[Floats]) -> npt.NDArray[np.bool_]:
     for step in steps:
         stakes += np.exp(np.minimum(np.cumsum(step, axis=1), 300))
     return stakes / len(steps) >= EVIDENCE
+
+
+def running_log_e_values(confidence: Floats, outcome: Floats) -> tuple[Floats, Floats]:
+    """Return the logarithms of both e-values after each review: of overconfidence, and of underconfidence.
+
+    Shapes: confidences and outcomes in the order of first review; the answers have one entry for each.
+    """
+    over, under = (
+        log_mean_exp(np.cumsum(factors, axis=1))
+        for factors in (log_factors_over(confidence, outcome), log_factors_under(confidence, outcome))
+    )
+    return over, under

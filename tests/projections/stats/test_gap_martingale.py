@@ -24,10 +24,10 @@ from projections.stats.gap_martingale import (
     log_factors_over,
     log_factors_under,
     log_mean_exp,
-    running_log_e_values,
 )
 from projections.stats.gap_sequence import gap_sequence, log_factors_above
 from projections.stats.intervals import GAP_MARGIN
+from tests.projections.stats.evidence import running_log_e_values
 
 LOOKS = 1_000
 HISTORIES = 1_000

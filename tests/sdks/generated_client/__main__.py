@@ -24,7 +24,7 @@ from tallystick_client.models import (
 
 with AuthenticatedClient(sys.argv[1], token="none") as client:
     decision = DecisionRecordedDraft(
-        type_=DecisionRecordedDraftType("decision.recorded.v1"),
+        type_=DecisionRecordedDraftType("decision.recorded.v2"),
         data=DecisionRecorded(decision="Use one file", decision_id="generated", confidence=0.8),
     )
     appended = post_events.sync(client=client, body=decision)

@@ -10,7 +10,7 @@ type Review = components["schemas"]["DecisionReviewedDraft"];
 async function main() {
   const client = createClient<paths>({ baseUrl: process.argv[2] });
   const decision: Draft = {
-    type: "decision.recorded.v1",
+    type: "decision.recorded.v2",
     data: { decision: "Use one file", decision_id: "generated", confidence: 0.8 },
   };
   const posted = await client.POST("/events", { body: decision });
