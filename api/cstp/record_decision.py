@@ -57,6 +57,7 @@ async def record_decision(
     `guardrail_warnings` lists the circuit breakers that block the decision and the guardrails that fire on it; it is
     recorded nevertheless. `checkId` is that of checkGuardrails: the decision is then evaluated with the context of the
     planned action, too. `action_context` is that context for preAction.
+
     `embedding` is a vector of the decision that the caller made, and `embeddingModel` the model that made it: a search
     by meaning compares it.
     """

@@ -26,6 +26,7 @@ from api.http.problems import answer_error
 from api.http.refusals import RefusalLog
 from api.http.route_table import OPERATIONS
 from api.http.routes.cstp import post_cstp
+from api.http.routes.mcp import post_mcp
 from api.http.telemetry import Telemetry, TelemetryMiddleware
 from api.http.webhooks import start_webhooks
 from api.service.ledger import LedgerService
@@ -35,8 +36,8 @@ from events.errors import TallystickError
 REVOKED_CHECK_S = 0.4
 """Seconds between two checks whether the tokens of running requests are still valid."""
 
-_CSTP_WITH_SLASH = replace(post_cstp, path=f"{post_cstp.path}/")
-"""Some clients of CSTP call this path."""
+_WITH_SLASH = [replace(operation, path=f"{operation.path}/").route() for operation in (post_cstp, post_mcp)]
+"""The routes of JSON-RPC again with a slash at the end of the path, which some clients call."""
 
 log = structlog.get_logger()
 
@@ -69,7 +70,7 @@ def make_app(
         await service.close()
 
     app = Starlette(
-        routes=[*routes(), _CSTP_WITH_SLASH.route()],
+        routes=[*routes(), *_WITH_SLASH],
         middleware=[
             Middleware(
                 TelemetryMiddleware,

@@ -249,7 +249,7 @@ def test_what_does_not_fit_into_a_line_waits_on(cstp: Caller, agent: str, text: 
 
 def test_a_thought_never_makes_a_decision_too_long(cstp: Caller, agent: str) -> None:
     """Whatever space the decision leaves: thoughts that fit are added, others wait, and the decision is recorded."""
-    (short,) = stream(cstp, f"decision/{cstp.record(decision='d', agentId=agent)}")
+    (short,) = stream(cstp, f"decision/{cstp.record(decision='d', agentId=f'{agent}-500')}")
     around_bytes = len(msgspec.json.encode(short)) - 1
     for slack in (8, 300, 350, 380, 400, 410, 420, 430, 440, 450, 460, 480, 500, 550, 700):
         think(cstp, "t" * 300, agentId=f"{agent}-{slack}")

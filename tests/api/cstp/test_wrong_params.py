@@ -36,7 +36,7 @@ NO_INSTANTS = (
 
 
 BESIDE = {
-    *("query", "limit", "top_k", "topK", "retrievalMode", "retrieval_mode", "hybridWeight", "hybrid_weight"),
+    *("query", "limit", "offset", "top_k", "topK", "retrievalMode", "retrieval_mode", "hybridWeight", "hybrid_weight"),
     *("bridgeSide", "bridge_side", "includeReasons", "include_reasons", "includeDetail", "include_detail", "compacted"),
     *("embedding", "embeddingModel", "embedding_model"),
 }

@@ -1,5 +1,6 @@
 """Every parameter of every method, found through the shapes that decode it, and values that none of them admits."""
 
+import dis
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -116,7 +117,7 @@ def shapes_of(function: Callable[..., Any]) -> dict[str, ParamsSchema[Any]]:
         while codes:
             code = codes.pop()
             codes += [const for const in code.co_consts if inspect.iscode(const)]
-            for name in code.co_names:
+            for name in (step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"):
                 value = one.__globals__.get(name)
                 if isinstance(value, ParamsSchema):
                     found[name] = value
