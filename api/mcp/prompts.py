@@ -7,11 +7,15 @@ from api.mcp.refusal import Refusal
 
 
 class PromptArgument(NamedTuple):
-    """An argument of a prompt."""
+    """An argument of a prompt. Without it, the text has `unstated` in its place; it is required if that is empty."""
 
     name: str
     description: str
-    required: bool = False
+    unstated: str = ""
+
+    @property
+    def required(self) -> bool:
+        return not self.unstated
 
 
 class PromptText(NamedTuple):
@@ -32,7 +36,7 @@ class PromptText(NamedTuple):
         for argument in self.arguments:
             if argument.required and not given.get(argument.name):
                 raise Refusal(f"{argument.name} is required and missing.", argument.name, "Add it.")
-        return self.text.format(**{name: given.get(name) or "(not given)" for name in known})
+        return self.text.format(**{name: given.get(name) or known[name].unstated for name in known})
 
 
 PROMPTS = (
@@ -41,8 +45,8 @@ PROMPTS = (
         "Before deciding",
         "Look at similar decisions and your calibration, then decide and record.",
         (
-            PromptArgument("action", "What you plan to do.", required=True),
-            PromptArgument("category", "architecture, process, integration, tooling or security."),
+            PromptArgument("action", "What you plan to do."),
+            PromptArgument("category", "architecture, process, integration, tooling or security.", "choose one"),
         ),
         "You plan: {action}\nCategory: {category}\n\n"
         "1. Call pre_action with this description and auto_record false. Read relevantDecisions: how did they turn out?"
@@ -56,8 +60,8 @@ PROMPTS = (
         "After the outcome",
         "Record how a decision turned out, and what was learned.",
         (
-            PromptArgument("decision_id", "The id of the decision.", required=True),
-            PromptArgument("result", "What happened."),
+            PromptArgument("decision_id", "The id of the decision."),
+            PromptArgument("result", "What happened.", "find out first"),
         ),
         "The decision {decision_id} has an outcome. What happened: {result}\n\n"
         "1. Call get_decision with this id. Compare what was expected with what happened.\n"
@@ -68,8 +72,8 @@ PROMPTS = (
         "weekly_review",
         "Weekly review",
         "Review what is overdue, and look at the calibration.",
-        (PromptArgument("agent", "The agent whose calibration to look at."),),
-        "Review the last week of agent {agent}.\n\n"
+        (PromptArgument("agent", "The agent whose calibration to look at.", "every agent"),),
+        "Review the last week of {agent}.\n\n"
         "1. Call ready, and follow its cursor to the end. For each decision that waits, find out what happened, and"
         " call review_outcome.\n"
         "2. Call get_calibration with window 30d, then 90d. What changed? Is the data enough (supported)?\n"
