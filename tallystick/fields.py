@@ -171,6 +171,14 @@ class DecisionFilter(DecisionSelection, total=False):
     """Only decisions with this label, or with any of these."""
     search: str | None
     """Only decisions whose texts contain all of these words."""
+    retrieval_mode: Literal["semantic", "keyword", "hybrid"] | None
+    """Rank what `search` finds, the best first: by its meaning, by its words, or by both."""
+    hybrid_weight: float | None
+    """The weight of the meaning in the mode hybrid, 0..1. The default is 0.7."""
+    embedding: str | None
+    """The vector of the search, as a JSON array of numbers."""
+    embedding_model: str | None
+    """The model that made `embedding`."""
     cluster: str | None
     """Decisions of one cluster."""
     model: str | None

@@ -4,7 +4,7 @@ Every struct is frozen. Fields that a newer server adds are ignored, so that an 
 """
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -268,6 +268,38 @@ class DecisionState(msgspec.Struct, frozen=True, kw_only=True):
     """Its events, oldest first; only `get_decision` returns them."""
     retracted: Retraction | None = None
     """Who withdrew it, when and why; None if nobody has."""
+    superseded_by: tuple[str, ...] = ()
+    """The ids of the decisions that supersede it."""
+
+
+class MatchScores(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a decision has its rank in a search. A score is None if the decision is not in that list."""
+
+    decision_id: str
+    """The id of the decision."""
+    distance: float
+    """0 for the best. By meaning 1 - cosine, 0..2; by words and by both 1 - `combined`."""
+    semantic: float | None = None
+    """The cosine of both vectors, -1..1."""
+    keyword: float | None = None
+    """The relevance by words, 0..1; 1 for a match with every word."""
+    combined: float
+    """What the decisions are ranked by."""
+
+
+class Retrieval(msgspec.Struct, frozen=True, kw_only=True):
+    """How a ranked search was answered."""
+
+    mode: Literal["semantic", "keyword", "hybrid"]
+    """The mode that was used."""
+    requested: Literal["semantic", "keyword", "hybrid"]
+    """The requested mode."""
+    model: str | None = None
+    """The model of the vectors that were compared."""
+    note: str | None = None
+    """Why the mode is not the requested one, or what is not ranked by its meaning."""
+    scores: tuple[MatchScores, ...]
+    """In the order of the decisions."""
 
 
 class UnknownName(msgspec.Struct, frozen=True, kw_only=True):
@@ -294,6 +326,8 @@ class DecisionPage(msgspec.Struct, frozen=True, kw_only=True):
     """The state of the log that the answer is computed from."""
     unknown_names: tuple[UnknownName, ...] = ()
     """Names in the filter that the ledger does not know, if nothing matched."""
+    retrieval: Retrieval | None = None
+    """How a search with `retrieval_mode` was answered; None without a mode."""
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -17,6 +17,7 @@ from api.service.decision_links import (
     LinkedDecision,
     link_decisions,
     list_neighbors,
+    list_related,
     walk_graph,
 )
 from api.service.ledger import LedgerService
@@ -133,15 +134,13 @@ async def get_graph(ledger: LedgerService, caller: Principal, params: dict[str, 
 
 async def related_decisions(ledger: LedgerService, decision_id: str) -> list[dict[str, object]]:
     """Return the decisions to which one is linked as related, the nearest first, as in CSTP's decision files."""
-    selection = LinkSelection("outgoing", ("relates_to",))
-    found = await list_neighbors(ledger, decision_id, selection, NEIGHBORS_MAX)
     return [
         {
             "id": one.decision.decision_id,
             "summary": one.decision.summary or one.link.context or "",
             "distance": round(1 - (UNSTATED_WEIGHT if one.link.weight is None else one.link.weight), 3),
         }
-        for one in found.neighbors
+        for one in await list_related(ledger, decision_id, NEIGHBORS_MAX)
     ]
 
 

@@ -177,16 +177,27 @@ async def list_neighbors(
 ) -> NeighborList:
     """List the links of a decision with the decisions at their other ends, the strongest first. Errors: NotFound."""
     decision_id, graph, position = await _enter(ledger, decision_id, as_of, prefix=prefix)
+    neighbors, total = await _read_neighbors(ledger, graph, decision_id, selection, limit, position)
+    return NeighborList(decision_id=decision_id, neighbors=neighbors, total=total, as_of=await ledger.dated(position))
+
+
+async def list_related(ledger: LedgerService, decision_id: str, limit: int) -> list[Neighbor]:
+    """List the decisions to which one is linked as related, the strongest link first."""
+    graph, position = await ledger.engine.at(LinkGraph)
+    selection = LinkSelection("outgoing", ("relates_to",))
+    neighbors, _ = await _read_neighbors(ledger, graph, decision_id, selection, limit, position)
+    return neighbors
+
+
+async def _read_neighbors(
+    ledger: LedgerService, graph: LinkGraph, decision_id: str, selection: LinkSelection, limit: int, position: int
+) -> tuple[list[Neighbor], int]:
+    """Return the first `limit` links of a decision, with the decisions at their other ends; and how many it has."""
     links = graph.links_of(decision_id, selection)
     shown = links[:limit]
     ends = [link.target_id if link.source_id == decision_id else link.source_id for link in shown]
     decisions, read = await _read(ledger, graph, ends, shown, position)
-    return NeighborList(
-        decision_id=decision_id,
-        neighbors=[Neighbor(decision=decisions[end], link=link) for end, link in zip(ends, read, strict=True)],
-        total=len(links),
-        as_of=await ledger.dated(position),
-    )
+    return [Neighbor(decision=decisions[end], link=link) for end, link in zip(ends, read, strict=True)], len(links)
 
 
 async def walk_graph(

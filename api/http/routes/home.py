@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
-    "Decisions and calibration": ("calibration", "decisions"),
+    "Decisions and calibration": ("calibration", "decisions", "guardrails"),
     "Evaluations": ("evaluations",),
     "Models": ("models", "runs"),
     "Log": ("events", "checkpoints", "evidence", "export", "projections"),

@@ -52,7 +52,7 @@ def test_each_verb_has_a_summary_and_an_example(ledger: Path, words: tuple[str, 
     assert EVERY[words].summary in " ".join(shown.split())
     assert "Example: " in shown
     assert f"tallystick {' '.join(words)}" in shown.replace("--ledger team.db ", "").replace("--ledger again.db ", "")
-    assert ("--json" in shown) is (words not in {("serve",), ("probe", "prompt")})
+    assert ("--json" in shown) is (words not in {("serve",), ("mcp",), ("probe", "prompt")})
     assert "--ledger" in shown
 
 

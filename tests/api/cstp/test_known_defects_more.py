@@ -226,7 +226,12 @@ def test_row_19_filters_that_are_no_object_are_wrong_parameters(cstp: Caller, me
 def test_row_20_an_mcp_caller_speaks_for_no_other_agent(guarded: Guarded) -> None:
     """There: /mcp wanted no token, and the caller named its own agent. tests/api/mcp has the rest."""
     arguments = {"decision": "d", "confidence": 0.5, "agent_id": "bo"}
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "log_decision", "arguments": arguments}}
+    call = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "log_decision", "arguments": arguments},
+    }
     headers = {"accept": "application/json, text/event-stream"}
     assert httpx.post(f"{guarded.url}/mcp", json=call, headers=headers).status_code == 401
     with guarded.caller("ada") as ada:
