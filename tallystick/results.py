@@ -268,6 +268,8 @@ class DecisionState(msgspec.Struct, frozen=True, kw_only=True):
     """Its events, oldest first; only `get_decision` returns them."""
     retracted: Retraction | None = None
     """Who withdrew it, when and why; None if nobody has."""
+    preserve: bool = False
+    """Whether views that shorten old decisions show this one in full."""
 
 
 class UnknownName(msgspec.Struct, frozen=True, kw_only=True):
