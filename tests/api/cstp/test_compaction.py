@@ -36,7 +36,7 @@ def caller(server: Served) -> Iterator[Caller]:
 
 def made(caller: Caller, name: str, days: float, outcome: str | None = "success", **fields: object) -> str:
     """Post a decision of some days ago, and its review."""
-    caller.events([recorded(name, ago(days), decision=TEXT, **{"category": "tooling", **fields})])
+    caller.events([recorded(name, ago(days), None, decision=TEXT, **{"category": "tooling", **fields})])
     if outcome is not None:
         caller.events([reviewed(name, outcome)])
     return name
