@@ -3,6 +3,7 @@
 from events.decision import (
     DecisionAmended,
     DecisionAsked,
+    DecisionPreserved,
     DecisionRecorded,
     DecisionRetracted,
     DecisionReviewed,
@@ -34,6 +35,7 @@ __all__ = [
     "DecisionAsked",
     "DecisionEmbedded",
     "DecisionLinked",
+    "DecisionPreserved",
     "DecisionRecorded",
     "DecisionRetracted",
     "DecisionReviewed",

@@ -243,6 +243,15 @@ class DecisionReviewed(Payload, frozen=True, kw_only=True):
     """Indicator to measured change. Source: the reviewer."""
 
 
+class DecisionPreserved(Payload, frozen=True, kw_only=True):
+    """Whether views that shorten old decisions show this one in full. The latest event is used."""
+
+    decision_id: StreamId
+    """The decision. Source: the client."""
+    preserve: bool
+    """True: always show it in full; false: no longer. Source: the client."""
+
+
 class DecisionRetracted(Payload, frozen=True, kw_only=True):
     """A decision is withdrawn, such as one that was recorded twice. No later event of the decision is accepted.
 

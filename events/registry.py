@@ -14,6 +14,7 @@ from events.breaker import BreakerReset, BreakersConfigured
 from events.decision import (
     DecisionAmended,
     DecisionAsked,
+    DecisionPreserved,
     DecisionRecorded,
     DecisionRecordedV1,
     DecisionRetracted,
@@ -293,6 +294,7 @@ VOCABULARY = Vocabulary(
         _decision("decision.thought.v1", DecisionThought, life=Life.CONTINUES, by=Author.OWNER),
         _decision("decision.asked.v1", DecisionAsked, life=Life.CONTINUES, by=Author.OWNER),
         _decision("decision.reviewed.v1", DecisionReviewed, life=Life.CONTINUES, by=Author.FIRST),
+        _decision("decision.preserved.v1", DecisionPreserved, life=Life.CONTINUES, by=Author.OWNER),
         _decision("decision.embedded.v1", DecisionEmbedded, life=Life.CONTINUES, by=Author.OWNER),
         _decision("decision.retracted.v1", DecisionRetracted, life=Life.CLOSES, by=Author.OWNER),
         _link("decision.linked.v1", DecisionLinked, life=Life.SINGLE),

@@ -270,6 +270,8 @@ class DecisionState(msgspec.Struct, frozen=True, kw_only=True):
     """Who withdrew it, when and why; None if nobody has."""
     superseded_by: tuple[str, ...] = ()
     """The ids of the decisions that supersede it."""
+    preserve: bool = False
+    """Whether views that shorten old decisions show this one in full."""
 
 
 class MatchScores(msgspec.Struct, frozen=True, kw_only=True):

@@ -59,6 +59,7 @@ SURFACE: dict[str, list[str]] = {
         "DecisionAsked",
         "DecisionEmbedded",
         "DecisionLinked",
+        "DecisionPreserved",
         "DecisionRecorded",
         "DecisionRetracted",
         "DecisionReviewed",

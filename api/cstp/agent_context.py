@@ -24,8 +24,11 @@ async def similar_decisions(
     limit: int,
     category: str | None = None,
     include_reasons: bool = False,
+    compacted: bool = False,
 ) -> list[Row]:
     """Return earlier decisions that match a text, the best first, as rows of queryDecisions; no rows for an empty text.
+
+    With `compacted`, each row states its compaction level; none is left out.
 
     Errors: InvalidQuery, naming the field, for too many words.
     """
@@ -33,7 +36,8 @@ async def similar_decisions(
         return []
     selection = DecisionSelection(category=category, status=("pending", "reviewed"))
     result = await search_decisions(ledger, SearchQuery(query=text, selection=selection, limit=limit))
-    return decision_rows(result, QueryParams(query=text, include_reasons=include_reasons), ledger.clock())
+    shown = QueryParams(query=text, include_reasons=include_reasons, compacted=compacted)
+    return decision_rows(result, shown, ledger.clock())
 
 
 def own_agent(caller: Principal) -> str | None:

@@ -66,8 +66,8 @@ def decision_row(state: DecisionState) -> dict[str, object]:
         row["reviewed_by"] = review.reviewed_by
     if (kpis := _latest(reviews, "affected_kpis")) is not None:
         row["affected_kpis"] = kpis
-    if state.superseded_by:
-        row["superseded_by"] = state.superseded_by
+    marks = {"preserve": state.preserve, "superseded_by": state.superseded_by}
+    row |= {name: value for name, value in marks.items() if value}
     if (retracted := state.retracted) is not None:
         row["retracted"] = {"at": retracted.at.isoformat(), "by": retracted.by, "reason": retracted.reason}
     return row

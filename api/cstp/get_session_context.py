@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from time import perf_counter
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import msgspec
 
 from api.cstp.agent_context import Row, own_agent, scores_json, similar_decisions
+from api.cstp.compaction import WISDOM_DECISIONS_MIN, wisdom_json
 from api.cstp.get_calibration import rounded
 from api.cstp.guardrails import guardrail_rows
 from api.cstp.params_schema import ParamsSchema
@@ -14,6 +15,7 @@ from api.cstp.session_markdown import markdown
 from api.principal import Principal
 from api.service.action_items import ActionItemQuery, ActionItems, list_action_items
 from api.service.calibration import CalibrationQuery, compute_calibration
+from api.service.compaction import list_wisdom
 from api.service.decisions import DecisionQuery, count_decisions, select_decisions
 from api.service.ledger import LedgerService
 from api.service.shared_patterns import SharedPatterns, find_shared_patterns
@@ -22,6 +24,7 @@ from projections.calibration.calibration_view import CalibrationGroup
 from projections.decisions.decision_index import DecisionSelection
 
 Section = Literal["decisions", "guardrails", "calibration", "ready", "patterns", "wisdom"]
+DEFAULT_SECTIONS: tuple[Section, ...] = ("decisions", "guardrails", "calibration", "ready", "patterns")
 
 DECISIONS_LIMIT, DECISIONS_LIMIT_MAX = 10, 50
 READY_LIMIT, READY_LIMIT_MAX = 5, 20
@@ -36,7 +39,7 @@ _REASONS = {"review_outcome": "overdue_review", "stale_pending": "stale_pending"
 class _SessionParams(msgspec.Struct, frozen=True, kw_only=True):
     task_description: str | None = None
     agent: str | None = None
-    include: tuple[Section, ...] = get_args(Section)
+    include: tuple[Section, ...] = DEFAULT_SECTIONS
     decisions_limit: int = DECISIONS_LIMIT
     ready_limit: int = READY_LIMIT
     format: Literal["json", "markdown"] = "json"
@@ -50,8 +53,8 @@ _schema: ParamsSchema[_SessionParams] = ParamsSchema(
 async def get_session_context(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """Return profile and calibration of an agent, open actions, decisions similar to the task, and shared patterns.
 
-    The agent is `agent`, by default the agent of the token; without both, all agents. Wisdom is empty, since this
-    ledger has no compaction. Unknown words in `include` and `format` are ignored.
+    The agent is `agent`, by default the agent of the token; without both, all agents. `wisdom` is added
+    if `include` names it, as in getWisdom. Unknown words in `include` and `format` are ignored.
     """
     start_s = perf_counter()
     request = _schema.decode(params)
@@ -68,6 +71,8 @@ async def get_session_context(ledger: LedgerService, caller: Principal, params: 
     if "patterns" in request.include:
         shared = await find_shared_patterns(ledger, PATTERNS_MAX)
         answer |= {"confirmedPatterns": _patterns(shared), "confirmedPatternsTotal": shared.total}
+    if "wisdom" in request.include:
+        answer["wisdom"] = [wisdom_json(row) for row in await list_wisdom(ledger, None, WISDOM_DECISIONS_MIN)]
     elapsed_ms = round((perf_counter() - start_s) * 1000)
     if request.format == "markdown":
         return {"markdown": markdown(answer, agent), "queryTimeMs": elapsed_ms}

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from api.cstp.attribute_outcomes import attribute_outcomes
 from api.cstp.check_drift import check_drift
+from api.cstp.compaction import COMPACTION
 from api.cstp.evidence import EVIDENCE
 from api.cstp.get_calibration import get_calibration
 from api.cstp.get_decisions import get_decision, get_stats, list_decisions
@@ -54,5 +55,6 @@ METHODS: dict[str, Method] = {
     "cstp.checkGuardrails": Method("read", check_guardrails),
     "cstp.listGuardrails": Method("read", list_guardrails),
     **{name: Method(*method) for name, method in EVIDENCE.items()},
+    **{name: Method(*method) for name, method in COMPACTION.items()},
     **{name: Method(*method) for name, method in UNSUPPORTED.items()},
 }

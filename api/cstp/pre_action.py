@@ -62,6 +62,7 @@ async def pre_action(ledger: LedgerService, caller: Principal, params: dict[str,
         limit=limit,
         category=action.category or None,
         include_reasons=True,
+        compacted=True,
     )
     selection = CalibrationFilter(agent=own_agent(caller.as_agent(options.agent_id)), category=action.category or None)
     overall = (await compute_calibration(ledger, CalibrationQuery(filter=selection))).overall

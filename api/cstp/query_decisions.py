@@ -1,7 +1,7 @@
 """cstp.queryDecisions: search earlier decisions, or list the decisions that match the filters."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from time import perf_counter
 from typing import Annotated, Any
 
@@ -18,6 +18,7 @@ from api.cstp.params_schema import (
     wrong_params_error,
 )
 from api.principal import Principal
+from api.service.compaction import SHOWN_LEVELS
 from api.service.decisions import DecisionQuery, select_decisions
 from api.service.ledger import LedgerService
 from api.service.ranked_search import RankedQuery, RankedResult, ranked_search
@@ -28,6 +29,7 @@ from events.decision import Stakes
 from events.payload import Confidence, Count, Label, Labels
 from events.vector import Numbers
 from projections.calibration.advice import PlannedDecision
+from projections.decisions.compaction import WISDOM_DAYS, LevelFilter, level_of
 from projections.decisions.decision_index import DecisionSelection, Status
 from projections.decisions.decision_state import DecisionState
 from projections.decisions.full_text_search import BridgeSide
@@ -44,7 +46,6 @@ _FIRST_FIELDS = ("id", "title", "category", "confidence")
 AGENT = "cognition-engines"
 """The name of the server in the protocol's answers."""
 
-_SUMMARY_AGE, _DIGEST_AGE, _WISDOM_AGE = timedelta(days=7), timedelta(days=30), timedelta(days=90)
 _LIST_FILTERS = ("stakes", "status", "tags")
 """Filters whose value may be one text or a list of texts."""
 
@@ -107,7 +108,7 @@ async def query_decisions(ledger: LedgerService, caller: Principal, params: dict
     start_s = perf_counter()
     request, selection, now = _schema.decode(params), _selection(ledger, params), ledger.clock()
     if request.compacted:
-        selection = msgspec.structs.replace(selection, compacted_before=now - _WISDOM_AGE)
+        selection = msgspec.structs.replace(selection, compaction=LevelFilter(levels=SHOWN_LEVELS, now=now))
     ranked: RankedResult | None = None
     if not request.query.strip() and request.embedding is None:
         mode, result = "list", await _list(ledger, selection, request)
@@ -228,21 +229,13 @@ def _row(state: DecisionState, fit: float, request: QueryParams, now: datetime) 
         "reasons": full_row["reasons"] if request.include_reasons else None,
         "tags": full_row["tags"],
         "pattern": full_row["pattern"],
-        "compactionLevel": _level(state, now) if request.compacted else None,
+        "compactionLevel": level_of(state, now) if request.compacted else None,
         "lessons": full_row["lessons"],
         "actualResult": full_row["actual_result"] if request.include_detail else None,
         "reviewedBy": full_row.get("reviewed_by") if request.include_detail else None,
         "bridge": full_row.get("bridge"),
     }
     return row | {name: value for name, value in optional.items() if value}
-
-
-def _level(state: DecisionState, now: datetime) -> str:
-    """Return the compaction level for a decision's age; `full` if it is not reviewed."""
-    age = now - state.recorded_at
-    if state.review is None or age < _SUMMARY_AGE:
-        return "full"
-    return "summary" if age < _DIGEST_AGE else "digest"
 
 
 def _matched_words(result: SearchResult) -> str:
@@ -278,5 +271,5 @@ def _notes(request: QueryParams, mode: str, result: SearchResult, ranked: Ranked
     elif mode == "keyword" and len(result.decisions) > result.full:
         notes.append(f"The first {result.full} hold all the words, the others some of them.")
     if request.compacted:
-        notes.append(f"Decisions that are reviewed and older than {_WISDOM_AGE.days} days are left out.")
+        notes.append(f"Decisions that are reviewed, not preserved and older than {WISDOM_DAYS} days are left out.")
     return notes

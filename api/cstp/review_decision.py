@@ -9,6 +9,7 @@ from api.cstp.jsonrpc import RpcError
 from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_error
 from api.errors import INTERNAL_ERROR
 from api.principal import Principal
+from api.service.compaction import find_level
 from api.service.decision_writer import review_decision as record_review
 from api.service.ledger import LedgerService
 from events.decision import DecisionReviewed
@@ -45,7 +46,7 @@ async def review_decision(ledger: LedgerService, caller: Principal, params: dict
         "status": "reviewed",
         "reviewedAt": recorded.time.isoformat(),
         "reindexed": True,
-        "compactionLevel": "full",
+        "compactionLevel": await find_level(ledger, recorded.decision_id),
     }
 
 

@@ -12,6 +12,7 @@ def markdown(context: Mapping[str, Any], agent: str | None) -> str:
         "Waiting for an outcome": _queue(context["readyQueue"]),
         "Guardrails": _guardrails(context["activeGuardrails"]),
         "Shared patterns": _patterns(context["confirmedPatterns"]),
+        "Wisdom": _wisdom(context.get("wisdom", [])),
         "Earlier decisions": _decisions(context["relevantDecisions"]),
     }
     filled = [(title, list(lines)) for title, lines in sections.items()]
@@ -52,6 +53,15 @@ def _guardrails(rules: list[Mapping[str, Any]]) -> Iterator[str]:
 def _patterns(patterns: list[Mapping[str, Any]]) -> Iterator[str]:
     for pattern in patterns:
         yield f"- {_line(pattern['pattern'])} ({pattern['count']} decisions)"
+
+
+def _wisdom(rows: list[Mapping[str, Any]]) -> Iterator[str]:
+    for row in rows:
+        yield f"- {_line(row['category'])} ({row['decisions']} decisions, {row['successRate']:.0%} success)"
+        for principle in row.get("keyPrinciples", ()):
+            yield f"  - {_line(principle['text'])} ({principle['confirmations']} decisions)"
+        if "commonFailureMode" in row:
+            yield f"  - Most failures: {_line(row['commonFailureMode'])}"
 
 
 def _decisions(decisions: list[Mapping[str, Any]]) -> Iterator[str]:

@@ -17,7 +17,8 @@ from events.limits import PAGE_EVENTS_MAX, SEARCH_WORDS_MAX
 from events.model_names import split_names
 from ledger import Query
 from ledger.errors import InvalidQuery
-from projections.decisions.decision_index import DecisionCounts, DecisionIndex, DecisionSelection, SortField
+from projections.decisions.decision_counts import DecisionCounts
+from projections.decisions.decision_index import DecisionIndex, DecisionSelection, SortField
 from projections.decisions.decision_state import DecisionState, fold_decision
 from projections.decisions.link_graph import LinkGraph
 from projections.decisions.tokenizer import split_words

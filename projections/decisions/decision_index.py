@@ -6,7 +6,6 @@ folded (`decision_state.py`).
 """
 
 from array import array
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import ClassVar, Literal, Self, get_args
@@ -15,12 +14,12 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from events.decision import DecisionAmended, DecisionRecorded, DecisionRetracted, DecisionReviewed
+from events.decision import DecisionAmended, DecisionPreserved, DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import EventFacts, agent_of, source_of
 from events.model_names import join_names
 from events.payload import Payload
 from ledger import microseconds, moment_of
-from projections.arrays import RowNumbers, mask_of, sum_by_name
+from projections.arrays import Ints, RowNumbers, mask_of, row_numbers_by_group, sum_by_name
 from projections.columns import (
     GroupKey,
     as_array,
@@ -31,8 +30,10 @@ from projections.columns import (
     pack_names,
     unpack_names,
 )
+from projections.decisions.compaction import Level, LevelFilter, count_levels, level_numbers
 from projections.decisions.days import DAY_S, day_name
-from projections.decisions.pattern_digest import pattern_digest
+from projections.decisions.decision_counts import DecisionCounts, count_tags
+from projections.decisions.pattern_digest import group_patterns, pattern_digest
 from projections.decisions.stated_texts import StatedTexts
 from projections.outcome_codes import OUTCOME_NUMBERS, OUTCOMES_COUNT, UNREVIEWED
 from projections.projection import Projection
@@ -56,9 +57,9 @@ class DecisionSelection(msgspec.Struct, frozen=True, kw_only=True):
     """A filter of decisions. If several `tags`, `stakes` or `status` are given, one of them must match.
 
     Retracted decisions pass only a filter with the status `retracted`.
-    A bound of confidence excludes decisions without a confidence. `compacted_before` excludes reviewed decisions made
-    before that time. `due_before` selects decisions whose review date is before that time, `dated` those with (True) or
-    without (False) a review date. `models` are names of models as `join_names` joins them; one of them must match.
+    A bound of confidence excludes decisions without a confidence. `due_before` selects decisions whose review date is
+    before that time, `dated` those with (True) or without (False) a review date, `preserved` those that are to be
+    preserved or not. `models` are names of models as `join_names` joins them; one of them must match.
     """
 
     agent: str | None = None
@@ -75,30 +76,19 @@ class DecisionSelection(msgspec.Struct, frozen=True, kw_only=True):
     confidence_min: float | None = None
     confidence_max: float | None = None
     range: TimeRange = TimeRange()
-    compacted_before: datetime | None = None
+    compaction: LevelFilter | None = None
+    preserved: bool | None = None
     due_before: datetime | None = None
     dated: bool | None = None
-
-
-class DecisionCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts of decisions by their fields. The counts of a field leave out decisions that do not state it."""
-
-    total: int
-    by_category: dict[str, int]
-    by_stakes: dict[str, int]
-    by_status: dict[str, int]
-    by_agent: dict[str, int]
-    by_day: list[tuple[str, int]]
-    top_tags: list[tuple[str, int]]
 
 
 class DecisionIndex(Projection):
     """An index of decisions, in the order in which they were recorded."""
 
     name: ClassVar[str] = "decisions"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     reads: ClassVar[tuple[type[Payload], ...]] = (
-        DecisionRecorded, DecisionAmended, DecisionReviewed, DecisionRetracted,
+        DecisionRecorded, DecisionAmended, DecisionPreserved, DecisionReviewed, DecisionRetracted,
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -118,6 +108,8 @@ class DecisionIndex(Projection):
         """A digest of the decision's pattern; 0 without one."""
         self._retracted = array("I")
         """The row numbers of retracted decisions."""
+        self._preserved: dict[int, bool] = {}
+        """The latest statement whether a decision is to be preserved, by row number."""
         self._clusters = StatedTexts()
         self._models = StatedTexts()
         """The names of the model, joined by `join_names`."""
@@ -162,6 +154,8 @@ class DecisionIndex(Projection):
                 self._amend(index[event.subject], data)
             elif type(data) is DecisionRetracted:
                 self._retracted.append(index[event.subject])
+            elif type(data) is DecisionPreserved:
+                self._preserved[index[event.subject]] = data.preserve
         self._time_us.frombytes(microseconds_column(times))
         self._clusters.extend(first, clusters)
         self._models.extend(first, models)
@@ -187,6 +181,7 @@ class DecisionIndex(Projection):
                 "dues": self._dues.tobytes(),
                 "patterns": self._patterns.tobytes(),
                 "retracted": self._retracted.tobytes(),
+                "preserved": self._preserved,
                 "clusters": self._clusters.parts(),
                 "models": self._models.parts(),
                 "shareds": list(self._groups),
@@ -204,6 +199,7 @@ class DecisionIndex(Projection):
         for name in ("tags", "confidence", "time_us", "prs", "dues", "patterns", "retracted"):
             getattr(new, f"_{name}").frombytes(getattr(parts, name))
         new._outcome.extend(parts.outcome)
+        new._preserved = parts.preserved
         new._clusters = StatedTexts.from_parts(*parts.clusters)
         new._models = StatedTexts.from_parts(*parts.models)
         new._groups = {group: number for number, group in enumerate(parts.shareds)}
@@ -278,15 +274,25 @@ class DecisionIndex(Projection):
         """Narrow a mask to the decisions that pass the filters of time."""
         time_us = as_array(self._time_us, np.int64)
         keep &= selection.range.contains(time_us)
-        if selection.compacted_before is not None:
-            old = time_us < microseconds(selection.compacted_before)
-            keep &= ~(old & (as_array(self._outcome, np.uint8) != UNREVIEWED))
+        if selection.compaction is not None:
+            keep &= selection.compaction.matches(self._levels(selection.compaction.now))
+        if selection.preserved is not None:
+            keep &= self._preserved_mask() == selection.preserved
         rows, dues = as_array(self._dues, np.int64).reshape(-1, 2).T
         if selection.due_before is not None:
             keep &= mask_of(rows[dues < microseconds(selection.due_before)], len(keep))
         if selection.dated is not None:
             keep &= mask_of(rows, len(keep)) == selection.dated
         return keep
+
+    def _preserved_mask(self) -> npt.NDArray[np.bool_]:
+        rows = [row for row, preserve in self._preserved.items() if preserve]
+        return mask_of(np.array(rows, dtype=np.intp), len(self))
+
+    def _levels(self, now: datetime) -> Ints:
+        """Return each decision's compaction level, as an index into LEVELS."""
+        exempt = self._preserved_mask() | (as_array(self._outcome, np.uint8) == UNREVIEWED)
+        return level_numbers(as_array(self._time_us, np.int64), exempt, now)
 
     def sort_places(self, rows: RowNumbers, sort: SortField, *, descending: bool) -> RowNumbers:
         """Return row numbers sorted by a field, ties by age. Missing values come last in both directions."""
@@ -332,21 +338,21 @@ class DecisionIndex(Projection):
         selected = np.isin(due_rows, rows)
         return dict(zip(due_rows[selected].tolist(), map(moment_of, dues[selected].tolist()), strict=True))
 
-    def shared_patterns(self, rows: RowNumbers, limit: int) -> tuple[int, list[RowNumbers]]:
-        """Count the patterns that more than one decision in `rows` has.
+    def shared_patterns(self, rows: RowNumbers, limit: int, least: int = 2) -> tuple[int, list[RowNumbers]]:
+        """Return the patterns of the decisions in `rows` as `group_patterns` finds them."""
+        return group_patterns(as_array(self._patterns, np.uint64), rows, limit, least)
 
-        Return that count, and the row numbers of the decisions of each of the `limit` most frequent patterns.
-        """
-        digests = as_array(self._patterns, np.uint64)[rows]
-        pattern_rows = rows[digests != 0]
-        digests = digests[digests != 0]
-        order = np.argsort(digests, kind="stable")
-        pattern_rows, digests = pattern_rows[order], digests[order]
-        starts = np.flatnonzero(np.concatenate([np.ones(len(digests[:1]), bool), digests[1:] != digests[:-1]]))
-        counts = np.diff(np.append(starts, len(digests)))
-        repeated = np.flatnonzero(counts > 1)
-        ranked = repeated[np.lexsort((pattern_rows[starts[repeated]], -counts[repeated]))][:limit]
-        return len(repeated), [pattern_rows[starts[number] : starts[number] + counts[number]] for number in ranked]
+    def rows_by_category(self, rows: RowNumbers) -> list[tuple[str, RowNumbers]]:
+        """Return the row numbers in `rows` of each category, by its name; without decisions that have none."""
+        names = sorted({key[1] for key in self._groups if key[1] is not None})
+        numbers: dict[str | None, int] = {name: number for number, name in enumerate(names)}
+        by_group = np.array([numbers.get(key[1], len(names)) for key in self._groups], dtype=np.uint32)
+        places = row_numbers_by_group(by_group[as_array(self._group, np.uint32)[rows]], len(names))
+        return [(name, rows[group]) for name, group in zip(names, places, strict=True) if len(group)]
+
+    def count_levels(self, rows: RowNumbers, now: datetime) -> dict[Level, int]:
+        """Count the decisions in `rows` by their compaction level."""
+        return count_levels(self._levels(now)[rows])
 
     def count(self, rows: RowNumbers) -> DecisionCounts:
         """Count the decisions in `rows` by category, stakes, status, agent, day (UTC, newest first) and tag."""
@@ -362,16 +368,8 @@ class DecisionIndex(Projection):
             by_status={name: n for name, n in statuses if n},
             by_agent=sum_by_name((agent_of(key[0]), n) for key, n in weighted),
             by_day=[(day_name(int(day)), int(n)) for day, n in reversed(list(by_day))],
-            top_tags=self._count_tags(rows),
+            top_tags=count_tags(self._tagsets, as_array(self._tags, np.uint32)[rows]),
         )
-
-    def _count_tags(self, rows: RowNumbers) -> list[tuple[str, int]]:
-        tagsets = np.bincount(as_array(self._tags, np.uint32)[rows], minlength=len(self._tagsets))
-        by_tag: Counter[str] = Counter()
-        for tags, n in zip(self._tagsets, tagsets, strict=True):
-            for tag in set(tags):
-                by_tag[tag] += int(n)
-        return sorted(((tag, n) for tag, n in by_tag.items() if n), key=lambda item: (-item[1], item[0]))
 
 
 class _Parts(msgspec.Struct):
@@ -385,6 +383,7 @@ class _Parts(msgspec.Struct):
     dues: bytes
     patterns: bytes
     retracted: bytes
+    preserved: dict[int, bool]
     clusters: tuple[bytes, bytes, list[str]]
     models: tuple[bytes, bytes, list[str]]
     shareds: list[GroupKey]

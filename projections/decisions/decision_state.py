@@ -10,6 +10,7 @@ from msgspec import structs
 from events.decision import (
     DecisionAmended,
     DecisionAsked,
+    DecisionPreserved,
     DecisionRecorded,
     DecisionRetracted,
     DecisionReviewed,
@@ -57,7 +58,7 @@ class DecisionState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     `confidence_at_review` is the confidence just before the first review, which calibration uses; None without a
     review. `question` is the question that the decision answers, if one was stated. `retracted` is present only if the
     decision was retracted. `superseded_by` are the decisions linked as superseding it; the fold of one stream does not
-    know them.
+    know them. `preserve` is present, and true, only if views that shorten old decisions show this one in full.
     """
 
     decision_id: str
@@ -74,6 +75,7 @@ class DecisionState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     history: tuple[HistoryEntry, ...] = ()
     retracted: Retraction | None = None
     superseded_by: tuple[str, ...] = ()
+    preserve: bool = False
 
 
 def fold_decision(events: Iterable[Event]) -> DecisionState | None:
@@ -113,6 +115,8 @@ def _changes(state: DecisionState, event: Event) -> dict[str, Any]:
         return {"decision": apply_amendment(state.decision, data)}
     if isinstance(data, DecisionAsked):
         return {"question": data.question}
+    if isinstance(data, DecisionPreserved):
+        return {"preserve": data.preserve}
     if isinstance(data, DecisionRetracted):
         return {"retracted": Retraction(at=event.moment, by=event.agent, reason=data.reason)}
     if isinstance(data, DecisionReviewed):

@@ -10,6 +10,7 @@ from events.decision import (
     Bridge,
     DecisionAmended,
     DecisionAsked,
+    DecisionPreserved,
     DecisionRecorded,
     DecisionRecordedV1,
     DecisionRetracted,
@@ -114,6 +115,7 @@ SAMPLES: dict[str, Payload] = {
         notes="Measured on two cores",
         affected_kpis={"appends_per_s": 4.5, "p99_ms": -0.25},
     ),
+    "decision.preserved.v1": DecisionPreserved(decision_id="3f2a9c1e", preserve=True),
     "decision.embedded.v1": DecisionEmbedded(
         decision_id="3f2a9c1e", model="bge-small (é)", vector="AAAAPA==", of="thought"
     ),

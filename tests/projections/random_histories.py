@@ -15,6 +15,7 @@ from events import (
     DecisionAmended,
     DecisionAsked,
     DecisionLinked,
+    DecisionPreserved,
     DecisionRecorded,
     DecisionRetracted,
     DecisionReviewed,
@@ -75,7 +76,7 @@ MOMENTS = (
 """Backdated times around a few instants; None: the time of recording."""
 
 Verb = Literal[
-    "ask", "record", "amend", "think", "review", "retract", "ponder", "adopt", "link",
+    "ask", "record", "amend", "think", "review", "retract", "preserve", "ponder", "adopt", "link",
     "start", "attempt", "signal", "finish", "register", "alias", "score",
     "capture", "revise", "evaluate", "mark", "conclude",
 ]  # fmt: skip
@@ -164,6 +165,7 @@ _pondered = st.builds(
 )
 _asked = st.builds(DecisionAsked, decision_id=st.just("?"), question=st.sampled_from(QUESTIONS))
 _retracted = st.builds(DecisionRetracted, decision_id=st.just("?"), reason=words)
+_preserved = st.builds(DecisionPreserved, decision_id=st.just("?"), preserve=st.booleans())
 _adopted = st.builds(ThoughtAdopted, thought_id=st.just("?"), decision_id=st.sampled_from(["d0", "d1"]))
 
 LINK_TYPES: tuple[LinkType, ...] = ("relates_to", "supersedes", "depends_on")
@@ -186,6 +188,7 @@ _steps = st.one_of(
     st.builds(Step, st.just("record"), _pick, _agent, _time, _recorded),
     st.builds(Step, st.just("review"), _pick, _agent, _time, _reviewed),
     st.builds(Step, st.just("retract"), _pick, _agent, _time, _retracted),
+    st.builds(Step, st.just("preserve"), _pick, _agent, _time, _preserved),
     st.builds(Step, st.just("think"), _pick, _agent, _time, _thought),
     st.builds(Step, st.just("ask"), _pick, _agent, _time, _asked),
     st.builds(Step, st.just("ponder"), _pick, _agent, _time, _pondered),
@@ -267,7 +270,7 @@ _evaluation_steps = st.one_of(
 _STREAMS: Mapping[Verb, tuple[str, str]] = {
     "record": ("d", "opens"), "amend": ("d", "continues"), "think": ("d", "continues"),
     "review": ("d", "continues"), "ask": ("d", "continues"), "retract": ("d", "closes"),
-    "link": ("l", "opens"),
+    "preserve": ("d", "continues"), "link": ("l", "opens"),
     "ponder": ("t", "opens"), "adopt": ("t", "closes"),
     "start": ("r", "opens"), "attempt": ("r", "continues"), "signal": ("r", "continues"), "finish": ("r", "closes"),
     "register": ("m", "opens"), "alias": ("m", "continues"), "score": ("s", "opens"),
@@ -350,6 +353,11 @@ def review(name: str, outcome: Outcome = "success", *, agent: str = "ada", **mor
 def retract(name: str, reason: str = "twice", *, agent: str = "ada") -> Draft:
     """A decision.retracted."""
     return post(DecisionRetracted(decision_id=name, reason=reason), agent=agent)
+
+
+def preserve(name: str, *, preserve: bool = True) -> Draft:
+    """A decision.preserved."""
+    return post(DecisionPreserved(decision_id=name, preserve=preserve))
 
 
 def ask(name: str, question: str) -> Draft:

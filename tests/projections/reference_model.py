@@ -17,7 +17,8 @@ from events.model_names import join_names
 from projections.calibration.calibration import CalibrationFilter
 from projections.calibration.calibration_view import CalibrationView
 from projections.calibration.scores import Bucket, CalibrationScores, ConfidenceSpread
-from projections.decisions.decision_index import DecisionCounts, DecisionSelection
+from projections.decisions.decision_counts import DecisionCounts
+from projections.decisions.decision_index import DecisionSelection
 from projections.time_range import TimeRange
 
 WORTH = {"success": Fraction(1), "partial": Fraction(1, 2), "failure": Fraction(0), "abandoned": Fraction(0)}
@@ -50,6 +51,7 @@ class Reported:
     question: str | None = None
     pr: int | None = None
     retracted: bool = False
+    preserved: bool = False
     model: str | None = None
 
     @property
@@ -89,6 +91,8 @@ def report(lines: Iterable[bytes]) -> list[Reported]:
             reported[subject].outcome = data["outcome"]
         elif event["type"] == "decision.retracted.v1":
             reported[subject].retracted = True
+        elif event["type"] == "decision.preserved.v1":
+            reported[subject].preserved = data["preserve"]
         elif event["type"] == "decision.asked.v1":
             reported[subject].question = data["question"]
         elif event["type"] == "decision.amended.v1":
@@ -264,8 +268,17 @@ def find(reported: Sequence[Reported], wanted: DecisionSelection) -> list[Report
         and wanted.pr in (None, one.pr)
         and (wanted.confidence_min is None or (one.shown is not None and one.shown >= wanted.confidence_min))
         and (wanted.confidence_max is None or (one.shown is not None and one.shown <= wanted.confidence_max))
-        and not (wanted.compacted_before and one.outcome is not None and one.time < wanted.compacted_before)
+        and (wanted.compaction is None or level(one, wanted.compaction.now) in wanted.compaction.levels)
+        and wanted.preserved in (None, one.preserved)
     ]
+
+
+def level(one: Reported, now: datetime) -> str:
+    """The compaction level of a decision: by whole days, if it is reviewed and not preserved."""
+    days = (now - one.time).days
+    if one.outcome is None or one.preserved or days < 7:
+        return "full"
+    return "summary" if days < 30 else "digest" if days < 90 else "wisdom"
 
 
 def order(reported: Sequence[Reported], sort: str, *, descending: bool) -> list[Reported]:

@@ -30,11 +30,11 @@ def import_summary_lines(report: CstpImportResult) -> Iterator[str]:
     if report.links:
         graphs = f" ({pluralize(report.graph_files, 'graph file')})" if report.graph_files else ""
         yield f"{pluralize(report.links, 'link')}{graphs}."
-    new = report.recorded + report.reviewed + report.amended + report.thoughts + report.linked
     counts = {
         "recorded": report.recorded, "reviewed": report.reviewed, "amended": report.amended,
-        "thoughts": report.thoughts, "linked": report.linked,
+        "thoughts": report.thoughts, "preserved": report.preserved, "linked": report.linked,
     }  # fmt: skip
+    new = sum(counts.values())
     parts = [f"{number:,} {kind}" for kind, number in counts.items() if number]
     written = (
         f"{pluralize(new, 'event')} would be appended"

@@ -75,6 +75,8 @@ def print_decision(state: DecisionState) -> None:
         fields.add_row(reason.type, one_line(reason.text))
     if state.superseded_by:
         fields.add_row("superseded by", ", ".join(state.superseded_by))
+    if state.preserve:
+        fields.add_row("preserved", "views of old decisions show it in full")
     for name, text in (*_retraction(state.retracted), *_review(state.review)):
         fields.add_row(name, text)
     for thought in state.thoughts:

@@ -63,7 +63,7 @@ class CstpImport:
 
     async def _new_events(self, store: EventStore) -> list[list[Draft]]:
         """Return the new events of every decision that has any."""
-        groups, counts = [], {"recorded": 0, "reviewed": 0, "amended": 0, "thought": 0}
+        groups, counts = [], {"recorded": 0, "reviewed": 0, "amended": 0, "thought": 0, "preserved": 0}
         with self._progress("comparing", "decisions") as show_progress:
             for start in range(0, len(self._decisions), STREAMS_MAX):
                 decisions = self._decisions[start : start + STREAMS_MAX]
@@ -77,7 +77,7 @@ class CstpImport:
                     for draft in events or ():
                         counts[draft.name.split(".")[1]] += 1
         report = self._report
-        report.recorded, report.reviewed, report.amended, report.thoughts = counts.values()
+        report.recorded, report.reviewed, report.amended, report.thoughts, report.preserved = counts.values()
         return groups
 
     async def _new_links(self, store: EventStore) -> list[list[Draft]]:

@@ -56,6 +56,7 @@ def _merge(decision: SourceDecision, addition: SourceDecision, report: CstpImpor
     decision.changed = max(filter(None, (decision.changed, addition.changed)), default=None)
     decision.files.append(addition.files[0])
     decision.stored |= addition.stored
+    decision.preserve |= addition.preserve
 
 
 class _Merge(NamedTuple):

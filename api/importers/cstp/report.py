@@ -47,8 +47,8 @@ class CstpImportResult(msgspec.Struct, kw_only=True):
     `no_place` counts values of fields that no event has; each is one of `losses`, too, but for the decision's summary.
     `doubtful` counts values that CSTP may have filled in.
     `passed_over` lists files and tables without decisions. The ledger already has everything of `unchanged` decisions.
-    `recorded`, `reviewed`, `amended`, `thoughts` and `linked` count new events, `appended` the written ones. `links`
-    counts those of decisions and of graph files.
+    `recorded`, `reviewed`, `amended`, `thoughts`, `preserved` and `linked` count new events, `appended` the written
+    ones. `links` counts those of decisions and of graph files.
     A decision without an agent, and a review without a reviewer, gets the agent `anonymous`; a decision without a time
     gets the time of the import.
     """
@@ -77,6 +77,7 @@ class CstpImportResult(msgspec.Struct, kw_only=True):
     reviewed: int = 0
     amended: int = 0
     thoughts: int = 0
+    preserved: int = 0
     linked: int = 0
     appended: int = 0
     duplicates: int = 0

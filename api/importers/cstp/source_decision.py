@@ -10,7 +10,7 @@ from api.importers.cstp.coerce import Coercion, to_text, to_time
 from api.importers.cstp.report import CstpImportResult
 from api.importers.cstp.source_links import SourceLink, read_related
 from api.importers.values import InvalidValue, parse_agent, parse_stream_id
-from events.decision import DecisionRecorded, DecisionReviewed
+from events.decision import DecisionPreserved, DecisionRecorded, DecisionReviewed
 
 _RECORDED = frozenset(DecisionRecorded.__struct_fields__) - {"decision_id", "decision"}
 _REVIEWED = {
@@ -24,12 +24,10 @@ _REVIEWED = {
 _AGENT = ("recorded_by", "agent_id")
 _TIME = ("date", "created_at")
 _READ_HERE = {
-    "id", "decision", "summary", "related_to", "status", "reviewed_at", "reviewed_by", "updated_at", *_AGENT, *_TIME,
+    "id", "decision", "summary", "related_to", "preserve", "status", "reviewed_at", "reviewed_by", "updated_at",
+    *_AGENT, *_TIME,
     *(name for names in _REVIEWED.values() for name in names),
 }  # fmt: skip
-_DEFAULTS = {"preserve": "false"}
-"""Values, as text, of other fields that say nothing: `preserve` exempts from compaction."""
-
 _PENDING = "pending"
 _STATUSES = (_PENDING, "reviewed")
 
@@ -65,6 +63,7 @@ class SourceDecision(msgspec.Struct, kw_only=True):
     values: dict[str, Any]
     reviews: list[SourceReview]
     related: list[SourceLink]
+    preserve: bool = False
 
 
 def stated_fields(struct: msgspec.Struct) -> dict[str, Any]:
@@ -102,11 +101,12 @@ def read_decision(
         time=_convert_first(source, _TIME, to_time, coercion),
         values=values,
         reviews=_read_reviews(source, coercion),
+        preserve=_read_preserve(source, coercion),
         related=read_related(source.get("related_to"), decision_id, file, coercion),
         changed=_convert_first(source, ("updated_at",), to_time, coercion),
     )
     for name, value in source.items():
-        if value not in (None, [], _DEFAULTS.get(name)) and name not in _RECORDED and name not in _READ_HERE:
+        if value not in (None, []) and name not in _RECORDED and name not in _READ_HERE:
             coercion.add_no_place(name, value)
     if source.get("summary") and source.get("decision") and source["summary"] != source["decision"]:
         report.no_place["summary"] += 1
@@ -126,6 +126,16 @@ def _convert_first(
         except InvalidValue as error:
             coercion.add_loss(name, value, str(error))
     return None
+
+
+def _read_preserve(source: Mapping[str, Any], coercion: Coercion) -> bool:
+    """Return whether a decision is marked to be preserved. A value that is neither true nor false is reported."""
+    value = source.get("preserve")
+    if value in (None, ""):
+        return False
+    stated = {"preserve": bool(value) if value in (0, 1) else value}
+    fields = coercion.fields(DecisionPreserved, stated, left_out="preserve", except_for=frozenset({"decision_id"}))
+    return fields is not None and bool(fields["preserve"])
 
 
 def _to_agent(value: object) -> str:

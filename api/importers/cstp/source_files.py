@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from api.importers.cstp.coerce import to_time
 from api.importers.cstp.cstp_yaml import CstpYaml
+from api.importers.cstp.other_files import DATA_SUFFIXES, is_special, is_tallystick, other_contents
 from api.importers.cstp.report import CstpImportResult
 from api.importers.cstp.source_decision import SourceDecision, read_decision
 from api.importers.cstp.source_links import GRAPH_SUFFIX, SourceLink, is_graph_file, read_graph
@@ -20,16 +21,13 @@ from instruments.yaml_reader import UnreadableFile
 from ledger import moment_of
 from ledger.errors import InvalidQuery
 
-YAML_SUFFIXES = (".yaml", ".yml")
 STORE_SUFFIXES = (".db", ".sqlite", ".sqlite3")
 
 _decision_name = re.compile(r"(?P<day>\d{4}-\d\d-\d\d)?.*-decision-(?P<id>.*)\.yaml", re.DOTALL)
 """File names of decisions. CSTP reads no other files. The id is the text after the last `-decision-`."""
 
-_STATE_FILES = {"circuit_breakers.jsonl": "the states of circuit breakers"}
-"""Files of CSTP that no event can hold, and their contents."""
-
 _READABLE_FILE = "a file that can be read"
+_SPECIAL = "not a regular file, but a folder, a pipe or a device"
 
 
 class SourceFiles(NamedTuple):
@@ -62,15 +60,21 @@ def find_files(path: Path, report: CstpImportResult) -> SourceFiles:
 def _add_file(file: Path, files: SourceFiles, report: CstpImportResult) -> None:
     """Add a file of a folder to those of its kind; report a file of another kind that may belong to CSTP."""
     suffix = file.suffix.lower()
-    if suffix in STORE_SUFFIXES:
-        files.stores.append(file)
-    elif _decision_name.fullmatch(file.name) is not None:
+    if _decision_name.fullmatch(file.name) is not None:
         files.decisions.append(file)
+    elif is_special(file):
+        if suffix in (*STORE_SUFFIXES, *DATA_SUFFIXES):
+            report.add_loss(str(file), "file", _SPECIAL, _READABLE_FILE)
+    elif suffix in STORE_SUFFIXES or (suffix not in DATA_SUFFIXES and _is_store(file)):
+        if is_tallystick(file):
+            report.passed_over.append(str(file))
+        else:
+            files.stores.append(file)
     elif suffix == GRAPH_SUFFIX and is_graph_file(file):
         files.graphs.append(file)
-    elif file.name in _STATE_FILES:
-        report.add_loss(str(file), "file", file.name, f"decisions or links: it holds {_STATE_FILES[file.name]}")
-    elif suffix in (*YAML_SUFFIXES, GRAPH_SUFFIX):
+    elif (contents := other_contents(file)) is not None:
+        report.add_loss(str(file), "file", file.name, f"decisions or links: it holds {contents}")
+    elif suffix in DATA_SUFFIXES:
         report.passed_over.append(str(file))
 
 
@@ -160,7 +164,7 @@ def _read_bytes(path: Path) -> tuple[datetime, bytes]:
     """Read a regular file of limited size; return its modification time, too. Errors: OSError, UnreadableFile."""
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
-        raise UnreadableFile("not a regular file, but a folder, a pipe or a device", "Put a file there.", verb="is")
+        raise UnreadableFile(_SPECIAL, "Put a file there.", verb="is")
     if status.st_size > BODY_BYTES_MAX:
         raise UnreadableFile(f"has {status.st_size:,} bytes, more than {BODY_BYTES_MAX:,}", "Leave out the rest.")
     return moment_of(status.st_mtime_ns // 1000), path.read_bytes()

@@ -27,12 +27,21 @@ _DAMAGED = (sqlite3.Error, UnicodeDecodeError)
 """Errors of reading a damaged store; the second one if SQLite quotes a name that is not UTF-8."""
 
 
+_VECTOR_TABLES = {"collections", "embeddings", "segments"}
+"""Tables of a vector database, which CSTP makes of its decisions."""
+
+_EVIDENCE_COLUMNS = {"seq", "event_type", "evidence_class", "prev_hash"}
+
+
 class NoDecisions(Exception):
-    """A SQLite file without decisions."""
+    """A SQLite file without decisions, and without anything else that is lost."""
 
 
 def read_rows(path: Path, report: CstpImportResult) -> Iterator[dict[str, Any]]:
-    """Yield every decision with the field names of CSTP's YAML files. Errors: NoDecisions."""
+    """Yield every decision with the field names of CSTP's YAML files. Report tables of other data.
+
+    Errors: NoDecisions.
+    """
     try:
         with _open_store(path) as connection:
             yield from _Store(connection, str(path), report).rows()
@@ -69,15 +78,25 @@ class _Store:
         self._report = report
         names = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").fetchall()
         self._tables = {str(name) for (name,) in names}
-        columns = "SELECT 1 FROM pragma_table_info('decisions') WHERE name = 'id'"
-        if "decisions" not in self._tables or connection.execute(columns).fetchone() is None:
-            raise NoDecisions
-        for table in sorted(self._tables - {"decisions", *_PART_TABLES}):
-            if not table.startswith(_INTERNAL):
-                self._pass_over(table)
+        if "id" in self._columns("decisions"):
+            for table in self._other_tables({"decisions", *_PART_TABLES}):
+                if not self._lose(table):
+                    report.passed_over.append(f"{file}: table {table}")
+        else:
+            other = [] if self._tables >= _VECTOR_TABLES else self._other_tables(set())
+            lost = [table for table in other if self._lose(table)]
+            if not lost:
+                raise NoDecisions
+            self._tables = set()
 
-    def _pass_over(self, table: str) -> None:
-        """Report a table that no event can hold; if it has rows, they are lost."""
+    def _other_tables(self, known: set[str]) -> list[str]:
+        return sorted(name for name in self._tables - known if not name.startswith(_INTERNAL))
+
+    def _columns(self, table: str) -> set[str]:
+        return {str(name) for (name,) in self._connection.execute("SELECT name FROM pragma_table_info(?)", (table,))}
+
+    def _lose(self, table: str) -> bool:
+        """Report a table that no event can hold, if it has rows; return whether it has."""
         quoted = table.replace('"', '""')
         try:
             (count,) = self._connection.execute(f'SELECT count(*) FROM "{quoted}"').fetchone()
@@ -85,14 +104,15 @@ class _Store:
             count = 0
         if count:
             allowed = "a table of decisions or of their parts"
+            if self._columns(table) >= _EVIDENCE_COLUMNS:
+                allowed += ": it holds a chain of evidence; record its events again with cstp.ingestEvidence"
             self._report.add_loss(self._file, f"table {table}", pluralize(count, "row"), allowed)
-        else:
-            self._report.passed_over.append(f"{self._file}: table {table}")
+        return bool(count)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield every decision with its parts."""
         tags, reasons, bridges, deliberations = map(self._rows_by_decision, _PART_TABLES)
-        for row in self._select("decisions"):
+        for row in self._select("decisions") if "decisions" in self._tables else ():
             decision_id = row["id"]
             row["tags"] = [tag.get("tag") for tag in tags.get(decision_id, ())]
             row["reasons"] = reasons.get(decision_id, [])

@@ -22,7 +22,7 @@ from api.importers.cstp.source_equality import (
     same_review,
 )
 from api.importers.values import InvalidValue
-from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed, DecisionThought
+from events.decision import DecisionAmended, DecisionPreserved, DecisionRecorded, DecisionReviewed, DecisionThought
 from events.envelope import ANONYMOUS, Draft, source_of, timestamp
 from events.limits import LINE_BYTES_MAX
 from events.payload import Payload
@@ -80,6 +80,7 @@ def decision_events(
             for name in amended
         ),
         *_review_events(decision, decision.reviews),
+        *([_preserved(decision)] if decision.preserve else ()),
     ]
 
 
@@ -141,6 +142,10 @@ def _review_events(decision: SourceDecision, reviews: Iterable[SourceReview]) ->
     return [_event(decision, DecisionReviewed, review.values, review.agent, review.time) for review in reviews]
 
 
+def _preserved(decision: SourceDecision) -> Draft:
+    return _event(decision, DecisionPreserved, {"preserve": True}, decision.agent, decision.changed)
+
+
 class _LedgerUpdate:
     """Finds what a decision in the ledger does not have of the same decision in the sources."""
 
@@ -163,8 +168,15 @@ class _LedgerUpdate:
         review_events = _review_events(decision, reviews)
         # If the review was the last change of the store, the amendment came before it, and its confidence is used.
         if reviews and not maybe_same_time(decision.changed, reviews[0].time):
-            return [*thoughts, *review_events, *amendments]
-        return [*thoughts, *amendments, *review_events]
+            return [*thoughts, *review_events, *amendments, *self._preserve()]
+        return [*thoughts, *amendments, *review_events, *self._preserve()]
+
+    def _preserve(self) -> list[Draft]:
+        """Return the event of a decision that is to be preserved, unless the ledger has ever said whether it is."""
+        said = {entry.data.preserve for entry in self._state.history if isinstance(entry.data, DecisionPreserved)}
+        if said == {False} and self._decision.preserve:
+            self._add_conflict("preserve", "false", "true")
+        return [_preserved(self._decision)] if self._decision.preserve and not said else []
 
     def _amendments(self, changes: dict[str, Any]) -> list[Draft]:
         """Return one amendment with all changes, or one for each if they do not fit on a line."""

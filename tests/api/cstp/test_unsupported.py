@@ -1,37 +1,20 @@
-"""Queries about data that this ledger does not keep: empty answers of the right shape, never false success."""
+"""What this ledger does not have: empty answers of the right shape or a refusal by name, never false success."""
 
 import pytest
 
 from tests.api.cstp.client import Caller
 from tests.api.http.posts import head
 
-NOTHING = [
-    ("listBreakers", {}, {"breakers": []}),
-    ("getWisdom", {"minDecisions": 3}, {"wisdom": [], "totalDecisions": 0, "categoriesAnalyzed": 0}),
-]
+
+def test_there_are_no_circuit_breakers(cstp: Caller) -> None:
+    assert cstp.result("listBreakers") == {"breakers": []}
 
 
-@pytest.mark.parametrize(("method", "params", "expected"), NOTHING)
-def test_there_is_nothing(cstp: Caller, method: str, params: dict[str, object], expected: object) -> None:
-    answer = cstp.result(method, params)
-    assert expected is None or answer == expected
-    assert None not in answer.values()
-
-
-@pytest.mark.parametrize(
-    ("method", "params", "reported"),
-    [
-        ("setPreserve", {"decisionId": "a"}, "error"),
-        ("setPreserve", {"id": "a", "preserve": False}, "error"),
-    ],
-)
-def test_what_cannot_be_written_is_not_said_to_be(
-    cstp: Caller, method: str, params: dict[str, object], reported: str
-) -> None:
+def test_what_is_not_there_is_refused_by_name(cstp: Caller) -> None:
     before = head(cstp.http)
-    answer = cstp.result(method, params)
-    assert answer["success"] is False
-    assert "nothing was written" in answer[reported]
+    for method in ("mapControls", "exportEvidenceBundle"):
+        code, message = cstp.error(method, {})
+        assert (code, message.startswith(f"Not supported: cstp.{method}. ")) == (-32601, True)
     assert head(cstp.http) == before
 
 
@@ -47,19 +30,6 @@ def test_reindex_says_what_the_views_hold(cstp: Caller) -> None:
     assert list(answer) == ["success", "decisionsIndexed", "errors", "durationMs", "message"]
     assert answer["decisionsIndexed"] == cstp.result("getStats")["total"]
     assert answer["errors"] == 0
-
-
-def test_nothing_is_compacted_and_everything_is_there_in_full(cstp: Caller) -> None:
-    first = cstp.record(category="security", confidence=0.4, reasons=[{"text": "r"}], tags=["t"])
-    total = cstp.result("getStats")["byCategory"]["security"]
-    levels = {"full": total, "summary": 0, "digest": 0, "wisdom": 0}
-    answer = cstp.result("compact", {"category": "security", "dry_run": True})
-    assert answer == {"compacted": 0, "preserved": 0, "levels": levels, "dryRun": True}
-    answer = cstp.result("getCompacted", {"category": "security", "limit": 1})
-    (row,) = answer["decisions"]
-    assert (answer["total"], answer["levels"]) == (1, levels)
-    assert (row["id"], row["level"], row["confidence"], row["tags"]) == (first, "full", 0.4, ["t"])
-    assert cstp.result("getCompacted", {"level": "digest"})["decisions"] == []
 
 
 @pytest.mark.parametrize(

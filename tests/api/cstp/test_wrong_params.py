@@ -123,6 +123,7 @@ def test_a_key_that_does_not_print_is_refused_by_the_name_it_was_given(cstp: Cal
         ("updateDecision", {"id": decision_id, "updates": {"pattern": "p"}}),
         ("recordThought", {"text": "t"}),
         ("recordThought", {"text": "t", "id": decision_id}),
+        ("setPreserve", {"id": decision_id}),
     ):
         said = cstp.error(method, {**params, name: key})
         assert said == (-32602, f"Validation failed: {name}: must be 1..128 printable characters")

@@ -10,6 +10,7 @@ from msgspec import msgpack
 from msgspec.json import encode
 
 from events import Draft
+from projections.decisions.compaction import LEVEL_DAYS, LEVELS, LevelFilter
 from projections.decisions.decision_index import DecisionIndex, DecisionSelection, SortField
 from projections.time_range import TimeRange
 from tests.projections import reference_model
@@ -33,6 +34,16 @@ from tests.projections.random_histories import (
 )
 
 moments = st.sampled_from(MOMENTS)
+level_filters = st.builds(
+    LevelFilter,
+    levels=st.lists(st.sampled_from(LEVELS), unique=True).map(tuple),
+    now=st.builds(
+        lambda moment, days, us: moment + timedelta(days=days, microseconds=us),
+        st.sampled_from([moment for moment in MOMENTS if moment is not None]),
+        st.sampled_from((-1, 0, *LEVEL_DAYS, 100)),
+        st.sampled_from((-1, 0, 1)),
+    ),
+)
 selections = st.builds(
     DecisionSelection,
     agent=st.sampled_from((None, *AGENTS)),
@@ -47,7 +58,8 @@ selections = st.builds(
     pr=st.sampled_from((None, *PRS, 0)),
     confidence_min=st.none() | confidences,
     confidence_max=st.none() | confidences,
-    compacted_before=moments,
+    compaction=st.none() | level_filters,
+    preserved=st.sampled_from((None, True, False)),
 )
 narrow = st.one_of(
     st.just(DecisionSelection()),
@@ -63,7 +75,8 @@ narrow = st.one_of(
     st.builds(DecisionSelection, pr=st.sampled_from((*PRS, 0))),
     st.builds(DecisionSelection, confidence_min=confidences),
     st.builds(DecisionSelection, confidence_max=confidences),
-    st.builds(DecisionSelection, compacted_before=moments),
+    st.builds(DecisionSelection, compaction=level_filters),
+    st.builds(DecisionSelection, preserved=st.booleans()),
 )
 
 

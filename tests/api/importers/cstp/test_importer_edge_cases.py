@@ -52,7 +52,7 @@ def test_a_field_that_does_not_fit_is_left_out_and_the_decision_kept(tmp_path: P
             {"type": "analysis", "text": ""},
         ],
         trace=[{"step": "one", "thought": "kept"}], bridge={"structure": "s", "purpose": "p", "colour": "red"},
-        project={"name": "x"}, context=["a"], related_to=[{"id": "x"}], preserve=True, file="", pattern=42,
+        project={"name": "x"}, context=["a"], related_to=[{"id": "x"}], preserve="maybe", file="", pattern=42,
     )  # fmt: skip
     write_file(folder, odd)
     report = taken(ledger, folder, code=1)
@@ -73,13 +73,13 @@ def test_a_field_that_does_not_fit_is_left_out_and_the_decision_kept(tmp_path: P
         ("bridge.colour", "red", "bridge.colour"),
         ("category", "c" * 77 + "...", "category"), ("context", '["a"]', "context"), ("line", "-1", "line"),
         ("mental_state", "sleepy", "mental_state"), ("pre_decision.query_run", "maybe", "pre_decision.query_run"),
-        ("preserve", "true", "preserve"), ("project", '{"name":"x"}', "project"),
+        ("preserve", "maybe", "preserve"), ("project", '{"name":"x"}', "project"),
         ("reasons[0].strength", "1.5", "reasons[0].strength"), ("reasons[1].type", "gut", "reasons[1]"),
         ("reasons[2]", "text", "reasons[2]"), ("reasons[3].text", "", "reasons[3]"),
         ("recorded_by", "not a name", "recorded_by"), ("review_by", "soon", "review_by"), ("stakes", "huge", "stakes"),
         ("tags[1]", "t" * 77 + "...", "tags[1]"), ("trace[0].step", "one", "trace[0].step"),
     ]  # fmt: skip
-    assert report["no_place"] == {"bridge.colour": 1, "preserve": 1}
+    assert report["no_place"] == {"bridge.colour": 1}
     assert (report["links"], report["linked"]) == (1, 1)
     assert shown(ledger, "odd")["decision"] == {
         "decision_id": "odd", "decision": "Do odd", "confidence": 0.7, "tags": ["ok", "7"], "pr": 12, "pattern": "42",
@@ -91,7 +91,7 @@ def test_a_field_that_does_not_fit_is_left_out_and_the_decision_kept(tmp_path: P
     assert "odd.yaml: stakes is 'huge'; allowed: one of {critical, high, low, medium}\n" in said
     assert "reasons[1].type is 'gut'; allowed: one of {analogy, analysis, " in said
     assert "; left out: reasons[1]\n" in said
-    assert "Fields that no event has, and their number: bridge.colour (1), preserve (1)." in said
+    assert "Fields that no event has, and their number: bridge.colour (1)." in said
     assert "and 3 more; --json prints all" in said
 
 

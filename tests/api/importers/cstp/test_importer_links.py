@@ -1,5 +1,6 @@
 """import cstp of an installation with links, preserved decisions and a graph file: kept as events, or named."""
 
+import os
 import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
@@ -77,7 +78,6 @@ def test_links_are_kept_and_what_is_not_is_named(tmp_path: Path) -> None:
     assert not report["complete"]
     assert (report["graph_files"], report["links"], report["linked"], report["recorded"]) == (1, 4, 4, 4)
     assert named(report) == [
-        ("2026-02-05-decision-bbbb.yaml", "preserve", "true"),
         ("graph_edges.jsonl", "line 3", '{"source_id": "cccc", "target_id"'),
     ]
     assert report["contradictions"] == []
@@ -91,16 +91,17 @@ def test_links_are_kept_and_what_is_not_is_named(tmp_path: Path) -> None:
         {"source_id": "bbbb", "target_id": "gone", "edge_type": "relates_to", "weight": 0.5,
          "context": "An erased decision", "created_by": "system", "by": "scout", "time": "2026-02-05T10:00:00.000000Z"},
     ]  # fmt: skip
+    kept = [event["subject"] for event in events(ledger) if event["type"] == "decision.preserved.v1"]
+    assert (kept, report["preserved"], shown(ledger, "bbbb")["preserve"]) == (["decision/bbbb"], 1, True)
     assert shown(ledger, "cccc")["review"]["actual_result"] == "p99 halved"
     assert shown(ledger, "aaaa")["superseded_by"] == ["cccc"]
     before = done(ledger, "log", "--json").out
     again = taken(ledger, folder, code=1)
-    assert (again["appended"], again["linked"], again["unchanged"]) == (0, 0, 4)
+    assert (again["appended"], again["linked"], again["preserved"], again["unchanged"]) == (0, 0, 0, 4)
     assert named(again) == named(report)
     assert done(ledger, "log", "--json").out == before
     ended = tally(ledger, "import", "cstp", folder)
     assert "4 links (1 graph file)." in ended.text
-    assert "bbbb.yaml: preserve is 'true'; allowed: a field that an event has" in ended.err
     assert 'graph_edges.jsonl: line 3 is \'{"source_id": "cccc", "target_id"\'; allowed: a link as a' in ended.err
 
 
@@ -114,6 +115,13 @@ def test_a_server_takes_it_and_answers_as_the_old_one(tmp_path: Path) -> None:
             {"id": "aaaa", "summary": "Do aaaa", "distance": 0.232},
             {"id": "gone", "summary": "An erased decision", "distance": 0.5},
         ]
+        assert (found["preserve"], report["preserved"]) == (True, 1)
+        assert caller.result("compact") == {
+            "compacted": 4, "preserved": 1, "levels": caller.result("getCompacted")["levels"], "dryRun": False,
+        }  # fmt: skip
+        assert {
+            row["id"]: row["level"] for row in caller.result("getCompacted", {"level": "full"})["decisions"]
+        } == dict.fromkeys(("aaaa", "bbbb", "dddd"), "full")
         graph = caller.result("getGraph", {"nodeId": "bbbb", "depth": 5})
         assert {node["id"] for node in graph["nodes"]} == {"aaaa", "bbbb", "cccc", "gone"}
         assert {edge["createdBy"] for edge in graph["edges"]} == {"auto-link", "warden", "system"}
@@ -211,6 +219,26 @@ def test_two_files_that_differ_about_a_link_are_a_contradiction(tmp_path: Path) 
     ]
 
 
+RULES = "- id: no-low-confidence\n  condition_confidence: '< 0.5'\n  action: block\n"
+BREAKERS = "circuit_breakers:\n- scope: stakes:high\n  failure_threshold: 3\n"
+CONTROLS = "framework: SR 11-7\nrules:\n- id: mv-1\n"
+NO_GUARDRAILS = "guardrails: []\n"
+
+
+def evidence(path: Path) -> Path:
+    """A chain of evidence, as CSTP keeps it in the file that PROVENANCE_DB names."""
+    connection = sqlite3.connect(path)
+    connection.execute(
+        "CREATE TABLE events (seq INTEGER PRIMARY KEY, ts TEXT, event_type TEXT, evidence_class TEXT, payload TEXT,"
+        " prev_hash TEXT, hash TEXT)"
+    )
+    connection.execute("INSERT INTO events VALUES (1, '2026-02-05', 'pr_merged', 'observed', '{}', '', 'ab')")
+    connection.execute("CREATE TABLE checkpoints (seq INTEGER)")
+    connection.commit()
+    connection.close()
+    return path
+
+
 def test_other_data_of_an_installation_is_named(tmp_path: Path) -> None:
     ledger, folder = tmp_path / "t.db", tmp_path / "installation"
     store = write_store(folder / "decisions.db", [decision("aaaa")])
@@ -219,12 +247,79 @@ def test_other_data_of_an_installation_is_named(tmp_path: Path) -> None:
     connection.execute("INSERT INTO graph_edges VALUES ('a', 'b')")
     connection.commit()
     connection.close()
-    (folder / "circuit_breakers.jsonl").write_text('{"scope": "global"}\n')
-    (folder / "notes.jsonl").write_text('{"note": 1}\n')
+    evidence(folder / "provenance.db")
+    evidence(folder / "provenance")
+    chroma = sqlite3.connect(folder / "chroma.sqlite3")
+    for table in ("collections", "embeddings", "segments"):
+        chroma.execute(f"CREATE TABLE {table} (id TEXT)")
+        chroma.execute(f"INSERT INTO {table} VALUES ('a')")
+    chroma.commit()
+    chroma.close()
+    (folder / "audit").mkdir()
+    texts = {
+        "circuit_breakers.jsonl": '{"scope": "global"}\n', "states.jsonl": '{"scope": "global", "state": "open"}\n',
+        "rules.yaml": RULES, "wrapped.yml": f"guardrails:\n{RULES}", "circuit_breakers.yaml": BREAKERS,
+        "controls.yaml": CONTROLS, "audit/2026-02-05.json": "[]", "audit.log": "checked\n",
+        "none.yaml": NO_GUARDRAILS, "server.yaml": "server:\n  port: 8100\n", "notes.jsonl": '{"note": 1}\n',
+        "bundle.json": "{}", "README.md": "text",
+    }  # fmt: skip
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    os.mkfifo(folder / "pipe.jsonl")
+    os.mkfifo(folder / "pipe.db")
     report = taken(ledger, folder, code=1)
-    assert named(report) == [
-        ("circuit_breakers.jsonl", "file", "circuit_breakers.jsonl"), ("decisions.db", "table graph_edges", "1 row"),
-    ]  # fmt: skip
-    assert [Path(path).name for path in report["passed_over"]] == ["notes.jsonl"]
+    pipe = "not a regular file, but a folder, a pipe or a device"
+    lost = (
+        "2026-02-05.json", "audit.log", "circuit_breakers.jsonl", "circuit_breakers.yaml", "controls.yaml",
+        "rules.yaml", "states.jsonl", "wrapped.yml",
+    )  # fmt: skip
+    assert named(report) == sorted(
+        [
+            *((name, "file", name) for name in lost),
+            *((name, "file", pipe) for name in ("pipe.jsonl", "pipe.db")),
+            *((name, "table events", "1 row") for name in ("provenance", "provenance.db")),
+            ("decisions.db", "table graph_edges", "1 row"),
+        ]
+    )
+    skipped = ("bundle.json", "chroma.sqlite3", "none.yaml", "notes.jsonl", "server.yaml")
+    assert [Path(path).name for path in report["passed_over"]] == [*skipped]
+    allowed = {Path(one["file"]).name: one["allowed"] for one in report["losses"]}
+    assert allowed["rules.yaml"].endswith("it holds guardrails: set them with tallystick guardrail set")
+    assert allowed["provenance.db"].endswith("record its events again with cstp.ingestEvidence")
+    assert (report["recorded"], report["complete"]) == (1, False)
+    done(ledger, "guardrail", "set", folder / "rules.yaml")
+    done(ledger, "breakers", "set", folder / "circuit_breakers.yaml")
     (tmp_path / "empty").mkdir()
     refused(ledger, "import", "cstp", tmp_path / "empty")
+
+
+def test_a_ledger_in_the_folder_is_no_part_of_the_installation(tmp_path: Path) -> None:
+    ledger = tmp_path / "t.db"
+    write_file(tmp_path, decision("aaaa"))
+    assert taken(ledger, tmp_path)["recorded"] == 1
+    done(ledger, "decisions", "--search", "aaaa")
+    again = taken(ledger, tmp_path)
+    assert (again["complete"], again["unchanged"]) == (True, 1)
+    assert "t.db" in [Path(path).name for path in again["passed_over"]]
+
+
+def test_what_the_ledger_said_later_about_a_preserved_decision_stays(tmp_path: Path) -> None:
+    folder = tmp_path / "installation"
+    write_file(folder, decision("aaaa", preserve=True))
+    write_file(folder, decision("bbbb"))
+    with serving(tmp_path / "t.db") as url, Caller(url) as caller:
+        assert taken(tmp_path / "none.db", folder, "--url", url)["preserved"] == 1
+        assert caller.result("setPreserve", {"id": "aaaa", "preserve": False})["success"]
+        assert taken(tmp_path / "none.db", folder, "--url", url)["appended"] == 0
+        assert "preserve" not in caller.decision("aaaa")
+        write_file(folder, decision("bbbb", preserve=True))
+        assert taken(tmp_path / "none.db", folder, "--url", url)["preserved"] == 1, "marked since"
+        assert caller.decision("bbbb")["preserve"] is True
+        write_file(folder, decision("dddd"))
+        assert taken(tmp_path / "none.db", folder, "--url", url)["recorded"] == 1
+        caller.events([{"type": "decision.preserved.v1", "data": {"decision_id": "dddd", "preserve": False}}])
+        write_file(folder, decision("dddd", preserve=True))
+        report = taken(tmp_path / "none.db", folder, "--url", url, code=1)
+        (conflict,) = report["contradictions"]
+        assert (conflict["field"], conflict["taken"], conflict["other"]) == ("preserve", "false", "true")
+        assert report["appended"] == 0

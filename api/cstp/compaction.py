@@ -1,0 +1,163 @@
+"""cstp.compact, getCompacted, setPreserve and getWisdom: old decisions in short form, and what they come to together.
+
+A level is a view of a decision's age: nothing in the ledger is shortened (`api/service/compaction.py`).
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
+
+import msgspec
+
+from api.cstp.decision_json import decision_json
+from api.cstp.get_calibration import rounded
+from api.cstp.idempotency_key import check_key
+from api.cstp.params_schema import ParamsSchema
+from api.principal import Principal, Scope
+from api.service.compaction import (
+    CompactedQuery,
+    LeveledDecision,
+    Wisdom,
+    count_by_level,
+    list_compacted,
+    list_wisdom,
+    set_preserve,
+)
+from api.service.ledger import LedgerService
+from events.envelope import EventId
+from events.payload import StreamId
+from ledger.errors import NotFound
+from projections.decisions.compaction import Level
+from projections.outcome_codes import OUTCOME_NUMBERS, OUTCOME_VALUES
+
+COMPACTED_MAX = 500
+WISDOM_DECISIONS_MIN = 5
+LINE_CHARS_MAX = 80
+_BRIER_DIGITS = 4
+_CUT = "..."
+
+_SUMMARY = ("outcome", "confidence", "actualConfidence", "pattern", "stakes")
+_FULL = (*_SUMMARY, "context", "reasons", "tags", "bridge", "deliberation")
+_FIELDS: dict[Level, tuple[str, ...]] = {"full": _FULL, "summary": _SUMMARY, "digest": ("oneLine",), "wisdom": _FULL}
+"""The fields of a row at each level, besides those that every row has."""
+
+
+class _Compaction(msgspec.Struct, frozen=True, kw_only=True):
+    category: str | None = None
+    dry_run: bool = False
+    level: Level | None = None
+    limit: int = 50
+    include_preserved: bool = True
+    min_decisions: Annotated[int, msgspec.Meta(ge=1)] = WISDOM_DECISIONS_MIN
+
+
+class _Preserve(msgspec.Struct, frozen=True, kw_only=True):
+    decision_id: StreamId
+    preserve: bool = True
+    idempotency_key: EventId | None = None
+
+
+_compaction: ParamsSchema[_Compaction] = ParamsSchema(_Compaction)
+_preserve: ParamsSchema[_Preserve] = ParamsSchema(
+    _Preserve, aliases={"decision_id": ("decisionId", "decision_id", "id")}
+)
+
+
+async def compact(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """Count decisions by level. Levels follow from the age, so there is nothing to write, with `dryRun` or without."""
+    request = _compaction.decode(params)
+    counts = await count_by_level(ledger, request.category or None)
+    answer = {"compacted": counts.total, "preserved": counts.preserved, "levels": counts.levels}
+    return {**answer, "dryRun": request.dry_run}
+
+
+async def get_compacted(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """Return the newest decisions, each as its level shows it. `levels` counts all that match, `total` the returned.
+
+    As in the protocol, decisions of the level `wisdom` are listed only if that is the `level`, with all fields.
+    """
+    request = _compaction.decode(params)
+    query = CompactedQuery(
+        category=request.category or None,
+        level=request.level,
+        limit=min(max(request.limit, 1), COMPACTED_MAX),
+        preserved=request.include_preserved,
+    )
+    found = await list_compacted(ledger, query)
+    rows = [_row(decision) for decision in found.decisions]
+    return {"decisions": rows, "total": len(rows), "levels": found.levels}
+
+
+async def get_wisdom(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """Return what the decisions of the level `wisdom` come to, for each category with `minDecisions` of them."""
+    request = _compaction.decode(params)
+    rows = await list_wisdom(ledger, request.category or None, request.min_decisions)
+    total = sum(row.decisions for row in rows)
+    return {"wisdom": list(map(wisdom_json, rows)), "totalDecisions": total, "categoriesAnalyzed": len(rows)}
+
+
+async def preserve_decision(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """Keep a decision at the level `full`, or no longer. An unknown decision is a result and not an error.
+
+    `idempotencyKey` works as in recordDecision.
+    """
+    request = _preserve.decode(params)
+    check_key(request.idempotency_key, _preserve.spelling("idempotency_key", params))
+    answer: dict[str, object] = {"success": True, "decisionId": request.decision_id, "preserve": request.preserve}
+    try:
+        await set_preserve(
+            ledger, caller, request.decision_id, preserve=request.preserve, event_id=request.idempotency_key
+        )
+    except NotFound:
+        error = f"Decision not found: {request.decision_id}; nothing was written."
+        return {**answer, "success": False, "error": error}
+    return answer
+
+
+def wisdom_json(wisdom: Wisdom) -> dict[str, object]:
+    """Return the wisdom of a category as the protocol has it: what it lacks is left out."""
+    principles = [
+        {"text": principle.text, "confirmations": principle.confirmations, "exampleIds": principle.examples}
+        for principle in wisdom.principles
+    ]
+    row = {
+        "category": wisdom.category,
+        "decisions": wisdom.decisions,
+        "successRate": rounded(wisdom.success_rate),
+        "keyPrinciples": principles or None,
+        "commonFailureMode": wisdom.common_failure,
+        "avgConfidence": None if wisdom.mean_confidence is None else rounded(wisdom.mean_confidence),
+        "brierScore": None if wisdom.brier_score is None else rounded(wisdom.brier_score, _BRIER_DIGITS),
+    }
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def _row(decision: LeveledDecision) -> dict[str, object]:
+    fields, review = decision_json(decision.state), decision.state.review
+    fields["oneLine"] = _one_line(decision.state.decision.decision)
+    if review is not None:
+        fields["actualConfidence"] = OUTCOME_VALUES[OUTCOME_NUMBERS[review.outcome]].item()
+    row: dict[str, object] = {
+        "id": fields["id"],
+        "level": decision.level,
+        "decision": fields["decision"],
+        "category": fields["category"] or "",
+        "date": fields["date"],
+    }
+    if decision.state.preserve:
+        row["preserved"] = True
+    return row | {name: fields[name] for name in _FIELDS[decision.level] if fields.get(name) not in (None, "", (), [])}
+
+
+def _one_line(text: str) -> str:
+    """Return a text on one line, cut to LINE_CHARS_MAX characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= LINE_CHARS_MAX else line[: LINE_CHARS_MAX - len(_CUT)] + _CUT
+
+
+COMPACTION: dict[str, tuple[Scope, Callable[[LedgerService, Principal, dict[str, Any]], Awaitable[object]]]] = {
+    "cstp.compact": ("append", compact),
+    "cstp.getCompacted": ("read", get_compacted),
+    "cstp.setPreserve": ("append", preserve_decision),
+    "cstp.getWisdom": ("read", get_wisdom),
+}
+"""The scope and the function of each method."""
