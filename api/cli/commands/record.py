@@ -78,8 +78,9 @@ def record(
 ) -> None:
     """Record a decision.
 
-    Prints the id of the decision and its position. Pending thoughts of the agent become part of the decision. With
-    --event-id or --id the command can be repeated safely: the repetition adds nothing.
+    Prints the id of the decision and its position. Pending thoughts of the agent become part of the decision.
+    Guardrails that fire on it are named on standard error, and refuse nothing. With --event-id or --id the command can
+    be repeated safely: the repetition adds nothing.
 
     Example: tallystick record "Use a connection pool" --agent claude --confidence 0.8 --stakes high --category tooling
 
@@ -89,7 +90,7 @@ def record(
 
     from api.cli.output import print_json, print_note
     from api.parameters import parse_instant
-    from api.text_format import pluralize
+    from api.text_format import one_line, pluralize
 
     fields = {
         "decision": decision,
@@ -116,6 +117,10 @@ def record(
     state = "there already" if recorded.duplicate else "recorded"
     thoughts = f", with {pluralize(recorded.thoughts, 'pending thought')}" if recorded.thoughts else ""
     print_note(f"Decision {recorded.decision_id} {state} at position {recorded.position:,}{thoughts}.")
+    if recorded.links:
+        print_note(f"It is linked to {pluralize(recorded.links, 'earlier decision')} that the agent's queries found.")
+    for warning in recorded.guardrail_warnings or ():
+        print_note(f"Guardrail ({warning.severity}): {one_line(warning.message)} ({warning.guardrail_id})")
     typer.echo(recorded.decision_id)
 
 
