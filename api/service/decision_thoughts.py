@@ -296,7 +296,8 @@ async def _check_companions(ledger: LedgerService, position: int, companions: _C
     posted = [data for event in later if (data := _companion(event, first, decision_id)) is not None]
     asked = [data for data in posted if isinstance(data, DecisionAsked)][:1]
     links = [data for data in posted if isinstance(data, DecisionLinked)]
-    if [*asked, *links] != companions.payloads(decision_id):
+    links_itself = any(target.decision_id == decision_id for target in companions.related)
+    if links_itself or [*asked, *links] != companions.payloads(decision_id):
         raise IdentityConflict(first.subject, first.source, first.id, position, 0)
 
 

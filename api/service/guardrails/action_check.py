@@ -129,9 +129,9 @@ def _may_not_record(caller: Principal, rules: int) -> Forbidden:
     return Forbidden(
         f"{caller.agent} asked whether an action is allowed. {pluralize(rules, 'guardrail')} would be evaluated, and"
         f" each evaluation is an event, but the token of {caller.agent} lacks the scope 'append'. Nothing was"
-        " evaluated, so the action is not allowed.",
-        f"Use a token that may append: tallystick token add {caller.agent} --scope append --scope read. Without one,"
-        " GET /guardrails and cstp.listGuardrails show the rules.",
+        f" evaluated, so the action is not allowed. Use a token that may append: tallystick token add {caller.agent}"
+        " --scope append --scope read.",
+        "Without one, GET /guardrails and cstp.listGuardrails show the rules.",
     )
 
 
