@@ -91,15 +91,7 @@ async def record_decision(
     if options.agent_id is not None:
         answer["recorded_by"] = speaker.agent
     warnings = [warning_of(breaker) for breaker in breakers]
-    fired = await warnings_of_decision(
-        ledger,
-        speaker,
-        decided.decision,
-        decided.placed.subject.removeprefix("decision/"),
-        inputs=count_inputs(decision) + decided.adopted,
-        context=action_context,
-    )
-    warnings += [msgspec.structs.asdict(warning) for warning in fired]
+    warnings += await _guardrail_warnings(ledger, speaker, decided, decision, action_context)
     return {**answer, "guardrail_warnings": warnings} if warnings else answer
 
 
@@ -133,3 +125,17 @@ def _bridge_of(decision: DecisionRecorded) -> dict[str, object]:
         return {}
     derived = derive_bridge(decision)
     return {"bridge_auto": True, "bridge_method": derived[1] if derived is not None else "rule"}
+
+
+async def _guardrail_warnings(
+    ledger: LedgerService,
+    caller: Principal,
+    decided: DecisionResult,
+    stated: DecisionRecorded,
+    context: Mapping[str, Any] | None,
+) -> list[dict[str, object]]:
+    """Return the guardrails that fired on a decision."""
+    decision_id = decided.placed.subject.removeprefix("decision/")
+    inputs = count_inputs(stated) + decided.adopted
+    fired = await warnings_of_decision(ledger, caller, decided.decision, decision_id, inputs=inputs, context=context)
+    return [msgspec.structs.asdict(warning) for warning in fired]

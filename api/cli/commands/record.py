@@ -96,9 +96,8 @@ def record(
     """
     import asyncio
 
-    from api.cli.output import print_json, print_note
+    from api.cli.output import print_json
     from api.parameters import parse_instant
-    from api.text_format import one_line, pluralize
 
     fields = {
         "decision": decision,
@@ -122,7 +121,15 @@ def record(
     recorded = asyncio.run(_record(target, fields, event_id, source, question, vector))
     if target.json:
         print_json(recorded)
-        return
+    else:
+        _print(recorded)
+
+
+def _print(recorded: "RecordedDecision") -> None:
+    """Print the id of a decision, and on standard error what happened."""
+    from api.cli.output import print_note
+    from api.text_format import one_line, pluralize
+
     state = "there already" if recorded.duplicate else "recorded"
     thoughts = f", with {pluralize(recorded.thoughts, 'pending thought')}" if recorded.thoughts else ""
     print_note(f"Decision {recorded.decision_id} {state} at position {recorded.position:,}{thoughts}.")

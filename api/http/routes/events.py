@@ -28,7 +28,7 @@ from api.parameters import (
     parse_integer,
     text_parameter,
 )
-from api.service.batch_warnings import WarnedEvent, WarnedResult, warnings_of_batch, with_warnings
+from api.service.batch_evaluation import WarnedEvent, WarnedResult, warnings_of_batch, with_warnings
 from api.service.ledger import LedgerService, page_json
 from api.service.query_params import AFTER, EVENT_PARAMETERS, LIMIT, check_followable, parse_event_query
 from api.service.store import AppendResult, append_result

@@ -169,7 +169,7 @@ def test_a_value_that_a_rule_cannot_compare_is_a_warning(tmp_path: Path) -> None
         assert "is not a number" in warning["message"]
 
 
-def test_a_token_that_may_only_read_is_told_why_it_is_not_answered(tmp_path: Path) -> None:
+def test_a_token_that_may_only_read_is_refused_with_the_reason(tmp_path: Path) -> None:
     guarded = Guarded(tmp_path)
     body = {"action": {"description": "Drop the table"}}
     call = {"jsonrpc": "2.0", "id": 1, "method": "cstp.checkGuardrails", "params": body}
