@@ -20,6 +20,8 @@ from tallystick.fields import (
     EventFields,
     EventFilter,
     EventSelection,
+    LinkFields,
+    LinkType,
     Moment,
     Outcome,
     Plan,
@@ -45,6 +47,7 @@ from tallystick.results import (
     DecisionState,
     DiscoveryReport,
     Event,
+    RecordedLink,
     Reply,
     ThoughtEvent,
 )
@@ -107,6 +110,12 @@ class AsyncClient(BaseClient):
     async def retract(self, decision_id: str, reason: str, **fields: Unpack[EventFields]) -> DecisionEvent:
         """As `Client.retract`."""
         return await self._run(self._operations.retract(decision_id, reason, fields))
+
+    async def link(
+        self, decision_id: str, other_id: str, edge_type: LinkType, **fields: Unpack[LinkFields]
+    ) -> RecordedLink:
+        """As `Client.link`."""
+        return await self._run(self._operations.link(decision_id, other_id, edge_type, fields))
 
     async def think(self, text: str, **fields: Unpack[ThoughtFields]) -> ThoughtEvent:
         """As `Client.think`."""

@@ -21,6 +21,8 @@ from tallystick.fields import (
     EventFields,
     EventFilter,
     EventSelection,
+    LinkFields,
+    LinkType,
     Moment,
     Outcome,
     Plan,
@@ -46,6 +48,7 @@ from tallystick.results import (
     DecisionState,
     DiscoveryReport,
     Event,
+    RecordedLink,
     Reply,
     ThoughtEvent,
 )
@@ -127,6 +130,14 @@ class Client(BaseClient):
         Errors: as `review`; NotAllowed, if another agent made the decision.
         """
         return self._run(self._operations.retract(decision_id, reason, fields))
+
+    def link(self, decision_id: str, other_id: str, edge_type: LinkType, **fields: Unpack[LinkFields]) -> RecordedLink:
+        """Link a decision to another one. A later link of the same type between the same two replaces it.
+
+        Neither decision must be in the ledger: the result names those that are not in `unknown`.
+        Errors: as `record`.
+        """
+        return self._run(self._operations.link(decision_id, other_id, edge_type, fields))
 
     def think(self, text: str, **fields: Unpack[ThoughtFields]) -> ThoughtEvent:
         """Record a thought: on the recorded decision `decision_id`, or without that argument before a decision.

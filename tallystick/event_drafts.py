@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 
 from tallystick.errors import InvalidArgument
-from tallystick.fields import AmendFields, DecisionFields, EventFields, ReviewFields, ThoughtFields
+from tallystick.fields import AmendFields, DecisionFields, EventFields, LinkFields, ReviewFields, ThoughtFields
 from tallystick.ids import derived_event_id, new_event_id, new_stream_id, recorded_event_id
 from tallystick.results import ThoughtEvent
 
@@ -78,6 +78,12 @@ class Drafts:
         if given_id is not None and "id" not in envelope:
             envelope["id"] = f"thought/{thought_id}/recorded"
         return self._draft("thought.recorded.v1", envelope, {**data, "thought_id": thought_id, "text": text})
+
+    def link(self, decision_id: str, other_id: str, edge_type: str, fields: LinkFields) -> Draft:
+        """Return the body that links two decisions."""
+        envelope, data = _split(fields)
+        link = {"source_id": decision_id, "target_id": other_id, "edge_type": edge_type, **data}
+        return self.given({**envelope, "data": link})
 
     def given(self, event: Mapping[str, Any]) -> Draft:
         """Return an event that the caller wrote; add an id and a source if it has none."""

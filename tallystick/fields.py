@@ -12,6 +12,7 @@ from tallystick.results import Reason, ThoughtEvent
 Moment: TypeAlias = datetime | date | str
 Outcome: TypeAlias = Literal["success", "partial", "failure", "abandoned"]
 Stakes: TypeAlias = Literal["low", "medium", "high", "critical"]
+LinkType: TypeAlias = Literal["relates_to", "supersedes", "depends_on"]
 MentalState: TypeAlias = Literal["deliberate", "reactive", "exploratory", "habitual", "pressured"]
 
 
@@ -124,6 +125,18 @@ class ReviewFields(EventFields, total=False):
     """Anything else."""
     affected_kpis: Mapping[str, float] | None
     """The measured change of each indicator."""
+
+
+class LinkFields(TypedDict, total=False):
+    """The arguments of a link."""
+
+    weight: float | None
+    """How strongly the decisions are linked, above 0, at most 1."""
+    context: str | None
+    """Why they are linked, in words."""
+    event_id: str | None
+    """The event's id, 1..128 printable characters, unique to the agent. Give one, and the same call in another process
+    is a retry: it adds nothing. The default is a new UUIDv7."""
 
 
 class ThoughtFields(EventFields, total=False):

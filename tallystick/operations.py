@@ -20,6 +20,7 @@ from tallystick.fields import (
     DiscoveryOptions,
     EventFields,
     EventSelection,
+    LinkFields,
     Plan,
     ReviewFields,
     ThoughtFields,
@@ -41,6 +42,7 @@ from tallystick.results import (
     DecisionState,
     DiscoveryReport,
     EventPage,
+    RecordedLink,
     Review,
     ThoughtEvent,
 )
@@ -77,12 +79,13 @@ class Operations:
         self._agent = settings.agent
 
     def record(self, decision: str, fields: DecisionFields) -> Flow[DecisionEvent]:
-        """Record a decision."""
-        drafts = self._drafts.record(decision, fields)
+        """Record a decision. An older server ignores the query, and evaluates no guardrails."""
+        drafts, query = self._drafts.record(decision, fields), {"guardrails": "true"}
         if len(drafts) == 1:
-            return (yield from self._post(drafts[0], DecisionEvent))
-        result = yield from self._post(drafts, AppendResult)
-        return DecisionEvent(**msgspec.structs.asdict(result.events[0]))
+            return (yield from self._submit("/events", drafts[0], DecisionEvent, query))
+        result = yield from self._submit("/events", drafts, AppendResult, query)
+        first = msgspec.structs.asdict(result.events[0])
+        return DecisionEvent(**first, guardrail_warnings=result.guardrail_warnings)
 
     def amend(self, decision_id: str, fields: AmendFields) -> Flow[DecisionEvent]:
         """Amend a decision."""
@@ -121,6 +124,11 @@ class Operations:
         """Record a thought."""
         event = yield from self._post(self._drafts.think(text, fields), AppendedEvent)
         return ThoughtEvent(**msgspec.structs.asdict(event), text=text)
+
+    def link(self, decision_id: str, other_id: str, edge_type: str, fields: LinkFields) -> Flow[RecordedLink]:
+        """Link two decisions."""
+        draft = self._drafts.link(decision_id, other_id, edge_type, fields)
+        return (yield from self._submit("/links", draft, RecordedLink))
 
     def append(self, events: Iterable[Mapping[str, Any]]) -> Flow[AppendResult]:
         """Append events of any types, all or none."""
@@ -179,9 +187,11 @@ class Operations:
     def _post(self, drafts: Draft | list[Draft], kind: type[_Kind]) -> Flow[_Kind]:
         return (yield from self._submit("/events", drafts, kind))
 
-    def _submit(self, path: str, value: object, kind: type[_Kind]) -> Flow[_Kind]:
+    def _submit(
+        self, path: str, value: object, kind: type[_Kind], query: Mapping[str, object] | None = None
+    ) -> Flow[_Kind]:
         """Post a value. It is encoded once, so that each retry sends the same bytes."""
-        request = Request(method="POST", path=path, body=encode_json(value))
+        request = Request(method="POST", path=path, query=query_text(query or {}), body=encode_json(value))
         request.headers.update(JSON)
         return decode_response((yield from send(request, self._settings.retry_s)), kind)
 

@@ -24,8 +24,24 @@ class AppendedEvent(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the log contained the event already, as after a retry."""
 
 
+class GuardrailWarning(msgspec.Struct, frozen=True, kw_only=True):
+    """A guardrail that fired on a recorded decision."""
+
+    guardrail_id: str
+    """The rule; `not-evaluated` if the decision could not be evaluated."""
+    message: str
+    """What the rule says."""
+    severity: str
+    """The rule's action: block, warn or log. The decision is recorded nevertheless."""
+    decision_id: str | None = None
+    """The decision."""
+
+
 class DecisionEvent(AppendedEvent, frozen=True, kw_only=True):
     """The position of an event of a decision in the log."""
+
+    guardrail_warnings: tuple[GuardrailWarning, ...] = ()
+    """The guardrails that fired on a decision as it was recorded."""
 
     @property
     def decision_id(self) -> str:
@@ -59,6 +75,29 @@ class AppendResult(msgspec.Struct, frozen=True, kw_only=True):
     """The number of them that the log contained already."""
     events: tuple[AppendedEvent, ...]
     """The position of each event, in the order of the batch."""
+    guardrail_warnings: tuple[GuardrailWarning, ...] = ()
+    """The guardrails that fired on a decision, if the batch was posted by `record`."""
+
+
+class RecordedLink(msgspec.Struct, frozen=True, kw_only=True):
+    """A link between two decisions in the log."""
+
+    link_id: str
+    """The id of the link."""
+    source_id: str
+    """The decision that relates, supersedes or depends."""
+    target_id: str
+    """The decision that it is linked to."""
+    position: int
+    """1-based place in the log."""
+    event_id: str
+    """The event's id, unique within its source."""
+    time: datetime
+    """When the decisions were linked, UTC; for a retry, the time of the first post."""
+    duplicate: bool
+    """Whether the log contained the link already, as after a retry."""
+    unknown: tuple[str, ...] = ()
+    """Those of the two decisions that are not in the ledger."""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):

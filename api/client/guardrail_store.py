@@ -5,6 +5,7 @@ from urllib.parse import quote
 from api.client.remote_decision_views import id_segment
 from api.client.remote_store import RemoteStore
 from api.client.remote_views import RemoteViews
+from api.service.decision_writer import act_as
 from api.service.guardrails.action_check import CheckAnswer, PlannedAction, check_action
 from api.service.guardrails.rule_set import GuardrailRow, RetiredRule, SetAnswer, retire_rule, set_rules
 from api.service.store import EventStore, LocalStore
@@ -28,12 +29,15 @@ async def retire_in_store(store: EventStore, guardrail_id: str, reason: str | No
     return await retire_rule(local.ledger, local.caller, guardrail_id, reason)
 
 
-async def check_in_store(store: EventStore, action: PlannedAction, event_id: str | None) -> CheckAnswer:
-    """Evaluate an action. Errors: as `check_action`."""
+async def check_in_store(
+    store: EventStore, action: PlannedAction, event_id: str | None, source: str | None
+) -> CheckAnswer:
+    """Evaluate an action, as the agent of a source. Errors: as `check_action`."""
     if isinstance(store, RemoteStore):
-        return await store.post("/guardrails/check", {"action": action, "id": event_id}, CheckAnswer)
+        body = {"action": action, "id": event_id, "source": source}
+        return await store.post("/guardrails/check", body, CheckAnswer)
     local = _local(store)
-    return await check_action(local.ledger, local.caller, action, event_id=event_id)
+    return await check_action(local.ledger, act_as(local.caller, source), action, event_id=event_id)
 
 
 async def view_guardrail(server: RemoteViews, guardrail_id: str) -> GuardrailRow:

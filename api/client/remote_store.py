@@ -14,6 +14,7 @@ from api.rate_limit import RateLimited
 from api.service.decision_links import RecordedLink
 from api.service.decision_writer import RecordedDecision, RecordedRetraction, RecordedReview
 from api.service.evidence import Blob, ErasureReceipt, EvidenceContent, StoredEvidence, digest_of
+from api.service.retrieval import SuppliedEmbedding
 from api.service.retry import retry, while_busy
 from api.service.store import AppendResult
 from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
@@ -83,9 +84,17 @@ class RemoteStore:
         return _decode(answer, AppendResult)
 
     async def record_decision(
-        self, decision: DecisionRecorded, *, event_id: str | None, source: str | None, question: str | None
+        self,
+        decision: DecisionRecorded,
+        *,
+        event_id: str | None,
+        source: str | None,
+        question: str | None,
+        embedding: SuppliedEmbedding | None = None,
     ) -> RecordedDecision:
-        body = {"data": decision, "id": event_id, "source": source, "question": question}
+        body: dict[str, object] = {"data": decision, "id": event_id, "source": source, "question": question}
+        if embedding is not None:
+            body |= {"embedding": embedding.numbers, "embedding_model": embedding.model}
         return _decode(await self._post_json("/decisions", body), RecordedDecision)
 
     async def review_decision(

@@ -14,15 +14,11 @@ from api.principal import Principal
 from api.service.guardrails.action_check import CheckAnswer, PlannedAction, check_action, rules_in_force
 from api.service.ledger import LedgerService
 from events.decode_error_messages import json_type
-from events.errors import TallystickError
 from events.guardrail import ORDERING, GuardrailCondition, GuardrailSet
 from projections.guardrails.rule_evaluation import describe_condition
 
 NO_GUARDRAILS = "no-guardrails"
 """The id in the warning that no rule is in force; it is not the id of a rule."""
-
-NOT_EVALUATED = "not-evaluated"
-"""The id in the warning that a decision could not be evaluated."""
 
 _SYMBOLS = {"lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
 _FIELDS = frozenset({"description", "category", "stakes", "confidence", "context"})
@@ -148,15 +144,3 @@ def _expected(requirement: GuardrailCondition) -> object:
     if requirement.operator in ORDERING:
         return f"{_SYMBOLS[requirement.operator]} {requirement.value}"
     return requirement.value if requirement.operator == "eq" else f"!= {requirement.value}"
-
-
-def guardrail_warnings(found: CheckAnswer | None) -> list[dict[str, object]]:
-    """Return the rules that fired on a decision, as warnings of recordDecision."""
-    fired = [*found.violations, *found.warnings] if found is not None else []
-    return [{"guardrail_id": rule.guardrail_id, "message": rule.message, "severity": rule.action} for rule in fired]
-
-
-def not_evaluated(error: TallystickError) -> dict[str, object]:
-    """Return the warning of recordDecision that the guardrails could not be evaluated."""
-    message = f"The guardrails could not be evaluated: {error}"
-    return {"guardrail_id": NOT_EVALUATED, "message": message, "severity": "block"}

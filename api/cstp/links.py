@@ -48,6 +48,7 @@ class _Node(msgspec.Struct, frozen=True, kw_only=True):
     direction: Direction = "both"
     edge_type: LinkType | None = None
     edge_types: tuple[LinkType, ...] = ()
+    as_of: str | None = None
 
 
 _link: ParamsSchema[_Link] = ParamsSchema(_Link)
@@ -106,12 +107,13 @@ _required = ("source_id", "target_id", "edge_type")
 async def get_neighbors(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """Return the strongest links of a decision, with the decisions at their other ends.
 
-    `total` counts those returned, as in the protocol; `available` counts all, if there are more.
+    `total` counts those returned, as in the protocol; `available` counts all, if there are more. `asOf` is a position
+    or a time.
     """
     node_id, request = _decode_node(params)
-    limit = min(max(request.limit, 1), NEIGHBORS_MAX)
+    limit, as_of = min(max(request.limit, 1), NEIGHBORS_MAX), await _position(ledger, request, params)
     try:
-        found = await list_neighbors(ledger, node_id, _selection(request), limit)
+        found = await list_neighbors(ledger, node_id, _selection(request), limit, as_of)
     except NotFound:
         return {"nodeId": node_id, "neighbors": [], "total": 0, "error": f"Node not found: {node_id}"}
     rows = [{"node": _node_json(one.decision), "edge": _edge_json(one.link)} for one in found.neighbors]
@@ -120,12 +122,15 @@ async def get_neighbors(ledger: LedgerService, caller: Principal, params: dict[s
 
 
 async def get_graph(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Return the decisions and at most 1,000 links around one. `available` counts all links, if there are more."""
+    """Return the decisions and at most 1,000 links around one. `available` counts all links, if there are more.
+
+    `asOf` is a position or a time.
+    """
     node_id, request = _decode_node(params)
-    depth = min(max(request.depth, 1), DEPTH_MAX)
+    depth, as_of = min(max(request.depth, 1), DEPTH_MAX), await _position(ledger, request, params)
     answer: dict[str, object] = {"centerId": node_id, "depth": depth}
     try:
-        graph = await walk_graph(ledger, node_id, depth, _selection(request), PAGE_EVENTS_MAX)
+        graph = await walk_graph(ledger, node_id, depth, _selection(request), PAGE_EVENTS_MAX, as_of)
     except NotFound:
         return {**answer, "nodes": [], "edges": [], "error": f"Node not found: {node_id}"}
     answer |= {"nodes": list(map(_node_json, graph.decisions)), "edges": list(map(_edge_json, graph.links))}
@@ -145,10 +150,16 @@ async def related_decisions(ledger: LedgerService, decision_id: str) -> list[dic
 
 
 def _decode_node(params: dict[str, Any]) -> tuple[str, _Node]:
-    request = _node.decode(params)
+    numbers = {name: str(params[name]) for name in ("as_of", "asOf") if type(params.get(name)) is int}
+    request = _node.decode({**params, **numbers})
     if request.node_id is None:
         raise RpcError(INVALID_PARAMS, "nodeId is required", {"fields": ["nodeId"]})
     return request.node_id, request
+
+
+async def _position(ledger: LedgerService, request: _Node, params: Mapping[str, Any]) -> int | None:
+    """Return the position of `asOf`; None: now. Errors: InvalidQuery."""
+    return await ledger.resolve(request.as_of, _node.spelling("as_of", params))
 
 
 def _selection(request: _Node) -> LinkSelection:

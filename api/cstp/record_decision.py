@@ -9,18 +9,16 @@ import msgspec
 from api.cstp.breakers import breaker_violations, warning_of
 from api.cstp.calibration_note import note_on_decision
 from api.cstp.decision_params import check_params, with_review_date
-from api.cstp.decision_quality import quality_of
-from api.cstp.guardrails import guardrail_warnings, not_evaluated
 from api.cstp.tracked_calls import deliberates
 from api.principal import Principal
+from api.service.decision_quality import quality_of
 from api.service.decision_thoughts import DecisionResult, Thinker, record_with_thoughts
 from api.service.derived_bridge import add_derived_bridge, derive_bridge
-from api.service.guardrails.decision_check import check_decision, context_of_check
+from api.service.guardrails.decision_check import context_of_check, count_inputs, warnings_of_decision
 from api.service.ledger import LedgerService
 from api.service.link_target import LinkTarget
 from api.service.supplied_vector import record_with_embedding
 from events.decision import DecisionRecorded
-from events.errors import TallystickError
 from projections.decisions.thought_index import ThoughtScope
 
 
@@ -35,8 +33,8 @@ async def record_decision(
 
     `calibrationNote` describes the outcomes of the agent's similar decisions with similar confidence.
 
-    `"deliberation": "auto"`, or a token made so, adds the calls that the agent made before as inputs and steps, and
-    derives a bridge if none is stated.
+    `"deliberation": "auto"`, or a token made so, adds the calls that the agent made before as inputs and steps, links
+    the decision to those that its queries found, and derives a bridge if none is stated.
 
     `agentId` names the agent that decides, if the caller may append as that agent; `recorded_by` is then in the answer.
     `agentId` and `decisionId` also select the thoughts, of those of the agent and the caller; `decisionId` does not set
@@ -49,7 +47,7 @@ async def record_decision(
     model that decides, and `reportedModel` the one that the endpoint named in its answer.
 
     `relatedTo` (or `related_to`) lists earlier decisions, each with its `id`, and optionally `summary` and `distance`.
-    The new decision is linked to each: `graph_edges_created` counts these links.
+    The new decision is linked to each: `graph_edges_created` counts the links, those of queries too.
 
     `idempotencyKey` (or `idempotency_key`, 1..128 printable characters, unique to the agent) makes a retry safe: the
     same key with the same parameters returns the first answer again; with other parameters it is an error.
@@ -94,7 +92,7 @@ async def record_decision(
     if options.agent_id is not None:
         answer["recorded_by"] = speaker.agent
     warnings = [warning_of(breaker) for breaker in breakers]
-    warnings += await _guardrail_warnings(ledger, speaker, decided, decision, action_context or {})
+    warnings += await _guardrail_warnings(ledger, speaker, decided, decision, action_context)
     return {**answer, "guardrail_warnings": warnings} if warnings else answer
 
 
@@ -114,13 +112,9 @@ def _thoughts_of(decided: DecisionResult, stated: DecisionRecorded, targets: Seq
     """Return what an answer says about adopted thoughts and about related decisions: stated ones, and found ones."""
     answer: dict[str, object] = {}
     if decided.adopted:
-        answer |= {"deliberation_auto": True, "deliberation_inputs_count": _inputs(stated) + decided.adopted}
-    names = {target.decision_id for target in targets}
-    found = [related for related in decided.related if related.decision_id not in names]
-    if targets or found:
-        answer["related_count"] = len(targets) + len(found)
-    if targets:
-        answer["graph_edges_created"] = len(targets)
+        answer |= {"deliberation_auto": True, "deliberation_inputs_count": count_inputs(stated) + decided.adopted}
+    if links := len(targets) + len(decided.related):
+        answer |= {"related_count": links, "graph_edges_created": links}
     if decided.left:
         answer["thoughts_pending"] = decided.left
     return answer
@@ -134,29 +128,15 @@ def _bridge_of(decision: DecisionRecorded) -> dict[str, object]:
     return {"bridge_auto": True, "bridge_method": derived[1] if derived is not None else "rule"}
 
 
-def _inputs(stated: DecisionRecorded) -> int:
-    return len(stated.deliberation.inputs) if stated.deliberation is not None else 0
-
-
 async def _guardrail_warnings(
     ledger: LedgerService,
     caller: Principal,
     decided: DecisionResult,
     stated: DecisionRecorded,
-    context: Mapping[str, Any],
+    context: Mapping[str, Any] | None,
 ) -> list[dict[str, object]]:
-    """Return what fired on a decision. It is recorded, so that an error is a warning, too."""
-    decision = decided.decision
-    try:
-        found = await check_decision(
-            ledger,
-            caller,
-            decision,
-            decided.placed.subject.removeprefix("decision/"),
-            inputs=_inputs(stated) + decided.adopted,
-            quality_score=quality_of(decision).score,
-            context=context,
-        )
-    except TallystickError as error:
-        return [not_evaluated(error)]
-    return guardrail_warnings(found)
+    """Return the guardrails that fired on a decision."""
+    decision_id = decided.placed.subject.removeprefix("decision/")
+    inputs = count_inputs(stated) + decided.adopted
+    fired = await warnings_of_decision(ledger, caller, decided.decision, decision_id, inputs=inputs, context=context)
+    return [msgspec.structs.asdict(warning) for warning in fired]

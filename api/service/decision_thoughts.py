@@ -14,6 +14,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from api.principal import Principal
+from api.service.auto_links import AUTO_LINK, links_to, nearest_related
 from api.service.deliberation_steps import (
     append_steps,
     last_step,
@@ -44,7 +45,7 @@ _rng = random.Random()
 class DecisionResult(NamedTuple):
     """A recorded decision with its position and time; how many thoughts it adopted, and how many stay pending.
 
-    `related` are the decisions that the adopted queries found, the nearest first.
+    `related` are the decisions that the adopted queries found, the nearest first; it is linked to each.
     """
 
     placed: AppendedEvent
@@ -133,8 +134,8 @@ async def record_with_thoughts(
         decision, thoughts = await _add_pending_thoughts(
             ledger, caller, make_decision(now), pending, event_id, named=companions != _Companions(), auto=auto
         )
-        drafts = _drafts(decision, thoughts, companions, event_id, now)
-        # Links: `drafts += ` one decision.linked for each of nearest_related(thoughts), after the adoptions.
+        found = nearest_related(thoughts, decision, companions.related)
+        drafts = _drafts(decision, thoughts, companions, found, event_id, now)
         try:
             placed = (await ledger.record(drafts, caller))[0]
         except LifecycleViolation as error:
@@ -152,9 +153,8 @@ async def record_with_thoughts(
         else:
             if placed.duplicate:
                 await _check_companions(ledger, placed.position, companions)
-                return await _first_result(ledger, thinker, placed, ())
-            left = len(pending) - len(thoughts)
-            return DecisionResult(placed, now, decision, len(thoughts), left, nearest_related(thoughts))
+                return await _first_result(ledger, thinker, placed, (), companions)
+            return DecisionResult(placed, now, decision, len(thoughts), len(pending) - len(thoughts), found)
 
 
 async def _recorded(ledger: LedgerService, decision_id: str | None) -> Event | None:
@@ -177,14 +177,15 @@ def _drafts(
     decision: DecisionRecorded,
     thoughts: Sequence[Event],
     companions: _Companions,
+    found: Sequence[RelatedDecision],
     event_id: str | None,
     now: datetime,
 ) -> list[Draft]:
     drafts: list[Draft] = [VOCABULARY.draft_of(decision, id=event_id, time=now)]
     drafts += [_adoption(data=_adoption_payload(thought, decision), time=now) for thought in thoughts]
-    if companions != _Companions():
+    if companions != _Companions() or found:
         assert decision.decision_id is not None, "a decision that other events name has an id"
-        payloads = companions.payloads(decision.decision_id)
+        payloads = [*companions.payloads(decision.decision_id), *links_to(found, decision.decision_id)]
         drafts += [VOCABULARY.draft_of(payload, time=now) for payload in payloads]
     return drafts
 
@@ -295,18 +296,22 @@ async def _check_companions(ledger: LedgerService, position: int, companions: _C
     posted = [data for event in later if (data := _companion(event, first, decision_id)) is not None]
     asked = [data for data in posted if isinstance(data, DecisionAsked)][:1]
     links = [data for data in posted if isinstance(data, DecisionLinked)]
-    if [*asked, *links] != companions.payloads(decision_id):
+    links_itself = any(target.decision_id == decision_id for target in companions.related)
+    if links_itself or [*asked, *links] != companions.payloads(decision_id):
         raise IdentityConflict(first.subject, first.source, first.id, position, 0)
 
 
 def _companion(event: Event, decision: Event, decision_id: str) -> DecisionAsked | DecisionLinked | None:
-    """Return the payload of an event that was posted with a decision, without the id that the ledger made."""
+    """Return the payload of an event that was posted with a decision, without the id that the ledger made.
+
+    Links that follow from adopted queries are none.
+    """
     data = event.data
     if (event.source, event.time) != (decision.source, decision.time):
         return None
     if isinstance(data, DecisionAsked) and data.decision_id == decision_id:
         return data
-    if isinstance(data, DecisionLinked) and data.source_id == decision_id:
+    if isinstance(data, DecisionLinked) and data.source_id == decision_id and data.created_by != AUTO_LINK:
         return structs.replace(data, link_id=None)
     return None
 
@@ -339,11 +344,15 @@ async def _repeat_first_result(
     if (caller.source, event_id) == (first.source, first.id):
         await _check_companions(ledger, first.position, companions)
     (placed,) = await ledger.record([VOCABULARY.draft_of(decision, id=event_id, time=first.moment)], caller)
-    return await _first_result(ledger, thinker, placed, thoughts)
+    return await _first_result(ledger, thinker, placed, thoughts, companions)
 
 
 async def _first_result(
-    ledger: LedgerService, thinker: Thinker, placed: AppendedEvent, thoughts: Sequence[Event]
+    ledger: LedgerService,
+    thinker: Thinker,
+    placed: AppendedEvent,
+    thoughts: Sequence[Event],
+    companions: _Companions,
 ) -> DecisionResult:
     """Return the result of the first post of a decision."""
     first = VOCABULARY.event(await ledger.event(placed.position))
@@ -351,7 +360,8 @@ async def _first_result(
     subjects = {thought.subject for thought in thoughts}
     pending = await _pending(ledger, thinker, first.moment, first.position)
     left = sum(entry.subject not in subjects for entry in pending)
-    return DecisionResult(placed, first.moment, first.data, len(thoughts), left, nearest_related(thoughts))
+    related = nearest_related(thoughts, first.data, companions.related)
+    return DecisionResult(placed, first.moment, first.data, len(thoughts), left, related)
 
 
 async def _thoughts_adopted_with(ledger: LedgerService, first: Event) -> list[Event]:
@@ -375,14 +385,3 @@ async def _read_thoughts(ledger: LedgerService, thoughts: Sequence[ThoughtEntry 
         return []
     events = [event async for page in ledger.scan(query) for event in VOCABULARY.events(page.ndjson)]
     return [event for event in events if isinstance(event.data, ThoughtRecorded | ThoughtTracked)]
-
-
-def nearest_related(thoughts: Sequence[Event]) -> tuple[RelatedDecision, ...]:
-    """Return the decisions that the queries among the thoughts found: each once, the nearest first."""
-    nearest: dict[str, RelatedDecision] = {}
-    for thought in thoughts:
-        for related in thought.data.related if isinstance(thought.data, ThoughtTracked) else ():
-            found = nearest.get(related.decision_id)
-            if found is None or related.distance < found.distance:
-                nearest[related.decision_id] = related
-    return tuple(sorted(nearest.values(), key=lambda related: (related.distance, related.decision_id)))

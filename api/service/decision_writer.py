@@ -4,11 +4,12 @@ from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
-from msgspec import structs
+from msgspec import UNSET, UnsetType, structs
 
 from api.principal import Principal
 from api.service.decision_thoughts import Thinker, record_with_thoughts
 from api.service.decisions import find_decision_id
+from api.service.guardrails.decision_check import GuardrailWarning, count_inputs, warnings_of_decision
 from api.service.ledger import LedgerService
 from api.service.retrieval import SuppliedEmbedding
 from api.service.supplied_vector import record_with_embedding
@@ -47,6 +48,10 @@ class RecordedDecision(msgspec.Struct, frozen=True, kw_only=True):
     """Pending thoughts of the agent that became the last steps of its deliberation."""
     thoughts_pending: int
     """Thoughts that did not fit into the event, and stay pending."""
+    links: int | UnsetType = UNSET
+    """Earlier decisions that the agent's tracked queries found, to which it is linked; absent: none."""
+    guardrail_warnings: list[GuardrailWarning] | UnsetType = UNSET
+    """The guardrails that fired on it; absent: none."""
 
 
 class RecordedReview(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,9 +103,11 @@ async def record_decision(
 ) -> RecordedDecision:
     """Record a decision, with the pending thoughts of its agent as the last steps of its deliberation.
 
-    `source` is that of the agent, by default the caller's. `question` is the question that the decision answers,
-    `embedding` a vector of its text. The same decision with the same `event_id` is a retry. If the client chose the id
-    of the decision, the event id is by default `decision/ID/recorded`, so that a retry is always possible.
+    It is linked to the decisions that the agent's tracked queries found, and evaluated against the guardrails in force,
+    which refuse nothing. `source` is that of the agent, by default the caller's. `question` is the question that the
+    decision answers, `embedding` a vector of its text. The same decision with the same `event_id` is a retry. If the
+    client chose the id of the decision, the event id is by default `decision/ID/recorded`, so that a retry is always
+    possible.
     Errors: Forbidden, and those of `LedgerService.record`; nothing was written.
     """
     agent = act_as(caller, source)
@@ -114,14 +121,19 @@ async def record_decision(
         lambda: record_with_thoughts(ledger, agent, thinker, lambda _: decision, event_id, question),
         lambda recorded: recorded.placed,
     )
+    decision_id = recorded.placed.subject.removeprefix("decision/")
+    inputs = count_inputs(decision) + recorded.adopted
+    warnings = await warnings_of_decision(ledger, agent, recorded.decision, decision_id, inputs=inputs)
     return RecordedDecision(
-        decision_id=recorded.placed.subject.removeprefix("decision/"),
+        decision_id=decision_id,
         position=recorded.placed.position,
         event_id=recorded.placed.id,
         time=recorded.moment,
         duplicate=recorded.placed.duplicate,
         thoughts=recorded.adopted,
         thoughts_pending=recorded.left,
+        links=len(recorded.related) or UNSET,
+        guardrail_warnings=warnings or UNSET,
     )
 
 

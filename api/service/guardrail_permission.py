@@ -15,7 +15,13 @@ class GuardrailPermission:
     """Checks the drafts of guardrail events; knows the evaluations that this process made."""
 
     def __init__(self) -> None:
+        self.ever_set: bool | None = None
+        """Whether a rule was ever set, or perhaps is about to be; None: not known yet."""
         self._evaluations: set[int] = set()
+
+    def note(self, *, found: bool) -> None:
+        """Note whether the log has a rule. One that was set meanwhile stays known."""
+        self.ever_set = self.ever_set or found
 
     @contextmanager
     def accept(self, draft: Draft) -> Iterator[None]:
@@ -34,6 +40,8 @@ class GuardrailPermission:
         """
         if type(draft.data) is not GuardrailEvaluated:
             caller.require("admin")
+            if type(draft.data) is GuardrailSet:
+                self.ever_set = True
         elif id(draft) not in self._evaluations and caller.scopes.isdisjoint({"import", "admin"}):
             raise InvalidEvent(
                 f"{draft.name} is appended by the ledger, as it evaluates an action.",

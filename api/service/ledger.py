@@ -161,6 +161,15 @@ class LedgerService:
         with self._guardrails.accept(draft):
             return (await self.record([draft], caller))[0]
 
+    async def has_guardrails(self) -> bool:
+        """Return whether the log may have guardrails. If not, nothing needs to be folded to know that none applies."""
+        if self.log is None:
+            return True  # another process may set one at any time
+        if self._guardrails.ever_set is None:
+            page = await self.reader.read(Query(types=("guardrail.set.v1",), limit=1))
+            self._guardrails.note(found=bool(page.positions))
+        return bool(self._guardrails.ever_set)
+
     async def head_position(self) -> int:
         """Return the position of the newest event; 0 if there is none."""
         return (await self.reader.head()).position

@@ -21,6 +21,7 @@ from api.service.decision_writer import (
 )
 from api.service.evidence import Blob, ErasureReceipt, EvidenceContent, StoredEvidence, digest_of
 from api.service.ledger import LedgerService
+from api.service.retrieval import SuppliedEmbedding
 from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import Draft
 from events.limits import ITEMS_MAX, PAGE_EVENTS_MAX
@@ -48,7 +49,13 @@ class EventStore(Protocol):
         ...
 
     async def record_decision(
-        self, decision: DecisionRecorded, *, event_id: str | None, source: str | None, question: str | None
+        self,
+        decision: DecisionRecorded,
+        *,
+        event_id: str | None,
+        source: str | None,
+        question: str | None,
+        embedding: SuppliedEmbedding | None = None,
     ) -> RecordedDecision:
         """Record a decision, with the pending thoughts of its agent. Errors: those of `record_decision`."""
         ...
@@ -117,10 +124,22 @@ class LocalStore:
         return result
 
     async def record_decision(
-        self, decision: DecisionRecorded, *, event_id: str | None, source: str | None, question: str | None
+        self,
+        decision: DecisionRecorded,
+        *,
+        event_id: str | None,
+        source: str | None,
+        question: str | None,
+        embedding: SuppliedEmbedding | None = None,
     ) -> RecordedDecision:
         return await record_decision(
-            self.ledger, self.caller, decision, event_id=event_id, source=source, question=question
+            self.ledger,
+            self.caller,
+            decision,
+            event_id=event_id,
+            source=source,
+            question=question,
+            embedding=embedding,
         )
 
     async def review_decision(
@@ -165,7 +184,13 @@ class EmptyStore:
         raise AssertionError(f"{len(drafts)} events for a ledger that is open for reading")
 
     async def record_decision(
-        self, decision: DecisionRecorded, *, event_id: str | None, source: str | None, question: str | None
+        self,
+        decision: DecisionRecorded,
+        *,
+        event_id: str | None,
+        source: str | None,
+        question: str | None,
+        embedding: SuppliedEmbedding | None = None,
     ) -> RecordedDecision:
         raise AssertionError("a decision for a ledger that is open for reading")
 

@@ -318,3 +318,34 @@ def test_a_closed_client_sends_nothing(url: str) -> None:
     client.close()
     with pytest.raises(Exception, match="closed"):
         client.record("Too late")
+
+
+def test_decisions_are_linked_and_unknown_ones_named(client: Client, agent: str) -> None:
+    old, new = client.record("Poll").decision_id, client.record("Subscribe").decision_id
+    linked = client.link(new, old, "supersedes", weight=0.5, context="Polling was slow", event_id=f"{agent}-link")
+    assert (linked.source_id, linked.target_id, linked.duplicate, linked.unknown) == (new, old, False, ())
+    again = client.link(new, old, "supersedes", weight=0.5, context="Polling was slow", event_id=f"{agent}-link")
+    assert (again.position, again.link_id, again.duplicate) == (linked.position, linked.link_id, True)
+    (event,) = client.events(types=["decision.linked.v1"], agent=agent)
+    assert event.data == {
+        "link_id": linked.link_id, "source_id": new, "target_id": old, "edge_type": "supersedes", "weight": 0.5,
+        "context": "Polling was slow",
+    }  # fmt: skip
+    assert client.link(new, "not-here", "relates_to").unknown == ("not-here",)
+    with pytest.raises(InvalidEvent, match="different decisions"):
+        client.link(new, new, "relates_to")
+    with pytest.raises(InvalidEvent, match="weight"):
+        client.link(new, old, "relates_to", weight=2.0)
+    with pytest.raises(Conflict):
+        client.link(old, new, "depends_on", event_id=f"{agent}-link")
+
+
+def test_the_asynchronous_client_links_alike(url: str, agent: str) -> None:
+    async def link() -> tuple[str, str]:
+        async with AsyncClient(url, agent=agent) as client:
+            made = await client.record("Poll")
+            linked = await client.link(made.decision_id, "elsewhere", "depends_on")
+            return linked.source_id, linked.unknown[0]
+
+    source, unknown = asyncio.run(link())
+    assert (bool(source), unknown) == (True, "elsewhere")

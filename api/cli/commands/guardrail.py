@@ -7,7 +7,7 @@ import typer
 
 from api.cli.errors import exit_2_on_error
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import STAKES, AsOf, choice
+from api.cli.options import STAKES, AsOf, choice, source_of_agent
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -107,6 +107,10 @@ def check(
     target: LedgerTarget,
     description: Annotated[str, typer.Argument(metavar="TEXT", help="The action in words.")],
     *,
+    agent: Annotated[
+        str | None,
+        typer.Option(help="The agent that plans it; without it the token's, or TALLYSTICK_AGENT.", metavar="NAME"),
+    ] = None,
     category: Annotated[str | None, typer.Option(help="The kind of action.", metavar="WORD")] = None,
     stakes: Annotated[str | None, choice("How much depends on it.", STAKES)] = None,
     confidence: Annotated[
@@ -141,7 +145,8 @@ def check(
     }  # fmt: skip
     action = convert_options(fields, PlannedAction, options={})
     checked_id = convert_text("event_id", event_id, EventId)
-    answer = _use_store(target, lambda store: check_in_store(store, action, checked_id))
+    source = source_of_agent(target, "agent", agent)
+    answer = _use_store(target, lambda store: check_in_store(store, action, checked_id, source))
     if target.json:
         print_json(answer)
     else:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from api.service.decision_writer import RecordedDecision
+    from api.service.retrieval import SuppliedEmbedding
 
 AgentName = Annotated[
     str | None,
@@ -45,6 +46,11 @@ Cluster = Annotated[
 ]
 Model = Annotated[str | None, typer.Option(help="The language model that decides.", metavar="NAME")]
 ReportedModel = Annotated[str | None, typer.Option(help="The model that the endpoint named.", metavar="NAME")]
+Embedding = Annotated[
+    str | None,
+    typer.Option(help="A vector of the decision: a JSON array, or 32-bit floats in Base64.", metavar="NUMBERS"),
+]
+EmbeddingModel = Annotated[str | None, typer.Option(help="The model that made the vector.", metavar="NAME")]
 DecisionId = Annotated[
     str | None, typer.Option("--id", help="The decision's id; without it the ledger makes one.", metavar="ID")
 ]
@@ -73,13 +79,16 @@ def record(
     cluster: Cluster = None,
     model: Model = None,
     reported_model: ReportedModel = None,
+    embedding: Embedding = None,
+    embedding_model: EmbeddingModel = None,
     decision_id: DecisionId = None,
     event_id: EventIdOption = None,
 ) -> None:
     """Record a decision.
 
-    Prints the id of the decision and its position. Pending thoughts of the agent become part of the decision. With
-    --event-id or --id the command can be repeated safely: the repetition adds nothing.
+    Prints the id of the decision and its position. Pending thoughts of the agent become part of the decision.
+    Guardrails that fire on it are named on standard error, and refuse nothing. With --event-id or --id the command can
+    be repeated safely: the repetition adds nothing.
 
     Example: tallystick record "Use a connection pool" --agent claude --confidence 0.8 --stakes high --category tooling
 
@@ -87,9 +96,8 @@ def record(
     """
     import asyncio
 
-    from api.cli.output import print_json, print_note
+    from api.cli.output import print_json
     from api.parameters import parse_instant
-    from api.text_format import pluralize
 
     fields = {
         "decision": decision,
@@ -109,13 +117,26 @@ def record(
         "decision_id": decision_id,
     }
     source = source_of_agent(target, "agent", agent)
-    recorded = asyncio.run(_record(target, fields, event_id, source, question))
+    vector = _read_embedding(embedding, embedding_model)
+    recorded = asyncio.run(_record(target, fields, event_id, source, question, vector))
     if target.json:
         print_json(recorded)
-        return
+    else:
+        _print(recorded)
+
+
+def _print(recorded: "RecordedDecision") -> None:
+    """Print the id of a decision, and on standard error what happened."""
+    from api.cli.output import print_note
+    from api.text_format import one_line, pluralize
+
     state = "there already" if recorded.duplicate else "recorded"
     thoughts = f", with {pluralize(recorded.thoughts, 'pending thought')}" if recorded.thoughts else ""
     print_note(f"Decision {recorded.decision_id} {state} at position {recorded.position:,}{thoughts}.")
+    if recorded.links:
+        print_note(f"It is linked to {pluralize(recorded.links, 'earlier decision')} that the agent's queries found.")
+    for warning in recorded.guardrail_warnings or ():
+        print_note(f"Guardrail ({warning.severity}): {one_line(warning.message)} ({warning.guardrail_id})")
     typer.echo(recorded.decision_id)
 
 
@@ -130,8 +151,22 @@ def _parse_reason(text: str) -> dict[str, str]:
     return {"type": kind, "text": words.strip()}
 
 
+def _read_embedding(text: str | None, model: str | None) -> "SuppliedEmbedding | None":
+    """Return the vector of the decision; None without one. Errors: InvalidQuery, InvalidEvent."""
+    if text is None and model is None:
+        return None
+    from api.service.supplied_vector import embedding_to_record, parse_embedding
+
+    return embedding_to_record(None if text is None else parse_embedding(text), model)
+
+
 async def _record(
-    target: LedgerTarget, fields: "Mapping[str, object]", event_id: str | None, source: str | None, question: str | None
+    target: LedgerTarget,
+    fields: "Mapping[str, object]",
+    event_id: str | None,
+    source: str | None,
+    question: str | None,
+    embedding: "SuppliedEmbedding | None",
 ) -> "RecordedDecision":
     from api.cli.open_ledger import open_store
     from api.cli.payload import convert_options, convert_text
@@ -143,4 +178,6 @@ async def _record(
     event_id = convert_text("event_id", event_id, EventId)
     question = convert_text("question", question, Label)
     async with open_store(target) as store:
-        return await store.record_decision(decision, event_id=event_id, source=source, question=question)
+        return await store.record_decision(
+            decision, event_id=event_id, source=source, question=question, embedding=embedding
+        )

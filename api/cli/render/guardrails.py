@@ -67,9 +67,11 @@ def print_guardrail(row: GuardrailRow) -> None:
     if row.retired is not None:
         why = f": {one_line(row.retired.reason)}" if row.retired.reason else ""
         facts.add_row("retired", f"{_time(row.retired.time)} by {one_line(row.retired.agent)}{why}")
-    facts.add_row("fired", f"{format_count(row.fired)}; recorded nevertheless: {_outcomes(row.after_fired)}")
-    facts.add_row("met", f"{format_count(row.met)}; recorded: {_outcomes(row.after_met)}")
-    facts.add_row("undecided", format_count(row.undecided))
+    facts.add_row("fired", _figure(row.fired, "recorded nevertheless", row.after_fired))
+    if row.latest_fired:
+        facts.add_row("latest of them", ", ".join(row.latest_fired))
+    facts.add_row("met", _figure(row.met, "recorded", row.after_met))
+    facts.add_row("undecided", f"{pluralize(row.undecided, 'time')} (a field that it compares was not stated)")
     console.print(facts)
 
 
@@ -90,6 +92,13 @@ def print_check(answer: CheckAnswer) -> None:
 
 def _time(text: str | None) -> str:
     return "-" if text is None else format_time(datetime.fromisoformat(text))
+
+
+def _figure(times: int, recorded: str, found: Outcomes) -> str:
+    """Return how often a rule had a result, and the outcomes of the decisions that were recorded then."""
+    decisions = pluralize(found.decisions, "decision")
+    outcomes = f": {_outcomes(found).partition(': ')[2]}" if found.decisions else ""
+    return f"{pluralize(times, 'time')}; {decisions} {recorded}{outcomes}"
 
 
 def _outcomes(found: Outcomes) -> str:

@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
-from urllib.parse import unquote
+from urllib.parse import parse_qs, unquote
 
 import msgspec
 from starlette.responses import Response, StreamingResponse
@@ -24,9 +24,11 @@ from api.http.path_parameters import POSITION
 from api.http.request import Call, Headers, headers_of, read_body, requests_of
 from api.parameters import (
     JsonSchema,
+    flag_parameter,
     parse_integer,
     text_parameter,
 )
+from api.service.batch_evaluation import WarnedEvent, WarnedResult, warnings_of_batch, with_warnings
 from api.service.ledger import LedgerService, page_json
 from api.service.query_params import AFTER, EVENT_PARAMETERS, LIMIT, check_followable, parse_event_query
 from api.service.store import AppendResult, append_result
@@ -49,6 +51,11 @@ SUBJECT = text_parameter(
     "subject",
     "The stream's name, KIND/ID. Its slash needs no escape.",
     {"type": "string", "pattern": r"^[a-z]+/[A-Za-z0-9._-]+$", "examples": ["decision/3f2a9c1e"]},
+)
+
+GUARDRAILS = flag_parameter(
+    "guardrails",
+    "Whether to evaluate each decision that this records against the guardrails in force, as POST /decisions does.",
 )
 
 _encode = msgspec.json.Encoder().encode
@@ -80,7 +87,8 @@ class PostEvents:
     The body is one event or an array of events. The content-type may be application/cloudevents+json for one event,
     application/cloudevents-batch+json for an array, and application/x-ndjson for one event on each line. In CloudEvents
     binary mode, which a ce-type or ce-specversion header selects, the body is only the payload, and ce- headers contain
-    the attributes, percent-encoded. The answer contains the position of each event.
+    the attributes, percent-encoded. The answer contains the position of each event. With `guardrails=true` it also
+    lists the guardrails that fired on the decisions. They refuse nothing; other query parameters are ignored.
     """
 
     # This is the busiest route, so it is an ASGI application. For a function, Starlette scans all headers to find one,
@@ -94,29 +102,31 @@ class PostEvents:
         authorization = headers.get(b"authorization")
         requests: RunningRequests = state.requests
         caller = requests.authenticate(scope, None if authorization is None else authorization.decode("latin-1"))
+        evaluated = _reads_guardrails(scope["query_string"])
         drafts, single = _decode_body(headers, await read_body(scope, receive))
         appended = await ledger.record(drafts, caller)
-        if single:
-            body, status = _encode(appended[0]), 200 if appended[0].duplicate else 201
-        else:
-            answer = append_result(appended)
-            body, status = _encode(answer), 200 if answer.duplicates == answer.count else 201
+        status = 200 if all(event.duplicate for event in appended) else 201
+        answer = appended[0] if single else append_result(appended)
+        if evaluated:
+            answer = with_warnings(answer, await warnings_of_batch(ledger, caller, drafts, appended))
+        body = _encode(answer)
         answer_headers = [(b"content-length", b"%d" % len(body)), (b"content-type", _JSON)]
         await send({"type": "http.response.start", "status": status, "headers": answer_headers})
         await send({"type": "http.response.body", "body": body})
 
 
+_ANSWERS = (AppendedEvent, AppendResult, WarnedEvent, WarnedResult)
+
 post_events = Operation(
     method="POST",
     path="/events",
     scopes=("append",),
+    query=(GUARDRAILS,),
     body={JSON: _body_shape()},
     body_required=True,
     answers={
-        200: json_answer(
-            "A retry: the events were appended before; nothing was written.", (AppendedEvent, AppendResult)
-        ),
-        201: json_answer("Appended, committed and synced.", (AppendedEvent, AppendResult)),
+        200: json_answer("A retry: the events were appended before; nothing was written.", _ANSWERS),
+        201: json_answer("Appended, committed and synced.", _ANSWERS),
     },
     errors=(409, 422, 507),
     links={
@@ -126,6 +136,12 @@ post_events = Operation(
         "first": Link("get_event", "position", "$response.body#/first"),
     },
 ).raw(PostEvents())
+
+
+def _reads_guardrails(query: bytes) -> bool:
+    """Return whether the query asks for guardrails. Errors: InvalidQuery."""
+    values = parse_qs(query.decode("latin-1"), keep_blank_values=True).get(GUARDRAILS.name) if query else None
+    return values is not None and GUARDRAILS.parse(values[-1])
 
 
 def _decode_body(headers: Headers, body: bytes) -> tuple[list[Draft], bool]:

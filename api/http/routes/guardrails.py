@@ -8,6 +8,7 @@ from api.http.operation import Link, Operation, json_answer
 from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response, read_json
 from api.parameters import flag_parameter, text_parameter
+from api.service.decision_writer import act_as
 from api.service.guardrails.action_check import CheckAnswer, PlannedAction, check_action
 from api.service.guardrails.rule_set import (
     GuardrailList,
@@ -20,7 +21,7 @@ from api.service.guardrails.rule_set import (
     show_rule,
 )
 from api.service.query_params import AS_OF
-from events.envelope import EventId
+from events.envelope import EventId, Source
 
 GUARDRAIL_ID = stream_id_parameter("guardrail_id", "The id of the rule.")
 REASON = text_parameter("reason", "Why the rule is retired.")
@@ -43,6 +44,8 @@ class CheckBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """The action."""
     id: EventId | None = None
     """The id of the event. The same action with the same id is a retry, which returns the first answer."""
+    source: Source | None = None
+    """The agent, as /agents/NAME; by default the agent of the token."""
 
 
 @Operation(
@@ -107,7 +110,7 @@ async def delete_guardrail(call: Call) -> Response:
 @Operation(
     method="POST",
     path="/guardrails/check",
-    scopes=("append",),
+    scopes=(),
     body={JSON: CheckBody},
     body_required=True,
     answers={
@@ -119,8 +122,9 @@ async def delete_guardrail(call: Call) -> Response:
 async def post_guardrail_check(call: Call) -> Response:
     """Evaluate an action against the guardrails in force.
 
-    The evaluation is an event. Without guardrails every action is allowed, and `note` says so.
+    The evaluation is an event, which needs the scope `append`. Without guardrails every action is allowed, and `note`
+    says so, also to a token without that scope.
     """
     body = await read_json(call.request, CheckBody)
-    found = await check_action(call.ledger, call.caller, body.action, event_id=body.id)
+    found = await check_action(call.ledger, act_as(call.caller, body.source), body.action, event_id=body.id)
     return json_response(found, 200 if found.duplicate else 201)

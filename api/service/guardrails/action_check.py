@@ -5,9 +5,10 @@ from typing import Any
 
 import msgspec
 
-from api.principal import Principal
+from api.principal import Forbidden, Principal
 from api.service.guardrails.rule_set import RULES_MAX
 from api.service.ledger import LedgerService
+from api.text_format import pluralize
 from events.envelope import Event
 from events.guardrail import CheckedRule, CheckPhase, GuardrailEvaluated, GuardrailSet
 from events.payload import Confidence, Text
@@ -97,9 +98,10 @@ async def check_action(
     unless no rule is in force; those of `LedgerService.record`. After an error the action is not allowed.
     """
     rules = await rules_in_force(ledger)
-    if not rules and caller.scopes.isdisjoint({"append", "admin"}):
+    if caller.scopes.isdisjoint({"append", "admin"}):
+        if rules:
+            raise _may_not_record(caller, len(rules))
         return _unrecorded(ledger.clock())
-    caller.require("append")
     if len(rules) > RULES_MAX:
         detail = f"{len(rules)} are in force; at most {RULES_MAX} can be evaluated. Nothing was evaluated."
         raise InvalidQuery("guardrails", detail, "Retire some: tallystick guardrail retire ID.")
@@ -122,6 +124,17 @@ async def check_action(
     return _answer(event, rules, duplicate=duplicate)
 
 
+def _may_not_record(caller: Principal, rules: int) -> Forbidden:
+    """Return the error of a check by a caller that may only read."""
+    return Forbidden(
+        f"{caller.agent} asked whether an action is allowed. {pluralize(rules, 'guardrail')} would be evaluated, and"
+        f" each evaluation is an event, but the token of {caller.agent} lacks the scope 'append'. Nothing was"
+        f" evaluated, so the action is not allowed. Use a token that may append: tallystick token add {caller.agent}"
+        " --scope append --scope read.",
+        "Without one, GET /guardrails and cstp.listGuardrails show the rules.",
+    )
+
+
 def _unrecorded(now: datetime) -> CheckAnswer:
     """Return the answer without rules for a caller that may only read."""
     return CheckAnswer(
@@ -141,6 +154,8 @@ def _unrecorded(now: datetime) -> CheckAnswer:
 
 async def rules_in_force(ledger: LedgerService) -> list[GuardrailSet]:
     """Return the rules in force now."""
+    if not await ledger.has_guardrails():
+        return []
     index, _ = await ledger.engine.at(GuardrailIndex)
     return index.rules()
 

@@ -24,6 +24,9 @@ from projections.outcome_codes import OUTCOMES
 RULES_MAX = ITEMS_MAX
 """Rules in force at once; an evaluation names each one that applied."""
 
+LATEST_MAX = 20
+"""Decisions that one rule names."""
+
 SetState = Literal["set", "replaced", "unchanged"]
 
 
@@ -85,6 +88,8 @@ class GuardrailRow(msgspec.Struct, frozen=True, kw_only=True):
     """The decisions that were recorded although it fired."""
     after_met: Outcomes
     """The decisions that were recorded when its requirements were met."""
+    latest_fired: tuple[str, ...] | UnsetType = UNSET
+    """The ids of the latest decisions that were recorded although it fired, the newest first; only of one rule."""
 
 
 class GuardrailList(msgspec.Struct, frozen=True, kw_only=True):
@@ -161,8 +166,9 @@ async def show_rule(ledger: LedgerService, guardrail_id: str, as_of: int | None 
     """Return one rule, also a retired one. Errors: NotFound."""
     index, _ = await ledger.engine.at(GuardrailIndex, as_of)
     entry = _find(index, guardrail_id)
+    latest = tuple(dict.fromkeys(reversed(entry.decisions_fired)))[:LATEST_MAX]
     decisions, _ = await ledger.engine.at(DecisionIndex, as_of)
-    return _row(entry, _OutcomeRows(decisions))
+    return msgspec.structs.replace(_row(entry, _OutcomeRows(decisions)), latest_fired=latest)
 
 
 def _find(index: GuardrailIndex, guardrail_id: str) -> RuleEntry:

@@ -19,6 +19,7 @@ from api.service.webhooks.endpoint_store import Endpoint, Pace
 from api.service.webhooks.message import Message, messages_of
 from api.service.webhooks.server_events import ServerEvents
 from events.envelope import timestamp
+from events.limits import PAGE_EVENTS_MAX
 from events.webhook import WebhookAbandoned, WebhookDelivered, WebhookEnded
 from ledger import Query
 
@@ -64,6 +65,8 @@ class Delivery:
         self._events = events
         self._note = note
         self._attempts = 0
+        self._counted = position
+        self._counting = asyncio.Lock()
         self._began = ledger.clock()
         self._wake = asyncio.Event()
 
@@ -73,21 +76,32 @@ class Delivery:
         self._wake.set()
 
     async def _count(self) -> None:
-        counts = await self._ledger.reader.counts(Query(types=self.types, after=self.position))
-        self.waiting = sum(counts.values())
+        """Count the messages that were not counted yet. Not every event of the types is a message."""
+        async with self._counting:
+            more = True
+            while more:
+                after = max(self._counted, self.position)
+                page = await self._ledger.reader.read(Query(types=self.types, after=after, limit=PAGE_EVENTS_MAX))
+                self.waiting += sum(message.position > self.position for message in messages_of(page))
+                self._counted, more = max([after, *page.positions[-1:]]), page.more
+
+    def _advance(self, ended: Sequence[Message]) -> None:
+        """Continue after messages that were delivered or given up."""
+        self.position = ended[-1].position
+        self.waiting -= sum(message.position <= self._counted for message in ended)
 
     async def run(self) -> None:
         """Deliver until the endpoint has gone."""
+        await self._count()
         while True:
             self._wake.clear()
-            await self._count()
             page = await self._ledger.reader.read(Query(types=self.types, after=self.position, limit=PAGE_EVENTS))
             for message in messages_of(page):
                 if not await self._deliver(message):
                     return
-            if page.more:
+            if page.positions:
                 self.position = max(self.position, page.positions[-1])
-            else:
+            if not page.more:
                 await self._wake.wait()
 
     async def _deliver(self, message: Message) -> bool:
@@ -109,7 +123,8 @@ class Delivery:
                     status=result.status or 0,
                 )
                 await self._events.record([delivered], [message.event_id])
-                self.position, self.waiting, self.failures = message.position, max(0, self.waiting - 1), 0
+                self._advance([message])
+                self.failures = 0
                 continue
             await self._fail(message, result)
         return True
@@ -132,30 +147,33 @@ class Delivery:
 
     async def _give_up(self, reason: str) -> None:
         """Give up the waiting events that are too old. The time in which no server ran does not count."""
-        while True:
-            query = Query(types=self.types, after=self.position, limit=ABANDONED_MAX)
-            page = await self._ledger.reader.read(query)
+        after, more = self.position, True
+        while more:
+            page = await self._ledger.reader.read(Query(types=self.types, after=after, limit=ABANDONED_MAX))
             messages = list(messages_of(page))
             expired = [message for message in messages if self._age_s(message) >= self.endpoint.pace.give_up_s]
-            if not expired:
+            if expired:
+                await self._abandon(expired, reason)
+            if len(expired) < len(messages):
                 return
-            drafts = [
-                WebhookAbandoned(
-                    endpoint_id=self.endpoint.id,
-                    event_position=message.position,
-                    message_id=message.id,
-                    attempts=self._attempts if index == 0 else 0,
-                    reason=reason[:REASON_CHARS_MAX],
-                )
-                for index, message in enumerate(expired)
-            ]
-            await self._events.record(drafts, [message.event_id for message in expired])
-            self._attempts = 0
-            self.position = expired[-1].position
-            self.waiting = max(0, self.waiting - len(expired))
-            log.error("webhook gave up", webhook=self.endpoint.id, events=len(expired), reason=reason)
-            if len(expired) < len(messages) or not page.more:
-                return
+            after, more = max([after, *page.positions[-1:]]), page.more
+
+    async def _abandon(self, expired: Sequence[Message], reason: str) -> None:
+        """Record that messages are given up."""
+        drafts = [
+            WebhookAbandoned(
+                endpoint_id=self.endpoint.id,
+                event_position=message.position,
+                message_id=message.id,
+                attempts=self._attempts if index == 0 else 0,
+                reason=reason[:REASON_CHARS_MAX],
+            )
+            for index, message in enumerate(expired)
+        ]
+        await self._events.record(drafts, [message.event_id for message in expired])
+        self._attempts = 0
+        self._advance(expired)
+        log.error("webhook gave up", webhook=self.endpoint.id, events=len(expired), reason=reason)
 
     def _age_s(self, message: Message) -> float:
         since = max(message.recordedtime, timestamp(self._began))
@@ -166,7 +184,7 @@ class Delivery:
         last = await self._ledger.head_position()
         ended = WebhookEnded(endpoint_id=self.endpoint.id, reason="gone", last_position=last)
         await self._events.record([ended])
-        self.position, self.waiting = last, 0
+        self.position, self._counted, self.waiting = last, last, 0
         log.error(
             "webhook gone", webhook=self.endpoint.id, advice="The receiver answered 410. Remove it, or add it again."
         )

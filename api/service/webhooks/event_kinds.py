@@ -3,16 +3,17 @@
 from collections.abc import Iterable, Mapping
 from typing import Literal, get_args
 
-Kind = Literal["drift", "gate", "overdue-review", "unsigned-checkpoint"]
+Kind = Literal["drift", "gate", "overdue-review", "guardrail", "unsigned-checkpoint"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 TYPES: Mapping[Kind, tuple[str, ...]] = {
     "drift": ("alert.drift_detected.v1",),
     "gate": ("alert.gate_judged.v1",),
     "overdue-review": ("alert.review_overdue.v1",),
+    "guardrail": ("guardrail.evaluated.v1",),
     "unsigned-checkpoint": ("alert.checkpoint_unsigned.v1",),
 }
-"""The event types of each kind. They may also be types that agents append."""
+"""The event types of each kind. Of evaluations of guardrails, only those are sent in which a rule fired."""
 
 
 def types_of(kinds: Iterable[Kind]) -> tuple[str, ...]:

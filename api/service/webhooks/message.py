@@ -22,6 +22,9 @@ TEST_TYPE = "tallystick.webhook.test"
 """The type of a test message; no event of the log has it."""
 
 
+_EVALUATED = "guardrail.evaluated.v1"
+
+
 class Message(NamedTuple):
     """A message: the header `webhook-id`, the line of its event, and the event's position, id and time of recording.
 
@@ -35,19 +38,40 @@ class Message(NamedTuple):
     recordedtime: str = ""
 
 
+class _Result(msgspec.Struct, frozen=True):
+    outcome: str
+
+
+class _Data(msgspec.Struct, frozen=True):
+    results: tuple[_Result, ...] = ()
+
+
 class _EventHead(msgspec.Struct, frozen=True):
     id: str
     recordedtime: str
+    type: str
+    data: msgspec.Raw
 
 
 def messages_of(page: Page) -> Iterator[Message]:
-    """Yield the message of each event of a page, without lines that no append wrote: tallystick verify names those."""
+    """Yield the message of each event of a page that is sent.
+
+    Lines that no append wrote are left out, since tallystick verify names those; so are evaluations of guardrails in
+    which no rule fired.
+    """
     for position, line in zip(page.positions, page.lines, strict=True):
         try:
             event = msgspec.json.decode(line, type=_EventHead)
+            sent = event.type != _EVALUATED or _has_fired(event.data)
         except DECODE_ERRORS:
             continue
-        yield Message(message_id(line), line, position, event.id, event.recordedtime)
+        if sent:
+            yield Message(message_id(line), line, position, event.id, event.recordedtime)
+
+
+def _has_fired(data: msgspec.Raw) -> bool:
+    """Return whether a rule fired in an evaluation of guardrails. Errors: DECODE_ERRORS."""
+    return any(result.outcome == "fired" for result in msgspec.json.decode(data, type=_Data).results)
 
 
 def message_id(line: bytes) -> str:

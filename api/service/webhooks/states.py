@@ -5,6 +5,8 @@ from pathlib import Path
 from api.service.ledger import open_for_reading
 from api.service.webhooks.endpoint_store import Endpoint
 from api.service.webhooks.event_kinds import types_of
+from api.service.webhooks.message import messages_of
+from events.limits import PAGE_EVENTS_MAX
 from ledger import Query
 from projections.webhook_index import EndpointState, WebhookIndex
 
@@ -30,5 +32,5 @@ async def read_state(ledger: Path, endpoint: Endpoint) -> tuple[EndpointState | 
         if state is not None and state.ended is not None:
             return state, 0
         after = endpoint.after if state is None else state.position
-        counts = await service.reader.counts(Query(types=types_of(endpoint.kinds), after=after))
-        return state, sum(counts.values())
+        query = Query(types=types_of(endpoint.kinds), after=after, limit=PAGE_EVENTS_MAX)
+        return state, sum([1 async for page in service.scan(query) for _ in messages_of(page)])

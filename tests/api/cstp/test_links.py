@@ -94,6 +94,30 @@ def test_related_decisions_are_linked_with_the_decision(cstp: Caller) -> None:
     assert head(cstp.http) == before + 4
 
 
+def test_the_graph_can_be_read_as_of_a_position_and_a_time(cstp: Caller, project: str) -> None:
+    centre = cstp.record()
+    link(cstp, centre, f"{project}-1", weight=0.5)
+    before = head(cstp.http)
+    moment = cstp.http.get(f"/events/{before}").json()["recordedtime"]
+    link(cstp, centre, f"{project}-1", weight=0.9)
+    link(cstp, f"{project}-1", f"{project}-2", "depends_on")
+    for as_of in (before, str(before), moment):
+        for name in ("asOf", "as_of"):
+            around = cstp.result("getNeighbors", {"nodeId": centre, name: as_of})
+            assert [row["edge"]["weight"] for row in around["neighbors"]] == [0.5]
+            graph = cstp.result("getGraph", {"nodeId": centre, "depth": 3, name: as_of})
+            assert [node["id"] for node in graph["nodes"]] == [centre, f"{project}-1"]
+    assert len(cstp.result("getGraph", {"nodeId": centre, "depth": 3})["nodes"]) == 3
+    routed = cstp.http.get(f"/decisions/{centre}/graph", params={"depth": "3", "as_of": str(before)}).json()
+    assert [one["decision_id"] for one in routed["decisions"]] == [centre, f"{project}-1"]
+    earlier = cstp.result("getNeighbors", {"nodeId": f"{project}-2", "asOf": before})
+    assert earlier["error"] == f"Node not found: {project}-2"
+    for method in ("getNeighbors", "getGraph"):
+        code, message = cstp.error(method, {"nodeId": centre, "asOf": 10_000_000})
+        assert (code, message.startswith("asOf: 10000000 is beyond the head")) == (-32602, True)
+        assert cstp.error(method, {"nodeId": centre, "as_of": "soon"})[0] == -32602
+
+
 def test_a_retry_of_a_link_writes_nothing(cstp: Caller) -> None:
     first, before = link(cstp, "a", "b", idempotencyKey="once"), head(cstp.http)
     assert link(cstp, "a", "b", idempotencyKey="once") == first

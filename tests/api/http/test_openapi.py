@@ -24,6 +24,7 @@ DECISIONS = "agent category stakes project feature"
 RANGE = "since until window"
 
 QUERIES = {
+    "POST /events": "guardrails",
     "POST /mcp": "tools read_only",
     "GET /events": "after before limit order type subject source correlationid since until",
     "GET /streams/{subject}": "after limit",

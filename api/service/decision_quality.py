@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from events.decision import DecisionRecorded
+from events.decision import DecisionRecordedV1
 
 
 class Quality(msgspec.Struct, frozen=True):
@@ -14,18 +14,18 @@ class Quality(msgspec.Struct, frozen=True):
     suggestions: list[str]
 
 
-def quality_of(decision: DecisionRecorded) -> Quality:
+def quality_of(decision: DecisionRecordedV1) -> Quality:
     """Return the quality of a recorded decision."""
     checks = [(weight, test(decision), suggestion) for weight, test, suggestion in _CRITERIA]
     score = sum(weight for weight, passed, _ in checks if passed)
     return Quality(score / 100, [suggestion for _, passed, suggestion in checks if not passed])
 
 
-def _has_step(decision: DecisionRecorded) -> bool:
+def _has_step(decision: DecisionRecordedV1) -> bool:
     return bool(decision.trace) or (decision.deliberation is not None and bool(decision.deliberation.steps))
 
 
-_CRITERIA: tuple[tuple[int, Callable[[DecisionRecorded], bool], str], ...] = (
+_CRITERIA: tuple[tuple[int, Callable[[DecisionRecordedV1], bool], str], ...] = (
     (15, lambda it: bool(it.pattern), "Add a pattern: the general rule this decision is a case of."),
     (15, lambda it: bool(it.tags), "Add tags, to find it by."),
     (15, lambda it: len({reason.type for reason in it.reasons}) >= 2, "Give reasons of at least two types."),
