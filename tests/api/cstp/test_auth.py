@@ -123,11 +123,13 @@ def test_one_agent_may_review_what_another_decided_and_both_are_named(guarded: G
         assert (found["recorded_by"], found["reviewed_by"]) == ("both", "writer")
 
 
-@pytest.mark.parametrize("path", ["/mcp", "/mcp/", "/cstp/mcp", "/sse"])
-@pytest.mark.parametrize("method", ["GET", "POST"])
-def test_row_20_there_is_no_interface_without_a_token(guarded: Guarded, method: str, path: str) -> None:
-    """The other server's `/mcp` needs no token, and callers choose their agent. This server has no such route."""
-    assert httpx.request(method, f"{guarded.url}{path}", json=STATS).status_code == 404
+@pytest.mark.parametrize(
+    ("path", "statuses"), [("/mcp", (405, 401)), ("/mcp/", (404, 404)), ("/cstp/mcp", (404, 404)), ("/sse", (404, 404))]
+)
+def test_row_20_there_is_no_interface_without_a_token(guarded: Guarded, path: str, statuses: tuple[int, int]) -> None:
+    """The other server's `/mcp` needs no token, and callers choose their agent."""
+    answers = [httpx.request(method, f"{guarded.url}{path}", json=STATS) for method in ("GET", "POST")]
+    assert tuple(answer.status_code for answer in answers) == statuses
 
 
 def test_row_20_pre_action_records_only_for_who_may_append(guarded: Guarded) -> None:

@@ -309,7 +309,7 @@ def test_a_retry_with_its_question_duplicates_nothing(cstp: Caller, project: str
     assert question_of(cstp, first["id"]) == ["q"]
     for other in ("r", None):
         code, message = cstp.error("recordDecision", {**call, "question": other})
-        assert (code, "is taken" in message) == (-32603, True)
+        assert (code, "is taken" in message) == (-32602, True)
     assert cstp.result("listDecisions", {"project": project})["total"] == 1
     assert question_of(cstp, first["id"]) == ["q"]
 
