@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from events.guardrail import CheckPhase
 from events.limits import AGENT_NAME_CHARS_MAX
-from events.payload import Confidence, Count, Label, Payload, StreamId, StreamName, Text, TimeText
+from events.payload import Confidence, Count, Label, Labels, Payload, StreamId, StreamName, Text, TimeText
 
 DriftScore = Literal["brier_degradation", "accuracy_drop"]
 GateVerdict = Literal["passed", "worse", "unusable"]
@@ -38,6 +39,10 @@ class AlertDriftDetected(Payload, frozen=True, kw_only=True):
     """Reviewed decisions of the last 30 days. Source: counted."""
     historical_reviews: Count
     """Reviewed decisions of the 90 days before. Source: counted."""
+    until: TimeText
+    """The end of the last 30 days: the beginning of a week, RFC 3339 UTC. Source: the server."""
+    level: Confidence
+    """The largest share of checks of an agent without a change that raise an alert. Source: the server."""
 
 
 class AlertGateJudged(Payload, frozen=True, kw_only=True):
@@ -65,6 +70,28 @@ class AlertGateJudged(Payload, frozen=True, kw_only=True):
     """The candidate's mean over all scenarios, 0 to 100. Source: computed."""
     baseline_mean: float | None = None
     """The baseline's mean over all scenarios, 0 to 100. Source: computed."""
+
+
+class AlertGuardrailFired(Payload, frozen=True, kw_only=True):
+    """Guardrails fired on an action."""
+
+    alert_id: StreamId
+    """Names the stream `alert/ALERT_ID`. Source: the server."""
+    check_id: StreamName
+    """The evaluation: its stream is `check/CHECK_ID`. Source: the log."""
+    agent: AgentName
+    """The agent that planned the action. Source: the log."""
+    phase: CheckPhase
+    """When it was evaluated: on request, before an action (preAction), or as a decision was recorded.
+    Source: the log."""
+    allowed: bool
+    """Whether no rule with the action `block` fired. Source: the log."""
+    guardrails: Labels
+    """The ids of the rules that fired. Source: the log."""
+    description: Text
+    """The action in words. Source: the log."""
+    decision_id: StreamName | None = None
+    """The decision that was recorded. Source: the log."""
 
 
 class AlertReviewOverdue(Payload, frozen=True, kw_only=True):

@@ -5,7 +5,13 @@ from datetime import UTC, datetime
 from msgspec import structs
 
 from events import VOCABULARY, Line, Payload, encode_line
-from events.alert import AlertCheckpointUnsigned, AlertDriftDetected, AlertGateJudged, AlertReviewOverdue
+from events.alert import (
+    AlertCheckpointUnsigned,
+    AlertDriftDetected,
+    AlertGateJudged,
+    AlertGuardrailFired,
+    AlertReviewOverdue,
+)
 from events.decision import (
     Bridge,
     DecisionAmended,
@@ -326,6 +332,18 @@ SAMPLES: dict[str, Payload] = {
         p=0.004,
         recent_reviews=40,
         historical_reviews=120,
+        until="2026-11-16T00:00:00Z",
+        level=0.002,
+    ),
+    "alert.guardrail_fired.v1": AlertGuardrailFired(
+        alert_id="guardrail-0a1b2c",
+        check_id="00c1d2e3",
+        agent="claude",
+        phase="pre_action",
+        allowed=False,
+        guardrails=("require-review",),
+        description="Split the writer in two",
+        decision_id="3f2a9c1e",
     ),
     "alert.gate_judged.v1": AlertGateJudged(
         alert_id="gate-0a1b2c",

@@ -153,10 +153,11 @@ class Dispatcher:
         """Run the checks whose alerts some endpoint gets."""
         endpoints = [delivery.endpoint for delivery in self._deliveries.values()]
         wanted: dict[Kind, datetime] = {}
+        since: dict[Kind, int] = {}
         for endpoint in endpoints:
             for kind in endpoint.kinds:
                 wanted[kind] = min(endpoint.created, wanted.get(kind, endpoint.created))
-        since = min((endpoint.after for endpoint in endpoints if "gate" in endpoint.kinds), default=0)
+                since[kind] = min(endpoint.after, since.get(kind, endpoint.after))
         try:
             await self._checks.run(wanted, since)
         except Exception:

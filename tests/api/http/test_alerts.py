@@ -1,5 +1,6 @@
 """Alerts: what a server finds out, records once, and sends: drift, overdue reviews, unsigned checkpoints, verdicts."""
 
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -7,10 +8,12 @@ import httpx
 import pytest
 
 from tests.api.cli.command import done
+from tests.api.cstp.client import Caller
 from tests.api.http.posted_evaluations import finished, fresh, scored, started
 from tests.api.http.posts import Json
 from tests.api.http.webhook_receiver import receiving
-from tests.api.http.webhooked import MODULE, QUICK, added, events_of, judge, state_of, wait_until
+from tests.api.http.webhooked import MODULE, QUICK, added, ends_of, events_of, judge, state_of, wait_until
+from tests.support.paths import ROOT
 from tests.support.server import served
 
 
@@ -42,8 +45,59 @@ def test_drift_is_reported_once(tmp_path: Path) -> None:
     assert sorted(alert["score"] for alert in found) == ["accuracy_drop", "brier_degradation"]
     assert {alert["agent"] for alert in found} == {"scout"}
     assert {(alert["recent_reviews"], alert["historical_reviews"]) for alert in found} == {(40, 120)}
-    assert all(alert["p"] < 0.025 for alert in found)
+    assert all(alert["p"] <= alert["level"] / 2 == 0.001 for alert in found)
+    until = {datetime.fromisoformat(alert["until"]) for alert in found}
+    assert [(end.weekday(), end.hour, end <= datetime.now(UTC)) for end in until] == [(0, 0, True)]
     assert len(events_of(ledger, "alert.drift_detected.v1")) == 2
+
+
+@pytest.mark.slow
+def test_a_change_that_may_be_chance_is_not_reported(tmp_path: Path) -> None:
+    """CheckDrift reports it, at a level of 5%; a server checks every agent every week."""
+    ledger = tmp_path / "l.db"
+    before = [
+        event for n in range(60) for event in decided(f"old-{n}", 110 - n, "failure" if n % 5 == 0 else "success")
+    ]
+    since = [event for n in range(20) for event in decided(f"new-{n}", 20 - n / 2, "failure" if n < 10 else "success")]
+    with receiving() as receiver:
+        added(ledger, receiver.url, "--event", "drift", *QUICK)
+        with served(ledger, module=MODULE) as server:
+            assert httpx.post(f"{server.url}/events", json=before + since).status_code == 201
+            call = {"jsonrpc": "2.0", "id": 1, "method": "cstp.checkDrift", "params": {}}
+            drift = httpx.post(f"{server.url}/cstp", json=call).json()["result"]
+            time.sleep(2)
+    assert drift["driftDetected"] is True
+    assert events_of(ledger, "alert.drift_detected.v1") == []
+    assert receiver.connections == 0
+
+
+def test_a_fired_guardrail_is_reported(tmp_path: Path) -> None:
+    ledger = tmp_path / "l.db"
+    rules = (ROOT / "examples" / "guardrails" / "cstp.yaml").read_text("utf-8")
+    risky = {"description": "Drop the table", "stakes": "high", "confidence": 0.3}
+    safe = {"description": "Renew the linter", "category": "process"}
+    with receiving() as receiver:
+        for turn in range(2):
+            with served(ledger, module=MODULE) as server, Caller(server.url, "Bearer scout:x") as cstp:
+                if turn == 0:
+                    httpx.post(f"{server.url}/guardrails", json={"yaml": rules}).raise_for_status()
+                    cstp.result("checkGuardrails", {"action": risky})
+                    endpoint, _ = added(ledger, receiver.url, "--event", "guardrail", *QUICK)
+                cstp.result("checkGuardrails", {"action": safe})
+                check = cstp.result("checkGuardrails", {"action": risky})
+                receiver.wait_for(2 * turn + 1)
+                cstp.result("preAction", {"action": risky})
+                receiver.wait_for(2 * turn + 2)
+                wait_until(lambda turn=turn: len(ends_of(ledger, endpoint)) == 2 * turn + 2)  # type: ignore[misc]
+        alerts = [one.event for one in receiver.received]
+        assert {alert["type"] for alert in alerts} == {"alert.guardrail_fired.v1"}
+        assert [alert["data"]["phase"] for alert in alerts] == ["check", "pre_action"] * 2
+        assert len({alert["data"]["check_id"] for alert in alerts}) == 4
+        third = alerts[2]["data"]
+        assert (third["check_id"], third["agent"], third["allowed"]) == (check["checkId"], "scout", False)
+        assert third["guardrails"] == [rule["guardrailId"] for rule in check["violations"]]
+        assert third["description"] == "Drop the table"
+    assert len(events_of(ledger, "alert.guardrail_fired.v1")) == 4
 
 
 @pytest.mark.slow

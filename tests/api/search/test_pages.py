@@ -19,13 +19,13 @@ TOPICS = ("a car", "an automobile", "the doctor", "a green wall", "the queue")
 @pytest.mark.parametrize("mode", ["semantic", "hybrid", "keyword"])
 @pytest.mark.parametrize("weight", [0.0, 0.3, 1.0])
 def test_pages_are_disjoint_and_complete(tmp_path: Path, mode: str, weight: float) -> None:
-    ask = {"query": "Rent a car today", "retrievalMode": mode, "hybridWeight": weight}
+    ask: dict[str, object] = {"query": "Rent a car today", "retrievalMode": mode, "hybridWeight": weight}
     ask |= {"embedding": vector_of("a car"), "embeddingModel": MODEL}
     with served(tmp_path / "t.db") as running, Caller(running.url) as caller:
         for number in range(COUNT):
             text = f"{TOPICS[number % 5]} {'rent' if number % 3 else 'today'} {'car ' * (number % 4)}number {number}"
-            vector = {"embedding": vector_of(text), "embeddingModel": MODEL} if number % 7 else {}
-            caller.record(decision=text, **vector)
+            vector: dict[str, object] = {"embedding": vector_of(text), "embeddingModel": MODEL} if number % 7 else {}
+            caller.record({"decision": text, **vector})
         whole = caller.result("queryDecisions", {**ask, "limit": 50})
         assert whole["retrievalMode"] == mode
         assert len(whole["decisions"]) == whole["total"] > 20
