@@ -55,14 +55,13 @@ def test_drift_is_reported_once(tmp_path: Path) -> None:
 def test_a_change_that_may_be_chance_is_not_reported(tmp_path: Path) -> None:
     """CheckDrift reports it, at a level of 5%; a server checks every agent every week."""
     ledger = tmp_path / "l.db"
-    before = [
-        event for n in range(60) for event in decided(f"old-{n}", 110 - n, "failure" if n % 5 == 0 else "success")
-    ]
-    since = [event for n in range(20) for event in decided(f"new-{n}", 20 - n / 2, "failure" if n < 10 else "success")]
+    old = [(f"old-{n}", 110 - n, "success" if n % 5 else "failure") for n in range(60)]
+    new = [(f"new-{n}", 20 - n / 2, "success" if n >= 10 else "failure") for n in range(20)]
+    events = [event for case in (*old, *new) for event in decided(*case)]
     with receiving() as receiver:
         added(ledger, receiver.url, "--event", "drift", *QUICK)
         with served(ledger, module=MODULE) as server:
-            assert httpx.post(f"{server.url}/events", json=before + since).status_code == 201
+            assert httpx.post(f"{server.url}/events", json=events).status_code == 201
             call = {"jsonrpc": "2.0", "id": 1, "method": "cstp.checkDrift", "params": {}}
             drift = httpx.post(f"{server.url}/cstp", json=call).json()["result"]
             time.sleep(2)
@@ -82,13 +81,13 @@ def test_a_fired_guardrail_is_reported(tmp_path: Path) -> None:
                 if turn == 0:
                     httpx.post(f"{server.url}/guardrails", json={"yaml": rules}).raise_for_status()
                     cstp.result("checkGuardrails", {"action": risky})
-                    endpoint, _ = added(ledger, receiver.url, "--event", "guardrail", *QUICK)
+                    added(ledger, receiver.url, "--event", "guardrail", *QUICK)
                 cstp.result("checkGuardrails", {"action": safe})
                 check = cstp.result("checkGuardrails", {"action": risky})
                 receiver.wait_for(2 * turn + 1)
                 cstp.result("preAction", {"action": risky})
                 receiver.wait_for(2 * turn + 2)
-                wait_until(lambda turn=turn: len(ends_of(ledger, endpoint)) == 2 * turn + 2)  # type: ignore[misc]
+                wait_until(lambda ends=2 * turn + 2: len(ends_of(ledger)) == ends)  # type: ignore[misc]
         alerts = [one.event for one in receiver.received]
         assert {alert["type"] for alert in alerts} == {"alert.guardrail_fired.v1"}
         assert [alert["data"]["phase"] for alert in alerts] == ["check", "pre_action"] * 2
