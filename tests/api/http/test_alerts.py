@@ -75,6 +75,7 @@ def test_a_fired_guardrail_is_reported(tmp_path: Path) -> None:
     rules = (ROOT / "examples" / "guardrails" / "cstp.yaml").read_text("utf-8")
     risky = {"description": "Drop the table", "stakes": "high", "confidence": 0.3}
     safe = {"description": "Renew the linter", "category": "process"}
+    checks = []
     with receiving() as receiver:
         for turn in range(2):
             with served(ledger, module=MODULE) as server, Caller(server.url, "Bearer scout:x") as cstp:
@@ -83,7 +84,7 @@ def test_a_fired_guardrail_is_reported(tmp_path: Path) -> None:
                     cstp.result("checkGuardrails", {"action": risky})
                     added(ledger, receiver.url, "--event", "guardrail", *QUICK)
                 cstp.result("checkGuardrails", {"action": safe})
-                check = cstp.result("checkGuardrails", {"action": risky})
+                checks.append(cstp.result("checkGuardrails", {"action": risky}))
                 receiver.wait_for(2 * turn + 1)
                 cstp.result("preAction", {"action": risky})
                 receiver.wait_for(2 * turn + 2)
@@ -92,10 +93,10 @@ def test_a_fired_guardrail_is_reported(tmp_path: Path) -> None:
         assert {alert["type"] for alert in alerts} == {"alert.guardrail_fired.v1"}
         assert [alert["data"]["phase"] for alert in alerts] == ["check", "pre_action"] * 2
         assert len({alert["data"]["check_id"] for alert in alerts}) == 4
-        third = alerts[2]["data"]
-        assert (third["check_id"], third["agent"], third["allowed"]) == (check["checkId"], "scout", False)
-        assert third["guardrails"] == [rule["guardrailId"] for rule in check["violations"]]
-        assert third["description"] == "Drop the table"
+        for check, alert in zip(checks, (alerts[0]["data"], alerts[2]["data"]), strict=True):
+            assert (alert["check_id"], alert["agent"], alert["allowed"]) == (check["checkId"], "scout", False)
+            assert alert["guardrails"] == [rule["guardrailId"] for rule in check["violations"]]
+            assert alert["description"] == "Drop the table"
     assert len(events_of(ledger, "alert.guardrail_fired.v1")) == 4
 
 
