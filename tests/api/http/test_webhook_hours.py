@@ -41,9 +41,10 @@ def closed_address() -> tuple[str, int]:
 
 
 def test_a_receiver_that_is_down_for_an_hour_gets_everything_once_and_in_order(tmp_path: Path) -> None:
+    package = pytest.importorskip("standardwebhooks")
     ledger = tmp_path / "l.db"
     url, port = closed_address()
-    endpoint, _ = added(ledger, url, *OPTIONS)
+    endpoint, secret = added(ledger, url, *OPTIONS)
     with fast(ledger, 2_000) as server:
         judge(server, 4)
         wait_until(lambda: sum(waits(server)[:-1]) >= HOUR_S)
@@ -54,6 +55,8 @@ def test_a_receiver_that_is_down_for_an_hour_gets_everything_once_and_in_order(t
             wait_until(lambda: len(ends_of(ledger, endpoint)) == 5)
     assert ends_of(ledger, endpoint) == [("delivered", position) for position in verdicts(ledger)]
     assert [one.position for one in receiver.received] == verdicts(ledger), "each once"
+    for one in receiver.received:
+        assert package.Webhook(secret).verify(one.body, one.headers) == one.event
     assert all(2.4 * 2**n <= wait_s <= 5.1 * 2**n for n, wait_s in enumerate(tried)), "they double, half at random"
     assert 8 <= len(tried) <= 14, "few attempts in an hour"
     first, *others = events_of(ledger, "webhook.delivered.v1")

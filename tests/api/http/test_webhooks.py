@@ -258,6 +258,7 @@ def test_a_certificate_that_nobody_trusts_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_kill_9_loses_nothing_and_keeps_the_order(tmp_path: Path) -> None:
+    package = pytest.importorskip("standardwebhooks")
     ledger = tmp_path / "l.db"
 
     def late(connection: object) -> None:
@@ -265,7 +266,7 @@ def test_kill_9_loses_nothing_and_keeps_the_order(tmp_path: Path) -> None:
         status(204)(connection)  # type: ignore[arg-type]
 
     with receiving(late) as receiver:
-        endpoint, _ = added(ledger, receiver.url, *GATE)
+        endpoint, secret = added(ledger, receiver.url, *GATE)
         for turn in range(4):
             server = Served(ledger, module=MODULE)
             judge(server, 4)
@@ -278,6 +279,8 @@ def test_kill_9_loses_nothing_and_keeps_the_order(tmp_path: Path) -> None:
     assert receiver.first_positions() == verdicts(ledger)
     assert ends_of(ledger, endpoint) == [("delivered", position) for position in verdicts(ledger)]
     assert len(receiver.received) <= 15 + 4
+    for one in receiver.received:
+        assert package.Webhook(secret).verify(one.body, one.headers) == one.event
     done(ledger, "verify")
     done(ledger, "replay", "--check")
 
