@@ -8,9 +8,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from events.guardrail import CheckPhase
 from events.limits import AGENT_NAME_CHARS_MAX
-from events.payload import Confidence, Count, Label, Labels, Payload, StreamId, StreamName, Text, TimeText
+from events.payload import Confidence, Count, Label, Payload, StreamId, StreamName, Text, TimeText
 
 DriftScore = Literal["brier_degradation", "accuracy_drop"]
 GateVerdict = Literal["passed", "worse", "unusable"]
@@ -70,28 +69,6 @@ class AlertGateJudged(Payload, frozen=True, kw_only=True):
     """The candidate's mean over all scenarios, 0 to 100. Source: computed."""
     baseline_mean: float | None = None
     """The baseline's mean over all scenarios, 0 to 100. Source: computed."""
-
-
-class AlertGuardrailFired(Payload, frozen=True, kw_only=True):
-    """Guardrails fired on an action."""
-
-    alert_id: StreamId
-    """Names the stream `alert/ALERT_ID`. Source: the server."""
-    check_id: StreamName
-    """The evaluation: its stream is `check/CHECK_ID`. Source: the log."""
-    agent: AgentName
-    """The agent that planned the action. Source: the log."""
-    phase: CheckPhase
-    """When it was evaluated: on request, before an action (preAction), or as a decision was recorded.
-    Source: the log."""
-    allowed: bool
-    """Whether no rule with the action `block` fired. Source: the log."""
-    guardrails: Labels
-    """The ids of the rules that fired. Source: the log."""
-    description: Text
-    """The action in words. Source: the log."""
-    decision_id: StreamName | None = None
-    """The decision that was recorded. Source: the log."""
 
 
 class AlertReviewOverdue(Payload, frozen=True, kw_only=True):

@@ -9,13 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from events.alert import (
-    AlertCheckpointUnsigned,
-    AlertDriftDetected,
-    AlertGateJudged,
-    AlertGuardrailFired,
-    AlertReviewOverdue,
-)
+from events.alert import AlertCheckpointUnsigned, AlertDriftDetected, AlertGateJudged, AlertReviewOverdue
 from events.breaker import BreakerReset, BreakersConfigured
 from events.decision import (
     DecisionAmended,
@@ -337,7 +331,6 @@ VOCABULARY = Vocabulary(
         _reset("breaker.reset.v1", BreakerReset, life=Life.SINGLE),
         _alert("alert.drift_detected.v1", AlertDriftDetected),
         _alert("alert.gate_judged.v1", AlertGateJudged),
-        _alert("alert.guardrail_fired.v1", AlertGuardrailFired),
         _alert("alert.review_overdue.v1", AlertReviewOverdue),
         _alert("alert.checkpoint_unsigned.v1", AlertCheckpointUnsigned),
         _webhook("webhook.started.v1", WebhookStarted, life=Life.OPENS),

@@ -6,13 +6,7 @@ from typing import ClassVar, Self
 
 import msgspec
 
-from events.alert import (
-    AlertCheckpointUnsigned,
-    AlertDriftDetected,
-    AlertGateJudged,
-    AlertGuardrailFired,
-    AlertReviewOverdue,
-)
+from events.alert import AlertCheckpointUnsigned, AlertDriftDetected, AlertGateJudged, AlertReviewOverdue
 from events.envelope import EventFacts
 from events.payload import Payload
 from projections.columns import pack
@@ -30,9 +24,9 @@ class AlertIndex(Projection):
     """The id of every alert, in the order of the log, and the newest alert of drift for each agent and score."""
 
     name: ClassVar[str] = "alerts"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 1
     reads: ClassVar[tuple[type[Payload], ...]] = (
-        AlertDriftDetected, AlertGateJudged, AlertGuardrailFired, AlertReviewOverdue, AlertCheckpointUnsigned,
+        AlertDriftDetected, AlertGateJudged, AlertReviewOverdue, AlertCheckpointUnsigned,
     )  # fmt: skip
 
     def __init__(self) -> None:

@@ -31,7 +31,7 @@ async def retire_in_store(store: EventStore, guardrail_id: str, reason: str | No
 async def check_in_store(store: EventStore, action: PlannedAction, event_id: str | None) -> CheckAnswer:
     """Evaluate an action. Errors: as `check_action`."""
     if isinstance(store, RemoteStore):
-        return await store.post("/guardrail-checks", {"action": action, "id": event_id}, CheckAnswer)
+        return await store.post("/guardrails/check", {"action": action, "id": event_id}, CheckAnswer)
     local = _local(store)
     return await check_action(local.ledger, local.caller, action, event_id=event_id)
 

@@ -37,7 +37,7 @@ class GuardrailPermission:
         elif id(draft) not in self._evaluations and caller.scopes.isdisjoint({"import", "admin"}):
             raise InvalidEvent(
                 f"{draft.name} is appended by the ledger, as it evaluates an action.",
-                "POST /guardrail-checks, cstp.checkGuardrails or tallystick guardrail check. Nothing was written.",
+                "POST /guardrails/check, cstp.checkGuardrails or tallystick guardrail check. Nothing was written.",
                 field="type",
                 index=index,
             )

@@ -1,13 +1,7 @@
 """A sample of each event of alerts and webhooks."""
 
 from events import Payload
-from events.alert import (
-    AlertCheckpointUnsigned,
-    AlertDriftDetected,
-    AlertGateJudged,
-    AlertGuardrailFired,
-    AlertReviewOverdue,
-)
+from events.alert import AlertCheckpointUnsigned, AlertDriftDetected, AlertGateJudged, AlertReviewOverdue
 from events.webhook import WebhookAbandoned, WebhookDelivered, WebhookEnded, WebhookStarted
 
 _DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
@@ -25,16 +19,6 @@ ALERT_SAMPLES: dict[str, Payload] = {
         historical_reviews=120,
         until="2026-11-16T00:00:00Z",
         level=0.002,
-    ),
-    "alert.guardrail_fired.v1": AlertGuardrailFired(
-        alert_id="guardrail-0a1b2c",
-        check_id="00c1d2e3",
-        agent="claude",
-        phase="pre_action",
-        allowed=False,
-        guardrails=("require-review",),
-        description="Split the writer in two",
-        decision_id="3f2a9c1e",
     ),
     "alert.gate_judged.v1": AlertGateJudged(
         alert_id="gate-0a1b2c",

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from api.service.webhooks.endpoint_store import Endpoint
     from projections.webhook_index import EndpointState
 
-KINDS = ("drift", "gate", "guardrail", "overdue-review", "unsigned-checkpoint")
+KINDS = ("drift", "gate", "overdue-review", "unsigned-checkpoint")
 DAYS_MAX = 30
 
 EndpointId = Annotated[str, typer.Argument(metavar="ID", help="The webhook's id, as `webhook list` shows it.")]

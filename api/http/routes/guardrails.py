@@ -106,7 +106,7 @@ async def delete_guardrail(call: Call) -> Response:
 
 @Operation(
     method="POST",
-    path="/guardrail-checks",
+    path="/guardrails/check",
     scopes=("append",),
     body={JSON: CheckBody},
     body_required=True,

@@ -18,15 +18,8 @@ from api.service.evaluation.gate import GateQuery, judge_run
 from api.service.ledger import LedgerService
 from api.service.webhooks.event_kinds import Kind
 from api.service.webhooks.server_events import ServerEvents
-from events.alert import (
-    AlertCheckpointUnsigned,
-    AlertDriftDetected,
-    AlertGateJudged,
-    AlertGuardrailFired,
-    AlertReviewOverdue,
-)
-from events.envelope import EventFacts, timestamp
-from events.guardrail import GuardrailEvaluated
+from events.alert import AlertCheckpointUnsigned, AlertDriftDetected, AlertGateJudged, AlertReviewOverdue
+from events.envelope import timestamp
 from events.payload import Payload
 from ledger import Query
 from ledger.errors import NotFound
@@ -68,18 +61,15 @@ class AlertChecks:
         self._events = events
         self._clock_s = clock_s
         self._due_s: dict[Kind, float] = {}
-        self._examined: dict[Kind, int] = {}
-        """The position up to which the log was searched for what a kind reports."""
+        self._judged: int | None = None
         self._signed = (0, float("inf"))
 
-    async def run(self, wanted: Mapping[Kind, datetime], since: Mapping[Kind, int]) -> None:
-        """Run the checks that are due. `since` has the position after which the log is searched for each kind."""
+    async def run(self, wanted: Mapping[Kind, datetime], since: int) -> None:
+        """Run the checks that are due. `since` is the position from which evaluations are judged."""
         if "unsigned-checkpoint" in wanted:
             await self._record(self._check_signing())
         if "gate" in wanted:
-            await self._check_evaluations(since["gate"])
-        if "guardrail" in wanted:
-            await self._check_guardrails(since["guardrail"])
+            await self._check_evaluations(since)
         if "overdue-review" in wanted and self._is_due("overdue-review", OVERDUE_EVERY_S):
             await self._record(await self._check_reviews(wanted["overdue-review"]))
         if "drift" in wanted and self._is_due("drift", DRIFT_EVERY_S):
@@ -114,7 +104,7 @@ class AlertChecks:
 
     async def _check_evaluations(self, since: int) -> None:
         """Judge the evaluations that ended after a position against the latest ones before, as `eval gate` does."""
-        after = self._examined.get("gate", since)
+        after = since if self._judged is None else self._judged
         page = await self._ledger.reader.read(Query(types=("eval.finished.v1",), after=after))
         for event in self._ledger.usable_events(page):
             run_id = event.subject.partition("/")[2]
@@ -122,16 +112,7 @@ class AlertChecks:
             if not index.has(_alert_id("gate", run_id)):
                 alert = await self._judge(run_id)
                 await self._record([alert] if alert is not None else [])
-            self._examined["gate"] = event.position
-
-    async def _check_guardrails(self, since: int) -> None:
-        """Find the evaluations after a position on which a rule fired."""
-        after = self._examined.get("guardrail", since)
-        page = await self._ledger.reader.read(Query(types=("guardrail.evaluated.v1",), after=after))
-        for event in self._ledger.usable_events(page):
-            assert isinstance(event.data, GuardrailEvaluated)
-            await self._record(_fired(event, event.data))
-            self._examined["guardrail"] = event.position
+            self._judged = event.position
 
     async def _judge(self, run_id: str) -> Payload | None:
         """Return the verdict on an evaluation; None if there is nothing to compare it with."""
@@ -215,23 +196,6 @@ class AlertChecks:
                     until=timestamp(week),
                     level=DRIFT_LEVEL,
                 )
-
-
-def _fired(event: EventFacts, check: GuardrailEvaluated) -> Iterable[Payload]:
-    """Return the alert of an evaluation; none if no rule fired."""
-    check_id = event.subject.partition("/")[2]
-    fired = tuple(rule.guardrail_id for rule in check.results if rule.outcome == "fired")
-    if fired:
-        yield AlertGuardrailFired(
-            alert_id=_alert_id("guardrail", check_id),
-            check_id=check_id,
-            agent=event.agent,
-            phase=check.phase,
-            allowed=check.allowed,
-            guardrails=fired,
-            description=check.description,
-            decision_id=check.decision_id,
-        )
 
 
 def _alert_id(kind: str, *about: str) -> str:

@@ -153,11 +153,10 @@ class Dispatcher:
         """Run the checks whose alerts some endpoint gets."""
         endpoints = [delivery.endpoint for delivery in self._deliveries.values()]
         wanted: dict[Kind, datetime] = {}
-        since: dict[Kind, int] = {}
         for endpoint in endpoints:
             for kind in endpoint.kinds:
                 wanted[kind] = min(endpoint.created, wanted.get(kind, endpoint.created))
-                since[kind] = min(endpoint.after, since.get(kind, endpoint.after))
+        since = min((endpoint.after for endpoint in endpoints if "gate" in endpoint.kinds), default=0)
         try:
             await self._checks.run(wanted, since)
         except Exception:

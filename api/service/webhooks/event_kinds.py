@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import Literal, get_args
 
-Kind = Literal["drift", "gate", "guardrail", "overdue-review", "unsigned-checkpoint"]
+Kind = Literal["drift", "gate", "overdue-review", "unsigned-checkpoint"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 TYPES: Mapping[Kind, tuple[str, ...]] = {
     "drift": ("alert.drift_detected.v1",),
     "gate": ("alert.gate_judged.v1",),
-    "guardrail": ("alert.guardrail_fired.v1",),
     "overdue-review": ("alert.review_overdue.v1",),
     "unsigned-checkpoint": ("alert.checkpoint_unsigned.v1",),
 }

@@ -59,7 +59,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
         ("agent", "POST", "/events", {"type": "guardrail.set.v1", "data": {**RULE, "guardrail_id": "s"}}, 403),
         ("agent", "POST", "/events", {"type": "guardrail.retired.v1", "data": {"guardrail_id": "r"}}, 403),
         ("agent", "POST", "/events", {"type": "guardrail.evaluated.v1", "data": EVALUATED}, 422),
-        ("reader", "POST", "/guardrail-checks", {"action": {"description": "x"}}, 403),
+        ("reader", "POST", "/guardrails/check", {"action": {"description": "x"}}, 403),
     ],
 )
 def test_an_agent_cannot_change_the_rules_or_write_a_verdict(

@@ -84,7 +84,7 @@ def test_pre_action_and_http_say_the_same(cstp: Caller, case: Case) -> None:
     plain = {name: value for name, value in case.action.items() if name != "code_review"}
     if "code_review" in case.action:
         plain["context"] = {"code_review": case.action["code_review"]}
-    reply = cstp.http.post("/guardrail-checks", json={"action": plain})
+    reply = cstp.http.post("/guardrails/check", json={"action": plain})
     assert (reply.status_code, reply.json()["allowed"]) == (201, answer["allowed"])
     assert {row["guardrail_id"] for row in reply.json()["violations"]} == set(case.blocked_by)
 

@@ -8,12 +8,10 @@ import httpx
 import pytest
 
 from tests.api.cli.command import done
-from tests.api.cstp.client import Caller
 from tests.api.http.posted_evaluations import finished, fresh, scored, started
 from tests.api.http.posts import Json
 from tests.api.http.webhook_receiver import receiving
-from tests.api.http.webhooked import MODULE, QUICK, added, ends_of, events_of, judge, state_of, wait_until
-from tests.support.paths import ROOT
+from tests.api.http.webhooked import MODULE, QUICK, added, events_of, judge, state_of, wait_until
 from tests.support.server import served
 
 
@@ -68,36 +66,6 @@ def test_a_change_that_may_be_chance_is_not_reported(tmp_path: Path) -> None:
     assert drift["driftDetected"] is True
     assert events_of(ledger, "alert.drift_detected.v1") == []
     assert receiver.connections == 0
-
-
-def test_a_fired_guardrail_is_reported(tmp_path: Path) -> None:
-    ledger = tmp_path / "l.db"
-    rules = (ROOT / "examples" / "guardrails" / "cstp.yaml").read_text("utf-8")
-    risky = {"description": "Drop the table", "stakes": "high", "confidence": 0.3}
-    safe = {"description": "Renew the linter", "category": "process"}
-    checks = []
-    with receiving() as receiver:
-        for turn in range(2):
-            with served(ledger, module=MODULE) as server, Caller(server.url, "Bearer scout:x") as cstp:
-                if turn == 0:
-                    httpx.post(f"{server.url}/guardrails", json={"yaml": rules}).raise_for_status()
-                    cstp.result("checkGuardrails", {"action": risky})
-                    added(ledger, receiver.url, "--event", "guardrail", *QUICK)
-                cstp.result("checkGuardrails", {"action": safe})
-                checks.append(cstp.result("checkGuardrails", {"action": risky}))
-                receiver.wait_for(2 * turn + 1)
-                cstp.result("preAction", {"action": risky})
-                receiver.wait_for(2 * turn + 2)
-                wait_until(lambda ends=2 * turn + 2: len(ends_of(ledger)) == ends)  # type: ignore[misc]
-        alerts = [one.event for one in receiver.received]
-        assert {alert["type"] for alert in alerts} == {"alert.guardrail_fired.v1"}
-        assert [alert["data"]["phase"] for alert in alerts] == ["check", "pre_action"] * 2
-        assert len({alert["data"]["check_id"] for alert in alerts}) == 4
-        for check, alert in zip(checks, (alerts[0]["data"], alerts[2]["data"]), strict=True):
-            assert (alert["check_id"], alert["agent"], alert["allowed"]) == (check["checkId"], "scout", False)
-            assert alert["guardrails"] == [rule["guardrailId"] for rule in check["violations"]]
-            assert alert["description"] == "Drop the table"
-    assert len(events_of(ledger, "alert.guardrail_fired.v1")) == 4
 
 
 @pytest.mark.slow

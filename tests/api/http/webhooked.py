@@ -45,10 +45,10 @@ def events_of(ledger: Path, *types: str) -> list[Json]:
     return [event for event in found if event["type"] in types]
 
 
-def ends_of(ledger: Path, endpoint: str = "") -> list[tuple[str, int]]:
-    """How the events of an endpoint, or of all, ended: `delivered` or `abandoned`, and the position, in order."""
+def ends_of(ledger: Path, endpoint: str) -> list[tuple[str, int]]:
+    """How the events of an endpoint ended: `delivered` or `abandoned`, and the position, in order."""
     ended = events_of(ledger, "webhook.delivered.v1", "webhook.abandoned.v1")
-    mine = [event for event in ended if endpoint in ("", event["data"]["endpoint_id"])]
+    mine = [event for event in ended if event["data"]["endpoint_id"] == endpoint]
     return [(event["type"].split(".")[1], event["data"]["event_position"]) for event in mine]
 
 
