@@ -39,22 +39,22 @@ async def similar_decisions(
 ) -> SimilarDecisions:
     """Return earlier decisions that match a text, the best first; none for an empty text.
 
-    They are ranked by meaning and words. Without vectors in the ledger only words count, and the answer has no note.
+    They are ranked by meaning and words. Without vectors only words count, and the answer has no note.
     Errors: InvalidQuery, naming the field, for too many words, and for a vector that cannot be compared.
     """
     if not parse_search_words(text, field):
         return SimilarDecisions([])
-    has_vectors = await ledger.embeddings.model() is not None
+    by_meaning = embedding is not None or await ledger.embeddings.model() is not None
     query = RankedQuery(
         query=text,
-        ranking=Ranking(mode="hybrid" if has_vectors else "keyword", embedding=embedding),
+        ranking=Ranking(mode="hybrid" if by_meaning else "keyword", embedding=embedding),
         selection=DecisionSelection(category=category, status=("pending", "reviewed")),
         limit=limit,
     )
     found = await ranked_search(ledger, query)
     params = QueryParams(query=text, include_reasons=include_reasons)
     rows = decision_rows(as_result(found), params, ledger.clock())
-    if not has_vectors:
+    if not by_meaning:
         return SimilarDecisions(rows)
     reason = f"{found.reason}: the decisions are ranked by keyword." if found.reason is not None else found.note
     notes: dict[str, object] = {"retrievalMode": found.mode}

@@ -71,6 +71,10 @@ def test_without_vectors_the_answers_are_as_before(tmp_path: Path) -> None:
         for answer in context(caller, "automobile"):
             assert [row["title"] for row in answer["relevantDecisions"]] == [TEXTS[0]]
             assert not {"retrievalMode", "retrievalNote"} & answer.keys()
+        vector = {"embedding": vector_of("a car"), "embeddingModel": MODEL}
+        answer = caller.result("getSessionContext", {"taskDescription": "automobile", **vector})
+        assert [row["title"] for row in answer["relevantDecisions"]] == [TEXTS[0]]
+        assert (answer["retrievalMode"], "no embeddings here" in answer["retrievalNote"]) == ("keyword", True)
 
 
 def test_a_slow_endpoint_delays_one_query(tmp_path: Path) -> None:
