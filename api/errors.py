@@ -131,7 +131,7 @@ ERROR_TABLE: dict[type[TallystickError], ErrorCodes] = {
     InvalidEvent: ErrorCodes("Invalid event", 422, INVALID_PARAMS, 2),
     StreamConflict: ErrorCodes("Stream has moved on", 409, INTERNAL_ERROR, 1),
     LifecycleViolation: ErrorCodes("Not allowed at this point of the stream", 409, INTERNAL_ERROR, 1),
-    IdentityConflict: ErrorCodes("Id in use", 409, INTERNAL_ERROR, 1),
+    IdentityConflict: ErrorCodes("Id in use", 409, INVALID_PARAMS, 1),
     ForeignStream: ErrorCodes("Another agent's", 403, INTERNAL_ERROR, 2),
     ServerOnly: ErrorCodes("Only for the server", 403, INTERNAL_ERROR, 2),
     RunEnded: ErrorCodes("Run ended", 409, INTERNAL_ERROR, 1),

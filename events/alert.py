@@ -38,6 +38,10 @@ class AlertDriftDetected(Payload, frozen=True, kw_only=True):
     """Reviewed decisions of the last 30 days. Source: counted."""
     historical_reviews: Count
     """Reviewed decisions of the 90 days before. Source: counted."""
+    until: TimeText
+    """The end of the last 30 days: the beginning of a week, RFC 3339 UTC. Source: the server."""
+    level: Confidence
+    """The largest share of checks of an agent without a change that raise an alert. Source: the server."""
 
 
 class AlertGateJudged(Payload, frozen=True, kw_only=True):

@@ -187,6 +187,12 @@ def test_every_dependency_is_argued() -> None:
     assert not missing, f"argue each in a line: {missing}"
 
 
+def test_every_decision_is_in_the_index() -> None:
+    folder = ROOT / "docs" / "decisions"
+    listed = re.findall(r"\(([0-9]{4}-[a-z0-9-]+\.md)\)", (folder / "index.md").read_text(encoding="utf-8"))
+    assert sorted(listed) == sorted(page.name for page in folder.glob("[0-9]*.md"))
+
+
 def test_the_figures_of_speed_are_those_of_a_run() -> None:
     rows = re.findall(r"^\|(?:append|replay|/calibration|memory)[^\n]*\|$", MANUAL, re.MULTILINE)
     assert len(rows) >= 8, "the table of speed is what `python -m benchmarks --markdown` prints"

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from api.cstp.agent_context import Row, own_agent, scores_json, similar_decisions
+from api.cstp.agent_context import SimilarDecisions, own_agent, scores_json, similar_decisions
 from api.cstp.compaction import WISDOM_DECISIONS_MIN, wisdom_json
 from api.cstp.get_calibration import rounded
 from api.cstp.guardrails import guardrail_rows
@@ -19,6 +19,9 @@ from api.service.compaction import list_wisdom
 from api.service.decisions import DecisionQuery, count_decisions, select_decisions
 from api.service.ledger import LedgerService
 from api.service.shared_patterns import SharedPatterns, find_shared_patterns
+from api.service.supplied_vector import read_embedding
+from events.payload import Label
+from events.vector import Numbers
 from projections.calibration.calibration import MIN_DECISIONS, CalibrationFilter
 from projections.calibration.calibration_view import CalibrationGroup
 from projections.decisions.decision_index import DecisionSelection
@@ -43,6 +46,8 @@ class _SessionParams(msgspec.Struct, frozen=True, kw_only=True):
     decisions_limit: int = DECISIONS_LIMIT
     ready_limit: int = READY_LIMIT
     format: Literal["json", "markdown"] = "json"
+    embedding: Numbers | None = None
+    embedding_model: Label | None = None
 
 
 _schema: ParamsSchema[_SessionParams] = ParamsSchema(
@@ -58,15 +63,17 @@ async def get_session_context(ledger: LedgerService, caller: Principal, params: 
     """
     start_s = perf_counter()
     request = _schema.decode(params)
-    agent, task_field = request.agent or own_agent(caller), _schema.spelling("task_description", params)
+    agent = request.agent or own_agent(caller)
     groups, profile = await _profile(ledger, agent)
+    relevant = await _relevant(ledger, request, params)
     answer: dict[str, Any] = {
         "agentProfile": profile,
-        "relevantDecisions": await _relevant(ledger, request, task_field) if "decisions" in request.include else [],
+        "relevantDecisions": relevant.rows,
         "activeGuardrails": await guardrail_rows(ledger) if "guardrails" in request.include else [],
         "calibrationByCategory": _by_category(groups) if "calibration" in request.include else {},
         "readyQueue": _queue(await _open_actions(ledger, request)) if "ready" in request.include else [],
         "confirmedPatterns": [],
+        **relevant.notes,
     }
     if "patterns" in request.include:
         shared = await find_shared_patterns(ledger, PATTERNS_MAX)
@@ -79,9 +86,14 @@ async def get_session_context(ledger: LedgerService, caller: Principal, params: 
     return {**answer, "queryTimeMs": elapsed_ms}
 
 
-async def _relevant(ledger: LedgerService, request: _SessionParams, field: str) -> list[Row]:
+async def _relevant(ledger: LedgerService, request: _SessionParams, params: Mapping[str, Any]) -> SimilarDecisions:
+    names = _schema.spelling("embedding", params), _schema.spelling("embedding_model", params)
+    embedding = read_embedding(request.embedding, request.embedding_model, names=names)
+    if "decisions" not in request.include:
+        return SimilarDecisions([])
     limit = min(max(request.decisions_limit, 1), DECISIONS_LIMIT_MAX)
-    return await similar_decisions(ledger, request.task_description or "", field, limit=limit)
+    field = _schema.spelling("task_description", params)
+    return await similar_decisions(ledger, request.task_description or "", field, limit=limit, embedding=embedding)
 
 
 async def _open_actions(ledger: LedgerService, request: _SessionParams) -> ActionItems:

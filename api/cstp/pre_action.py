@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from api.cstp.agent_context import Row, own_agent, scores_json, similar_decisions
+from api.cstp.agent_context import Row, SimilarDecisions, own_agent, scores_json, similar_decisions
 from api.cstp.breakers import breaker_violations
 from api.cstp.decision_params import DECISION, check_params
 from api.cstp.guardrails import check_reference, guardrail_results, parse_planned_action
@@ -18,8 +18,11 @@ from api.service.auto_deliberation import check_call, query_call
 from api.service.calibration import CalibrationQuery, compute_calibration
 from api.service.guardrails.action_check import PlannedAction, check_action
 from api.service.ledger import LedgerService
+from api.service.retrieval import SuppliedEmbedding
+from api.service.supplied_vector import read_embedding
 from events.decode_error_messages import json_type
 from events.payload import Label
+from events.vector import Numbers
 from projections.calibration.calibration import CalibrationFilter
 
 QUERY_LIMIT, QUERY_LIMIT_MAX = 5, 50
@@ -35,6 +38,8 @@ class _Options(msgspec.Struct, frozen=True, kw_only=True):
     auto_record: bool = True
     include_patterns: bool = True
     agent_id: Label | None = None
+    embedding: Numbers | None = None
+    embedding_model: Label | None = None
 
 
 _options: ParamsSchema[_Options] = ParamsSchema(_Options)
@@ -61,6 +66,7 @@ async def pre_action(ledger: LedgerService, caller: Principal, params: dict[str,
         "action.description",
         limit=limit,
         category=action.category or None,
+        embedding=_embedding(params, options),
         include_reasons=True,
         compacted=True,
     )
@@ -82,12 +88,13 @@ async def pre_action(ledger: LedgerService, caller: Principal, params: dict[str,
     answer: dict[str, object] = {
         "allowed": allowed,
         "decisionId": recorded["id"] if recorded is not None else None,
-        "relevantDecisions": similar,
+        "relevantDecisions": similar.rows,
         "guardrailResults": guardrail_results(checked, breakers),
         "calibrationContext": {"reviewedDecisions": reviewed.reviewed if reviewed else 0, **scores_json(overall)},
-        "patternsSummary": _patterns(similar) if options.include_patterns else [],
+        "patternsSummary": _patterns(similar.rows) if options.include_patterns else [],
         "queryTimeMs": round((perf_counter() - start_s) * 1000),
         **check_reference(checked),
+        **similar.notes,
     }
     reasons = [*(rule.message for rule in checked.violations), *(breaker["message"] for breaker in breakers)]
     if reasons:
@@ -100,14 +107,14 @@ async def _track(
     caller: Principal,
     params: dict[str, Any],
     action: PlannedAction,
-    similar: list[Row],
+    similar: SimilarDecisions,
     violations: int,
 ) -> dict[str, object]:
     """Track the query and the check of this call, if it takes part in automatic deliberation."""
     if not deliberates(caller, params, or_object=True):
         return {}
-    distances = [(row["id"], row["distance"]) for row in similar]
-    query = query_call(action.description, len(similar), "keyword", METHOD, distances)
+    distances = [(row["id"], row["distance"]) for row in similar.rows]
+    query = query_call(action.description, len(similar.rows), similar.mode, METHOD, distances)
     check = check_call(action.description, violations, METHOD)
     return await tracked_fields(ledger, caller, [query, check], _key(params))
 
@@ -134,6 +141,12 @@ def _options_of(params: dict[str, Any]) -> _Options:
     if errors:
         raise wrong_params_error(errors)
     return _Options(**{**beside, **inside})
+
+
+def _embedding(params: dict[str, Any], options: _Options) -> SuppliedEmbedding | None:
+    """Return the vector of the action, which finds similar decisions, and is recorded with the decision."""
+    names = _options.spelling("embedding", params), _options.spelling("embedding_model", params)
+    return read_embedding(options.embedding, options.embedding_model, names=names)
 
 
 def _recording(params: dict[str, Any], action: PlannedAction) -> dict[str, Any]:

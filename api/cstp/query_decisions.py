@@ -114,7 +114,7 @@ async def query_decisions(ledger: LedgerService, caller: Principal, params: dict
         mode, result = "list", await _list(ledger, selection, request)
     else:
         ranked = await ranked_search(ledger, _ranked_query(request, selection, params))
-        mode, result = ranked.mode, _as_result(ranked)
+        mode, result = ranked.mode, as_result(ranked)
     rows = decision_rows(result, request, now)
     if _schema.states("retrieval_mode", params):
         rows = [{name: row.get(name) for name in dict.fromkeys((*_FIRST_FIELDS, *row))} for row in rows]
@@ -157,7 +157,7 @@ def _ranked_query(request: QueryParams, selection: DecisionSelection, params: Ma
     )
 
 
-def _as_result(ranked: RankedResult) -> SearchResult:
+def as_result(ranked: RankedResult) -> SearchResult:
     """Return the result with fits of which the distances are the complement."""
     fits = [1 - match.distance for match in ranked.scores]
     words = ranked.words

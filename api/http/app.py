@@ -152,9 +152,13 @@ async def _handle_unrouted(request: Request, error: Exception) -> Response:
 
 
 def _answer_wrong_method(request: Request) -> Response:
-    """Answer 405 with the methods of all routes that have the path."""
-    routes_of_path = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
-    allowed = ", ".join(sorted({method for route in routes_of_path for method in route.methods}))
+    """Answer 405 with the methods of the path, as the description has them.
+
+    `/guardrails/check` also matches the path of a rule; what is described is the first, which has no parameter.
+    """
+    matching = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
+    methods = [route.methods for route in matching if route.path == matching[0].path]
+    allowed = ", ".join(sorted(set().union(*methods)))
     detail = f"{request.method} is not a method of {request.url.path}."
     response = answer_error(request.scope, WrongMethod(detail, f"Its methods: {allowed}."))
     response.headers["allow"] = allowed

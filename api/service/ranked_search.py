@@ -3,17 +3,17 @@
 The answer names the mode that was used. Where there are no vectors to compare, it is `keyword`, and a note says why.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 from msgspec import UNSET, structs
 
-from api.service.decisions import decision_states, parse_search_words
+from api.service.decisions import decision_states
 from api.service.ledger import LedgerService
 from api.service.retrieval import MatchScores, Ranking, RetrievalMode
-from api.service.search import SearchQuery, SearchResult, search_decisions
+from api.service.search import SearchQuery, SearchResult, match_words, search_decisions
 from api.service.vectors import EndpointFailed, go_on
 from ledger.errors import InvalidQuery
 from projections.arrays import Floats, RowNumbers
@@ -22,9 +22,6 @@ from projections.decisions.decision_state import DecisionState
 from projections.decisions.embedded_text import query_text
 from projections.decisions.full_text_search import BridgeSide
 from projections.decisions.vector_file import VectorsUnavailable
-
-CANDIDATES = 2
-"""Each list of a hybrid search has this many times the decisions up to the end of the page."""
 
 SCORE_DIGITS = 6
 
@@ -149,10 +146,9 @@ async def _query_vector(ledger: LedgerService, query: RankedQuery, model: str) -
     if ledger.embeddings.endpoint is None:
         raise _NoVectors(f"There is no embeddings endpoint, and the query has no `embedding` of {model}")
     try:
-        (vector,) = await ledger.embeddings.ask([query_text(query.query, query.side)])
+        return await ledger.embeddings.ask_query(query_text(query.query, query.side))
     except EndpointFailed as error:
         raise _NoVectors(f"{str(error)[0].upper()}{str(error)[1:]}") from None
-    return vector
 
 
 async def _semantic(ledger: LedgerService, query: RankedQuery, meaning: _Meaning, as_of: int | None) -> RankedResult:
@@ -178,59 +174,49 @@ async def _semantic(ledger: LedgerService, query: RankedQuery, meaning: _Meaning
 
 
 async def _hybrid(ledger: LedgerService, query: RankedQuery, meaning: _Meaning, as_of: int | None) -> RankedResult:
-    """Rank the best of both lists by the weighted sum of their scores, each list's from 0 for its last to 1."""
-    end = query.offset + query.limit
-    candidates = CANDIDATES * end
-    found = await search_decisions(ledger, _word_query(query, candidates), as_of)
+    """Rank all matches of both lists by the weighted sum of their scores, each list's from 0 for its last to 1.
+
+    The ranks depend on no page, so that pages never overlap, and together have every match.
+    """
     projection, position = await ledger.engine.at(DecisionIndex, as_of)
-    near = projection.subjects(meaning.places[:candidates])
-    cosines = {subject: 1 - distance for subject, distance in zip(near, meaning.distances.tolist(), strict=False)}
-    fits = {f"decision/{state.decision_id}": fit for state, fit in zip(found.decisions, found.fits, strict=True)}
-    by_meaning, by_words = _scaled(cosines), _scaled(fits)
-    combined = {
-        subject: _rounded(
-            query.ranking.weight * by_meaning.get(subject, 0.0)
-            + (1 - query.ranking.weight) * by_words.get(subject, 0.0)
-        )
-        for subject in {**cosines, **fits}
-    }
-    best = sorted(combined, key=lambda subject: (-combined[subject], -projection.index[subject]))[query.offset : end]
+    words = await match_words(ledger, _word_query(query, query.limit), projection, position)
+    places: RowNumbers = np.union1d(meaning.places, words.places)
+    cosines, fits = np.full(len(places), np.nan), np.full(len(places), np.nan)
+    cosines[np.searchsorted(places, meaning.places)] = 1 - meaning.distances
+    fits[np.searchsorted(places, words.places)] = words.fits
+    weight = query.ranking.weight
+    combined = np.round(weight * _scaled(cosines) + (1 - weight) * _scaled(fits), SCORE_DIGITS)
+    best = np.lexsort((-places, -combined))[query.offset : query.offset + query.limit]
+    subjects = projection.subjects(places[best])
     scores = [
         MatchScores(
             decision_id=_id(subject),
-            distance=_rounded(1 - combined[subject]),
-            semantic=_rounded(cosines[subject]) if subject in cosines else UNSET,
-            keyword=_rounded(fits[subject]) if subject in fits else UNSET,
-            combined=combined[subject],
+            distance=_rounded(1 - combined[at]),
+            semantic=_rounded(cosines[at]) if np.isfinite(cosines[at]) else UNSET,
+            keyword=_rounded(fits[at]) if np.isfinite(fits[at]) else UNSET,
+            combined=_rounded(combined[at]),
         )
-        for subject in best
+        for at, subject in zip(best.tolist(), subjects, strict=True)
     ]
     return RankedResult(
         mode="hybrid",
-        decisions=await decision_states(ledger, best, position, history=query.history),
+        decisions=await decision_states(ledger, subjects, position, history=query.history),
         scores=scores,
-        total=await _count_either(ledger, query, meaning, projection, position),
+        total=len(places),
         position=position,
         model=meaning.model,
         note=_missing_note(meaning, "found by their words only"),
     )
 
 
-async def _count_either(
-    ledger: LedgerService, query: RankedQuery, meaning: _Meaning, projection: DecisionIndex, position: int
-) -> int:
-    """Count the decisions that have a vector or a word of the query."""
-    rows = projection.find(query.selection)
-    hits = await ledger.search.find(parse_search_words(query.query, "query"), position, projection.index)
-    return len(np.union1d(meaning.places, hits.filter_places(rows, 1)))
-
-
-def _scaled(values: Mapping[str, float]) -> dict[str, float]:
-    """Scale values to 0..1, from the least to the greatest; equal ones are all 1."""
-    if not values:
-        return {}
-    low, high = min(values.values()), max(values.values())
-    return {name: (value - low) / (high - low) if high > low else 1.0 for name, value in values.items()}
+def _scaled(scores: Floats) -> Floats:
+    """Scale scores to 0..1, from the least to the greatest; equal ones are all 1, and missing ones 0."""
+    known = scores[np.isfinite(scores)]
+    if not len(known):
+        return np.zeros(len(scores))
+    low, high = known.min(), known.max()
+    scaled: Floats = (scores - low) / (high - low) if high > low else scores - low + 1
+    return np.nan_to_num(scaled)
 
 
 def _missing_note(meaning: _Meaning, effect: str) -> str | None:
@@ -245,4 +231,4 @@ def _id(subject: str) -> str:
 
 
 def _rounded(value: float) -> float:
-    return round(value, SCORE_DIGITS) + 0.0
+    return round(float(value), SCORE_DIGITS) + 0.0

@@ -1,11 +1,13 @@
 """Ranked search: the decisions that match the words of a query, the best match first."""
 
+from typing import NamedTuple
+
 import msgspec
 import numpy as np
 
 from api.service.decisions import decision_states, parse_search_words
 from api.service.ledger import LedgerService
-from projections.arrays import RowNumbers
+from projections.arrays import Floats, RowNumbers
 from projections.decisions.decision_index import DecisionIndex, DecisionSelection
 from projections.decisions.decision_state import DecisionState
 from projections.decisions.full_text_search import BridgeSide, SearchHits
@@ -34,31 +36,50 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
     full: int
 
 
+class WordMatches(NamedTuple):
+    """Every match of a query's words, the best first, with its relevance; the first `full` have every word."""
+
+    places: RowNumbers
+    fits: Floats
+    full: int
+
+
 async def search_decisions(ledger: LedgerService, query: SearchQuery, as_of: int | None = None) -> SearchResult:
     """Rank decisions by the words of a query (BM25 over their texts). Errors: InvalidQuery, for too many words."""
-    words = parse_search_words(query.query, "query")
     projection, position = await ledger.engine.at(DecisionIndex, as_of)
-    rows = projection.find(query.selection)
-    hits = await ledger.search.find(words, position, projection.index, rank=True, side=query.side)
-    ranked = hits.ranked(rows)
-    has_all, end = ranked.words_found == len(words), query.offset + query.limit
-    full = np.flatnonzero(has_all)[:end]
-    partial = np.flatnonzero(~has_all)[: end - len(full)]
-    fits = _fits(ranked, full, len(words), best=1.0)
-    fits += _fits(ranked, partial, len(words), best=fits[-1] if fits else 1.0)
-    best = projection.subjects(ranked.places[np.concatenate([full, partial])[query.offset :]])
+    found = await match_words(ledger, query, projection, position)
+    page = slice(query.offset, query.offset + query.limit)
+    best = projection.subjects(found.places[page])
     return SearchResult(
         decisions=await decision_states(ledger, best, position, history=True),
-        fits=fits[query.offset :],
-        total=len(ranked.places),
-        full=int(has_all.sum()),
+        fits=found.fits[page].tolist(),
+        total=len(found.places),
+        full=found.full,
     )
 
 
-def _fits(ranked: SearchHits, indexes: RowNumbers, words: int, best: float) -> list[float]:
+async def match_words(
+    ledger: LedgerService, query: SearchQuery, projection: DecisionIndex, position: int
+) -> WordMatches:
+    """Rank all decisions of the selection that have a word of the query. Errors: InvalidQuery, for too many words."""
+    words = parse_search_words(query.query, "query")
+    rows = projection.find(query.selection)
+    hits = await ledger.search.find(words, position, projection.index, rank=True, side=query.side)
+    ranked = hits.ranked(rows)
+    has_all = ranked.words_found == len(words)
+    full, partial = np.flatnonzero(has_all), np.flatnonzero(~has_all)
+    fits = _fits(ranked, full, len(words), best=1.0)
+    return WordMatches(
+        places=ranked.places[np.concatenate([full, partial])],
+        fits=np.concatenate([fits, _fits(ranked, partial, len(words), best=fits[-1] if len(fits) else 1.0)]),
+        full=len(full),
+    )
+
+
+def _fits(ranked: SearchHits, indexes: RowNumbers, words: int, best: float) -> Floats:
     """Return the relevance of some hits, in their order: in proportion to their scores, and at most `best`."""
     if not len(indexes):
-        return []
+        return np.empty(0)
     scores = ranked.scores[indexes]
-    fits: list[float] = (best * ranked.words_found[indexes[0]] / words * scores / scores[0]).tolist()
+    fits: Floats = best * ranked.words_found[indexes[0]] / words * scores / scores[0]
     return fits

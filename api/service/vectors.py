@@ -43,6 +43,15 @@ POLL_S = 1.0
 RETRY_S_MAX = 60.0
 """Most seconds between two requests to an endpoint that fails. The first wait is POLL_S, each later one twice that."""
 
+QUERY_TIMEOUT_S = 3.0
+"""Seconds that a query waits for the vector of its text, well below the server's limit for the whole query."""
+
+QUERY_PAUSE_S = 10.0
+"""Seconds in which queries do not ask an endpoint that has just failed, so that a slow one delays few of them."""
+
+QUERIES_AT_ONCE = 2
+"""Queries that ask the endpoint at the same time: each keeps a thread until the endpoint answers."""
+
 PROGRESS_S = 10.0
 """Seconds between two log lines about progress."""
 
@@ -73,6 +82,9 @@ class EmbeddingService:
         self._engine = engine
         self._secret = secret
         self._search: VectorSearch | None = None
+        self._failed: tuple[float, str] | None = None
+        """When the endpoint failed to answer a query, in seconds of the monotonic clock, and why."""
+        self._asking = asyncio.Semaphore(QUERIES_AT_ONCE)
         self._first_model: str | None = None
         self._sizes: dict[str, int] = {}
         self._first = asyncio.Lock()
@@ -184,6 +196,21 @@ class EmbeddingService:
         except EmbeddingsUnavailable as error:
             raise EndpointFailed(f"the embeddings endpoint {error}") from None
         return list(vectors)
+
+    async def ask_query(self, text: str) -> Sequence[float]:
+        """Return the endpoint's vector of a query. Errors: EndpointFailed, at once if it failed a moment ago."""
+        async with self._asking:
+            if self._failed is not None and time.monotonic() < self._failed[0] + QUERY_PAUSE_S:
+                raise EndpointFailed(self._failed[1])
+            try:
+                async with asyncio.timeout(QUERY_TIMEOUT_S):
+                    (vector,) = await self.ask([text])
+            except (EndpointFailed, TimeoutError) as error:
+                reason = str(error) or f"the embeddings endpoint gave no answer within {QUERY_TIMEOUT_S:g} s"
+                self._failed = (time.monotonic(), reason)
+                raise EndpointFailed(reason) from None
+            self._failed = None
+            return vector
 
     async def status(self) -> VectorStatus | None:
         """Return the state of the vectors of the endpoint's model; None without an endpoint, or without the extra."""

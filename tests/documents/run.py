@@ -19,6 +19,7 @@ ADDRESS = "http://127.0.0.1:8321"
 _varying = (
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "UUID"),
     (re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b"), "TIME"),
+    (re.compile(r"\bTIME  \d{4}-\d\d-\d\d\b"), "TIME  DAY"),
     (re.compile(r'("(?:\w*_at|\w*time)": ?)"\d{4}-\d\d-\d\dT[0-9:.]+Z"'), r'\1"TIME"'),
     (re.compile(r'"request_id": ?"[0-9a-f-]+"'), "REQUEST"),
     (re.compile(r"[\d.,]+ s, [\d.,]+ \w+/s"), "RATE"),

@@ -25,7 +25,7 @@ EVENTS = [
     event(1, "webhook.started.v1", endpoint_id="e", after=0, kinds=("gate",)),
     event(2, "alert.review_overdue.v1", alert_id="a", decision_id="d", agent="x", review_by="2026-11-01"),
     event(3, "alert.drift_detected.v1", alert_id="b", agent="x", score="accuracy_drop", recent=0.5, historical=0.9,
-          change=-0.4, p=0.01, recent_reviews=10, historical_reviews=20),
+          change=-0.4, p=0.01, recent_reviews=10, historical_reviews=20, until="2026-11-16T00:00:00Z", level=0.002),
     delivered(4, 2),
     event(5, "webhook.abandoned.v1", endpoint_id="e", event_position=3, message_id="m", attempts=3,
           reason="answered 500"),

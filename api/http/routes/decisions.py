@@ -1,5 +1,7 @@
 """Routes of decisions: list, show, record, review and retract them, and draw a sample to review."""
 
+from typing import Annotated
+
 import msgspec
 from starlette.responses import Response
 
@@ -78,7 +80,7 @@ class DecisionBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """The agent, as /agents/NAME; by default the agent of the token."""
     question: Label | None = None
     """The question that the decision answers."""
-    embedding: Numbers | None = None
+    embedding: Annotated[Numbers, msgspec.Meta(min_length=1)] | None = None
     """A vector of the decision's text, for searches by meaning."""
     embedding_model: Label | None = None
     """The model that made `embedding`."""

@@ -76,7 +76,7 @@ def test_a_retry_writes_nothing_and_another_batch_with_its_key_is_refused(cstp: 
     first = ingest(cstp, MERGED, OPENED, idempotency_key=agent)
     before = head(cstp.http)
     assert ingest(cstp, MERGED, OPENED, idempotency_key=agent) == first
-    assert cstp.error("ingestEvidence", {"events": [OPENED, OPENED], "idempotencyKey": agent})[0] == -32603
+    assert cstp.error("ingestEvidence", {"events": [OPENED, OPENED], "idempotencyKey": agent})[0] == -32602
     assert head(cstp.http) == before
 
 

@@ -243,11 +243,11 @@ def test_row_17_a_retry_with_its_key_duplicates_nothing(cstp: Caller, project: s
 def test_a_key_with_other_content_is_a_conflict(cstp: Caller, project: str) -> None:
     cstp.record(project=project, idempotencyKey=project, reviewIn="1w")
     for other in ({"reviewIn": "2w"}, {"reviewIn": None}, {"reviewIn": "1w", "confidence": 0.5}):
-        code, message = cstp.error(
-            "recordDecision", {"decision": "Use the queue", "project": project, "idempotencyKey": project, **other}
-        )
-        assert code == -32603
-        assert "is taken" in message
+        params = {"decision": "Use the queue", "project": project, "idempotencyKey": project, **other}
+        error = cstp.ask("recordDecision", params)["error"]
+        assert (error["code"], error["data"]["type"]) == (-32602, "IdentityConflict"), "it is not a fault of the server"
+        assert "is taken" in error["message"]
+        assert error["data"]["advice"]
     assert cstp.result("listDecisions", {"project": project})["total"] == 1
 
 
@@ -309,7 +309,7 @@ def test_a_retry_with_its_question_duplicates_nothing(cstp: Caller, project: str
     assert question_of(cstp, first["id"]) == ["q"]
     for other in ("r", None):
         code, message = cstp.error("recordDecision", {**call, "question": other})
-        assert (code, "is taken" in message) == (-32603, True)
+        assert (code, "is taken" in message) == (-32602, True)
     assert cstp.result("listDecisions", {"project": project})["total"] == 1
     assert question_of(cstp, first["id"]) == ["q"]
 

@@ -201,7 +201,7 @@ def test_a_key_with_other_content_is_a_conflict_and_takes_up_nothing(
     code, message = cstp.error(
         "recordDecision", {"decision": "Use the queue", "agentId": agent, "idempotencyKey": agent, **other}
     )
-    assert code == -32603
+    assert code == -32602
     assert "is taken" in message
     assert texts(cstp, decide(cstp, agentId=agent)) == ["two"]
 
@@ -209,7 +209,7 @@ def test_a_key_with_other_content_is_a_conflict_and_takes_up_nothing(
 def test_a_key_of_another_kind_of_event_is_a_conflict(cstp: Caller, agent: str) -> None:
     think(cstp, "one", agentId=agent, idempotencyKey=agent)
     code, message = cstp.error("recordDecision", {"decision": "x", "agentId": agent, "idempotencyKey": agent})
-    assert (code, "is taken" in message) == (-32603, True)
+    assert (code, "is taken" in message) == (-32602, True)
 
 
 def test_a_retried_thought_is_recorded_once_also_when_it_was_taken_up(cstp: Caller, agent: str) -> None:

@@ -20,6 +20,14 @@ UNSTATABLE = tuple(
         "^subject .* is not the stream of this payload",
         "^data: (?!expected)",
         "^id .* contains characters that are not printable",
+        "does not apply to a ranked search",
+        "is of no use without",
+        "^retrieval_mode: there is nothing to search for",
+        "^embedding_model: must name the model",
+        r"^data\.vector ",
+        "^embedding: must (have a number other than 0|be an array of numbers, or|be a JSON array of numbers)",
+        r"^data\.(conditions|requirements|any_of)\[.*: the operator ",
+        "^The rule file |^Rule [0-9]+",
     )
 )
 """Refusals that JSON Schema cannot state: relations between values, or between a value and the ledger."""

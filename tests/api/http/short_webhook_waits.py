@@ -4,10 +4,14 @@ from api.cli.main import main as run
 from api.service.webhooks import alert_checks, dispatcher, server_events
 
 
-def main() -> None:
+def shorten() -> None:
     vars(alert_checks).update(UNSIGNED_S=2.5, OVERDUE_EVERY_S=0.2, DRIFT_EVERY_S=0.2)
     vars(dispatcher).update(TICK_S=0.05, RESTART_S=0.2)
     vars(server_events).update(RETRY_S=0.1)
+
+
+def main() -> None:
+    shorten()
     run()
 
 

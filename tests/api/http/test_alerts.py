@@ -1,5 +1,6 @@
 """Alerts: what a server finds out, records once, and sends: drift, overdue reviews, unsigned checkpoints, verdicts."""
 
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -42,8 +43,29 @@ def test_drift_is_reported_once(tmp_path: Path) -> None:
     assert sorted(alert["score"] for alert in found) == ["accuracy_drop", "brier_degradation"]
     assert {alert["agent"] for alert in found} == {"scout"}
     assert {(alert["recent_reviews"], alert["historical_reviews"]) for alert in found} == {(40, 120)}
-    assert all(alert["p"] < 0.025 for alert in found)
+    assert all(alert["p"] <= alert["level"] / 2 == 0.001 for alert in found)
+    until = {datetime.fromisoformat(alert["until"]) for alert in found}
+    assert [(end.weekday(), end.hour, end <= datetime.now(UTC)) for end in until] == [(0, 0, True)]
     assert len(events_of(ledger, "alert.drift_detected.v1")) == 2
+
+
+@pytest.mark.slow
+def test_a_change_that_may_be_chance_is_not_reported(tmp_path: Path) -> None:
+    """CheckDrift reports it, at a level of 5%; a server checks every agent every week."""
+    ledger = tmp_path / "l.db"
+    old = [(f"old-{n}", 110 - n, "success" if n % 5 else "failure") for n in range(60)]
+    new = [(f"new-{n}", 20 - n / 2, "success" if n >= 10 else "failure") for n in range(20)]
+    events = [event for case in (*old, *new) for event in decided(*case)]
+    with receiving() as receiver:
+        added(ledger, receiver.url, "--event", "drift", *QUICK)
+        with served(ledger, module=MODULE) as server:
+            assert httpx.post(f"{server.url}/events", json=events).status_code == 201
+            call = {"jsonrpc": "2.0", "id": 1, "method": "cstp.checkDrift", "params": {}}
+            drift = httpx.post(f"{server.url}/cstp", json=call).json()["result"]
+            time.sleep(2)
+    assert drift["driftDetected"] is True
+    assert events_of(ledger, "alert.drift_detected.v1") == []
+    assert receiver.connections == 0
 
 
 @pytest.mark.slow

@@ -186,6 +186,7 @@ BAD: dict[str, tuple[Answer, str]] = {
     "slow": (lambda connection: time.sleep(30), "no answer within 0.5 s"),
     "slow headers": (drip(HEAD, b"x-more: y\r\n"), "no answer within 0.5 s"),
     "endless header": (drip(HEAD, b"x" * 65_536, every_s=0), "the answer is not HTTP"),
+    "endless headers": (drip(HEAD, b"x-more: y\r\n" * 10_000, every_s=0), "the answer is not HTTP"),
     "endless early hints": (drip(b"HTTP/1.1 103 Early\r\n\r\n"), "no answer within 0.5 s"),
     "not HTTP": (lambda connection: connection.sendall(b"SSH-2.0-x\r\n\r\n"), "the answer is not HTTP"),
     "closed": (lambda connection: None, "the answer is not HTTP"),
@@ -220,6 +221,22 @@ def test_a_bad_receiver_is_given_up_and_holds_up_nobody(tmp_path: Path, name: st
     assert len(bad.received) >= 1
 
 
+def test_a_name_that_leads_to_a_private_address_is_refused(tmp_path: Path) -> None:
+    """The name is public when it is added. Each attempt resolves it, and connects to no private address."""
+    ledger = tmp_path / "l.db"
+    with receiving() as receiver:
+        url = receiver.url.replace("http://127.0.0.1", "https://localhost")
+        pace = ("--first-wait", "0.2", "--longest-wait", "1", "--give-up-after", "1")
+        endpoint, _ = added(ledger, url, "--event", "gate", *pace)
+        with served(ledger, module=MODULE) as server:
+            judge(server, 2)
+            assert "loopback" in server.wait_for("webhook failed", reason="address refused")["detail"]
+            wait_until(lambda: len(ends_of(ledger, endpoint)) == 1)
+        assert receiver.connections == 0
+    assert ends_of(ledger, endpoint) == [("abandoned", position) for position in verdicts(ledger)]
+    assert events_of(ledger, "webhook.abandoned.v1")[0]["data"]["reason"] == "address refused"
+
+
 def test_a_certificate_that_nobody_trusts_is_refused(tmp_path: Path) -> None:
     ledger = tmp_path / "l.db"
     signer = sign("a signer")
@@ -241,6 +258,7 @@ def test_a_certificate_that_nobody_trusts_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_kill_9_loses_nothing_and_keeps_the_order(tmp_path: Path) -> None:
+    package = pytest.importorskip("standardwebhooks")
     ledger = tmp_path / "l.db"
 
     def late(connection: object) -> None:
@@ -248,7 +266,7 @@ def test_kill_9_loses_nothing_and_keeps_the_order(tmp_path: Path) -> None:
         status(204)(connection)  # type: ignore[arg-type]
 
     with receiving(late) as receiver:
-        endpoint, _ = added(ledger, receiver.url, *GATE)
+        endpoint, secret = added(ledger, receiver.url, *GATE)
         for turn in range(4):
             server = Served(ledger, module=MODULE)
             judge(server, 4)
@@ -261,6 +279,8 @@ def test_kill_9_loses_nothing_and_keeps_the_order(tmp_path: Path) -> None:
     assert receiver.first_positions() == verdicts(ledger)
     assert ends_of(ledger, endpoint) == [("delivered", position) for position in verdicts(ledger)]
     assert len(receiver.received) <= 15 + 4
+    for one in receiver.received:
+        assert package.Webhook(secret).verify(one.body, one.headers) == one.event
     done(ledger, "verify")
     done(ledger, "replay", "--check")
 

@@ -1,0 +1,104 @@
+"""Receivers that are down for an hour, or for days, with the waits that webhooks have by default and a fast clock."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.api.cli.command import done
+from tests.api.http import fast_webhook_hours
+from tests.api.http.webhook_receiver import receiving, status
+from tests.api.http.webhooked import added, ends_of, events_of, judge, state_of, verdicts, wait_until
+from tests.support.server import Served
+
+pytestmark = pytest.mark.slow
+
+OPTIONS = ("--event", "gate", "--allow-private")
+HOUR_S, DAY_S = 3_600.0, 86_400.0
+
+
+@contextmanager
+def fast(ledger: Path, speed: float) -> Iterator[Served]:
+    """Run a server for which time passes so many times as fast."""
+    variables = {fast_webhook_hours.SPEED_ENV: str(speed)}
+    server = Served(ledger, module=fast_webhook_hours.__name__, environment=variables)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def waits(server: Served) -> list[float]:
+    """The waits after the failed attempts, in seconds of the server's clock."""
+    return [line["wait_s"] for line in server.log() if line["event"] == "webhook failed"]
+
+
+def closed_address() -> tuple[str, int]:
+    """An address of a receiver that is not running, and its port."""
+    with receiving() as receiver:
+        return receiver.url, receiver.port
+
+
+def test_a_receiver_that_is_down_for_an_hour_gets_everything_once_and_in_order(tmp_path: Path) -> None:
+    package = pytest.importorskip("standardwebhooks")
+    ledger = tmp_path / "l.db"
+    url, port = closed_address()
+    endpoint, secret = added(ledger, url, *OPTIONS)
+    with fast(ledger, 2_000) as server:
+        judge(server, 4)
+        wait_until(lambda: sum(waits(server)[:-1]) >= HOUR_S)
+        judge(server, 2)
+        wait_until(lambda: len(verdicts(ledger)) == 5)
+        tried = waits(server)
+        with receiving(port=port) as receiver:
+            wait_until(lambda: len(ends_of(ledger, endpoint)) == 5)
+    assert ends_of(ledger, endpoint) == [("delivered", position) for position in verdicts(ledger)]
+    assert [one.position for one in receiver.received] == verdicts(ledger), "each once"
+    for one in receiver.received:
+        assert package.Webhook(secret).verify(one.body, one.headers) == one.event
+    assert all(2.4 * 2**n <= wait_s <= 5.1 * 2**n for n, wait_s in enumerate(tried)), "they double, half at random"
+    assert 8 <= len(tried) <= 14, "few attempts in an hour"
+    first, *others = events_of(ledger, "webhook.delivered.v1")
+    assert first["data"]["attempts"] == len(tried) + 1
+    assert {other["data"]["attempts"] for other in others} == {1}
+    done(ledger, "verify")
+
+
+def test_a_receiver_that_is_down_for_days_has_a_recorded_end(tmp_path: Path) -> None:
+    """What has waited for five days is given up, in order. What came later is delivered once the receiver is back."""
+    ledger = tmp_path / "l.db"
+    url, port = closed_address()
+    endpoint, _ = added(ledger, url, *OPTIONS)
+    with fast(ledger, 50_000) as server:
+        judge(server, 4)
+        wait_until(lambda: sum(waits(server)) >= 3 * DAY_S)
+        judge(server, 2)
+        assert server.wait_for("webhook gave up")["events"] == 3
+        with receiving(port=port) as receiver:
+            wait_until(lambda: len(ends_of(ledger, endpoint)) == 5)
+        assert sum(waits(server)) >= 4.9 * DAY_S
+    found = verdicts(ledger)
+    kinds = ["abandoned"] * 3 + ["delivered"] * 2
+    assert ends_of(ledger, endpoint) == list(zip(kinds, found, strict=True))
+    assert [one.position for one in receiver.received] == found[3:]
+    ended = [event["data"] for event in events_of(ledger, "webhook.abandoned.v1")]
+    assert [event["reason"] for event in ended] == ["no connection"] * 3
+    assert [event["attempts"] > 10 for event in ended] == [True, False, False]
+    state = state_of(ledger, endpoint)
+    assert (state["delivered"], state["abandoned"], state["waiting"]) == (2, 3, 0)
+
+
+def test_a_receiver_that_asks_for_an_hour_is_left_alone_for_an_hour(tmp_path: Path) -> None:
+    """It answers 429 with Retry-After: 3600 twice; each time nothing is sent for that long."""
+    ledger, speed = tmp_path / "l.db", 2_000
+    with receiving(*[status(429, retry_after="3600")] * 2, status(204)) as receiver:
+        endpoint, _ = added(ledger, receiver.url, *OPTIONS)
+        with fast(ledger, speed) as server:
+            judge(server, 2)
+            wait_until(lambda: len(ends_of(ledger, endpoint)) == 1)
+            assert waits(server) == [HOUR_S, HOUR_S]
+    times = [one.at_s for one in receiver.received]
+    assert len(times) == 3
+    assert min(times[1] - times[0], times[2] - times[1]) * speed >= HOUR_S
+    assert len({one.headers["webhook-id"] for one in receiver.received}) == 1
