@@ -8,7 +8,7 @@ import msgspec
 
 from api.cstp.breakers import breaker_violations, warning_of
 from api.cstp.calibration_note import note_on_decision
-from api.cstp.decision_params import check_params, with_review_date
+from api.cstp.decision_params import RecordRequest, check_params, with_review_date
 from api.cstp.tracked_calls import deliberates
 from api.principal import Principal
 from api.service.decision_quality import quality_of
@@ -64,23 +64,10 @@ async def record_decision(
     decision, options, targets = request.decision, request.options, request.targets
     if options.check_id is not None:
         action_context = await context_of_check(ledger, caller, options.check_id)
-    speaker, key = caller.as_agent(options.agent_id), options.idempotency_key
-
-    def made(moment: datetime) -> DecisionRecorded:
-        dated = with_review_date(decision, options.review_in, moment)
-        return add_derived_bridge(dated, speaker.source, key) if auto else dated
-
+    speaker = caller.as_agent(options.agent_id)
     stated = msgspec.to_builtins(decision)
     breakers = await breaker_violations(ledger, speaker, stated)
-    scope = ThoughtScope(options.agent_id, options.decision_id)
-    thinker = Thinker(frozenset({caller.source, speaker.source}), scope)
-    decided = await record_with_embedding(
-        ledger,
-        speaker,
-        request.embedding,
-        lambda: record_with_thoughts(ledger, speaker, thinker, made, key, options.question, targets, auto=auto),
-        lambda recorded: recorded.placed,
-    )
+    decided = await _decide(ledger, caller, speaker, request, auto=auto)
     if decided.placed.duplicate:
         breakers = await breaker_violations(ledger, speaker, stated, before=(decided.placed.position, decided.moment))
     answer = _first_fields(decided)
@@ -94,6 +81,27 @@ async def record_decision(
     warnings = [warning_of(breaker) for breaker in breakers]
     warnings += await _guardrail_warnings(ledger, speaker, decided, decision, action_context)
     return {**answer, "guardrail_warnings": warnings} if warnings else answer
+
+
+async def _decide(
+    ledger: LedgerService, caller: Principal, speaker: Principal, request: RecordRequest, *, auto: bool
+) -> DecisionResult:
+    """Record a decision of a speaker, with the pending thoughts of the speaker and the caller, links and vector."""
+    decision, options, key = request.decision, request.options, request.options.idempotency_key
+
+    def made(moment: datetime) -> DecisionRecorded:
+        dated = with_review_date(decision, options.review_in, moment)
+        return add_derived_bridge(dated, speaker.source, key) if auto else dated
+
+    scope = ThoughtScope(options.agent_id, options.decision_id)
+    thinker = Thinker(frozenset({caller.source, speaker.source}), scope)
+    return await record_with_embedding(
+        ledger,
+        speaker,
+        request.embedding,
+        lambda: record_with_thoughts(ledger, speaker, thinker, made, key, options.question, request.targets, auto=auto),
+        lambda recorded: recorded.placed,
+    )
 
 
 def _first_fields(decided: DecisionResult) -> dict[str, object]:

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from itertools import count
 from typing import Any, Literal, NamedTuple
 
 from hypothesis import strategies as st
@@ -33,13 +32,13 @@ from events import (
     ProbeScored,
     ThoughtAdopted,
     ThoughtRecorded,
-    source_of,
 )
 from events.decision import Bridge, Deliberation, DeliberationStep, Outcome, Reason, ReasonType, Stakes
 from events.link import LinkType
 from ledger.admission import GroupAdmission, Lookups, prepare
 from ledger.log import Head
 from ledger.sqlite.schema import COLUMNS
+from tests.projections.drafts import post
 from tests.projections.random_evaluations import (
     captured,
     concluded,
@@ -61,7 +60,6 @@ PRS = (1, 7)
 DAWN = datetime(2026, 1, 5, 6, 0, tzinfo=UTC)
 """When the first event is recorded; each later one a second after."""
 
-_link_numbers = count()
 _MICROSECOND = timedelta(microseconds=1)
 NOON = datetime(2025, 12, 31, 12, 0, tzinfo=UTC)
 MOMENTS = (
@@ -321,69 +319,6 @@ def everything(max_size: int = 40) -> st.SearchStrategy[list[Draft]]:
     """Histories of decisions, and of all there is."""
     mixed = st.lists(_steps | _discovery_steps | _evaluation_steps, max_size=max_size).map(drafts_of)
     return histories(max_size) | mixed
-
-
-def post(payload: Payload, *, name: str | None = None, agent: str = "ada", time: datetime | None = None) -> Draft:
-    """A payload as an agent posts it, on the stream of a name."""
-    (kind,) = (kind for kind in VOCABULARY.event_types.values() if kind.payload is type(payload))
-    if name is not None:
-        fields = {field: getattr(payload, field) for field in payload.__struct_fields__}
-        payload = type(payload)(**{**fields, kind.id_field: name})
-    return VOCABULARY.draft_of(payload, source=source_of(agent), time=time)
-
-
-def record(name: str, confidence: float | None = None, *, agent: str = "ada", **more: object) -> Draft:
-    """A decision.recorded; `time` among the rest is the envelope's, all else the payload's."""
-    time = more.pop("time", None)
-    assert time is None or isinstance(time, datetime)
-    payload = DecisionRecorded(decision_id=name, decision="ship", confidence=confidence, **more)  # type: ignore[arg-type]
-    return post(payload, agent=agent, time=time)
-
-
-def amend(name: str, **changes: object) -> Draft:
-    """A decision.amended."""
-    return post(DecisionAmended(decision_id=name, **changes))  # type: ignore[arg-type]
-
-
-def review(name: str, outcome: Outcome = "success", *, agent: str = "ada", **more: object) -> Draft:
-    """A decision.reviewed."""
-    return post(DecisionReviewed(decision_id=name, outcome=outcome, **more), agent=agent)  # type: ignore[arg-type]
-
-
-def retract(name: str, reason: str = "twice", *, agent: str = "ada") -> Draft:
-    """A decision.retracted."""
-    return post(DecisionRetracted(decision_id=name, reason=reason), agent=agent)
-
-
-def preserve(name: str, *, preserve: bool = True) -> Draft:
-    """A decision.preserved."""
-    return post(DecisionPreserved(decision_id=name, preserve=preserve))
-
-
-def ask(name: str, question: str) -> Draft:
-    """A decision.asked."""
-    return post(DecisionAsked(decision_id=name, question=question))
-
-
-def think(name: str, text: str) -> Draft:
-    """A decision.thought."""
-    return post(DecisionThought(decision_id=name, text=text))
-
-
-def ponder(name: str, text: str = "hmm", *, agent: str = "ada", time: datetime | None = None, **scope: str) -> Draft:
-    """A thought.recorded; `scope` is what the client states of agent_id and decision_id."""
-    return post(ThoughtRecorded(thought_id=name, text=text, **scope), agent=agent, time=time)
-
-
-def adopt(name: str, decision: str, *, agent: str = "ada") -> Draft:
-    """A thought.adopted."""
-    return post(ThoughtAdopted(thought_id=name, decision_id=decision), agent=agent)
-
-
-def link(source: str, target: str, edge_type: LinkType = "relates_to", **more: object) -> Draft:
-    """A decision.linked, on a stream of its own."""
-    payload = DecisionLinked(source_id=source, target_id=target, edge_type=edge_type, **more)  # type: ignore[arg-type]
-    return post(payload, name=f"link{next(_link_numbers)}")
 
 
 def lines_of(drafts: Sequence[Draft]) -> list[bytes]:

@@ -8,7 +8,8 @@ import numpy.typing as npt
 from events import Draft
 from events.decision import Outcome
 from projections.calibration.calibration import Calibration
-from tests.projections.random_histories import events_of, record, review
+from tests.projections.drafts import record, review
+from tests.projections.random_histories import events_of
 from tests.support.paths import SHARED
 
 KNOWN = SHARED / "calibration" / "known_answers.json"

@@ -12,7 +12,8 @@ from events import Draft, EvalFinished, EvalScored, EvalStarted, Event
 from events.evaluation import Component, PatternFinding
 from projections.evaluation.run_view import build_evaluation
 from projections.evaluation.view_types import Evaluation
-from tests.projections.random_histories import events_of, post
+from tests.projections.drafts import post
+from tests.projections.random_histories import events_of
 
 
 def begin(run: str, suite: str = "incidents", *, agent: str | None = "rca", **fields: object) -> Draft:

@@ -18,7 +18,8 @@ from projections.discovery.attempt_index import AttemptIndex
 from projections.discovery.model_inventory import InventoryView, build_inventory
 from projections.discovery.probe_score_index import ProbeScoreIndex
 from projections.discovery.probe_score_tables import ProbeScoreQuery, ProbeScores, build_score_tables
-from tests.projections.random_histories import events_of, post
+from tests.projections.drafts import post
+from tests.projections.random_histories import events_of
 from tests.support.paths import SHARED
 
 RUNS = SHARED / "metacal" / "runs"

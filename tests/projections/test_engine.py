@@ -27,6 +27,7 @@ from tests.projections.bad_projections import (
     Forgetting,
     Lying,
 )
+from tests.projections.drafts import record, review, think
 from tests.projections.open_ledgers import (
     Opened,
     compare_with_replay,
@@ -36,13 +37,7 @@ from tests.projections.open_ledgers import (
     post_each,
     write,
 )
-from tests.projections.random_histories import (
-    events_of,
-    everything,
-    record,
-    review,
-    think,
-)
+from tests.projections.random_histories import events_of, everything
 from tests.support.event_loop import run
 
 

@@ -9,6 +9,7 @@ from projections import engine as engine_module
 from projections.decisions.decision_index import DecisionIndex, DecisionSelection
 from projections.registry import PROJECTIONS
 from projections.snapshots import Snapshots
+from tests.projections.drafts import record
 from tests.projections.open_ledgers import (
     SECRET,
     encoded,
@@ -17,7 +18,6 @@ from tests.projections.open_ledgers import (
     views_of,
     write,
 )
-from tests.projections.random_histories import record
 from tests.support.event_loop import run
 
 

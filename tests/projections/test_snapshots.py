@@ -21,6 +21,7 @@ from tests.projections.bad_projections import (
     DecisionsAnew,
     Undecodable,
 )
+from tests.projections.drafts import amend, record, review
 from tests.projections.open_ledgers import (
     SECRET,
     encoded,
@@ -29,7 +30,6 @@ from tests.projections.open_ledgers import (
     views_of,
     write,
 )
-from tests.projections.random_histories import amend, record, review
 from tests.projections.test_engine import all_agree, some, twelve
 from tests.support.event_loop import run
 

@@ -15,7 +15,7 @@ from events.envelope import Event as ServerEvent
 from events.model import ModelIdentity
 from ledger.log import AppendedEvent as ServerAppendedEvent
 from projections.discovery.run_report import RunReport
-from tallystick import advice, calibration, missing_reviews, plot_data, results
+from tallystick import advice, calibration, missing_reviews, plot_data, results, retrieval
 from tallystick.request_flow import Response, decode_response
 
 PAIRS: list[tuple[type, type]] = [
@@ -94,7 +94,7 @@ def test_the_comparison_sees_what_is_lost() -> None:
 
 STRUCTS = [
     kind
-    for module in (results, calibration, advice, missing_reviews, plot_data)
+    for module in (results, retrieval, calibration, advice, missing_reviews, plot_data)
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and kind is not msgspec.Struct
 ]
@@ -116,7 +116,7 @@ def test_every_public_field_is_documented() -> None:
     """Sphinx shows the docstring under a field; an undocumented field would be shown without a word."""
     lacking: list[str] = []
     names = ("results", "calibration", "calibration_history", "agent_comparison", "confidence_use", "missing_reviews")
-    for name in (*names, "plot_data", "advice", "fields"):
+    for name in (*names, "plot_data", "advice", "retrieval", "fields"):
         tree = ast.parse((Path(results.__file__).parent / f"{name}.py").read_text(encoding="utf-8"))
         for node in tree.body:
             if isinstance(node, ast.ClassDef):

@@ -25,7 +25,7 @@ from ledger import AppendedEvent, Log, Permissions
 from ledger.errors import ForeignStream, LifecycleViolation
 from ledger.log import UNRESTRICTED
 from tests.ledger.contract.conftest import Ledgers
-from tests.projections.random_histories import post
+from tests.projections.drafts import post
 from tests.support.event_loop import run
 
 VERBS = ("record", "record", "amend", "think", "ask", "review", "review", "retract", "ponder", "adopt")

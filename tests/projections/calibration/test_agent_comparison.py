@@ -29,7 +29,7 @@ from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.columns import GroupKey
 from projections.outcome_codes import OUTCOME_NUMBERS
 from projections.stats.clustered_mean import ClusteredMean, clustered_mean
-from tests.projections.random_histories import ask, record, review
+from tests.projections.drafts import ask, record, review
 from tests.projections.short_decisions import KNOWN, calibration_of
 
 CSV = KNOWN.with_name("llm_confidence.csv")

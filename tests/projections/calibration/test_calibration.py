@@ -20,6 +20,7 @@ from projections.calibration.cell_groups import GROUPINGS, GroupBy, GroupPage
 from projections.query_check import no_check
 from projections.time_range import TimeRange
 from tests.projections import reference_model
+from tests.projections.drafts import amend, record, review, think
 from tests.projections.random_histories import (
     AGENTS,
     CATEGORIES,
@@ -28,13 +29,9 @@ from tests.projections.random_histories import (
     NOON,
     PROJECTS,
     STAKES,
-    amend,
     events_of,
     histories,
     lines_of,
-    record,
-    review,
-    think,
 )
 from tests.projections.short_decisions import (
     KNOWN,

@@ -12,15 +12,8 @@ from projections.calibration import span_counts
 from projections.calibration.calibration import Calibration, CalibrationFilter
 from projections.calibration.span_counts import CountColumns, CountSpans
 from projections.time_range import TimeRange
-from tests.projections.random_histories import (
-    MOMENTS,
-    NOON,
-    amend,
-    events_of,
-    histories,
-    record,
-    review,
-)
+from tests.projections.drafts import amend, record, review
+from tests.projections.random_histories import MOMENTS, NOON, events_of, histories
 
 ends = st.none() | st.sampled_from(MOMENTS)
 

@@ -9,7 +9,8 @@ from projections.calibration.calibration import Calibration, CalibrationFilter
 from projections.calibration.gap_evidence import ReviewEvidence
 from projections.query_check import no_check
 from projections.stats.gap_martingale import LOG_SUPPORTED
-from tests.projections.random_histories import events_of, record, retract, review
+from tests.projections.drafts import record, retract, review
+from tests.projections.random_histories import events_of
 from tests.projections.stats.evidence import running_log_e_values
 
 OUTCOMES = ("success", "partial", "failure")

@@ -11,7 +11,7 @@ from projections.calibration.calibration import CalibrationFilter
 from projections.calibration.change_point import Drift, detect_drift
 from projections.calibration.model_changes import CHANGES_MAX, DriftModels
 from projections.discovery.model_names import ModelNames
-from tests.projections.random_histories import record, review
+from tests.projections.drafts import record, review
 from tests.projections.short_decisions import calibration_of
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)

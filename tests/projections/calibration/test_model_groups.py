@@ -15,7 +15,8 @@ from projections.calibration.cell_groups import EVERY_GROUP
 from projections.calibration.model_groups import decisions_by_model, table_of_model, with_models
 from projections.decisions.decision_index import DecisionIndex, DecisionSelection
 from projections.discovery.model_names import ModelNames
-from tests.projections.random_histories import ask, events_of, record, review
+from tests.projections.drafts import ask, record, review
+from tests.projections.random_histories import events_of
 from tests.projections.short_decisions import calibration_of, judged
 
 

@@ -20,7 +20,8 @@ from projections.query_check import no_check
 from projections.stats.clustered_mean import clustered_mean
 from projections.stats.gap_martingale import log_factors_over, log_mean_exp
 from projections.time_range import TimeRange
-from tests.projections.random_histories import events_of, record, review
+from tests.projections.drafts import record, review
+from tests.projections.random_histories import events_of
 
 LOOKS, HISTORIES, SIZE = 1_000, 400, 10
 

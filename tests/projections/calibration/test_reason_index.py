@@ -18,14 +18,8 @@ from projections.calibration.reason_stats import ReasonStats, ReasonsView
 from projections.time_range import TimeRange
 from tests.projections import reference_model
 from tests.projections.calibration.test_calibration import questions
-from tests.projections.random_histories import (
-    amend,
-    events_of,
-    histories,
-    lines_of,
-    record,
-    review,
-)
+from tests.projections.drafts import amend, record, review
+from tests.projections.random_histories import events_of, histories, lines_of
 
 LETTERS: dict[str, Outcome] = {"S": "success", "P": "partial", "F": "failure", "A": "abandoned"}
 

@@ -16,7 +16,7 @@ from projections.calibration.window_comparison import (
     examined_range,
 )
 from projections.stats.permutation_test import SHUFFLED_MAX, permutation_p_value
-from tests.projections.random_histories import record, review
+from tests.projections.drafts import record, review
 from tests.projections.short_decisions import OUTCOMES, calibration_of
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)

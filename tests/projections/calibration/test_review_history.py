@@ -14,14 +14,8 @@ from projections.outcome_codes import OUTCOMES
 from projections.time_range import TimeRange
 from tests.projections import reference_model
 from tests.projections.calibration.test_calibration import filters, moments
-from tests.projections.random_histories import (
-    ask,
-    events_of,
-    histories,
-    lines_of,
-    record,
-    review,
-)
+from tests.projections.drafts import ask, record, review
+from tests.projections.random_histories import events_of, histories, lines_of
 from tests.projections.short_decisions import calibration_of
 
 wanted = st.one_of(

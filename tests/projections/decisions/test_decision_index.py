@@ -14,6 +14,7 @@ from projections.decisions.compaction import LEVEL_DAYS, LEVELS, LevelFilter
 from projections.decisions.decision_index import DecisionIndex, DecisionSelection, SortField
 from projections.time_range import TimeRange
 from tests.projections import reference_model
+from tests.projections.drafts import amend, record, review
 from tests.projections.random_histories import (
     AGENTS,
     CATEGORIES,
@@ -24,13 +25,10 @@ from tests.projections.random_histories import (
     PRS,
     STAKES,
     TAGS,
-    amend,
     confidences,
     events_of,
     histories,
     lines_of,
-    record,
-    review,
 )
 
 moments = st.sampled_from(MOMENTS)

@@ -12,13 +12,8 @@ from events import Draft
 from projections.decisions.decision_index import STATUSES, DecisionIndex, DecisionSelection
 from tests.projections import reference_model
 from tests.projections.decisions.test_decision_index import narrow
-from tests.projections.random_histories import (
-    MOMENTS,
-    events_of,
-    histories,
-    lines_of,
-    record,
-)
+from tests.projections.drafts import record
+from tests.projections.random_histories import MOMENTS, events_of, histories, lines_of
 
 
 def index_of(drafts: list[Draft]) -> DecisionIndex:

@@ -7,15 +7,8 @@ import pytest
 from events import Draft
 from events.decision import Bridge, Reason
 from projections.decisions.decision_state import DecisionState, fold_decision
-from tests.projections.random_histories import (
-    DAWN,
-    amend,
-    ask,
-    events_of,
-    record,
-    review,
-    think,
-)
+from tests.projections.drafts import amend, ask, record, review, think
+from tests.projections.random_histories import DAWN, events_of
 
 
 def given(*drafts: Draft) -> DecisionState:

@@ -21,15 +21,9 @@ from projections.decisions import full_text_search as search_module
 from projections.decisions.decision_index import DecisionIndex, DecisionSelection
 from projections.decisions.full_text_search import FullTextSearch
 from projections.decisions.tokenizer import split_words
+from tests.projections.drafts import amend, record, review, think
 from tests.projections.open_ledgers import SECRET, Opened, engine, write
-from tests.projections.random_histories import (
-    amend,
-    histories,
-    lines_of,
-    record,
-    review,
-    think,
-)
+from tests.projections.random_histories import histories, lines_of
 from tests.support.event_loop import run
 
 ASKED = ("ship", "wait", "later", "cafe", "🚀", "a", "because", "nothing", "ledger", "lot")

@@ -10,7 +10,8 @@ from events import DecisionLinked, Draft
 from events.link import LinkType
 from projections.decisions import link_graph as link_graph_module
 from projections.decisions.link_graph import DIRECTIONS, UNSTATED_WEIGHT, Direction, GraphLink, LinkGraph, LinkSelection
-from tests.projections.random_histories import LINK_TYPES, LINKED, events_of, histories, link, record, retract
+from tests.projections.drafts import link, record, retract
+from tests.projections.random_histories import LINK_TYPES, LINKED, events_of, histories
 
 selections = st.builds(
     LinkSelection, st.sampled_from(DIRECTIONS), st.lists(st.sampled_from(LINK_TYPES), unique=True).map(tuple)

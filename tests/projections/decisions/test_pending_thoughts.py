@@ -9,16 +9,8 @@ from hypothesis import strategies as st
 from events import Draft, ThoughtAdopted, ThoughtRecorded, source_of
 from projections.decisions import thought_index as thoughts_module
 from projections.decisions.thought_index import THOUGHT_AGE_MAX, ThoughtIndex, ThoughtScope
-from tests.projections.random_histories import (
-    AGENTS,
-    DAWN,
-    MOMENTS,
-    adopt,
-    events_of,
-    histories,
-    ponder,
-    record,
-)
+from tests.projections.drafts import adopt, ponder, record
+from tests.projections.random_histories import AGENTS, DAWN, MOMENTS, events_of, histories
 
 OPEN = ThoughtScope()
 SECOND = timedelta(seconds=1)

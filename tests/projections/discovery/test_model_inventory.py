@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 from events import DiscoveryAttempted, DiscoveryStarted, Draft
 from projections.discovery import model_inventory
 from projections.discovery.model_inventory import InventoryView, Sightings, build_inventory
-from tests.projections.random_histories import (
-    KEYS,
-    NAMES,
-    discoveries,
-    events_of,
-)
+from tests.projections.random_histories import KEYS, NAMES, discoveries, events_of
 from tests.projections.short_runs import (
     RUNS,
     alias,

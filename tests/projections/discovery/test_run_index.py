@@ -21,7 +21,8 @@ from events import (
 )
 from projections.discovery.run_index import ATTEMPT_OUTCOMES, RunIndex, RunSelection
 from projections.discovery.run_report import DiscoveryRun, build_attempts, build_report, build_signals
-from tests.projections.random_histories import events_of, post
+from tests.projections.drafts import post
+from tests.projections.random_histories import events_of
 from tests.support.run_reports import (
     REAL,
     Json,

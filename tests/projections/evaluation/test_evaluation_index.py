@@ -11,7 +11,8 @@ from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationS
 from projections.evaluation.run_summaries import summarize_runs
 from projections.evaluation.run_view import build_evaluation, evidence_digests
 from projections.evaluation.view_types import EvaluationSummary, ScoreRow
-from tests.projections.random_histories import evaluations, events_of, post
+from tests.projections.drafts import post
+from tests.projections.random_histories import evaluations, events_of
 from tests.projections.short_evaluations import (
     begin,
     end,

@@ -12,13 +12,9 @@ from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationS
 from projections.evaluation.run_summaries import summarize_runs
 from projections.evaluation.scoreboard import ScoreboardQuery, build_scoreboard
 from projections.evaluation.view_types import Scoreboard, ScoreboardRow, SuiteScoreboard
+from tests.projections.drafts import post
 from tests.projections.evaluation.test_evaluation_index import FIGURES, plain
-from tests.projections.random_histories import (
-    NOON,
-    evaluations,
-    events_of,
-    post,
-)
+from tests.projections.random_histories import NOON, evaluations, events_of
 from tests.projections.short_evaluations import (
     begin,
     current,
