@@ -13,9 +13,12 @@ from api.cstp.query_decisions import query_decisions
 from api.cstp.ready_queue import ready
 from api.mcp.decision_tools import Rows, stated
 from api.mcp.tool import Answer, Day, PageSize, ReadParams, ReadResult, Tool, ToolCall
+from api.principal import DeliberationPolicy
 from api.service.action_items import Kind, Priority
+from api.service.retrieval import RetrievalMode
 from events.decision import Stakes
 from events.payload import Confidence, Count, Label
+from events.vector import Numbers
 from projections.decisions.decision_index import Status
 
 PAGE_ROWS = 5
@@ -49,8 +52,13 @@ class SearchParams(ReadParams, frozen=True, kw_only=True):
     filters: DecisionFilters | None = None
     limit: Limit | None = None
     cursor: str | None = None
-    retrieval_mode: Literal["semantic", "keyword", "hybrid"] | None = None
+    retrieval_mode: RetrievalMode | None = None
+    hybrid_weight: Confidence | None = None
+    embedding: Numbers | None = None
+    embedding_model: Label | None = None
     bridge_side: Literal["structure", "function"] | None = None
+    deliberation: DeliberationPolicy | None = None
+    agent_id: Label | None = None
 
 
 class SearchAnswer(ReadResult, frozen=True, kw_only=True):
@@ -175,7 +183,8 @@ _REASON = ("reasonType", "totalUses", "reviewedUses", "successRate", "avgConfide
 
 
 async def _query(call: ToolCall, params: SearchParams) -> Answer:
-    given = stated(params, "as_of", "cursor", "limit") | {"limit": call.limit or PAGE_ROWS, "offset": call.offset}
+    given = stated(params, "as_of", "cursor", "limit", "agent_id", "deliberation")
+    given |= {"limit": call.limit or PAGE_ROWS, "offset": call.offset}
     answer: Answer = msgspec.to_builtins(await query_decisions(call.ledger, call.caller, given))
     rows, total = answer["decisions"], answer["total"]
     kept = _selected(answer, ("retrievalMode", "note", "calibrationNote"))
@@ -246,6 +255,8 @@ CALIBRATION_TOOLS = (
         answer=_query,
         heavy=True,
         rows="decisions",
+        tracked_as="cstp.queryDecisions",
+        unlisted=("hybrid_weight", "embedding", "embedding_model", "agent_id"),
     ),
     Tool(
         name="get_decision",
@@ -255,6 +266,7 @@ CALIBRATION_TOOLS = (
         params=DecisionParams,
         result=DecisionAnswer,
         answer=_get,
+        tracked_as="cstp.getDecision",
     ),
     Tool(
         name="get_calibration",
@@ -276,6 +288,7 @@ CALIBRATION_TOOLS = (
         result=ReasonResult,
         answer=_reasons,
         heavy=True,
+        tracked_as="cstp.getReasonStats",
     ),
     Tool(
         name="ready",
@@ -286,6 +299,7 @@ CALIBRATION_TOOLS = (
         result=ReadyResult,
         answer=_ready,
         heavy=True,
+        unlisted=("agent_id",),
         rows="actions",
     ),
     Tool(
@@ -297,5 +311,6 @@ CALIBRATION_TOOLS = (
         result=SessionResult,
         answer=_session,
         heavy=True,
+        unlisted=("agent",),
     ),
 )

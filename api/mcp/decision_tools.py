@@ -17,6 +17,7 @@ from api.service.decisions import find_decision
 from events.decision import Outcome, Reason, Stakes
 from events.envelope import EventId
 from events.payload import Confidence, Count, Label, Labels, StreamId, Text
+from events.vector import Numbers
 from ledger.errors import NotFound
 
 Rows = list[dict[str, Any]]
@@ -38,6 +39,7 @@ class PreActionParams(AgentParams, frozen=True, kw_only=True):
     reasons: Annotated[list[dict[str, Any]], msgspec.Meta(max_length=20)] | None = None
     tags: Labels | None = None
     pattern: str | None = None
+    deliberation: Annotated[dict[str, Any] | str, msgspec.Meta(examples=["auto"])] | None = None
     idempotency_key: EventId | None = None
 
 
@@ -70,8 +72,12 @@ class RecordParams(AgentParams, frozen=True, kw_only=True):
     question: Label | None = None
     cluster: Label | None = None
     model: Label | None = None
-    deliberation: dict[str, Any] | None = None
+    deliberation: Annotated[dict[str, Any] | str, msgspec.Meta(examples=["auto"])] | None = None
     bridge: dict[str, Any] | None = None
+    related_to: Annotated[list[dict[str, Any]], msgspec.Meta(max_length=100, examples=[[{"id": "text"}]])] | None = None
+    check_id: Label | None = None
+    embedding: Numbers | None = None
+    embedding_model: Label | None = None
     decision_id: Label | None = None
     idempotency_key: EventId | None = None
 
@@ -83,6 +89,9 @@ class RecordResult(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     quality: dict[str, Any]
     calibrationNote: str | UnsetType = UNSET  # noqa: N815
+    guardrail_warnings: Rows | UnsetType = UNSET
+    deliberation_auto: bool | UnsetType = UNSET
+    related_count: int | UnsetType = UNSET
 
 
 class ReviewParams(AgentParams, frozen=True, kw_only=True):
@@ -182,11 +191,11 @@ async def _review(call: ToolCall, params: ReviewParams) -> Answer:
 async def _update(call: ToolCall, params: UpdateParams) -> Answer:
     keys = {name: value for name in ("id", "idempotency_key") if (value := getattr(params, name)) is not None}
     updates = stated(params, "agent_id", *keys)
+    if not updates:
+        raise Refusal("Nothing to change was given.", "decision", 'Give what changes. Example: {"decision":"text"}')
     answer: Any = await update_decision(call.ledger, call.caller, {**keys, "updates": updates})
     if answer["success"]:
         return _without(answer, "indexed")
-    if not updates:
-        raise Refusal("Nothing to change was given.", "decision", 'Give what changes. Example: {"decision":"text"}')
     raise Refusal(answer["error"], "id", "Find its id: query_decisions lists ids.")
 
 
@@ -212,13 +221,14 @@ DECISION_TOOLS = (
     Tool(
         name="pre_action",
         title="Check before acting",
-        description="Call before a decision: similar decisions, your calibration; records the action as a decision"
-        " unless auto_record is false. Give description, or action and options as objects.",
+        description="Call before a decision: similar decisions, guardrails, your calibration; records the action as a"
+        " decision unless auto_record is false.",
         toolset="decisions",
         params=PreActionParams,
         result=PreActionResult,
         answer=_pre_action,
         writes=True,
+        unlisted=("action", "options"),
     ),
     Tool(
         name="record_decision",
@@ -230,6 +240,7 @@ DECISION_TOOLS = (
         result=RecordResult,
         answer=_record,
         writes=True,
+        unlisted=("embedding", "embedding_model", "decision_id"),
         also=("log_decision",),
     ),
     Tool(
