@@ -11,6 +11,7 @@ from api.cstp.record_decision import record_decision
 from api.cstp.review_decision import review_decision
 from api.cstp.thoughts import record_thought
 from api.cstp.update_decision import update_decision
+from api.mcp.further_fields import with_guardrails
 from api.mcp.refusal import Refusal
 from api.mcp.tool import AgentParams, Answer, Tool, ToolCall
 from api.service.decisions import find_decision
@@ -52,6 +53,7 @@ class PreActionResult(msgspec.Struct, frozen=True, kw_only=True):
     guardrailResults: Rows  # noqa: N815
     calibrationContext: dict[str, Any]  # noqa: N815
     patternsSummary: Rows  # noqa: N815
+    guardrails: dict[str, Any]
 
 
 class RecordParams(AgentParams, frozen=True, kw_only=True):
@@ -175,7 +177,7 @@ async def _pre_action(call: ToolCall, params: PreActionParams) -> Answer:
         )
     answer: Answer = msgspec.to_builtins(await pre_action(call.ledger, call.caller, given))
     answer["relevantDecisions"] = [_without(row, "reasons", "bridge") for row in answer["relevantDecisions"]]
-    return _without(answer, "recorded")
+    return with_guardrails(_without(answer, "recorded"))
 
 
 async def _record(call: ToolCall, params: RecordParams) -> Answer:

@@ -97,10 +97,11 @@ async def _tracked(tool: Tool, call: ToolCall, arguments: Mapping[str, Any], ans
     """Track an answered call for automatic deliberation, if the agent asked for that; return what to add to it."""
     if tool.tracked_as is None or arguments.get("as_of") is not None:
         return {}
-    stated = {"query": "", "action": arguments, **arguments}
-    given = await answer_tracked(call.ledger, call.caller, tool.tracked_as, stated, {**stated, **answer})
-    assert isinstance(given, dict), "the answer is an object"
-    return {name: given[name] for name in _TRACKING if name in given}
+    given = {name: value for name, value in arguments.items() if name != "agent_id"}  # the caller speaks for it
+    stated = {"query": "", "action": given, **given}
+    tracked = await answer_tracked(call.ledger, call.caller, tool.tracked_as, stated, {**stated, **answer})
+    assert isinstance(tracked, dict), "the answer is an object"
+    return {name: tracked[name] for name in _TRACKING if name in tracked}
 
 
 def _speaker(caller: Principal, agent_id: str | None) -> Principal:

@@ -3,6 +3,8 @@
 from collections.abc import Collection
 from typing import NamedTuple
 
+from msgspec import structs
+
 from api.mcp.calibration_tools import CALIBRATION_TOOLS
 from api.mcp.decision_tools import DECISION_TOOLS
 from api.mcp.discovery_tools import DISCOVERY_TOOLS
@@ -12,7 +14,7 @@ from api.mcp.link_tools import LINK_TOOLS
 from api.mcp.proof_tools import PROOF_TOOLS
 from api.mcp.tool import TOOLSETS, Tool, Toolset
 from api.parameters import choice_list_parameter, flag_parameter
-from api.principal import Principal
+from api.principal import Principal, Scope
 
 TOOLS: tuple[Tool, ...] = (
     *DECISION_TOOLS,
@@ -23,6 +25,8 @@ TOOLS: tuple[Tool, ...] = (
     *EVALUATION_TOOLS,
     *PROOF_TOOLS,
 )
+
+_READ = frozenset({"read"})
 
 DEFAULT_TOOLSETS: tuple[Toolset, ...] = ("decisions",)
 
@@ -41,8 +45,14 @@ class Offer(NamedTuple):
         return [
             tool
             for tool in TOOLS
-            if tool.toolset in self.toolsets and not (self.read_only and tool.writes) and _may_use(caller, tool)
+            if tool.toolset in self.toolsets and not (self.read_only and tool.writes) and _may(caller, tool.scope)
         ]
+
+    def limit(self, caller: Principal) -> Principal:
+        """Return a caller as the connection lets it act: if it only reads, it writes nothing."""
+        if not self.read_only or not _may(caller, "read"):
+            return caller
+        return structs.replace(caller, scopes=_READ, deliberation="off")
 
     def find(self, caller: Principal, name: str) -> Tool | None:
         """Return the tool of a name that a caller sees; None if it sees none."""
@@ -54,5 +64,5 @@ def make_offer(toolsets: Collection[str], read_only: bool) -> Offer:
     return Offer(tuple(toolsets) or DEFAULT_TOOLSETS, read_only)
 
 
-def _may_use(caller: Principal, tool: Tool) -> bool:
-    return tool.scope in caller.scopes or "admin" in caller.scopes
+def _may(caller: Principal, scope: Scope) -> bool:
+    return scope in caller.scopes or "admin" in caller.scopes

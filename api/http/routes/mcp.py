@@ -45,7 +45,7 @@ async def post_mcp(request: Request) -> Response:
     body = await read_body(request.scope, request.receive)
     server: McpServer = request.app.state.mcp
     await server.start()
-    access = Access(call.ledger, call.caller, _queries(request.app.state.queries, call.caller))
+    access = Access(call.ledger, offer.limit(call.caller), _queries(request.app.state.queries, call.caller))
     request.scope["mcp"] = (access, offer)
     return server.exchange(body)
 
