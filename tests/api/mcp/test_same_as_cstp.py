@@ -102,7 +102,7 @@ def test_links_are_the_same(tmp_path: Path) -> None:
                 assert neighbors["total"] == over_cstp["total"] == 3
                 same(graph, cstp.result("getGraph", {"nodeId": first["id"], "depth": 2}))
                 same(incoming, cstp.result("getNeighbors", {"nodeId": first["id"], "direction": "incoming"}))
-            assert [row["edge"]["edgeType"] for row in neighbors["neighbors"]][0] == "supersedes"
+            assert neighbors["neighbors"][0]["edge"]["edgeType"] == "supersedes"
             shown = await answer(client, "get_decision", id=first["id"])
             assert shown["decision"]["superseded_by"] == [second["id"]]
             only = await answer(client, "get_graph", node_id=first["id"], edge_types=["relates_to"])
