@@ -202,7 +202,10 @@ def _next(call: ToolCall, rows: Rows, total: int) -> int | None:
 async def _get(call: ToolCall, params: DecisionParams) -> Answer:
     answer: Any = await get_decision(call.ledger, call.caller, {"id": params.id})
     decision: dict[str, Any] = msgspec.to_builtins(answer["decision"])
-    return {"decision": {name: value for name, value in decision.items() if value is not None and value != []}}
+    return {
+        "found": True,
+        "decision": {name: value for name, value in decision.items() if value is not None and value != []},
+    }
 
 
 async def _calibrate(call: ToolCall, params: CalibrationParams) -> Answer:

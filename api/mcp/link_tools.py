@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from api.cstp.links import edge_json, link, node_json
+from api.cstp.links import NEIGHBORS_MAX, edge_json, link, node_json
 from api.mcp.decision_tools import Rows, stated
 from api.mcp.tool import AgentParams, Answer, PageSize, ReadParams, ReadResult, Tool, ToolCall
 from api.service.decision_links import DEPTH_MAX, list_neighbors, walk_graph
@@ -17,6 +17,7 @@ from projections.decisions.link_graph import Direction, LinkSelection
 PAGE_LINKS = 10
 
 Limit = Annotated[int, PageSize]
+NeighborsLimit = Annotated[int, msgspec.Meta(ge=1, le=NEIGHBORS_MAX)]
 Depth = Annotated[int, msgspec.Meta(ge=1, le=DEPTH_MAX)]
 
 
@@ -45,7 +46,7 @@ class NeighborsParams(ReadParams, frozen=True, kw_only=True):
     node_id: StreamName
     direction: Direction | None = None
     edge_type: LinkType | None = None
-    limit: Limit | None = None
+    limit: NeighborsLimit | None = None
     cursor: str | None = None
 
 

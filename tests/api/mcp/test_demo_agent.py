@@ -109,3 +109,125 @@ def test_the_agent_lists_the_tools_it_calls(agent: HandshakeClient) -> None:
     listed = {tool["name"] for tool in agent.request("tools/list")["tools"]}
     called = {"pre_action", "record_thought", "update_decision", "review_outcome", "query_decisions", "ready"}
     assert called | {"get_session_context", "check_action", "get_calibration"} <= listed
+
+
+EARLIER = {"decision": "Poll the queue every second", "confidence": 0.7, "category": "tooling", "decision_id": "d1"}
+
+CALLS: tuple[tuple[str, dict[str, object], set[str]], ...] = (
+    (
+        "query_decisions",
+        {
+            "query": "queue", "limit": 50, "retrieval_mode": "hybrid", "bridge_side": "structure",
+            "filters": {
+                "category": "tooling", "stakes": ["medium"], "status": ["pending", "reviewed"], "project": "shop",
+                "feature": "search", "pr": 1, "min_confidence": 0.1, "max_confidence": 0.9, "has_outcome": False,
+            },
+        },
+        {"decisions", "total", "retrievalMode"},
+    ),
+    (
+        "check_action",
+        {
+            "description": "Drop it", "category": "tooling", "stakes": "high", "confidence": 0.3,
+            "context": {"code_review": True},
+        },
+        {"allowed", "violations", "warnings", "evaluated"},
+    ),
+    (
+        "log_decision",
+        {
+            "decision": "Subscribe to the queue", "confidence": 0.8, "category": "tooling", "stakes": "medium",
+            "context": "A core less", "reasons": [{"type": "empirical", "text": "measured"}], "tags": ["queue"],
+            "project": "shop", "feature": "search", "pr": 1, "agent_id": AGENT, "decision_id": "d1",
+            "deliberation": {
+                "inputs": [{"id": "i1", "text": "a measurement"}],
+                "steps": [{"step": 1, "thought": "It waits", "inputs_used": ["i1"], "type": "analysis"}],
+                "total_duration_ms": 5,
+            },
+            "bridge": {
+                "structure": "A queue", "function": "To wait less", "tolerance": ["order"], "enforcement": ["tests"],
+                "prevention": ["polling"],
+            },
+        },
+        {"success", "id"},
+    ),
+    (
+        "review_outcome",
+        {"id": "ID", "outcome": "partial", "actual_result": "Faster", "lessons": "One", "notes": "None"},
+        {"success", "id", "status"},
+    ),
+    ("get_stats", {"category": "tooling", "project": "shop", "window": "90d"}, {"overall", "byConfidenceBucket"}),
+    ("get_decision", {"id": "ID"}, {"found", "decision"}),
+    (
+        "get_reason_stats",
+        {"filters": {"category": "tooling", "stakes": "medium", "project": "shop"}, "min_reviewed": 50},
+        {"byReasonType", "totalDecisions", "reviewedDecisions"},
+    ),
+    (
+        "update_decision",
+        {"id": "ID", "decision": "Subscribe", "confidence": 0.7, "context": "New", "tags": ["q"], "pattern": "push"},
+        {"success", "id"},
+    ),
+    ("record_thought", {"text": "It waits", "agent_id": AGENT, "decision_id": "ID"}, {"mode", "step_number"}),
+    ("record_thought", {"text": "It waits", "agent_id": AGENT}, {"mode", "tracker_key"}),
+    (
+        "pre_action",
+        {
+            "action": {
+                "description": "Drop it", "category": "tooling", "stakes": "low", "confidence": 0.9,
+                "context": {"code_review": True},
+            },
+            "options": {"query_limit": 20, "auto_record": True},
+            "reasons": [{"type": "intuition", "text": "It is old"}], "tags": ["queue"], "pattern": "push",
+            "agent_id": AGENT,
+        },
+        {"allowed", "decisionId", "relevantDecisions", "guardrailResults", "calibrationContext", "patternsSummary"},
+    ),
+    (
+        "get_session_context",
+        {
+            "task_description": "queue", "include": ["decisions", "guardrails", "calibration", "ready", "patterns"],
+            "decisions_limit": 50, "ready_limit": 20, "format": "json", "agent_id": AGENT,
+        },
+        {
+            "agentProfile", "relevantDecisions", "activeGuardrails", "calibrationByCategory", "readyQueue",
+            "confirmedPatterns",
+        },
+    ),
+    ("get_session_context", {"format": "markdown"}, {"markdown"}),
+    (
+        "ready",
+        {
+            "min_priority": "low", "action_types": ["review_outcome", "calibration_drift", "stale_pending"],
+            "limit": 50, "category": "tooling", "agent_id": AGENT,
+        },
+        {"actions", "total"},
+    ),
+    (
+        "link_decisions",
+        {"source_id": "ID", "target_id": "OTHER", "edge_type": "supersedes", "weight": 1, "context": "Push"},
+        {"success", "edge"},
+    ),
+    (
+        "get_graph",
+        {"node_id": "ID", "depth": 5, "edge_types": ["supersedes"], "direction": "both"},
+        {"centerId", "depth", "nodes", "edges"},
+    ),
+    (
+        "get_neighbors",
+        {"node_id": "ID", "direction": "both", "edge_type": "supersedes", "limit": 100},
+        {"nodeId", "neighbors", "total"},
+    ),
+)  # fmt: skip
+"""Every parameter of the tools of CSTP's MCP server, and fields of the answers."""
+
+
+def test_every_parameter_of_its_tools_is_accepted(server: Served) -> None:
+    with HandshakeClient(f"{server.url}/mcp?tools=decisions,links") as agent:
+        other = agent.call("log_decision", **EARLIER)["id"]
+        known = {"OTHER": other, "ID": agent.call("log_decision", **EARLIER)["id"]}
+        for name, arguments, fields in CALLS:
+            filled = {key: known.get(str(value), value) for key, value in arguments.items()}
+            given = agent.call(name, **filled)
+            assert fields <= given.keys(), (name, given)
+            known["ID"] = given["id"] if name == "log_decision" else known["ID"]
