@@ -31,6 +31,9 @@ TRIES = 3
 _BASIS_BYTES = 260
 """What an answer may need for its position, root and cursor, and for the input that its call became."""
 
+_PAST_OR_LATER_PAGE = ("as_of", "cursor")
+"""Parameters of a call that is not tracked: it reads the past, or goes on with a list."""
+
 _TRACKING = (TRACKED_FIELD, "untracked")
 """What an answer says about the tracking of its call."""
 
@@ -95,7 +98,7 @@ def _with_own_names(tool: Tool, arguments: Mapping[str, Any]) -> Mapping[str, An
 
 async def _tracked(tool: Tool, call: ToolCall, arguments: Mapping[str, Any], answer: Answer) -> Answer:
     """Track an answered call for automatic deliberation, if the agent asked for that; return what to add to it."""
-    if tool.tracked_as is None or arguments.get("as_of") is not None:
+    if tool.tracked_as is None or any(arguments.get(name) is not None for name in _PAST_OR_LATER_PAGE):
         return {}
     given = {name: value for name, value in arguments.items() if name != "agent_id"}  # the caller speaks for it
     stated = {"query": "", "action": given, **given}
@@ -131,7 +134,6 @@ async def _read(tool: Tool, call: ToolCall, params: msgspec.Struct, arguments: M
     position = place.position if place is not None else await call.ledger.resolve(None if as_of is None else str(as_of))
     limit: int | None = getattr(params, "limit", None)
     answer, position = await _answer_at(tool, call, params, position, 0 if place is None else place.offset, limit)
-    tracked = await _tracked(tool, call, arguments, answer)
     following = answer.pop("next", None)
     size = ANSWER_BYTES - _BASIS_BYTES
     if tool.rows is None:
@@ -144,6 +146,7 @@ async def _read(tool: Tool, call: ToolCall, params: msgspec.Struct, arguments: M
         kept = len(answer[tool.rows])
         following = begun + kept if kept < rows else following
         answer["next"] = None if following is None else encode_cursor(Place(position, following), arguments)
+    tracked = await _tracked(tool, call, arguments, answer)
     return {**answer, **tracked, "as_of": await _basis(call.ledger, position)}
 
 
