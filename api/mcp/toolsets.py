@@ -12,8 +12,7 @@ from api.mcp.evaluation_tools import EVALUATION_TOOLS
 from api.mcp.guardrail_tools import GUARDRAIL_TOOLS
 from api.mcp.link_tools import LINK_TOOLS
 from api.mcp.proof_tools import PROOF_TOOLS
-from api.mcp.tool import TOOLSETS, Tool, Toolset
-from api.parameters import choice_list_parameter, flag_parameter
+from api.mcp.tool import Tool, Toolset
 from api.principal import Principal, Scope
 
 TOOLS: tuple[Tool, ...] = (
@@ -29,9 +28,6 @@ TOOLS: tuple[Tool, ...] = (
 _READ = frozenset({"read"})
 
 DEFAULT_TOOLSETS: tuple[Toolset, ...] = ("decisions",)
-
-TOOLS_PARAMETER = choice_list_parameter("tools", "The toolsets to offer, by default decisions.", TOOLSETS)
-READ_ONLY_PARAMETER = flag_parameter("read_only", "Whether to offer only tools that read.")
 
 
 class Offer(NamedTuple):

@@ -46,8 +46,8 @@ def test_the_command_says_what_to_install(tmp_path: Path, hidden: dict[str, str]
 def test_a_server_imports_nothing_of_it_before_the_first_call() -> None:
     program = (
         "import sys, api.http.app, api.cli.main, api.http.server;"
-        "loaded = {name.partition('.')[0] for name in sys.modules};"
-        "print(loaded & {'mcp', 'mcp_types', 'pydantic', 'httpx2'})"
+        "loaded = {name.partition('.')[0] for name in sys.modules} | set(sys.modules);"
+        "print(loaded & {'mcp', 'mcp_types', 'pydantic', 'httpx2', 'api.mcp.toolsets', 'api.mcp.tool_call'})"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
