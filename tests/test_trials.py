@@ -7,7 +7,7 @@ from tests.support.paths import ROOT
 ROWS = {"A": 15, "B": 5, "C": 19, "D": 11}
 """The sections of the trials, and the number of rows of each."""
 
-WITHOUT_TEST = {"D1"}
+WITHOUT_TEST: set[str] = set()
 """Rows whose tests are still to come. Take a row out when its tests are merged."""
 
 _marker = re.compile(r'mark\.trial\("([A-Z][0-9]+)"\)')

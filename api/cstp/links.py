@@ -82,7 +82,7 @@ async def link(ledger: LedgerService, caller: Principal, params: dict[str, Any])
         context=linked.context,
     )
     unknown = {"unknown": recorded.unknown} if recorded.unknown else {}
-    return {"success": True, "edge": _edge_json(edge), **unknown}
+    return {"success": True, "edge": edge_json(edge), **unknown}
 
 
 def _check(request: _Link, params: Mapping[str, Any]) -> None:
@@ -116,7 +116,7 @@ async def get_neighbors(ledger: LedgerService, caller: Principal, params: dict[s
         found = await list_neighbors(ledger, node_id, _selection(request), limit, as_of)
     except NotFound:
         return {"nodeId": node_id, "neighbors": [], "total": 0, "error": f"Node not found: {node_id}"}
-    rows = [{"node": _node_json(one.decision), "edge": _edge_json(one.link)} for one in found.neighbors]
+    rows = [{"node": node_json(one.decision), "edge": edge_json(one.link)} for one in found.neighbors]
     answer: dict[str, object] = {"nodeId": node_id, "neighbors": rows, "total": len(rows)}
     return answer if found.total == len(rows) else {**answer, "available": found.total}
 
@@ -133,7 +133,7 @@ async def get_graph(ledger: LedgerService, caller: Principal, params: dict[str, 
         graph = await walk_graph(ledger, node_id, depth, _selection(request), PAGE_EVENTS_MAX, as_of)
     except NotFound:
         return {**answer, "nodes": [], "edges": [], "error": f"Node not found: {node_id}"}
-    answer |= {"nodes": list(map(_node_json, graph.decisions)), "edges": list(map(_edge_json, graph.links))}
+    answer |= {"nodes": list(map(node_json, graph.decisions)), "edges": list(map(edge_json, graph.links))}
     return answer if graph.total == len(graph.links) else {**answer, "available": graph.total}
 
 
@@ -167,7 +167,7 @@ def _selection(request: _Node) -> LinkSelection:
     return LinkSelection(request.direction, types)
 
 
-def _node_json(decision: LinkedDecision) -> dict[str, object]:
+def node_json(decision: LinkedDecision) -> dict[str, object]:
     """Return a node. Of a decision that is not in the ledger, the required fields are empty, as in the protocol."""
     node: dict[str, object] = {
         "id": decision.decision_id,
@@ -189,7 +189,8 @@ def _node_json(decision: LinkedDecision) -> dict[str, object]:
     return node | {name: value for name, value in optional.items() if value is not None}
 
 
-def _edge_json(link: DecisionLink) -> dict[str, object]:
+def edge_json(link: DecisionLink) -> dict[str, object]:
+    """Return a link as CSTP names its fields."""
     edge: dict[str, object] = {
         "sourceId": link.source_id,
         "targetId": link.target_id,

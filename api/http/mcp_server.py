@@ -2,7 +2,6 @@
 
 import asyncio
 import importlib
-from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -78,9 +77,7 @@ class _Exchange(Response):
 
 
 def _session_of(context: Any) -> Any:  # noqa: ANN401 - types of an optional package
-    sdk = importlib.import_module(SDK_MODULE)
-    access, offer = context.request.scope["mcp"]
-    return replace(access, report=sdk.progress_of(context)), offer
+    return importlib.import_module(SDK_MODULE).make_session(context, **context.request.scope["mcp"])
 
 
 def extra_missing() -> ExtraMissing:

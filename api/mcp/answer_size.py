@@ -1,6 +1,6 @@
 """Shorten answers: a model that did not choose a length gets at most ANSWER_BYTES."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from api.text_format import to_json
@@ -24,14 +24,18 @@ def fit(answer: dict[str, Any], size: int) -> dict[str, Any]:
     return shortened
 
 
-def fit_rows(answer: dict[str, Any], rows: str, size: int) -> dict[str, Any]:
-    """Return an answer whose list has as many of its first rows as fit into a size, and at least one."""
-    kept = list(answer[rows])
-    excess = len(to_json(answer)) - size
-    while len(kept) > 1 and excess > 0:
-        excess -= len(to_json(kept.pop())) + 1
-    shortened = {**answer, rows: kept}
-    return fit(shortened, size) if excess > 0 else shortened
+def fit_rows(
+    answer: dict[str, Any], rows: str, size: int, beside: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    """Return an answer whose list has as many of its first rows as fit into a size, and at least one.
+
+    `beside` adapts the rest of an answer to the rows that it keeps.
+    """
+    shortened = answer
+    while len(shortened[rows]) > 1 and len(to_json(shortened)) > size:
+        shortened = {**shortened, rows: shortened[rows][:-1]}
+        shortened = shortened if beside is None else beside(shortened)
+    return fit(shortened, size)
 
 
 def _differences(whole: dict[str, Any], shortened: dict[str, Any]) -> Iterator[str]:

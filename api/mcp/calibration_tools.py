@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from api.cstp.agent_context import own_agent
 from api.cstp.get_calibration import get_calibration
 from api.cstp.get_decisions import get_decision
 from api.cstp.get_reason_stats import get_reason_stats
@@ -12,10 +13,14 @@ from api.cstp.get_session_context import get_session_context
 from api.cstp.query_decisions import query_decisions
 from api.cstp.ready_queue import ready
 from api.mcp.decision_tools import Rows, stated
+from api.mcp.further_fields import figures_of, profile_figures, titles, with_description, with_reviewed
 from api.mcp.tool import Answer, Day, PageSize, ReadParams, ReadResult, Tool, ToolCall
+from api.principal import DeliberationPolicy
 from api.service.action_items import Kind, Priority
+from api.service.retrieval import RetrievalMode
 from events.decision import Stakes
 from events.payload import Confidence, Count, Label
+from events.vector import Numbers
 from projections.decisions.decision_index import Status
 
 PAGE_ROWS = 5
@@ -49,8 +54,13 @@ class SearchParams(ReadParams, frozen=True, kw_only=True):
     filters: DecisionFilters | None = None
     limit: Limit | None = None
     cursor: str | None = None
-    retrieval_mode: Literal["semantic", "keyword", "hybrid"] | None = None
+    retrieval_mode: RetrievalMode | None = None
+    hybrid_weight: Confidence | None = None
+    embedding: Numbers | None = None
+    embedding_model: Label | None = None
     bridge_side: Literal["structure", "function"] | None = None
+    deliberation: DeliberationPolicy | None = None
+    agent_id: Label | None = None
 
 
 class SearchAnswer(ReadResult, frozen=True, kw_only=True):
@@ -175,9 +185,10 @@ _REASON = ("reasonType", "totalUses", "reviewedUses", "successRate", "avgConfide
 
 
 async def _query(call: ToolCall, params: SearchParams) -> Answer:
-    given = stated(params, "as_of", "cursor", "limit") | {"limit": call.limit or PAGE_ROWS, "offset": call.offset}
+    given = stated(params, "as_of", "cursor", "limit", "agent_id", "deliberation")
+    given |= {"limit": call.limit or PAGE_ROWS, "offset": call.offset}
     answer: Answer = msgspec.to_builtins(await query_decisions(call.ledger, call.caller, given))
-    rows, total = answer["decisions"], answer["total"]
+    rows, total = list(map(with_reviewed, answer["decisions"])), answer["total"]
     kept = _selected(answer, ("retrievalMode", "note", "calibrationNote"))
     return {"decisions": rows, "total": total, "next": _next(call, rows, total), **kept}
 
@@ -191,17 +202,22 @@ def _next(call: ToolCall, rows: Rows, total: int) -> int | None:
 async def _get(call: ToolCall, params: DecisionParams) -> Answer:
     answer: Any = await get_decision(call.ledger, call.caller, {"id": params.id})
     decision: dict[str, Any] = msgspec.to_builtins(answer["decision"])
-    return {"decision": {name: value for name, value in decision.items() if value is not None and value != []}}
+    return {
+        "found": True,
+        "decision": {name: value for name, value in decision.items() if value is not None and value != []},
+    }
 
 
 async def _calibrate(call: ToolCall, params: CalibrationParams) -> Answer:
     detail = "figures" if params.detail == "short" else params.detail
     given = stated(params, "as_of", "detail") | {"detail": detail}
     answer: Answer = msgspec.to_builtins(await get_calibration(call.ledger, call.caller, given))
-    if params.detail != "short":
-        return answer
     overall = answer["overall"]
+    figures = figures_of(answer["coverage"], overall)
+    if params.detail != "short":
+        return figures | answer
     short: Answer = {
+        **figures,
         "overall": None if overall is None else _selected(overall, _OVERALL),
         "byConfidenceBucket": [_selected(row, _BUCKET) for row in answer["byConfidenceBucket"] if row["decisions"]],
     }
@@ -222,13 +238,26 @@ async def _ready(call: ToolCall, params: ReadyParams) -> Answer:
     given = stated(params, "as_of", "agent_id", "cursor", "limit") | page
     answer: Answer = msgspec.to_builtins(await ready(call.ledger, call.caller, given))
     shown = answer["total"] - answer["filtered"]
-    return {"actions": answer["actions"], "total": shown, "next": _next(call, answer["actions"], shown)}
+    rows = list(map(with_description, answer["actions"]))
+    return {"actions": rows, "total": shown, "next": _next(call, rows, shown)}
 
 
 async def _session(call: ToolCall, params: SessionParams) -> Answer:
     given = stated(params, "as_of", "agent_id")
     answer: Answer = msgspec.to_builtins(await get_session_context(call.ledger, call.caller, given))
-    return {name: value for name, value in answer.items() if name != "queryTimeMs"}
+    given = {name: value for name, value in answer.items() if name != "queryTimeMs"}
+    if "agentProfile" not in given:
+        return given
+    return given | profile_figures(given["agentProfile"]) | await _recent(call, params)
+
+
+async def _recent(call: ToolCall, params: SessionParams) -> Answer:
+    """Return the newest decisions of the agent for a session without a task, which no decision is like."""
+    if params.task_description is not None or (params.include is not None and "decisions" not in params.include):
+        return {}
+    filters = {} if (agent := params.agent or own_agent(call.caller)) is None else {"agent": agent}
+    listed: Any = await query_decisions(call.ledger, call.caller, {"filters": filters, "limit": PAGE_ROWS})
+    return {"recent_decisions": titles(listed["decisions"])}
 
 
 def _selected(row: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
@@ -246,6 +275,8 @@ CALIBRATION_TOOLS = (
         answer=_query,
         heavy=True,
         rows="decisions",
+        tracked_as="cstp.queryDecisions",
+        unlisted=("hybrid_weight", "embedding", "embedding_model", "agent_id"),
     ),
     Tool(
         name="get_decision",
@@ -255,6 +286,7 @@ CALIBRATION_TOOLS = (
         params=DecisionParams,
         result=DecisionAnswer,
         answer=_get,
+        tracked_as="cstp.getDecision",
     ),
     Tool(
         name="get_calibration",
@@ -276,6 +308,7 @@ CALIBRATION_TOOLS = (
         result=ReasonResult,
         answer=_reasons,
         heavy=True,
+        tracked_as="cstp.getReasonStats",
     ),
     Tool(
         name="ready",
@@ -286,6 +319,7 @@ CALIBRATION_TOOLS = (
         result=ReadyResult,
         answer=_ready,
         heavy=True,
+        unlisted=("agent_id",),
         rows="actions",
     ),
     Tool(
@@ -297,5 +331,6 @@ CALIBRATION_TOOLS = (
         result=SessionResult,
         answer=_session,
         heavy=True,
+        unlisted=("agent",),
     ),
 )

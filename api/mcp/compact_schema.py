@@ -13,7 +13,7 @@ JsonSchema = dict[str, Any]
 
 _CHECKED_ANYWAY = (
     "$ref", "title", "default", "description", "maxLength", "maxItems", "minLength", "pattern", "format",
-    "examples", "additionalProperties",
+    "examples", "additionalProperties", "exclusiveMinimum",
 )  # fmt: skip
 """Keywords that a schema does not repeat: the arguments are checked, and a refusal says what is wrong."""
 
@@ -24,10 +24,7 @@ _NULL = {"type": "null"}
 def compact_schema(struct: type[msgspec.Struct], *, nullable: bool) -> JsonSchema:
     """Return the schema of a struct without references; with `nullable`, null where it may be."""
     (schema,), components = msgspec.json.schema_components([struct], ref_template="{name}")
-    compacted = _compact(schema, components, nullable)
-    if not nullable:
-        compacted["additionalProperties"] = False
-    return compacted
+    return _compact(schema, components, nullable)
 
 
 def _compact(schema: JsonSchema, components: dict[str, JsonSchema], nullable: bool) -> JsonSchema:

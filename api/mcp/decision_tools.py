@@ -11,12 +11,14 @@ from api.cstp.record_decision import record_decision
 from api.cstp.review_decision import review_decision
 from api.cstp.thoughts import record_thought
 from api.cstp.update_decision import update_decision
+from api.mcp.further_fields import with_guardrails
 from api.mcp.refusal import Refusal
 from api.mcp.tool import AgentParams, Answer, Tool, ToolCall
 from api.service.decisions import find_decision
 from events.decision import Outcome, Reason, Stakes
 from events.envelope import EventId
 from events.payload import Confidence, Count, Label, Labels, StreamId, Text
+from events.vector import Numbers
 from ledger.errors import NotFound
 
 Rows = list[dict[str, Any]]
@@ -38,6 +40,7 @@ class PreActionParams(AgentParams, frozen=True, kw_only=True):
     reasons: Annotated[list[dict[str, Any]], msgspec.Meta(max_length=20)] | None = None
     tags: Labels | None = None
     pattern: str | None = None
+    deliberation: Annotated[dict[str, Any] | str, msgspec.Meta(examples=["auto"])] | None = None
     idempotency_key: EventId | None = None
 
 
@@ -50,6 +53,7 @@ class PreActionResult(msgspec.Struct, frozen=True, kw_only=True):
     guardrailResults: Rows  # noqa: N815
     calibrationContext: dict[str, Any]  # noqa: N815
     patternsSummary: Rows  # noqa: N815
+    guardrails: dict[str, Any]
 
 
 class RecordParams(AgentParams, frozen=True, kw_only=True):
@@ -70,8 +74,12 @@ class RecordParams(AgentParams, frozen=True, kw_only=True):
     question: Label | None = None
     cluster: Label | None = None
     model: Label | None = None
-    deliberation: dict[str, Any] | None = None
+    deliberation: Annotated[dict[str, Any] | str, msgspec.Meta(examples=["auto"])] | None = None
     bridge: dict[str, Any] | None = None
+    related_to: Annotated[list[dict[str, Any]], msgspec.Meta(max_length=100, examples=[[{"id": "text"}]])] | None = None
+    check_id: Label | None = None
+    embedding: Numbers | None = None
+    embedding_model: Label | None = None
     decision_id: Label | None = None
     idempotency_key: EventId | None = None
 
@@ -83,6 +91,9 @@ class RecordResult(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     quality: dict[str, Any]
     calibrationNote: str | UnsetType = UNSET  # noqa: N815
+    guardrail_warnings: Rows | UnsetType = UNSET
+    deliberation_auto: bool | UnsetType = UNSET
+    related_count: int | UnsetType = UNSET
 
 
 class ReviewParams(AgentParams, frozen=True, kw_only=True):
@@ -166,7 +177,7 @@ async def _pre_action(call: ToolCall, params: PreActionParams) -> Answer:
         )
     answer: Answer = msgspec.to_builtins(await pre_action(call.ledger, call.caller, given))
     answer["relevantDecisions"] = [_without(row, "reasons", "bridge") for row in answer["relevantDecisions"]]
-    return _without(answer, "recorded")
+    return with_guardrails(_without(answer, "recorded"))
 
 
 async def _record(call: ToolCall, params: RecordParams) -> Answer:
@@ -182,11 +193,11 @@ async def _review(call: ToolCall, params: ReviewParams) -> Answer:
 async def _update(call: ToolCall, params: UpdateParams) -> Answer:
     keys = {name: value for name in ("id", "idempotency_key") if (value := getattr(params, name)) is not None}
     updates = stated(params, "agent_id", *keys)
+    if not updates:
+        raise Refusal("Nothing to change was given.", "decision", 'Give what changes. Example: {"decision":"text"}')
     answer: Any = await update_decision(call.ledger, call.caller, {**keys, "updates": updates})
     if answer["success"]:
         return _without(answer, "indexed")
-    if not updates:
-        raise Refusal("Nothing to change was given.", "decision", 'Give what changes. Example: {"decision":"text"}')
     raise Refusal(answer["error"], "id", "Find its id: query_decisions lists ids.")
 
 
@@ -212,13 +223,14 @@ DECISION_TOOLS = (
     Tool(
         name="pre_action",
         title="Check before acting",
-        description="Call before a decision: similar decisions, your calibration; records the action as a decision"
-        " unless auto_record is false. Give description, or action and options as objects.",
+        description="Call before a decision: similar decisions, guardrails, your calibration; records the action as a"
+        " decision unless auto_record is false.",
         toolset="decisions",
         params=PreActionParams,
         result=PreActionResult,
         answer=_pre_action,
         writes=True,
+        unlisted=("action", "options"),
     ),
     Tool(
         name="record_decision",
@@ -230,6 +242,7 @@ DECISION_TOOLS = (
         result=RecordResult,
         answer=_record,
         writes=True,
+        unlisted=("embedding", "embedding_model", "decision_id"),
         also=("log_decision",),
     ),
     Tool(

@@ -17,6 +17,9 @@ from instruments.answer import Failure, RouterAnswer
 
 SIGNALS_ROWS = 20
 
+_SESSION = {"session_id": "run_id"}
+"""The handle of a run as metacal names it: its clients send and read that name."""
+
 
 class StartParams(AgentParams, frozen=True, kw_only=True):
     """The settings of a run, as `RunConfig` has them."""
@@ -33,9 +36,10 @@ class StartParams(AgentParams, frozen=True, kw_only=True):
 
 
 class StartAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The handle of the run; `duplicate` if it existed."""
+    """The handle of the run, also as `session_id`; `duplicate` if it existed."""
 
     run_id: str
+    session_id: str
     duplicate: bool
     status: str
 
@@ -50,6 +54,7 @@ class PromptResult(ReadResult, frozen=True, kw_only=True):
     """The prompt of the next attempt; for a run that has ended, `ending` and `reason`."""
 
     run_id: str
+    session_id: str
     done: bool
     prompt: str | None
     attempt: int | None
@@ -75,6 +80,7 @@ class ResponseAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """Which model answered, its score, and whether the run goes on."""
 
     run_id: str
+    session_id: str
     attempt: int
     outcome: str
     iteration: int | None
@@ -98,6 +104,7 @@ class ReportResult(ReadResult, frozen=True, kw_only=True):
     """The models that answered, and why the run ended."""
 
     run_id: str
+    session_id: str
     status: str
     unique_models: int
     model_names: list[str]
@@ -142,17 +149,28 @@ class SignalsResult(ReadResult, frozen=True, kw_only=True):
 
 async def _start(call: ToolCall, params: StartParams) -> Answer:
     store = LocalStore(call.ledger, call.caller)
-    started = await run_operations.start(store, RunConfig(**stated(params, "agent_id")))
+    config = RunConfig(**stated(params, "agent_id"))
+    started = await run_operations.start(store, config)
     prompt = await run_operations.prompt(store, started.run_id)
     status = "running" if prompt.ending is None else "ended"
-    return {"run_id": started.run_id, "duplicate": started.duplicate, "status": status}
+    return {
+        **_handle(started.run_id),
+        "duplicate": started.duplicate,
+        "status": status,
+        "probe_id": config.probe_id,
+        "max_iterations": config.max_iterations,
+    }
+
+
+def _handle(run_id: str) -> Answer:
+    return {"run_id": run_id, "session_id": run_id}
 
 
 async def _prompt(call: ToolCall, params: PromptParams) -> Answer:
     prompt = await run_operations.prompt(LocalStore(call.ledger, call.caller), params.run_id)
     fields: Answer = msgspec.to_builtins(prompt)
     del fields["exclusion_prompt"]
-    return {"done": prompt.prompt is None, **fields}
+    return {**_handle(prompt.run_id), "done": prompt.prompt is None, **fields}
 
 
 async def _respond(call: ToolCall, params: ResponseParams) -> Answer:
@@ -178,7 +196,7 @@ def _result(result: ResponseResult) -> Answer:
     analysis = result.analysis
     identity = None if analysis is None else analysis.identity
     return {
-        "run_id": result.run_id,
+        **_handle(result.run_id),
         "attempt": result.attempt,
         "outcome": result.outcome,
         "iteration": result.iteration,
@@ -198,7 +216,7 @@ async def _report(call: ToolCall, params: ReportParams) -> Answer:
     report: Answer = msgspec.to_builtins(detail)
     models = detail.unique_models or ()
     return {
-        "run_id": params.run_id,
+        **_handle(params.run_id),
         "status": "running" if detail.termination_reason is None else "done",
         "term_reason": detail.termination_reason,
         "unique_models": len(models),
@@ -227,6 +245,7 @@ DISCOVERY_TOOLS = (
         description="Begin to find out which models a router uses. Returns run_id, the handle of the other tools;"
         " choose it yourself to repeat the call safely.",
         toolset="discovery",
+        also_params=_SESSION,
         params=StartParams,
         result=StartAnswer,
         answer=_start,
@@ -237,6 +256,7 @@ DISCOVERY_TOOLS = (
         title="Next prompt",
         description="The prompt to send to the router next; done once the run has ended.",
         toolset="discovery",
+        also_params=_SESSION,
         params=PromptParams,
         result=PromptResult,
         answer=_prompt,
@@ -248,6 +268,7 @@ DISCOVERY_TOOLS = (
         description="Record what the router answered, or how it failed. With attempt a repeated call writes nothing"
         " twice.",
         toolset="discovery",
+        also_params=_SESSION,
         params=ResponseParams,
         result=ResponseAnswer,
         answer=_respond,
@@ -259,6 +280,7 @@ DISCOVERY_TOOLS = (
         title="Report of a run",
         description="The models that answered so far, and why the run ended.",
         toolset="discovery",
+        also_params=_SESSION,
         params=ReportParams,
         result=ReportResult,
         answer=_report,
@@ -268,6 +290,7 @@ DISCOVERY_TOOLS = (
         title="Signal the people who watch",
         description="Record a short message about a run.",
         toolset="discovery",
+        also_params=_SESSION,
         params=SignalParams,
         result=SignalResult,
         answer=_signal,
@@ -278,6 +301,7 @@ DISCOVERY_TOOLS = (
         title="List signals",
         description="The signals of a run in the order of the log.",
         toolset="discovery",
+        also_params=_SESSION,
         params=SignalsParams,
         result=SignalsResult,
         answer=_signals,

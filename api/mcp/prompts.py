@@ -49,8 +49,9 @@ PROMPTS = (
             PromptArgument("category", "architecture, process, integration, tooling or security.", "choose one"),
         ),
         "You plan: {action}\nCategory: {category}\n\n"
-        "1. Call pre_action with this description and auto_record false. Read relevantDecisions: how did they turn out?"
-        "\n2. Read calibrationContext. If you were more confident than right, lower your confidence.\n"
+        "1. Call pre_action with this description and auto_record false. If allowed is false, stop:"
+        " blockReasons says why. Read relevantDecisions: how did they turn out?\n"
+        "2. Read calibrationContext. If you were more confident than right, lower your confidence.\n"
         "3. Decide. Call record_decision with the decision, your confidence (the probability that it succeeds), the"
         " category, the stakes and your reasons. Keep the id.\n"
         "4. Record the steps of your reasoning with record_thought.",

@@ -1,5 +1,6 @@
 """Refusals: what is wrong with a call, in which field, and what to send instead."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +13,20 @@ from events.decode_error_messages import explain_decode_error
 from events.errors import TallystickError
 
 _NOTHING_WRITTEN = " Nothing was written."
-_NAMES_OF_THINGS = ("id", "decision_id", "attempt", "run_id", "baseline", "candidate", "position")
+_NAMES_OF_THINGS = (
+    "id", "decision_id", "node_id", "check_id", "attempt", "run_id", "baseline", "candidate", "position",
+)  # fmt: skip
+
+_ADVICE = {
+    "Decision not found": "Find its id: query_decisions lists ids.",
+    "Check not found": "Give the checkId of your own check_action or pre_action, or leave it out.",
+    "Run not found": "Give the run_id that start_discovery returned.",
+    "Run .* ended": "get_discovery_report is its report; start_discovery begins another.",
+    "Evaluation not found": "Find its id: list_evaluations lists ids.",
+}
+"""What to do about a thing that is not found or has ended, by the error, in the words of these tools."""
+
+_hump = re.compile(r"\b[a-z]+(?:[A-Z][a-z]+)+\b")
 
 
 class Refusal(Exception):
@@ -45,22 +59,34 @@ def refusal_of_error(
 ) -> Refusal:
     """Return the refusal for an error of a use case."""
     if isinstance(error, TallystickError):
-        wrong: str | None = getattr(error, "field", None)
-        counsel = error.advice or "Correct the arguments."
+        wrong = _own_names(params, getattr(error, "field", None) or "") or None
+        counsel = _advice_on(error.detail) or error.advice or "Correct the arguments."
         if wrong is not None and (example := _example(params, wrong)) is not None:
             counsel = f"{counsel} Example: {example}"
-        return Refusal(error.detail, wrong or _named_by(error.detail, arguments), counsel)
+        return Refusal(_own_names(params, error.detail), wrong or _named_by(error.detail, arguments), counsel)
     data: dict[str, Any] = error.data if isinstance(error.data, dict) else {}
     fields: list[str] = data.get("fields") or []
     field: str | None = data.get("field") or (fields[0] if fields else _named_by(error.message, arguments))
-    field = _with_parent(params, field)
-    advice: str | None = data.get("advice")
-    if advice is None and error.message.startswith("Decision not found"):
-        advice = "Find its id: query_decisions lists ids."
+    field = _with_parent(params, _own_names(params, field or "") or None)
+    advice: str | None = _advice_on(error.message) or data.get("advice")
     if advice is None:
         example = _example(params, field)
         advice = f"Correct {field or 'the arguments'}." + (f" Example: {example}" if example else "")
-    return Refusal(error.message, field, advice)
+    return Refusal(_own_names(params, error.message), field, advice)
+
+
+def _advice_on(message: str) -> str | None:
+    return next((advice for beginning, advice in _ADVICE.items() if re.match(beginning, message)), None)
+
+
+def _own_names(params: type[msgspec.Struct], text: str) -> str:
+    """Return a text with the parameters named as the tool names them: target_id, where CSTP says targetId."""
+
+    def own(found: re.Match[str]) -> str:
+        name = re.sub(r"[A-Z]", lambda letter: f"_{letter[0].lower()}", found[0])
+        return name if name in params.__struct_encode_fields__ else found[0]
+
+    return _hump.sub(own, text)
 
 
 def _named_by(message: str, arguments: Mapping[str, Any]) -> str | None:

@@ -1,7 +1,7 @@
 """The server of the SDK: its handlers decode, call a tool, a resource or a prompt, encode. Needs the extra `mcp`."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from importlib.metadata import version
 from typing import Any
 
@@ -15,9 +15,11 @@ from api.errors import INVALID_PARAMS
 from api.mcp.prompts import PROMPTS, find_prompt
 from api.mcp.refusal import Refusal
 from api.mcp.resources import RESOURCES, read_resource
-from api.mcp.tool import Tool
-from api.mcp.tool_call import Access, call_tool
-from api.mcp.toolsets import TOOLS, Offer
+from api.mcp.tool import Answer, Tool
+from api.mcp.tool_call import Access, Work, call_tool
+from api.mcp.toolsets import TOOLS, Offer, make_offer
+from api.principal import Principal
+from api.service.ledger import LedgerService
 from api.text_format import to_json
 from projections.engine import Progress
 
@@ -65,6 +67,20 @@ def make_server(session_of: Callable[[Context], Session]) -> "Server[Any]":
 
 
 _SCHEMAS = {name: tool.input_schema for tool in TOOLS for name in (tool.name, *tool.also)}
+
+
+def make_session(
+    context: Context,
+    *,
+    ledger: LedgerService,
+    caller: Principal,
+    run_view: Callable[[Work], Awaitable[Answer]],
+    toolsets: tuple[str, ...],
+    read_only: bool,
+) -> Session:
+    """Return who calls over HTTP, and what the connection offers."""
+    offer = make_offer(toolsets, read_only)
+    return Access(ledger, offer.limit(caller), run_view, progress_of(context)), offer
 
 
 def progress_of(context: Context) -> Progress:

@@ -17,7 +17,7 @@ from api.service.ledger import LedgerService
 async def serve_ledger(ledger: Path, offer: Offer) -> None:
     """Serve a ledger file until standard input ends. Errors: LedgerLocked, LedgerUnusable."""
     service = await LedgerService.open(ledger, writable=not offer.read_only, views=False)
-    access = Access(service, OWNER)
+    access = Access(service, offer.limit(OWNER))
 
     def session_of(context: Context) -> Session:
         return replace(access, report=progress_of(context)), offer

@@ -10,6 +10,7 @@ import structlog
 from msgspec import structs
 
 from api.cstp.jsonrpc import RpcError
+from api.cstp.tracked_calls import TRACKED_FIELD, answer_tracked
 from api.mcp.answer_size import ANSWER_BYTES, fit, fit_rows
 from api.mcp.cursor import Place, decode_cursor, encode_cursor
 from api.mcp.refusal import Refusal, refusal_of_error, refusal_of_params
@@ -27,8 +28,14 @@ from projections.engine import Progress
 TRIES = 3
 """How often an answer is computed again because events were appended between two of its views."""
 
-_BASIS_BYTES = 220
-"""What an answer may need for its position, root and cursor."""
+_BASIS_BYTES = 260
+"""What an answer may need for its position, root and cursor, and for the input that its call became."""
+
+_PAST_OR_LATER_PAGE = ("as_of", "cursor")
+"""Parameters of a call that is not tracked: it reads the past, or goes on with a list."""
+
+_TRACKING = (TRACKED_FIELD, "untracked")
+"""What an answer says about the tracking of its call."""
 
 log = structlog.get_logger()
 
@@ -51,6 +58,7 @@ class Access:
 
 async def call_tool(tool: Tool, access: Access, arguments: Mapping[str, Any]) -> Answer:
     """Return the answer of a tool. Errors: Refusal."""
+    arguments = _with_own_names(tool, arguments)
     try:
         params = msgspec.convert(arguments, tool.params)
     except msgspec.ValidationError as error:
@@ -59,7 +67,9 @@ async def call_tool(tool: Tool, access: Access, arguments: Mapping[str, Any]) ->
         caller = _speaker(access.caller, getattr(params, "agent_id", None))
         caller.require(tool.scope)
         if tool.writes:
-            answer = _plain(await tool.answer(ToolCall(access.ledger, caller), params))
+            call = ToolCall(access.ledger, caller)
+            answer = _plain(await tool.answer(call, params))
+            answer |= await _tracked(tool, call, arguments, answer)
             return _shortened(tool, params, answer, ANSWER_BYTES)
         await access.ledger.engine.catch_up(access.report)
         work = partial(_read, tool, ToolCall(access.ledger, caller), params, arguments)
@@ -72,6 +82,29 @@ async def call_tool(tool: Tool, access: Access, arguments: Mapping[str, Any]) ->
     except Exception:
         log.exception("fault", tool=tool.name)
         raise
+
+
+def _with_own_names(tool: Tool, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the arguments under the names of the tool's parameters. Errors: Refusal, for two names of one."""
+    renamed = dict(arguments)
+    for other, name in tool.also_params.items():
+        if other not in renamed:
+            continue
+        value = renamed.pop(other)
+        if renamed.setdefault(name, value) != value:
+            raise Refusal(f"{other}: it is another name of {name}, which is different.", other, f"Leave {other} out.")
+    return renamed
+
+
+async def _tracked(tool: Tool, call: ToolCall, arguments: Mapping[str, Any], answer: Answer) -> Answer:
+    """Track an answered call for automatic deliberation, if the agent asked for that; return what to add to it."""
+    if tool.tracked_as is None or any(arguments.get(name) is not None for name in _PAST_OR_LATER_PAGE):
+        return {}
+    given = {name: value for name, value in arguments.items() if name != "agent_id"}  # the caller speaks for it
+    stated = {"query": "", "action": given, **given}
+    tracked = await answer_tracked(call.ledger, call.caller, tool.tracked_as, stated, {**stated, **answer})
+    assert isinstance(tracked, dict), "the answer is an object"
+    return {name: tracked[name] for name in _TRACKING if name in tracked}
 
 
 def _speaker(caller: Principal, agent_id: str | None) -> Principal:
@@ -108,12 +141,13 @@ async def _read(tool: Tool, call: ToolCall, params: msgspec.Struct, arguments: M
     else:
         rows = len(answer[tool.rows])
         if limit is None:
-            answer = fit_rows(answer, tool.rows, size)
+            answer = fit_rows(answer, tool.rows, size, tool.beside_rows)
         begun = 0 if place is None else place.offset
         kept = len(answer[tool.rows])
         following = begun + kept if kept < rows else following
         answer["next"] = None if following is None else encode_cursor(Place(position, following), arguments)
-    return {**answer, "as_of": await _basis(call.ledger, position)}
+    tracked = await _tracked(tool, call, arguments, answer)
+    return {**answer, **tracked, "as_of": await _basis(call.ledger, position)}
 
 
 async def _answer_at(

@@ -3,27 +3,31 @@
 from collections.abc import Collection
 from typing import NamedTuple
 
+from msgspec import structs
+
 from api.mcp.calibration_tools import CALIBRATION_TOOLS
 from api.mcp.decision_tools import DECISION_TOOLS
 from api.mcp.discovery_tools import DISCOVERY_TOOLS
 from api.mcp.evaluation_tools import EVALUATION_TOOLS
+from api.mcp.guardrail_tools import GUARDRAIL_TOOLS
+from api.mcp.link_tools import LINK_TOOLS
 from api.mcp.proof_tools import PROOF_TOOLS
-from api.mcp.tool import TOOLSETS, Tool, Toolset
-from api.parameters import choice_list_parameter, flag_parameter
-from api.principal import Principal
+from api.mcp.tool import Tool, Toolset
+from api.principal import Principal, Scope
 
 TOOLS: tuple[Tool, ...] = (
     *DECISION_TOOLS,
+    *GUARDRAIL_TOOLS,
     *CALIBRATION_TOOLS,
+    *LINK_TOOLS,
     *DISCOVERY_TOOLS,
     *EVALUATION_TOOLS,
     *PROOF_TOOLS,
 )
 
-DEFAULT_TOOLSETS: tuple[Toolset, ...] = ("decisions",)
+_READ = frozenset({"read"})
 
-TOOLS_PARAMETER = choice_list_parameter("tools", "The toolsets to offer, by default decisions.", TOOLSETS)
-READ_ONLY_PARAMETER = flag_parameter("read_only", "Whether to offer only tools that read.")
+DEFAULT_TOOLSETS: tuple[Toolset, ...] = ("decisions",)
 
 
 class Offer(NamedTuple):
@@ -37,8 +41,14 @@ class Offer(NamedTuple):
         return [
             tool
             for tool in TOOLS
-            if tool.toolset in self.toolsets and not (self.read_only and tool.writes) and _may_use(caller, tool)
+            if tool.toolset in self.toolsets and not (self.read_only and tool.writes) and _may(caller, tool.scope)
         ]
+
+    def limit(self, caller: Principal) -> Principal:
+        """Return a caller as the connection lets it act: if it only reads, it writes nothing."""
+        if not self.read_only or not _may(caller, "read"):
+            return caller
+        return structs.replace(caller, scopes=_READ, deliberation="off")
 
     def find(self, caller: Principal, name: str) -> Tool | None:
         """Return the tool of a name that a caller sees; None if it sees none."""
@@ -50,5 +60,5 @@ def make_offer(toolsets: Collection[str], read_only: bool) -> Offer:
     return Offer(tuple(toolsets) or DEFAULT_TOOLSETS, read_only)
 
 
-def _may_use(caller: Principal, tool: Tool) -> bool:
-    return tool.scope in caller.scopes or "admin" in caller.scopes
+def _may(caller: Principal, scope: Scope) -> bool:
+    return scope in caller.scopes or "admin" in caller.scopes

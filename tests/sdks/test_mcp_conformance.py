@@ -9,13 +9,16 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
+from tests.api.http.posted_evaluations import finished, scored, started
 from tests.sdks.conftest import path_with
 from tests.support.server import Served
 
 pytestmark = [pytest.mark.slow, pytest.mark.trial("D1")]
 
+EVERY_TOOLSET = "decisions,links,discovery,evaluations,proof"
 MODERN, HANDSHAKE = "2026-07-28", "2025-11-25"
 
 SCENARIOS = {
@@ -69,7 +72,7 @@ def test_the_conformance_suite_passes(
 
 def inspect(server: Served, environment: Path, packages: Path, *words: str) -> Any:  # noqa: ANN401 - any JSON
     """What the inspector prints."""
-    address = f"{server.url}/mcp?tools=decisions,discovery,evaluations,proof"
+    address = f"{server.url}/mcp?tools={EVERY_TOOLSET}"
     done = run_node(environment, packages, "mcp-inspector", "--cli", address, "--transport", "http", "--method", *words)
     assert done.stdout, done.stderr
     return json.loads(done.stdout)
@@ -81,6 +84,10 @@ CALLS: tuple[tuple[str, dict[str, object]], ...] = (
     ("review_outcome", {"id": "ID", "outcome": "success"}),
     ("update_decision", {"id": "ID", "pattern": "queues"}),
     ("record_thought", {"text": "It is short", "decision_id": "ID"}),
+    ("check_action", {"description": "Drop the queue", "stakes": "high", "confidence": 0.3}),
+    ("link_decisions", {"source_id": "ID", "target_id": "later", "edge_type": "supersedes", "weight": 0.5}),
+    ("get_neighbors", {"node_id": "ID", "direction": "outgoing"}),
+    ("get_graph", {"node_id": "ID", "depth": 2}),
     ("query_decisions", {"query": "queue"}),
     ("get_decision", {"id": "ID"}),
     ("get_calibration", {}),
@@ -94,17 +101,14 @@ CALLS: tuple[tuple[str, dict[str, object]], ...] = (
     ("get_signals", {"run_id": "inspected"}),
     ("get_discovery_report", {"run_id": "inspected"}),
     ("list_evaluations", {}),
+    ("show_evaluation", {"run_id": "first"}),
+    ("compare_evaluations", {"baseline": "first", "candidate": "second"}),
     ("get_scoreboard", {}),
     ("get_checkpoint", {}),
     ("get_receipt", {"position": 1}),
     ("verify_receipt", {"receipt": "RECEIPT"}),
 )
-"""A call of every tool; those that show and compare evaluations are refused, since there is none."""
-
-REFUSED: tuple[tuple[str, dict[str, object]], ...] = (
-    ("show_evaluation", {"run_id": "none"}),
-    ("compare_evaluations", {"baseline": "none", "candidate": "none"}),
-)
+"""A call of every tool."""
 
 
 def test_the_inspector_lists_and_calls_every_tool(
@@ -114,8 +118,14 @@ def test_the_inspector_lists_and_calls_every_tool(
         words = [word for key, value in arguments.items() for word in ("--tool-arg", f"{key}={value}")]
         return inspect(server, python_environment, npm_environment, "tools/call", "--tool-name", name, *words)
 
+    drafts = [
+        draft
+        for run_id in ("first", "second")
+        for draft in (started(run_id, "suite"), scored(run_id, "scenario", 80), finished(run_id))
+    ]
+    assert httpx.post(f"{server.url}/events", json=drafts).is_success
     listed = inspect(server, python_environment, npm_environment, "tools/list")
-    assert {tool["name"] for tool in listed["tools"]} == {name for name, _ in (*CALLS, *REFUSED)}
+    assert {tool["name"] for tool in listed["tools"]} == {name for name, _ in CALLS}
     known = {"ID": "", "RECEIPT": ""}
     structured: Any = None
     for name, arguments in CALLS:
@@ -126,6 +136,5 @@ def test_the_inspector_lists_and_calls_every_tool(
         assert json.loads(answer["content"][0]["text"]) == structured
         known["ID"] = structured["id"] if name == "record_decision" else known["ID"]
         known["RECEIPT"] = structured.get("receipt", known["RECEIPT"])
-    for name, arguments in REFUSED:
-        assert call(name, arguments)["isError"]
+    assert call("show_evaluation", {"run_id": "none"})["isError"]
     assert structured["valid"]

@@ -7,7 +7,7 @@ import typer
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import choice
 
-TOOLSETS = ("decisions", "discovery", "evaluations", "proof")
+TOOLSETS = ("decisions", "links", "discovery", "evaluations", "proof")
 
 
 @verb(server=True, json=False)
@@ -20,7 +20,7 @@ def mcp(
     """Serve tools for agents over MCP, on standard input and output.
 
     A program that speaks MCP (an editor, an agent) starts this command. It works on the ledger file, or with --url on a
-    server. Needs the extra: pip install 'tallystick[mcp]'.
+    server. It needs the extra mcp; without it, the command says what to install.
 
     Example: tallystick --ledger team.db mcp --tools decisions,proof
     """

@@ -10,13 +10,16 @@ from api.http.mcp_server import McpServer
 from api.http.media_types import JSON
 from api.http.operation import Answer, Operation, json_answer
 from api.http.request import read_body, read_request
+from api.mcp.tool import TOOLSETS
 from api.mcp.tool import Answer as ToolAnswer
-from api.mcp.tool_call import Access
-from api.mcp.toolsets import READ_ONLY_PARAMETER, TOOLS_PARAMETER, Offer, make_offer
+from api.parameters import choice_list_parameter, flag_parameter
 from api.principal import Principal
 from api.service.view_queries import QueryTurns
 
 SSE = "text/event-stream"
+
+TOOLS_PARAMETER = choice_list_parameter("tools", "The toolsets to offer, by default decisions.", TOOLSETS)
+READ_ONLY_PARAMETER = flag_parameter("read_only", "Whether to offer only tools that read.")
 
 
 @Operation(
@@ -41,12 +44,16 @@ async def post_mcp(request: Request) -> Response:
     writes. Nothing is kept between two messages.
     """
     call = read_request(request, (), (TOOLS_PARAMETER, READ_ONLY_PARAMETER))
-    offer: Offer = make_offer(TOOLS_PARAMETER.read(call.parameters), READ_ONLY_PARAMETER.read(call.parameters))
+    request.scope["mcp"] = {
+        "ledger": call.ledger,
+        "caller": call.caller,
+        "run_view": _queries(request.app.state.queries, call.caller),
+        "toolsets": TOOLS_PARAMETER.read(call.parameters),
+        "read_only": READ_ONLY_PARAMETER.read(call.parameters),
+    }
     body = await read_body(request.scope, request.receive)
     server: McpServer = request.app.state.mcp
     await server.start()
-    access = Access(call.ledger, call.caller, _queries(request.app.state.queries, call.caller))
-    request.scope["mcp"] = (access, offer)
     return server.exchange(body)
 
 

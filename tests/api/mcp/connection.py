@@ -20,7 +20,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 Json = dict[str, Any]
-EVERY_TOOLSET = "decisions,discovery,evaluations,proof"
+EVERY_TOOLSET = "decisions,links,discovery,evaluations,proof"
 TRANSPORTS = ("http", "http-legacy", "stdio", "stdio-legacy", "relay")
 """HTTP and standard streams, each in both eras of the protocol, and standard streams that a server answers."""
 

@@ -39,8 +39,15 @@ def fill(url: str) -> None:
         drafts.append(started(run_id, "suite", agent="scout", agent_version=run_id))
         drafts += [scored(run_id, f"scenario-{number:02}", 50 + number) for number in range(40)]
         drafts.append(finished(run_id))
+    for number in range(1, DECISIONS):
+        drafts += [linked(f"d{number:02}", f"d{other:02}") for other in range(number) if not other or number < 5]
     posted = httpx.post(f"{url}/events", json=drafts, timeout=None)
     assert posted.is_success, posted.text
+
+
+def linked(source: str, target: str) -> Json:
+    data = {"source_id": source, "target_id": target, "edge_type": "relates_to", "weight": 0.5, "context": LONG}
+    return {"type": "decision.linked.v1", "data": data}
 
 
 CALLS: tuple[tuple[str, Json], ...] = (
@@ -49,6 +56,10 @@ CALLS: tuple[tuple[str, Json], ...] = (
     ("review_outcome", {"id": "d00", "outcome": "success", "lessons": LONG}),
     ("update_decision", {"id": "d02", "pattern": "queues"}),
     ("record_thought", {"text": "It is short"}),
+    ("check_action", {"description": "Drop the queue", "stakes": "high", "confidence": 0.3}),
+    ("link_decisions", {"source_id": "d01", "target_id": "d02", "edge_type": "supersedes", "context": LONG}),
+    ("get_neighbors", {"node_id": "d01"}),
+    ("get_graph", {"node_id": "d01", "depth": 3}),
     ("query_decisions", {"query": "queue"}),
     ("query_decisions", {}),
     ("get_decision", {"id": "d01"}),
@@ -105,6 +116,13 @@ def check(schema: Json | None, name: str, given: Json) -> None:
         assert set(given["as_of"]) == {"position", "time", "root"}
 
 
+def name_of(row: Json) -> str:
+    """What names a row of a page: a decision, an evaluation, a neighbour or a link."""
+    if "edge" in row:
+        row = row["edge"]
+    return row.get("id") or row.get("run_id") or f"{row['sourceId']} {row['targetId']}"
+
+
 def test_pages_go_to_the_end_and_rest_on_one_position(tmp_path: Path) -> None:
     async def pages(client: Client, tool: str, key: str, **arguments: object) -> list[str]:
         seen: list[str] = []
@@ -112,7 +130,7 @@ def test_pages_go_to_the_end_and_rest_on_one_position(tmp_path: Path) -> None:
         while True:
             more: Json = {} if cursor is None else {"cursor": cursor}
             page = await answer(client, tool, **arguments, **more)
-            seen += [row.get("id") or row.get("decisionId") or row.get("run_id") for row in page[key]]
+            seen += [name_of(row) for row in page[key]]
             bases.add((page["as_of"]["position"], page["as_of"]["root"]))
             total, cursor = page["total"], page["next"]
             if cursor is None:
@@ -127,6 +145,12 @@ def test_pages_go_to_the_end_and_rest_on_one_position(tmp_path: Path) -> None:
             assert len(await pages(client, "query_decisions", "decisions", query="queue")) == DECISIONS
             assert len(await pages(client, "query_decisions", "decisions", limit=7)) >= DECISIONS
             assert len(await pages(client, "list_evaluations", "evaluations", limit=1)) == 2
+            assert len(await pages(client, "get_neighbors", "neighbors", node_id="d00")) == DECISIONS - 1
+            assert len(await pages(client, "get_graph", "edges", node_id="d00")) == DECISIONS - 1
+            assert len(await pages(client, "get_graph", "edges", node_id="d00", depth=2, limit=4)) == DECISIONS + 5
+            graph = await answer(client, "get_graph", node_id="d00")
+            ends = {edge[end] for edge in graph["edges"] for end in ("sourceId", "targetId")}
+            assert {node["id"] for node in graph["nodes"]} == ends
             page = await answer(client, "query_decisions", query="queue", limit=2)
             wrong = await refusal(client, "query_decisions", query="other", cursor=page["next"])
             assert wrong["field"] == "cursor"

@@ -33,6 +33,29 @@ REFUSED: tuple[tuple[str, Json, str], ...] = (
     ("pre_action", {"category": "tooling"}, "description"),
     ("pre_action", {"action": "Use a queue"}, "action"),
     ("pre_action", {"description": "x", "options": {"query_limit": "many"}}, "options"),
+    ("check_action", {}, "description"),
+    ("check_action", {"description": "x", "confidence": 3}, "confidence"),
+    ("check_action", {"description": "x", "context": "prod"}, "context"),
+    ("check_action", {"description": "x", "deliberation": "yes"}, "deliberation"),
+    ("query_decisions", {"query": "x", "deliberation": "yes"}, "deliberation"),
+    ("record_decision", {**DECIDE, "deliberation": "yes"}, "deliberation"),
+    ("record_decision", {**DECIDE, "related_to": ["DECISION"]}, "related_to"),
+    ("record_decision", {**DECIDE, "related_to": [{"summary": "x"}]}, "related_to"),
+    ("record_decision", {**DECIDE, "check_id": "none"}, "check_id"),
+    ("record_decision", {**DECIDE, "embedding": [0.5]}, "embedding_model"),
+    ("query_decisions", {"query": "x", "embedding": ["a"], "embedding_model": "text"}, "embedding"),
+    ("link_decisions", {"source_id": "DECISION", "target_id": "b"}, "edge_type"),
+    ("link_decisions", {"source_id": "DECISION", "target_id": "b", "edge_type": "causes"}, "edge_type"),
+    ("link_decisions", {"source_id": "DECISION", "target_id": "DECISION", "edge_type": "supersedes"}, "target_id"),
+    ("link_decisions", {"source_id": "a", "target_id": "b", "edge_type": "relates_to", "weight": 0}, "weight"),
+    ("link_decisions", {"source_id": "a", "target_id": "b", "edge_type": "relates_to", "weight": 2}, "weight"),
+    ("link_decisions", {"source_id": "a b", "target_id": "b", "edge_type": "relates_to"}, "source_id"),
+    ("get_neighbors", {"node_id": "none"}, "node_id"),
+    ("get_neighbors", {"node_id": "DECISION", "direction": "up"}, "direction"),
+    ("get_graph", {"node_id": "none"}, "node_id"),
+    ("get_graph", {"node_id": "DECISION", "depth": 9}, "depth"),
+    ("get_graph", {"node_id": "DECISION", "edge_types": ["causes"]}, "edge_types"),
+    ("get_graph", {"node_id": "DECISION", "cursor": "mine"}, "cursor"),
     ("review_outcome", {"id": "DECISION", "outcome": "good"}, "outcome"),
     ("review_outcome", {"id": "none", "outcome": "success"}, "id"),
     ("review_outcome", {"outcome": "success"}, "id"),
@@ -58,6 +81,8 @@ REFUSED: tuple[tuple[str, Json, str], ...] = (
     ("start_discovery", {"probe_id": "none"}, "probe_id"),
     ("start_discovery", {"max_iterations": 0}, "max_iterations"),
     ("get_discovery_prompt", {"run_id": "none"}, "run_id"),
+    ("get_discovery_prompt", {}, "run_id"),
+    ("get_discovery_prompt", {"session_id": "none", "run_id": "r1"}, "session_id"),
     ("submit_discovery_response", {"run_id": "r1", "attempt": 1}, "response"),
     ("submit_discovery_response", {"run_id": "r1", "attempt": 9, **model("alpha")}, "attempt"),
     ("get_scoreboard", {"group_by": "colour"}, "group_by"),
@@ -86,7 +111,7 @@ def mended(arguments: Json, refused: Json, known: Json) -> Json:
 
 def ids(arguments: Json, example: str, known: Json) -> Json:
     """An example of an id stands for an id that exists."""
-    return {name: known[name] for name in ("id", "run_id") if f'"{name}":' in example and name in known}
+    return {name: known[name] for name in ("id", "run_id", "node_id") if name in msgspec.json.decode(example)}
 
 
 def test_the_advice_of_each_refusal_mends_the_call(tmp_path: Path) -> None:
@@ -95,7 +120,7 @@ def test_the_advice_of_each_refusal_mends_the_call(tmp_path: Path) -> None:
             made = await answer(client, "record_decision", **DECIDE)
             await answer(client, "start_discovery", run_id="r1", probe_id=PROBE, keep_going=True)
             receipt = (await answer(client, "get_receipt", position=1))["receipt"]
-            known = {"id": made["id"], "run_id": "r1", "receipt": receipt}
+            known = {"id": made["id"], "node_id": made["id"], "run_id": "r1", "receipt": receipt}
             for name, arguments, field in REFUSED:
                 given = {
                     key: {"DECISION": made["id"], "RECEIPT": receipt}.get(str(value), value)

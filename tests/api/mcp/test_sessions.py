@@ -10,7 +10,7 @@ import pytest
 
 from ledger.sqlite.lock import find_writer
 from tests.api.http.discovery_agent import PROBE, model
-from tests.api.mcp.connection import EVERY_TOOLSET, TRANSPORTS, answer, connected, mode_of, run, stdio
+from tests.api.mcp.connection import EVERY_TOOLSET, TRANSPORTS, answer, connected, mode_of, refusal, run, stdio
 from tests.support.server import Served, served
 
 from mcp.client import Client  # isort: skip - after connection, which skips these tests without the SDK
@@ -100,7 +100,10 @@ def test_a_discovery_finds_the_models(transport: str, tmp_path: Path) -> None:
     async def session() -> None:
         async with connected(transport, tmp_path / "team.db") as client:
             started = await answer(client, "start_discovery", run_id="r1", probe_id=PROBE, max_iterations=5)
-            assert started == {"run_id": "r1", "duplicate": False, "status": "running"}
+            assert started == {
+                "run_id": "r1", "session_id": "r1", "duplicate": False, "status": "running", "probe_id": PROBE,
+                "max_iterations": 5,
+            }  # fmt: skip
             again = await answer(client, "start_discovery", run_id="r1", probe_id=PROBE, max_iterations=5)
             assert again["duplicate"]
             await answer(client, "emit_signal", run_id="r1", event="begun", agent="scout")
@@ -202,3 +205,24 @@ def test_the_first_call_reports_progress_while_it_folds(tmp_path: Path) -> None:
     run(session)
     assert seen == sorted(seen)
     assert {total for _, total in seen} == {EVENTS}
+
+
+def test_clients_of_metacal_name_the_handle_session_id(tmp_path: Path) -> None:
+    async def session() -> None:
+        async with connected("http", tmp_path / "team.db") as client:
+            started = await answer(client, "start_discovery", probe_id=PROBE, max_iterations=5)
+            handle = {"session_id": started["session_id"]}
+            assert started["session_id"] == started["run_id"]
+            await answer(client, "emit_signal", **handle, event="begun", agent="scout")
+            for name in ("alpha", "alpha"):
+                prompt = await answer(client, "get_discovery_prompt", **handle)
+                assert prompt["session_id"] == started["run_id"]
+                given = await answer(client, "submit_discovery_response", **handle, **model(name))
+                assert given["session_id"] == given["run_id"] == started["run_id"]
+            assert (await answer(client, "get_signals", **handle, since=0))["signals"][0]["event"] == "begun"
+            ended = await refusal(client, "submit_discovery_response", **handle, **model("beta"))
+            assert "start_discovery" in ended["advice"]
+            report = await answer(client, "get_discovery_report", **handle)
+            assert (report["session_id"], report["unique_models"]) == (started["run_id"], 1)
+
+    run(session)
