@@ -258,3 +258,17 @@ def test_over_http(tmp_path: Path) -> None:
         wrong = client.post("/decisions", json={"data": {"decision": "x", "confidence": 2}}).json()
         assert (wrong["status"], wrong["field"]) == (422, "data.confidence")
         assert client.post("/decisions", json={**body, "source": "nobody"}).json()["field"] == "source"
+
+
+def test_a_vector_is_recorded_with_its_decision(ledger: Path, where: tuple[str, ...]) -> None:
+    done(ledger, "record", "Rotate", "--id", "r", "--embedding", "[0.5, -0.25]", "--embedding-model", "m", *where)
+    done(ledger, "record", "Rotate", "--id", "r", "--embedding", "[0.5, -0.25]", "--embedding-model", "m", *where)
+    recorded, embedded = events(ledger)
+    assert (recorded["subject"], embedded["subject"]) == ("decision/r", "decision/r")
+    assert (embedded["type"], embedded["data"]["model"]) == ("decision.embedded.v1", "m")
+    assert "must be a JSON array" in refused(ledger, "record", "x", "--embedding", "[1, x]", *where)
+    assert "must name the model" in refused(ledger, "record", "x", "--embedding", "[1, 2]", *where)
+    assert "is of no use without" in refused(ledger, "record", "x", "--embedding-model", "m", *where)
+    short = ("record", "x", "--embedding", "[1, 2, 3]", "--embedding-model", "m")
+    assert "has 3 numbers, and the vectors of 'm' have 2" in refused(ledger, *short, *where)
+    assert len(events(ledger)) == 2
