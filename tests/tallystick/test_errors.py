@@ -38,13 +38,13 @@ EXPECTED: dict[type[TallystickError], set[str]] = {
                "fixture-exists"},
     NotFound: {"not-found"},
     Erased: {"gone"},
-    NotAllowed: {"unauthenticated", "forbidden", "cross-site", "foreign-host", "foreign-stream"},
+    NotAllowed: {"unauthenticated", "forbidden", "cross-site", "foreign-host", "foreign-stream", "server-only"},
     TooLarge: {"body-too-large", "head-too-large", "address-too-long"},
     Busy: {"ledger-busy", "ledger-unavailable", "ledger-locked", "rate-limited", "too-many-connections", "too-slow",
            "stalled-reader", "tokens-unreadable", "query-timeout", "server-limit-reached", "server-stops",
            "token-limit-reached", "too-many-refusals"},
     ServerFault: {"ledger-full", "ledger-damaged", "damaged", "internal-fault", "forked", "unwitnessed",
-                  "ledger-unusable", "unexpected-answer", "file-unusable"},
+                  "ledger-unusable", "unexpected-answer", "file-unusable", "extra-missing"},
     Refused: {"no-route", "wrong-method", "unsupported-media"},
 }  # fmt: skip
 
