@@ -208,13 +208,13 @@ def test_a_bad_receiver_is_given_up_and_holds_up_nobody(tmp_path: Path, name: st
         right, _ = added(ledger, good.url, *GATE)
         with served(ledger, module=MODULE) as server:
             judge(server, 3)
-            begun_s = time.monotonic()
             good.wait_for(2)
-            assert time.monotonic() - begun_s < 2 or name == "endless early hints"
             wait_until(lambda: len(ends_of(ledger, wrong)) == 2)
             assert httpx.get(f"{server.url}/healthz").status_code == 200
     assert ends_of(ledger, wrong) == [("abandoned", position) for position in verdicts(ledger)]
     assert ends_of(ledger, right) == [("delivered", position) for position in verdicts(ledger)]
+    ended = events_of(ledger, "webhook.delivered.v1", "webhook.abandoned.v1")
+    assert ended[0]["type"] == "webhook.delivered.v1", "the good one waits for nobody"
     first = events_of(ledger, "webhook.abandoned.v1")[0]["data"]
     assert first["reason"] == reason
     assert first["attempts"] >= 1
