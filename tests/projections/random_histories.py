@@ -355,11 +355,6 @@ def retract(name: str, reason: str = "twice", *, agent: str = "ada") -> Draft:
     return post(DecisionRetracted(decision_id=name, reason=reason), agent=agent)
 
 
-def preserve(name: str, *, preserve: bool = True) -> Draft:
-    """A decision.preserved."""
-    return post(DecisionPreserved(decision_id=name, preserve=preserve))
-
-
 def ask(name: str, question: str) -> Draft:
     """A decision.asked."""
     return post(DecisionAsked(decision_id=name, question=question))

@@ -34,7 +34,7 @@ _APPLICATION_BYTES = 4
 
 
 def is_special(path: Path) -> bool:
-    """Return whether a path is there and is no regular file: a pipe, for example, which must not be opened."""
+    """Return whether a path is there and is not a regular file: a pipe, for example, which must not be opened."""
     try:
         return not stat.S_ISREG(path.stat().st_mode)
     except OSError:
@@ -84,7 +84,7 @@ def _is_rule(value: object) -> bool:
 
 
 def _first_line(path: Path) -> Mapping[str, Any]:
-    """Return the first line of a file of JSON lines; nothing if it is no object."""
+    """Return the first line of a file of JSON lines; nothing if it is not an object."""
     try:
         with path.open("rb") as file:
             value = msgspec.json.decode(file.readline(BODY_BYTES_MAX))
