@@ -8,7 +8,6 @@ from events import (
     DecisionAmended,
     DecisionAsked,
     DecisionLinked,
-    DecisionPreserved,
     DecisionRecorded,
     DecisionRetracted,
     DecisionReviewed,
@@ -55,11 +54,6 @@ def review(name: str, outcome: Outcome = "success", *, agent: str = "ada", **mor
 def retract(name: str, reason: str = "twice", *, agent: str = "ada") -> Draft:
     """A decision.retracted."""
     return post(DecisionRetracted(decision_id=name, reason=reason), agent=agent)
-
-
-def preserve(name: str, *, preserve: bool = True) -> Draft:
-    """A decision.preserved."""
-    return post(DecisionPreserved(decision_id=name, preserve=preserve))
 
 
 def ask(name: str, question: str) -> Draft:
