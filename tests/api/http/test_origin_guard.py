@@ -33,15 +33,16 @@ HELD: tuple[tuple[Scope, ...], ...] = (*((scope,) for scope in SCOPES), ("append
 NEEDED: dict[str, str | None] = {
     "POST /events": "append", "POST /cstp": "read", "PUT /evidence": "append", "DELETE /evidence/{digest}": "admin",
     "POST /decisions": "append", "POST /reviews": "append", "POST /retractions": "append",
-    "POST /links": "append", "POST /mcp": None, "POST /guardrails/check": "append",
+    "POST /links": "append", "POST /mcp": None, "POST /guardrails/check": None,
     "POST /guardrails": "admin", "DELETE /guardrails/{guardrail_id}": "admin",
     "POST /discovery": "append", "POST /discovery/{run}/responses": "append", "POST /discovery/{run}/signals": "append",
     "POST /discovery/{run}/finish": "append read",
     "GET /": None, "GET /healthz": None, "GET /readyz": None, "GET /metrics": None, "GET /openapi.json": None,
     "GET /health": None, "GET /.well-known/agent.json": None,
 }  # fmt: skip
-"""The scopes that each route asks for; `read` where it is not named. POST /cstp is asked for figures, and POST /mcp
-for nothing: which tools a token sees is tested in tests/api/mcp."""
+"""The scopes that each route asks for; `read` where it is not named. POST /cstp is asked for figures. Which tools
+POST /mcp has for a token is tested in tests/api/mcp, and who may check an action while rules are in force in
+tests/api/guardrails."""
 
 BODIES: dict[str, object] = {
     "POST /events": recorded(),
