@@ -12,7 +12,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
 from api.errors import INVALID_PARAMS
-from api.mcp.prompts import PROMPTS, find_prompt
+from api.mcp.prompts import PROMPTS, PromptArgument, find_prompt
 from api.mcp.refusal import Refusal
 from api.mcp.resources import RESOURCES, read_resource
 from api.mcp.tool import Answer, Tool
@@ -156,7 +156,7 @@ class _Handlers:
                     name=prompt.name,
                     title=prompt.title,
                     description=prompt.description,
-                    arguments=[types.PromptArgument(**argument._asdict()) for argument in prompt.arguments],
+                    arguments=[_argument(argument) for argument in prompt.arguments],
                 )
                 for prompt in PROMPTS
             ]
@@ -195,3 +195,7 @@ def _unknown_tool(name: str, access: Access, offer: Offer) -> dict[str, str]:
     if tool.toolset not in offer.toolsets:
         return {"advice": f"It is in the toolset {tool.toolset}: connect with tools={tool.toolset}."}
     return {"advice": f"It needs a connection that may write, and a token with the scope {tool.scope}."}
+
+
+def _argument(argument: PromptArgument) -> types.PromptArgument:
+    return types.PromptArgument(name=argument.name, description=argument.description, required=argument.required)

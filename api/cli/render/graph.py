@@ -11,7 +11,7 @@ def print_graph(graph: DecisionGraph) -> None:
     console = open_console()
     links = make_table(
         "from", "type", "to", "weight", "time (UTC)", "by", "context",
-        right=("weight",), wrap=("by", "context"), drop=("context", "by", "time (UTC)", "weight"),
+        right=("weight",), wrap=("from", "to", "by", "context"), drop=("context", "by", "time (UTC)", "weight"),
     )  # fmt: skip
     for link in graph.links:
         links.add_row(
@@ -25,7 +25,7 @@ def print_graph(graph: DecisionGraph) -> None:
         )
     decisions = make_table(
         "id", "time (UTC)", "agent", "outcome", "state", "decision",
-        wrap=("agent", "state", "decision"), drop=("time (UTC)", "agent", "outcome", "decision"),
+        wrap=("id", "agent", "state", "decision"), drop=("time (UTC)", "agent", "outcome", "decision"),
     )  # fmt: skip
     for decision in graph.decisions:
         decisions.add_row(

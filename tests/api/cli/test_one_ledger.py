@@ -42,6 +42,7 @@ READS: dict[Words, list[tuple[Value, ...]]] = {
     ("advice",): [("--agent", "bob", "--confidence", "0.9"), ("--agent", "ada", "--as-of", 60)],
     ("decisions",): [("--limit", 4), ("--search", "café slow", "--sort", "confidence"), ("--as-of", "then")],
     ("decision",): [("3f2a9c1e",), ("3f2a",), ("d0063", "--as-of", 300), ("d00",), ("none",), ("a/b",), ("..",)],
+    ("graph",): [("d0063",), ("d006", "--depth", 2), ("d0063", "--as-of", 300), ("none",)],
     ("log",): [(), ("--limit", 3), ("--type", "decision.reviewed.v1", "--source", "ada", "--order", "desc"),
                ("--after", 99_999), ("--since", "2026-11-01", "--before", 300)],
     ("related",): [("trace-1",), ("none",)],
@@ -62,6 +63,7 @@ READS: dict[Words, list[tuple[Value, ...]]] = {
     ("model", "list"): [(), ("--as-of", 590)],
     ("probe", "scores"): [(), ("--probe", "refactor-go")],
     ("probe", "analyze"): [("--response-file", "-")],
+    ("breakers", "list"): [(), ("--as-of", 300)],
     ("projections",): [(), ("calibration", "--as-of", 100), ("none",)],
     ("checkpoint",): [()],
     ("receipt",): [(7,), (99_999,)],
@@ -83,6 +85,11 @@ FILE: dict[Words, tuple[Value, ...]] = {
     ("serve",): (),
     ("replay",): (),
     ("doctor",): (),
+    ("webhook", "add"): ("https://example.com/hook",),
+    ("webhook", "list"): (),
+    ("webhook", "show"): ("x",),
+    ("webhook", "remove"): ("x",),
+    ("webhook", "test"): ("x",),
 }
 """Verbs that work on a ledger file alone."""
 
@@ -225,6 +232,12 @@ def rule_file(folder: Path) -> str:
     return json.dumps({"id": folder.name, "condition_category": folder.name, "action": "warn"})
 
 
+def _breakers(folder: Path) -> Path:
+    path = folder / "circuit_breakers.yaml"
+    path.write_text(json.dumps({"circuit_breakers": [{"scope": f"category:{folder.name}"}]}))
+    return path
+
+
 def _cstp(folder: Path) -> Path:
     (folder / "cstp").mkdir()
     write_file(folder / "cstp", decision(sha256(folder.name.encode()).hexdigest()[:8]))
@@ -240,6 +253,7 @@ WRITES: dict[Words, Arguments] = {
     ("record",): lambda folder: (folder.name,),
     ("review",): lambda folder: ("d0063", "--outcome", "success", "--notes", folder.name),
     ("retract",): lambda folder: (RETRACTED[folder.name.rpartition("-")[2]], "--reason", "recorded twice"),
+    ("link",): lambda folder: ("d0063", "d0064", "--edge-type", "relates_to", "--context", folder.name),
     ("append",): lambda folder: (),
     ("import", "decisions"): lambda folder: (_table(folder),),
     ("import", "cstp"): lambda folder: (_cstp(folder),),
@@ -261,11 +275,13 @@ WRITES: dict[Words, Arguments] = {
     ("model", "register"): lambda folder: (f"m-{folder.name}",),
     ("model", "alias"): lambda folder: ("example-large", f"a-{folder.name}"),
     ("probe", "rescore"): lambda folder: ("--scorer", "debugging@1"),
+    ("breakers", "set"): lambda folder: (_breakers(folder),),
+    ("mcp",): lambda folder: (),
 }  # fmt: skip
 """Verbs that write, with arguments that add something when they are used for the first time in a folder."""
 
-KNOWN = {("evidence", "erase"), ("probe", "rescore")}
-"""Verbs that add something once, whatever the folder: the others add something each time."""
+KNOWN = {("evidence", "erase"), ("probe", "rescore"), ("mcp",)}
+"""Verbs that add something once, whatever the folder, or only as a client asks: the others add something each time."""
 
 
 def test_every_verb_has_a_case() -> None:
@@ -296,7 +312,7 @@ def test_a_verb_that_writes_writes_through_the_server(scene: Scene, tmp_path: Pa
     folder = tmp_path / f"{'-'.join(verb)}-{way}"
     folder.mkdir()
     words = (*verb, *WRITES[verb](folder))
-    given = decided(folder.name) if verb == ("append",) else folder.name.encode()
+    given = decided(folder.name) if verb == ("append",) else b"" if verb == ("mcp",) else folder.name.encode()
     ways: dict[str, tuple[tuple[Value, ...], dict[str, str]]] = {
         "typed": (("--url", scene.url), {"TALLYSTICK_LEDGER": str(scene.other)}),
         "named": ((), {"TALLYSTICK_URL": scene.url, "TALLYSTICK_LEDGER": str(scene.other)}),

@@ -14,14 +14,17 @@ from tests.api.cli.command import command, done
 from tests.api.cli.evaluating import agent, suite
 from tests.api.cli.terminal import on_a_terminal
 from tests.api.cli.wide_ledger import (
+    ADDRESS,
     AGENTS,
     CATEGORY,
     DECISIONS,
     EVALUATION,
     MODEL,
     PROVIDER,
+    RULE,
     RUN,
     SCENARIOS,
+    SCOPE,
     TEXT,
     long_name,
     wide_ledger,
@@ -39,7 +42,8 @@ NO_TABLE = (
     "record", "review", "append", "import decisions", "import cstp", "import ledger", "evidence put", "evidence get",
     "evidence erase", "advice", "eval gate", "eval import", "model register", "model alias", "probe prompt",
     "probe analyze", "checkpoint", "receipt", "witness", "export", "key show", "key make", "serve", "token add",
-    "token revoke", "backup", "restore", "schema", "retract", "doctor",
+    "token revoke", "backup", "restore", "schema", "retract", "doctor", "link", "mcp", "breakers set", "guardrail set",
+    "guardrail retire", "webhook add", "webhook show", "webhook remove", "webhook test",
 )  # fmt: skip
 """The verbs that print no table: lines, which a terminal wraps, or JSON."""
 
@@ -61,6 +65,12 @@ CASES = {
     "decisions": Case((), (*DECISIONS, "abandoned", "success")),
     "decision": Case((DECISIONS[0],), ("decision.reviewed.v1", "0.900", "success"), (AGENTS[0], CATEGORY)),
     "log": Case(("--limit", "4"), ("1", "4"), (f"decision/{DECISIONS[0]}",)),
+    "graph": Case((DECISIONS[0],), ("supersedes", "superseded by"), DECISIONS[:2]),
+    "breakers list": Case((), ("closed", "0 of 5"), (SCOPE,)),
+    "guardrail list": Case((), ("warn", "in force"), (RULE,)),
+    "guardrail show": Case((RULE,), ("warn", RULE, "stakes == high")),
+    "guardrail check": Case(("Drop the table", "--stakes", "high"), ("ALLOWED", RULE)),
+    "webhook list": Case((), ("drift, guardrail",), (ADDRESS,)),
     "eval show": Case((EVALUATION,), (*SCENARIOS, "stable", "failing"), (AGENTS[0],)),
     "eval list": Case((), (EVALUATION,)),
     "eval compare": Case((EVALUATION, EVALUATION), (), (EVALUATION,)),

@@ -1,5 +1,6 @@
 """A ledger whose ids, names and numbers are as long as they may be."""
 
+import json
 from pathlib import Path
 
 import msgspec
@@ -39,6 +40,10 @@ CATEGORY = long_name("category")
 TEXT = "Keep " + " ".join(f"word{number}" for number in range(60))
 """A free text, which may be cut."""
 
+RULE = long_name("rule")
+SCOPE = f"category:{long_name('category')}"
+ADDRESS = f"https://{long_name('receiver', 60)}.example.com/{long_name('hook')}"
+
 ERASED, KEPT = b"erased bytes", b"kept bytes"
 
 
@@ -57,6 +62,12 @@ def wide_ledger(folder: Path) -> Path:
     words = ("--agent", command, "--agent-name", AGENTS[0], "--agent-version", long_name("version"))
     ended = evaluate(ledger, fixtures, *words, "--name", SUITE, "--run", EVALUATION)
     assert ended.code == 1, ended.err
+    rule = {"id": RULE, "condition_stakes": "high", "action": "warn", "message": TEXT, "description": TEXT[:200]}
+    done(ledger, "guardrail", "set", "-", given=json.dumps(rule).encode())
+    done(ledger, "guardrail", "check", "Drop the table", "--stakes", "high")
+    done(ledger, "breakers", "set", "-", given=json.dumps({"circuit_breakers": [{"scope": SCOPE}]}).encode())
+    done(ledger, "link", DECISIONS[0], DECISIONS[1], "--edge-type", "supersedes", "--context", TEXT)
+    done(ledger, "webhook", "add", ADDRESS, "--event", "drift", "--event", "guardrail")
     done(ledger, "token", "add", AGENTS[0], "--scope", "read", "--scope", "append", "--days", 30)
     return ledger
 
