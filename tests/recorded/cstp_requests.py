@@ -56,7 +56,7 @@ def _records() -> list[Request]:
         call("debugTracker"), call("debugTracker", {"key": "agent:planner:decision:storage"}),
         call("debugTracker", {"key": "none", "includeConsumed": True}), call("debugTracker", {"key": 5}),
         kept(call(record, {**FULL, **scope}), full="result.id"), call(record, {**FULL, **scope}),
-        call(record, {**FULL, "confidence": 0.2}), call("debugTracker", {"includeConsumed": True}),
+        call(record, {**FULL, **scope, "confidence": 0.2}), call("debugTracker", {"includeConsumed": True}),
         kept(call(record, {"decision": "Ship it"}), small="result.id"),
         kept(call(record, {"decision": "Batch it", "confidence": 0.7, "category": "process"}, later_s=400),
              later="result.id"),
