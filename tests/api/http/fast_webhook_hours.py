@@ -25,7 +25,7 @@ def main() -> None:
 
     defaults = LedgerService.open.__func__.__kwdefaults__  # type: ignore[attr-defined]
     defaults["clock"] = clock
-    vars(delivery)["asyncio"] = SimpleNamespace(Event=asyncio.Event, sleep=sleep)
+    vars(delivery)["asyncio"] = SimpleNamespace(**{**vars(asyncio), "sleep": sleep})
     short_webhook_waits.shorten()
     run()
 
