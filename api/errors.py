@@ -12,7 +12,7 @@ from api.principal import (
 )
 from api.rate_limit import QueryTimeout, RateLimited, ServerLimitReached, TokenLimitReached, TooManyRefusals
 from events.errors import InvalidEvent, MalformedInput, TallystickError
-from instruments.evals.errors import BadExpression, BadFixtures, FixtureExists, NoScenarios
+from instruments.errors import BadExpression, BadFixtures, FixtureExists, NoScenarios
 from ledger.errors import (
     BadNote,
     Damaged,
@@ -34,6 +34,7 @@ from ledger.errors import (
     ServerOnly,
     StreamConflict,
     UnusableExport,
+    ViewDamaged,
 )
 
 INVALID_PARAMS = -32602
@@ -139,6 +140,7 @@ ERROR_TABLE: dict[type[TallystickError], ErrorCodes] = {
     LedgerBusy: ErrorCodes("Ledger busy", 503, INTERNAL_ERROR, 1),
     LedgerFull: ErrorCodes("Disk full", 507, INTERNAL_ERROR, 1),
     LedgerUnavailable: ErrorCodes("Ledger unavailable", 503, INTERNAL_ERROR, 1),
+    ViewDamaged: ErrorCodes("View damaged", 503, INTERNAL_ERROR, 1),
     LedgerLocked: ErrorCodes("Ledger in use", 503, INTERNAL_ERROR, 2),
     LedgerUnusable: ErrorCodes("No usable ledger", 503, INTERNAL_ERROR, 2),
     InvalidQuery: ErrorCodes("Invalid parameter", 400, INVALID_PARAMS, 2),

@@ -10,8 +10,11 @@ from msgspec import structs
 
 from api.rate_limit import TokenBucket, TokenUse
 from events.agent_name import is_valid_agent
+from events.decision import DecisionReviewed
 from events.envelope import ANONYMOUS, source_of
 from events.errors import TallystickError
+from events.judge import EvalLabelled
+from events.payload import Payload
 from ledger import Permissions
 from ledger.errors import InvalidQuery
 
@@ -29,6 +32,9 @@ DeliberationPolicy = Literal["auto", "off"]
 """Whether the calls of a token become inputs of its next decision."""
 
 DELIBERATION_POLICIES: tuple[DeliberationPolicy, ...] = get_args(DeliberationPolicy)
+
+
+_REVIEWS: dict[type[Payload], str] = {DecisionReviewed: "review decisions", EvalLabelled: "label answers"}
 
 
 class AccessRefused(TallystickError):
@@ -90,6 +96,14 @@ class Principal(msgspec.Struct, frozen=True):
             raise Forbidden(
                 f"The token of {self.agent} lacks the scope '{scope}' (it has {scopes}).",
                 f"Use a token with it: tallystick token add {self.agent} --scope {scope}.",
+            )
+
+    def require_review(self, kind: type[Payload]) -> None:
+        """Check that the caller may append a payload, if it is a review or a label. Errors: Forbidden."""
+        if kind in _REVIEWS and self.review == "none":
+            raise Forbidden(
+                f"The token of {self.agent} may not {_REVIEWS[kind]}. Nothing was written.",
+                "Use a token of a reviewer: its policy is `review: none`.",
             )
 
     def resolve_source(self, source: str | None) -> str:

@@ -1,24 +1,21 @@
-"""Make, store, revoke and authenticate the tokens of a ledger, in a file beside it.
+"""Make, revoke and authenticate the tokens of a ledger. They are stored in a file beside it, or shared by its nodes.
 
-The file stores each token's SHA-256. The token itself is shown once, when it is made. A seal shows whether another
-program has changed the file (`ledger/file_seal.py`); then every caller is refused.
+What is stored has each token's SHA-256. The token itself is shown once, when it is made.
 
 A ledger that never had a token belongs to one person: every caller may do everything, and the server listens on
-loopback only. Once it had one, callers need a token, also after the last one is revoked, and after the file is removed:
-the lock file beside it remembers that. A damaged file keeps every caller out.
+loopback only. Once it had one, callers need a token, also after the last one is revoked, and after the stored list is
+removed. A damaged list keeps every caller out.
 """
 
-import fcntl
-import os
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from hmac import compare_digest
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -37,27 +34,20 @@ from events.agent_name import is_valid_agent
 from events.decode_error_messages import DECODE_ERRORS
 from events.envelope import source_of
 from ledger.errors import InvalidQuery, LedgerUnusable, NotFound
-from ledger.file_seal import find_alteration, replace_sealed, seal_advice
-from ledger.private_file import FILE_MODE, follow_typed_link, open_private, read_private
-
-FILE_BYTES_MAX = 64 << 20
-"""The file of a ledger's tokens: some hundred thousand tokens."""
-
-REQUIRED = b"required\n"
-"""The content of the lock file once the ledger had a token."""
+from ledger.token_file import TokenFile
 
 RECHECK_S = 0.25
-"""Seconds between two checks whether the file has changed. A check for every request took 5% of the request's time."""
+"""Seconds between two checks whether the list has changed. A check for every request took 5% of the request's time."""
 
 UNKNOWN_RECHECK_S = 0.01
 """Seconds after a check in which an unknown token is refused without another one."""
 
 
 class Token(msgspec.Struct, frozen=True, kw_only=True):
-    """A token as the file stores it: an id by which it is revoked, agent, scopes, SHA-256 in hex, and expiry.
+    """A token as the list has it: an id by which it is revoked, agent, scopes, SHA-256 in hex, and expiry.
 
     `review` says which decisions it may review, `deliberation` whether its calls become inputs of its next decision.
-    Files of older versions lack them.
+    Lists of older versions lack them.
     """
 
     id: str
@@ -77,59 +67,87 @@ class _TokenEntry(NamedTuple):
     principal: Principal
 
 
-class TokenStore:
-    """The tokens of one ledger. They are read again when their file changes.
+class TokenStorage(Protocol):
+    """Where the list of tokens is stored. Errors of all methods: LedgerUnusable, OSError."""
 
-    `rate` limits each token; None: no limit. `exposed` means that other machines can reach the server; then every
-    caller needs a token. `required_by_option` is `serve --require-tokens` or `--no-require-tokens`; None: a ledger that
-    had a token requires one. `warn` is called with each new fault of the file.
+    name: str
+    """What the list is called in errors for its operator."""
+    public_name: str
+    """What it is called in errors for callers."""
+
+    def version(self) -> Hashable | None:
+        """Return what changes with every change of the list; None if none is stored."""
+        ...
+
+    def read(self) -> bytes:
+        """Return the list. Errors: FileNotFoundError, if none is stored."""
+        ...
+
+    def remembers(self) -> bool:
+        """Return whether the ledger had a token, also if no list is stored now."""
+        ...
+
+    def remember(self) -> None:
+        """Remember that the ledger has tokens."""
+        ...
+
+    def update(self, change: Callable[[], bytes | None]) -> None:
+        """Replace the list with what `change` returns, which reads it first, and is called again after a conflict.
+
+        None: the list is right already.
+        """
+        ...
+
+
+class TokenStore:
+    """The tokens of one ledger. They are read again when their list changes.
+
+    `stored` is where the list is; for a path, the file beside that ledger. `rate` limits each token; None: no limit.
+    `exposed` means that other machines can reach the server; then every caller needs a token. `required_by_option` is
+    `serve --require-tokens` or `--no-require-tokens`; None: a ledger that had a token requires one. `warn` is called
+    with each new fault of the list.
     """
 
-    def __init__(self, ledger: Path, rate: Rate | None = None, *, exposed: bool = False) -> None:
-        target = follow_typed_link(ledger)
-        self.path = target.with_name(target.name + ".tokens")
-        self._ledger = target
+    def __init__(self, stored: Path | TokenStorage, rate: Rate | None = None, *, exposed: bool = False) -> None:
+        self.storage: TokenStorage = TokenFile(stored) if isinstance(stored, Path) else stored
         self.rate = rate
         self.exposed = exposed
         self.required_by_option: bool | None = None
         self.warn: Callable[[str], None] = lambda reason: None
         self.fault: str | None = None
-        """Why no caller can be authenticated: the file is damaged, or missing although the ledger had tokens."""
-        self._beside_link = ledger.with_name(ledger.name + ".tokens")
-        self._lock_path = self.path.with_name(self.path.name + ".lock")
+        """Why no caller can be authenticated: the list is damaged, or missing although the ledger had tokens."""
         self._had_tokens = False
         self.unreadable = False
-        """Whether the file is damaged."""
-        self._file_version: tuple[int, int] | None = None  # modification time and inode; None: the file does not exist
+        """Whether the list is damaged, or was never read."""
+        self._version: Hashable | None = None  # None: no list is stored
         self._checked_s = float("-inf")
         self._tokens: Sequence[Token] = ()
         self._by_digest: dict[str, _TokenEntry] = {}
         self._by_id: dict[str, _TokenEntry] = {}
 
+    @property
+    def path(self) -> Path:
+        """Return the path of the file, for tokens that are stored in one."""
+        assert isinstance(self.storage, TokenFile)
+        return self.storage.path
+
     def list(self) -> Sequence[Token]:
-        """Return every token, oldest first. Errors: LedgerUnusable, for a file that cannot be read."""
+        """Return every token, oldest first. Errors: LedgerUnusable, for a list that cannot be read."""
         try:
-            status = self.path.lstat()
-            version = (status.st_mtime_ns, status.st_ino)
-            if version != self._file_version:
-                data = read_private(self.path, FILE_BYTES_MAX)
-                if (alteration := find_alteration(self._ledger, self.path, data)) is not None:
-                    raise LedgerUnusable(alteration, seal_advice(self.path))
-                self._replace(msgspec.json.decode(data, type=list[Token]))
-                self._file_version = version
+            version = self.storage.version()
+            if version is None:
+                raise FileNotFoundError
+            if version != self._version:
+                self._replace(msgspec.json.decode(self.storage.read(), type=list[Token]))
+                self._version = version
         except FileNotFoundError:
             self._replace([])
-            self._file_version = None
-            self._refuse_forgotten_file()
+            self._version = None
         except (OSError, *DECODE_ERRORS) as error:
-            raise LedgerUnusable(f"{self.path} cannot be read: {error}.", "Restore it from a backup.") from error
+            raise LedgerUnusable(
+                f"{self.storage.name} cannot be read: {error}.", "Restore it from a backup."
+            ) from error
         return self._tokens
-
-    def _refuse_forgotten_file(self) -> None:
-        """Refuse tokens beside a symbolic link to the ledger, where they were kept before. Errors: LedgerUnusable."""
-        if self._beside_link != self.path and self._beside_link.exists():
-            detail = f"{self._beside_link} is beside a symbolic link; the tokens of a ledger are beside its file."
-            raise LedgerUnusable(detail, f"Move it to {self.path}.")
 
     def _replace(self, tokens: Sequence[Token]) -> None:
         self._tokens = tokens
@@ -137,7 +155,7 @@ class TokenStore:
         self._by_id = {entry.token.id: entry for entry in self._by_digest.values()}
 
     def _principal(self, token: Token) -> Principal:
-        """Return the principal of a token. If the token was in the file before, the principal keeps its bucket."""
+        """Return the principal of a token. If the token was in the list before, the principal keeps its bucket."""
         previous = self._by_digest.get(token.sha256)
         bucket = None
         if self.rate is not None:
@@ -151,46 +169,44 @@ class TokenStore:
     def had_tokens(self) -> bool:
         """Return whether the ledger has or had a token. Errors: LedgerUnusable."""
         if not self._had_tokens:
-            with suppress(FileNotFoundError, PermissionError):
-                self._had_tokens = read_private(self._lock_path, len(REQUIRED) * 2) != b""
-        return self._had_tokens or self._file_version is not None
+            self._had_tokens = self.storage.remembers()
+        return self._had_tokens or self._version is not None
 
     def remember(self) -> None:
-        """Remember that the ledger has tokens: callers then need one also if the file is removed.
+        """Remember that the ledger has tokens: callers then need one also if the list is removed.
 
-        If the file or the folder cannot be used, nothing is remembered.
+        If the list or the folder cannot be used, nothing is remembered.
         """
         with suppress(LedgerUnusable, OSError):
             self.list()
-            if self._file_version is not None:
-                with self._locked():
-                    pass
+            if self._version is not None:
+                self.storage.remember()
 
     def required(self) -> bool:
-        """Return whether callers need a token; also if the file is damaged."""
+        """Return whether callers need a token; also if the list is damaged."""
         return self._required(time.monotonic())
 
     def _required(self, now_s: float) -> bool:
         if now_s - self._checked_s > RECHECK_S:
             self._recheck()
             self._checked_s = now_s
-        return self._file_version is not None or self.exposed or self.unreadable or self._required_without_file()
+        return self._version is not None or self.exposed or self.unreadable or self._required_without_file()
 
     def _required_without_file(self) -> bool:
         return self._had_tokens if self.required_by_option is None else self.required_by_option
 
     def _recheck(self) -> None:
-        """Read the file again if it has changed, and set `fault`."""
+        """Read the list again if it has changed, and set `fault`."""
         fault = None
         try:
             self.list()
             self._had_tokens = self.had_tokens()
             self.unreadable = False
-            if self._file_version is None and self._required_without_file():
-                fault = f"{self.path} is missing: every caller is refused until a token is made"
+            if self._version is None and self._required_without_file():
+                fault = f"{self.storage.name} is missing: every caller is refused until a token is made"
         except LedgerUnusable as error:
             self.unreadable = True
-            self._file_version = None
+            self._version = None
             fault = error.detail
         if fault is not None and fault != self.fault:
             self.warn(fault)
@@ -212,6 +228,30 @@ class TokenStore:
         if caller.bucket is not None:
             caller.bucket.take(now_s)
         return caller
+
+    def identify_token(self, token_id: str) -> Principal:
+        """Return the principal of a token that was accepted before, and take a request from its rate limit.
+
+        Errors: Unauthenticated, if the token was revoked or has expired; RateLimited; TokensUnreadable.
+        """
+        if self.unreadable:
+            raise self._unreadable()
+        entry = self._by_id.get(token_id)
+        if entry is None or _has_expired(entry.token):
+            raise Unauthenticated("Invalid or expired token", "Make one: tallystick token add AGENT.")
+        if entry.principal.bucket is not None:
+            entry.principal.bucket.take(time.monotonic())
+        return entry.principal
+
+    def agent_of(self, token_id: str) -> str | None:
+        """Return the agent of a token; None for one that does not exist."""
+        entry = self._by_id.get(token_id)
+        return None if entry is None else entry.token.agent
+
+    def digest_of(self, token_id: str) -> str:
+        """Return the SHA-256 of a token in hex; empty for one that does not exist."""
+        entry = self._by_id.get(token_id)
+        return "" if entry is None else entry.token.sha256
 
     def accepts(self, caller: Principal) -> bool:
         """Return whether a caller that was authenticated before would be accepted now."""
@@ -238,10 +278,7 @@ class TokenStore:
         by byte must still invert SHA-256 of 256 random bits. The final comparison takes constant time.
         """
         if self.unreadable:
-            detail = f"{self.path.name}, the file of the tokens, cannot be read: every caller is refused."
-            raise TokensUnreadable(
-                detail, "Its operator restores it from a backup; the server's log says what is wrong."
-            )
+            raise self._unreadable()
         if not authorization:
             raise Unauthenticated("Authorization header required", "Send Authorization: Bearer TOKEN.")
         scheme, _, secret = authorization.partition(" ")
@@ -256,6 +293,12 @@ class TokenStore:
         if caller is None:
             raise Unauthenticated("Invalid or expired token", "Make one: tallystick token add AGENT.")
         return caller
+
+    def _unreadable(self) -> TokensUnreadable:
+        return TokensUnreadable(
+            f"{self.storage.public_name} cannot be read: every caller is refused.",
+            "Its operator restores it from a backup; the server's log says what is wrong.",
+        )
 
     def _look_up(self, secret: str) -> Principal | None:
         for candidate in (secret, secret.partition(":")[2]):
@@ -276,7 +319,7 @@ class TokenStore:
     ) -> tuple[Token, str]:
         """Make a token that expires after `days`; None: never. Errors: InvalidQuery.
 
-        Returns the entry of the file, and the token itself, which is not stored.
+        Returns the entry of the list, and the token itself, which is not stored.
         """
         if not is_valid_agent(agent):
             raise InvalidQuery("agent", f"{agent!r} is not an agent name.", "Use 1..64 letters, digits and ._:@/+-.")
@@ -294,36 +337,36 @@ class TokenStore:
             id=secrets.token_hex(4), agent=agent, scopes=scopes, created=now, sha256=_digest(secret), expires=expires,
             review=review, deliberation=deliberation,
         )  # fmt: skip
-        with self._locked():
-            self._write([*self.list(), stored])
+
+        def change() -> bytes | None:
+            tokens = self.list()
+            return None if stored in tokens else _encode([*tokens, stored])
+
+        self.storage.update(change)
         return stored, secret
 
     def revoke(self, token_id: str) -> Token:
-        """Remove a token from the file, and return it. Errors: NotFound."""
-        with self._locked():
+        """Remove a token from the list, and return it. Errors: NotFound."""
+        revoked: Token | None = None
+
+        def change() -> bytes | None:
+            nonlocal revoked
             tokens = self.list()
-            revoked = next((token for token in tokens if token.id == token_id), None)
-            if revoked is None:
+            found = next((token for token in tokens if token.id == token_id), None)
+            if found is None and revoked is not None:
+                return None
+            if found is None:
                 raise NotFound(f"Token {token_id} does not exist.", "See tallystick token list.")
-            self._write([token for token in tokens if token.id != token_id])
+            revoked = found
+            return _encode([token for token in tokens if token.id != token_id])
+
+        self.storage.update(change)
+        assert revoked is not None
         return revoked
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Hold the lock of the file, and remember in it that the ledger has tokens. Errors: LedgerUnusable, OSError."""
-        with os.fdopen(open_private(self._lock_path, os.O_RDWR | os.O_CREAT), "r+b") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
-            if self.path.exists() and lock.read(len(REQUIRED)) != REQUIRED:
-                lock.seek(0)
-                lock.write(REQUIRED)
-                lock.flush()
-                os.fsync(lock.fileno())
 
-    def _write(self, tokens: Sequence[Token]) -> None:
-        """Replace the file; only its owner may read it."""
-        data = msgspec.json.format(msgspec.json.encode(tokens))
-        replace_sealed(self._ledger, self.path, data, mode=FILE_MODE)
+def _encode(tokens: Sequence[Token]) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(tokens))
 
 
 def _named_agent(authorization: str | None) -> str | None:

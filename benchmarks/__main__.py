@@ -14,18 +14,24 @@ from benchmarks.append import measure_batches, measure_growth, measure_single
 from benchmarks.calibration import measure_calibration
 from benchmarks.evaluation_scores import measure_evaluation_scores
 from benchmarks.export import measure_export
-from benchmarks.measure import Measure, Report, describe_machine
+from benchmarks.log_size import measure_log_size
+from benchmarks.measure import FULL_EFFORT, TRIAL_EFFORT, Measure, Report, describe_machine
+from benchmarks.pages import measure_pages
+from benchmarks.peers import PEERS_PYTHON, measure_peers
+from benchmarks.postgres_log import measure_postgres
 from benchmarks.probe_scores import measure_probe_scores
 from benchmarks.replay import measure_replay
 from benchmarks.scoreboard import measure_scoreboard
+from benchmarks.start import measure_start
 from benchmarks.verify import measure_verify
 
 _VERDICTS = {None: "", True: "holds", False: "MISSED"}
 
 
-def sections(scale: float) -> dict[str, Callable[[Path], Iterator[Measure]]]:
-    """Return the benchmarks by name; `scale` shortens the histories for a trial run."""
+def sections(scale: float, peers: Path = PEERS_PYTHON) -> dict[str, Callable[[Path], Iterator[Measure]]]:
+    """Return the benchmarks by name; `scale` shortens the histories, `peers` is the peers' Python."""
     million = max(2_000, int(1_000_000 * scale))
+    effort = FULL_EFFORT if scale >= 0.1 else TRIAL_EFFORT
     return {
         "append_single": measure_single,
         "append_batches": measure_batches,
@@ -37,6 +43,11 @@ def sections(scale: float) -> dict[str, Callable[[Path], Iterator[Measure]]]:
         "probe_scores": measure_probe_scores,
         "evaluation_scores": lambda folder: measure_evaluation_scores(folder, max(2, int(500 * scale))),
         "scoreboard": lambda folder: measure_scoreboard(folder, max(2, int(200 * scale))),
+        "pages": lambda folder: measure_pages(folder, million, million // 100, max(2, int(200 * scale))),
+        "start": measure_start,
+        "postgres": lambda folder: measure_postgres(folder, peers, million // 10, 5 * million, effort),
+        "peers": lambda folder: measure_peers(folder, peers, effort),
+        "log_size": lambda folder: measure_log_size(folder, million // 10, 10 * million, million, effort),
     }
 
 
@@ -46,10 +57,11 @@ def main() -> int:
     names = " ".join(sections(1.0))
     parser.add_argument("names", nargs="*", help=f"benchmarks to run: {names} (default: all)")
     parser.add_argument("--scale", type=float, default=1.0, help="1.0 is a million events; 0.01 for a trial run")
+    parser.add_argument("--peers", type=Path, default=PEERS_PYTHON, help="Python of the peers' environment")
     parser.add_argument("--json", type=Path, default=Path("bench.json"), help="file of the report")
     parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
     arguments = parser.parse_args()
-    benchmarks = sections(arguments.scale)
+    benchmarks = sections(arguments.scale, arguments.peers)
     if unknown := [name for name in arguments.names if name not in benchmarks]:
         parser.error(f"unknown benchmark {unknown[0]!r}; choose from {', '.join(benchmarks)}")
     console = Console(stderr=True)
@@ -59,7 +71,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix="tallystick-bench-") as folder:
             for measure in benchmarks[name](Path(folder)):
                 measures.append(measure)
-                console.print(f"  {measure.name}: {measure.ratio:.2f} (target {measure.target})")
+                console.print(f"  {measure.name}: {measure.ratio:.2f} (target {measure.target or 'none'})")
     report = Report(machine=describe_machine(), measures=measures)
     arguments.json.write_bytes(msgspec.json.format(msgspec.json.encode(report)))
     if arguments.markdown:

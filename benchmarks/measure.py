@@ -6,9 +6,22 @@ import sqlite3
 import sys
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 import msgspec
 from msgspec import structs
+
+
+class Effort(NamedTuple):
+    """How often a rate is measured, and for how many seconds each time."""
+
+    rounds: int
+    seconds: int
+
+
+FULL_EFFORT = Effort(rounds=5, seconds=3)
+TRIAL_EFFORT = Effort(rounds=1, seconds=1)
+"""For a trial run, whose figures say little."""
 
 
 class Measure(msgspec.Struct, kw_only=True):
@@ -67,6 +80,31 @@ def expect_at_most(name: str, ours: float, other: float, unit: str, against: str
         name=name, ours=ours, other=other, unit=unit, against=against, ratio=ratio,
         target=f"<= {ratio_max:g}", holds=ratio <= ratio_max,
     )  # fmt: skip
+
+
+def expect_within(
+    name: str, ours: float, other: float, unit: str, against: str, *, limit: float, ratio_max: float | None = None
+) -> Measure:
+    """Compare a time or size that has a limit of its own and, with `ratio_max`, one against another."""
+    ratio = ours / other
+    target = f"<= {limit:g} {unit}" if ratio_max is None else f"<= {limit:g} {unit} and <= {ratio_max:g}"
+    return Measure(
+        name=name, ours=ours, other=other, unit=unit, against=against, ratio=ratio,
+        target=target, holds=ours <= limit and (ratio_max is None or ratio <= ratio_max),
+    )  # fmt: skip
+
+
+def show_beside(name: str, ours: float, other: float, unit: str, against: str) -> Measure:
+    """Show two figures side by side, without a target."""
+    return Measure(
+        name=name, ours=ours, other=other, unit=unit, against=against, ratio=ours / other, target="", holds=None
+    )
+
+
+def compare_beside(name: str, ours: list[float], other: list[float], unit: str, against: str) -> Measure:
+    """Compare two rates measured in turns, without a target."""
+    ratio = median([rate / compared for rate, compared in zip(ours, other, strict=True)])
+    return structs.replace(show_beside(name, median(ours), median(other), unit, against), ratio=ratio)
 
 
 def describe_machine() -> Machine:

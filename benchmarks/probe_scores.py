@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.measure import Measure, expect_at_most
-from instruments.probes import Probe
+from instruments.probes import Probe, ProbeScore
 from instruments.probes.refactor.scorer import REFACTOR_GO, REFACTOR_PYTHON
 
 ROUNDS = 300
@@ -91,9 +91,10 @@ def measure_probe_scores(_: Path) -> Iterator[Measure]:
 
 
 def _time_ms(probe: Probe, text: str) -> float:
-    counts = probe.scorer.score(text).counts
-    assert counts is not None
-    assert counts["function_splits"] == 8, counts
+    scored = probe.scorer.score(text)
+    assert isinstance(scored, ProbeScore), scored.reason
+    assert scored.counts is not None
+    assert scored.counts["function_splits"] == 8, scored.counts
     times = []
     for _ in range(ROUNDS):
         started_s = time.perf_counter()

@@ -26,7 +26,7 @@ _finished = VOCABULARY.event_types["eval.finished.v1"].draft
 def measure_scoreboard(folder: Path, runs: int) -> Iterator[Measure]:
     """Measure median times over one warm connection."""
     path = folder / "judging.db"
-    asyncio.run(_make(path, runs))
+    asyncio.run(make_evaluations(path, runs))
     compared = f"baseline=run-0&candidate=run-{runs - 1}"
     requests = {
         f"/scoreboard over {runs * SCENARIOS:,} scores": "/scoreboard",
@@ -40,7 +40,7 @@ def measure_scoreboard(folder: Path, runs: int) -> Iterator[Measure]:
             yield expect_at_most(name, median_s * 1e3, MS_MAX, "ms", "the limit", 1.0)
 
 
-async def _make(path: Path, runs: int, *, seed: int = 7) -> None:
+async def make_evaluations(path: Path, runs: int, *, seed: int = 7) -> None:
     """Make a ledger of runs of one suite, ten per version of the agent; each answer has about 500 bytes and a score."""
     rng = random.Random(seed)
     log = await SqliteLog.open(path)

@@ -10,7 +10,7 @@ import msgspec
 
 from events.limits import ITEMS_MAX
 from events.model import ModelIdentity
-from events.payload import Count, Digest, Label, Meta, Payload, StreamId, Text, TimeText
+from events.payload import Count, Digest, Label, Meta, Payload, PayloadPart, StreamId, Text, TimeText
 
 AttemptOutcome = Literal["accepted", "repeat", "wrapper", "refused", "empty", "unparsable", "timeout", "failed"]
 Ending = Literal[
@@ -19,8 +19,17 @@ Ending = Literal[
 ]  # fmt: skip
 
 
-class DiscoveryStarted(Payload, frozen=True, kw_only=True):
-    """The start of a run: its probe, its router, and its limits."""
+class BatteryProbe(PayloadPart, frozen=True, kw_only=True):
+    """One probe of a battery."""
+
+    probe_id: Label
+    """The probe. Source: the runner."""
+    probe_version: Label | None = None
+    """Its version. Source: the probe."""
+
+
+class DiscoveryStartedV1(Payload, frozen=True, kw_only=True):
+    """The start of a run: its probe, its router, and its limits. Version 2 can also state a battery of probes."""
 
     run_id: StreamId | None = None
     """Names the stream `discovery/RUN`. Source: the client; where absent in a post, the ledger makes 8 hex digits."""
@@ -46,6 +55,13 @@ class DiscoveryStarted(Payload, frozen=True, kw_only=True):
     """Model name in the request to the router, such as `auto`. Source: the runner."""
     start_time: TimeText | None = None
     """Start time, as an imported report writes it. Source: the report."""
+
+
+class DiscoveryStarted(DiscoveryStartedV1, frozen=True, kw_only=True):
+    """The start of a run: its probes, its router, and its limits."""
+
+    battery: Annotated[tuple[BatteryProbe, ...], msgspec.Meta(max_length=ITEMS_MAX)] | None = None
+    """All probes in each prompt, where there are several; `probe_id` is the first. Source: the runner."""
 
 
 class DiscoveryAttempted(Payload, frozen=True, kw_only=True):
@@ -91,7 +107,7 @@ class DiscoverySignalled(Payload, frozen=True, kw_only=True):
     run_id: StreamId
     """The run it belongs to. Source: the client."""
     event: Label
-    """What happened: `ORANGE` for an answer that ended a run. Source: the client, or the run."""
+    """What happened: `ORANGE` for an attempt that a person should look at. Source: the client, or the run."""
     agent: Label | None = None
     """The agent that sent the signal. Source: the client."""
     case_id: Label | None = None
@@ -102,6 +118,10 @@ class DiscoverySignalled(Payload, frozen=True, kw_only=True):
     """Anything else, text by name. Source: the client."""
     ts: TimeText | None = None
     """Time of the signal, as the client wrote it. Source: the client."""
+
+
+class DiscoverySignalledLate(DiscoverySignalled, frozen=True, kw_only=True):
+    """A signal about a run that had ended: its own stream is closed."""
 
 
 class DiscoveryFinished(Payload, frozen=True, kw_only=True):

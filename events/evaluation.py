@@ -4,10 +4,11 @@ Digests identify a scenario's content: `fixture_digest` changes with the input t
 `expectation_digest` with the expectations alone. Scores are comparable if both digests and the scorer are the same.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import msgspec
 
+from events.judge import CriterionVerdict, JudgeFacts
 from events.limits import ITEMS_MAX
 from events.payload import (
     COUNT_MAX,
@@ -18,10 +19,12 @@ from events.payload import (
     Meta,
     Payload,
     PayloadPart,
+    SpanId,
     StreamId,
     StreamName,
     Text,
     TimeText,
+    TraceId,
 )
 
 POINTS_MAX = 100.0
@@ -30,16 +33,24 @@ POINTS_MAX = 100.0
 WEIGHT_MAX = 1_000_000.0
 """Highest weight of a scenario, and of a component."""
 
+COST_USD_MAX = 1_000_000.0
+"""Highest cost of one answer, US dollars."""
+
 Points = Annotated[float, msgspec.Meta(ge=0.0, le=POINTS_MAX)]
 Weight = Annotated[float, msgspec.Meta(ge=0.0, le=WEIGHT_MAX)]
 Number = Annotated[int, msgspec.Meta(ge=1, le=COUNT_MAX)]
+CostUSD = Annotated[float, msgspec.Meta(ge=0.0, le=COST_USD_MAX)]
 
 ScoreState = Literal["scored", "error", "skipped"]
-Failure = Literal["crash", "timeout", "flood", "unreadable", "pattern"]
+FailureV1 = Literal["crash", "timeout", "flood", "unreadable", "pattern"]
+Failure = Literal[
+    "crash", "timeout", "flood", "unreadable", "pattern", "embeddings", "judge", "component", "rate_limit",
+    "unavailable", "network",
+]  # fmt: skip
 Baseline = Literal["empty", "most_frequent"]
 Answers = Literal["captured", "command"]
-ComponentName = Literal["root_cause", "fix_accuracy", "hypothesis_quality", "next_steps"]
-MatchType = Literal["exact", "substring", "regex", "semantic", "word"]
+ComponentNameV1 = Literal["root_cause", "fix_accuracy", "hypothesis_quality", "next_steps"]
+MatchTypeV1 = Literal["exact", "substring", "regex", "semantic", "word"]
 
 
 class _Scenario(Payload, frozen=True, kw_only=True):
@@ -86,8 +97,8 @@ class EvalScenarioRevised(_Scenario, frozen=True, kw_only=True):
     """The scenario that changed. Source: the client."""
 
 
-class EvalStarted(Payload, frozen=True, kw_only=True):
-    """The start of an evaluation: the agent and the suite."""
+class EvalStartedV1(Payload, frozen=True, kw_only=True):
+    """The start of an evaluation: the agent and the suite. Version 2 can state the suite's files and an import."""
 
     run_id: StreamId | None = None
     """Names the stream `evaluation/RUN`. Source: the client; where absent in a post, the ledger makes 8 hex digits."""
@@ -118,14 +129,26 @@ class EvalStarted(Payload, frozen=True, kw_only=True):
     """Anything else, text by name: a commit, a branch. Source: the caller of the runner."""
 
 
-class PatternFinding(PayloadPart, frozen=True, kw_only=True):
-    """The result of one pattern."""
+class EvalStarted(EvalStartedV1, frozen=True, kw_only=True):
+    """The start of an evaluation: the agent and the suite."""
+
+    suite_files_digest: Digest | None = None
+    """Digest of the evidence that lists the suite's files: a JSON object from the path of each file to the digest of
+    the evidence that holds it. Source: measured."""
+    imported_from: Label | None = None
+    """The program whose results were imported, and its version or format. Source: the imported file."""
+    source_digest: Digest | None = None
+    """Digest of the imported file. Source: measured."""
+
+
+class PatternFindingV1(PayloadPart, frozen=True, kw_only=True):
+    """The result of one pattern, of a match type that version 2 of scores knows."""
 
     expectation: Label
     """Location of the pattern in the scenario, such as `root_cause.patterns[0]`. Source: the scenario."""
     pattern: Text
     """The pattern. Source: the scenario."""
-    match_type: MatchType
+    match_type: MatchTypeV1
     """Type of matching. Source: the scenario."""
     matched: bool
     """Whether the pattern matched. Source: the scorer."""
@@ -144,10 +167,17 @@ class PatternFinding(PayloadPart, frozen=True, kw_only=True):
     """A remark: the scorer treated `semantic` as a substring, or stopped a search early. Source: the scorer."""
 
 
-class Component(PayloadPart, frozen=True, kw_only=True):
-    """One part of a score."""
+class PatternFinding(PatternFindingV1, frozen=True, kw_only=True):
+    """The result of one pattern."""
 
-    name: ComponentName
+    match_type: Label  # type: ignore[assignment]  # every type that a package adds
+    """Type of matching. Source: the scenario."""
+
+
+class ComponentV1(PayloadPart, frozen=True, kw_only=True):
+    """One part of a score, of the four that version 2 of scores knows."""
+
+    name: ComponentNameV1
     """Name of the component. Source: the scorer."""
     applicable: bool
     """Whether the scenario has expectations for it. Source: the scenario."""
@@ -159,14 +189,37 @@ class Component(PayloadPart, frozen=True, kw_only=True):
     """Lowest score that passes. Source: the scenario."""
     passed: bool | None = None
     """Whether the score reached `mark`. Source: the scorer."""
+    findings: Annotated[tuple[PatternFindingV1, ...], msgspec.Meta(max_length=ITEMS_MAX)] = ()
+    """The result of each pattern. Source: the scorer."""
+
+
+class Component(ComponentV1, frozen=True, kw_only=True):
+    """One part of a score: a component of the scenario's expectations, or a criterion of its rubric."""
+
+    name: Label  # type: ignore[assignment]  # every component that a package adds, and every criterion
+    """Name of the component or criterion. Source: the scorer."""
     findings: Annotated[tuple[PatternFinding, ...], msgspec.Meta(max_length=ITEMS_MAX)] = ()
     """The result of each pattern. Source: the scorer."""
+    verdict: CriterionVerdict | None = None
+    """The verdict of a judge on this criterion. Source: the judge."""
+
+
+class EmbeddingsFacts(PayloadPart, frozen=True, kw_only=True):
+    """What compared texts by meaning."""
+
+    endpoint: Label
+    """Host and port of the endpoint. Source: the caller of the runner."""
+    model: Label
+    """Its model. Source: the caller of the runner."""
+    threshold: Annotated[float, msgspec.Meta(ge=-1.0, le=1.0)]
+    """Cosine similarity from which two texts match. Source: the scorer."""
 
 
 class EvalScoredV1(Payload, frozen=True, kw_only=True):
     """The score of one answer to one scenario, or the reason why it has none.
 
-    Version 2 can also state the model, and the confidence that the answer states.
+    Version 2 can also state the model, and the confidence that the answer states. Version 3 has components, match types
+    and failures that packages add, the facts of a judge and of embeddings, tokens, cost, retries and traces.
     """
 
     run_id: StreamId
@@ -177,7 +230,7 @@ class EvalScoredV1(Payload, frozen=True, kw_only=True):
     """Number of the attempt at this scenario, 1-based. Source: the runner."""
     state: ScoreState
     """`scored`; `error`: no answer that could be scored; `skipped`. Source: the runner."""
-    failure: Failure | None = None
+    failure: FailureV1 | None = None
     """Kind of error: the command crashed, timed out, wrote too much (`flood`), or gave an unreadable analysis; or a
     pattern timed out. Source: the runner."""
     total_score: Points | None = None
@@ -186,7 +239,7 @@ class EvalScoredV1(Payload, frozen=True, kw_only=True):
     """Lowest total score that passes. Source: the scenario."""
     passed: bool | None = None
     """Whether the total reached `pass_threshold`; always present in the state `scored`. Source: the scorer."""
-    components: Annotated[tuple[Component, ...], msgspec.Meta(max_length=ITEMS_MAX)] = ()
+    components: Annotated[tuple[ComponentV1, ...], msgspec.Meta(max_length=ITEMS_MAX)] = ()
     """The parts of the score. Source: the scorer."""
     breakdown_digest: Digest | None = None
     """Digest of the evidence that holds components and findings, where they do not fit into the line.
@@ -224,8 +277,8 @@ class EvalScoredV1(Payload, frozen=True, kw_only=True):
             raise ValueError("`total_score` and `passed` are allowed only in the state `scored`")
 
 
-class EvalScored(EvalScoredV1, frozen=True, kw_only=True):
-    """The score of one answer to one scenario, or the reason why it has none."""
+class EvalScoredV2(EvalScoredV1, frozen=True, kw_only=True):
+    """The score of one answer to one scenario, or the reason why it has none; version 3 can state more."""
 
     model: Label | None = None
     """The language model that answered, as the answer or the caller claims. Source: the answer, or the caller of the
@@ -234,6 +287,52 @@ class EvalScored(EvalScoredV1, frozen=True, kw_only=True):
     """The model that the endpoint named. Source: the endpoint, passed on by the agent."""
     confidence: Confidence | None = None
     """The probability of being right that the answer states, 0..1. Source: the answer."""
+
+
+class EvalScored(EvalScoredV2, frozen=True, kw_only=True):
+    """The score of one answer to one scenario, or the reason why it has none."""
+
+    failure: Failure | None = None  # type: ignore[assignment]  # more kinds than before
+    """Kind of error: the command crashed, timed out, wrote too much (`flood`), or gave an unreadable analysis; a
+    pattern timed out; the `embeddings` endpoint or the `judge` gave no usable reply; an added `component` failed; the
+    agent's endpoint refused for its `rate_limit` or was `unavailable`; or the agent used the `network` in a replay
+    that allows none. Source: the runner."""
+    components: Annotated[tuple[Component, ...], msgspec.Meta(max_length=ITEMS_MAX)] = ()
+    """The parts of the score. Source: the scorer."""
+    judge: JudgeFacts | None = None
+    """What judged the answer; its verdicts are in the components. Source: the runner."""
+    embeddings: EmbeddingsFacts | None = None
+    """What compared texts by meaning; absent where no pattern needed it. Source: the runner."""
+    retry: Number | None = None
+    """Number of the retry of this attempt, 1-based; absent at the first try. The last score of an attempt counts.
+    Source: the runner."""
+    input_tokens: Count | None = None
+    """Tokens of all prompts of the answer. Source: the answer, or the endpoint."""
+    output_tokens: Count | None = None
+    """Tokens of all replies of the answer. Source: the answer, or the endpoint."""
+    cost_usd: CostUSD | None = None
+    """Cost of the answer, US dollars. Source: the answer, or the caller's prices."""
+    steps: Count | None = None
+    """Number of steps in the recorded trace of the agent. Source: measured."""
+    tool_calls: Count | None = None
+    """Number of tool calls in that trace. Source: measured."""
+    trace_digest: Digest | None = None
+    """Digest of the evidence that holds the trace. Source: measured."""
+    trace_id: TraceId | None = None
+    """The OpenTelemetry trace of the answer. Source: the agent, or the exporter."""
+    span_id: SpanId | None = None
+    """The span of the answer in that trace. Source: the agent, or the exporter."""
+    response_id: Label | None = None
+    """The id of the model's response. Source: the endpoint."""
+
+    def fits_older_version(self) -> bool:
+        """Tell whether version 2 can state the failure and the components."""
+        return self.failure in (None, *get_args(FailureV1)) and all(
+            component.name in get_args(ComponentNameV1)
+            and component.verdict is None
+            and all(finding.match_type in get_args(MatchTypeV1) for finding in component.findings)
+            for component in self.components
+        )
 
 
 class EvalFinished(Payload, frozen=True, kw_only=True):
@@ -245,3 +344,12 @@ class EvalFinished(Payload, frozen=True, kw_only=True):
     """Why it ended early, in words. Source: the runner."""
     elapsed_ns: Count | None = None
     """Duration without interruptions, nanoseconds. Source: measured."""
+
+
+class EvalReopened(Payload, frozen=True, kw_only=True):
+    """A finished evaluation goes on: attempts that ended in an error are retried."""
+
+    run_id: StreamId
+    """The evaluation that is open again. Source: the runner."""
+    reason: Text | None = None
+    """Why, in words. Source: the runner."""

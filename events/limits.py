@@ -87,6 +87,12 @@ IDLE_S = 30
 LINGER_S = 2
 """Seconds for which input after a refusal is discarded before the connection is closed."""
 
+OTLP_RECORDS_MAX = 10_000
+"""Log records or spans in one request of OTLP. The OpenTelemetry SDKs send 512 at once by default."""
+
+OTLP_VALUES_MAX = 200_000
+"""Records, attributes and their values in one request of OTLP, which take more memory than bytes of the body."""
+
 EVIDENCE_BYTES_MAX = BODY_BYTES_MAX
 """One piece of evidence, uncompressed."""
 

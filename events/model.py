@@ -36,6 +36,26 @@ class ModelRegistered(Payload, frozen=True, kw_only=True):
     """Anything else. Source: the owner."""
 
 
+class WrapperDeclared(Payload, frozen=True, kw_only=True):
+    """A host (wrapper) that answers with its own name: answers that claim this name identify no model."""
+
+    key: StreamId
+    """Names the stream `wrapper/KEY`: the name's words in lower case, joined by hyphens. Source: the owner."""
+    name: Label | None = None
+    """The name, as claims state it; case and punctuation do not matter. Source: the owner."""
+    note: str | None = None
+    """Anything else. Source: the owner."""
+
+
+class WrapperWithdrawn(Payload, frozen=True, kw_only=True):
+    """A name is not a host's, also if it was declared or is in the default list: answers that claim it name a model."""
+
+    key: StreamId
+    """The name, as in the declaration. Source: the owner."""
+    note: str | None = None
+    """Anything else. Source: the owner."""
+
+
 class ModelAliased(Payload, frozen=True, kw_only=True):
     """Another name of a registered model. If two models have the same alias, the later event is used."""
 

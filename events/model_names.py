@@ -1,4 +1,4 @@
-"""Rules for model names: normalised keys, names of hosts, names that identify no model, and canonical names.
+"""Rules for model names: normalised keys, names that identify no model, and canonical names.
 
 The rules are data; the parser of answers and the fold of the inventory apply the same ones. They judge names alone. The
 evidence shows which model really answered.
@@ -7,16 +7,8 @@ evidence shows which model really answered.
 import re
 from functools import lru_cache
 
+from events.host_names import CACHED_NAMES_MAX
 from events.limits import STREAM_ID_CHARS_MAX
-
-WRAPPERS = frozenset({"auto", "azure", "composer", "copilot", "cursor"})
-"""Hosts that answer with their own name when asked for the model's. Source: reference implementation of discovery."""
-
-FILLERS = frozenset({
-    "agent", "ai", "assistant", "chat", "cli", "default", "editor", "foundry", "github", "ide", "microsoft", "mode",
-    "model", "openai", "router", "select", "service",
-})  # fmt: skip
-"""Words that a wrapper's name may also have: `github copilot`, `azure-openai`, `cursor agent`."""
 
 UNRESOLVED = frozenset({
     "ai", "assistant", "llm", "model", "n/a", "na", "none", "null", "unavailable", "undefined", "undisclosed",
@@ -24,14 +16,8 @@ UNRESOLVED = frozenset({
 })  # fmt: skip
 """Names that identify no model."""
 
-CACHED_NAMES_MAX = 4_096
-"""Names whose results are cached. A history has few names; the bound is for clients that invent many."""
-
 _BETWEEN = "\x1f"
 """What separates two joined names: the unit separator of ASCII."""
-
-_parts = re.compile(r"[^a-z0-9]+")
-_version = re.compile(r"v?\d+")
 
 ALIAS_RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"^.*/"), ""),  # a provider's prefix: anthropic/NAME, models/NAME
@@ -62,15 +48,6 @@ def split_names(joined: str) -> tuple[str, str]:
     """Return the two names that `join_names` joined. A missing one is empty."""
     claimed, _, reported = joined.partition(_BETWEEN)
     return claimed, reported
-
-
-@lru_cache(CACHED_NAMES_MAX)
-def is_wrapper(model_name: str) -> bool:
-    """Return whether a name is a host's own: one of WRAPPERS, or a compound of them."""
-    words = [word for word in _parts.split(claim_key(model_name)) if word]
-    return any(word in WRAPPERS for word in words) and all(
-        word in WRAPPERS or word in FILLERS or _version.fullmatch(word) for word in words
-    )
 
 
 @lru_cache(CACHED_NAMES_MAX)

@@ -7,7 +7,7 @@ import msgspec
 from events.limits import ITEMS_MAX, LABEL_CHARS_MAX, STREAM_ID_CHARS_MAX
 
 STREAM_ID_PATTERN = r"^[A-Za-z0-9._-]+$"
-"""Shape of a stream's id. The schema states it; `registry.EventType.stream_id` enforces it once, at the append."""
+"""Shape of a stream's id. The schema states it; `vocabulary.EventType.stream_id` enforces it once, at the append."""
 
 StreamId = Annotated[
     str,
@@ -35,6 +35,15 @@ Digest = Annotated[
     msgspec.Meta(
         pattern=DIGEST_PATTERN, description="SHA-256 of the bytes (a text as UTF-8), 64 lower-case hex digits."
     ),
+]
+TRACE_ID_PATTERN = r"^[0-9a-f]{32}$"
+SPAN_ID_PATTERN = r"^[0-9a-f]{16}$"
+
+TraceId = Annotated[
+    str, msgspec.Meta(pattern=TRACE_ID_PATTERN, description="An OpenTelemetry trace id: 32 lower-case hex digits.")
+]
+SpanId = Annotated[
+    str, msgspec.Meta(pattern=SPAN_ID_PATTERN, description="An OpenTelemetry span id: 16 lower-case hex digits.")
 ]
 Confidence = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 Text = Annotated[str, msgspec.Meta(min_length=1)]

@@ -6,7 +6,8 @@ import msgspec
 
 from events.extensions import EXTENSION_NAME_PATTERN, INTEGER_MAX, INTEGER_MIN
 from events.limits import EXTENSION_BYTES_MAX
-from events.registry import VOCABULARY, Vocabulary
+from events.registry import VOCABULARY
+from events.vocabulary import Vocabulary
 
 EXTENSION_SCHEMA: dict[str, Any] = {
     "description": "An extension attribute of CloudEvents, or dataschema: stored as sent.",

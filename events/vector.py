@@ -59,6 +59,10 @@ class ThoughtEmbedded(Payload, frozen=True, kw_only=True):
     """The vector, at most 4,096 numbers; the latest is used. Source: the client's model."""
 
 
+SUPPLIED = (DecisionEmbedded, ThoughtEmbedded)
+"""The payloads that hold a vector which a caller made."""
+
+
 def pack_vector(numbers: Sequence[float]) -> str:
     """Return the stored form of a vector of any length but 0. Errors: ValueError, in words that follow its name."""
     if not 0 < len(numbers) <= EMBEDDING_NUMBERS_MAX:

@@ -2,7 +2,7 @@
 
 from ledger.clock import Clock, microseconds, moment_of, system_clock
 from ledger.evidence_store import EvidenceStore
-from ledger.log import AppendedEvent, Head, Log, LogReader, Order, Page, Permissions, Query
+from ledger.log import AppendedEvent, Head, Log, LogPage, LogReader, Order, Permissions, Query
 from ledger.sqlite.lock import LockHolder, holder_of
 from ledger.sqlite.log import SqliteLog
 from ledger.sqlite.reader import SqliteReader
@@ -20,10 +20,10 @@ __all__ = [
     "Head",
     "LockHolder",
     "Log",
+    "LogPage",
     "LogReader",
     "LogTree",
     "Order",
-    "Page",
     "Permissions",
     "Query",
     "Receipt",

@@ -5,8 +5,8 @@ I3 A batch is admitted whole or not at all.
 I5 A retry returns its first position.
 I6 recordedtime never decreases.
 
-Only this module enforces which types may begin, continue and end a stream (`events.registry.Life`), and who may append
-them (`events.registry.Author`).
+Only this module enforces which types may begin, continue and end a stream (`events.life.Life`), and who may append
+them (`events.life.Author`).
 """
 
 import random
@@ -14,21 +14,23 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+import msgspec
 from msgspec import structs
 
 from events.decode_error_messages import DECODE_ERRORS
 from events.envelope import Draft, Line, encode_extended_line, encode_line, timestamp
 from events.errors import InvalidEvent
+from events.life import Author
 from events.limits import LINE_BYTES_MAX
 from events.payload import Payload
 from events.recorded_attributes import compare_recorded, refuse_recorded
-from events.registry import Author, EventType, Vocabulary
+from events.vocabulary import EventType, Vocabulary
 from ledger.clock import microseconds, moment_of
 from ledger.errors import ForeignStream, IdentityConflict, LifecycleViolation, LineTooLong, ServerOnly, StreamConflict
 from ledger.log import UNRESTRICTED, AppendedEvent, Head, Permissions
 
 
-class StreamHead(NamedTuple):
+class StreamHead(msgspec.Struct, frozen=True, gc=False):
     """The newest event of a stream: its version and the name of its type.
 
     If the group itself began the stream, `owner` is the source of its first event. If the group has an event of the
@@ -61,7 +63,7 @@ class Lookups(NamedTuple):
     firsts: Mapping[str, str] = {}
 
 
-class PreparedEvent(NamedTuple):
+class PreparedEvent(msgspec.Struct, frozen=True, gc=False):
     """A checked draft: its type, stream and payload; `id_generated` says whether the ledger makes the stream's id.
 
     `permissions` are those of the caller, if the author of the event must be checked.
@@ -105,7 +107,8 @@ def prepare(vocabulary: Vocabulary, draft: Draft, index: int, permissions: Permi
             field="id",
             index=index,
         )
-    restricted = event_type.by in (Author.OWNER, Author.FIRST) and not permissions.in_every_stream
+    by = event_type.by
+    restricted = (by is Author.OWNER or by is Author.FIRST) and not permissions.in_every_stream
     return PreparedEvent(draft, event_type, subject, draft.data, stream_id is None, permissions if restricted else None)
 
 
@@ -115,7 +118,7 @@ def generate_stream_id(position: int, rng: random.Random) -> str:
     Growing digits keep inserts into the index side by side (with random ones the append rate at 5,000,000 events falls
     to a third). Random digits make a mistyped id unknown instead of the id of a neighbour.
     """
-    return f"{position >> 8 & 0xFFFF:04x}{rng.getrandbits(16):04x}"
+    return "%08x" % ((position >> 8 & 0xFFFF) << 16 | rng.getrandbits(16))  # half the time of an f-string
 
 
 def assign_stream_id(entry: PreparedEvent, position: int, rng: random.Random) -> PreparedEvent:
@@ -264,15 +267,18 @@ class GroupAdmission:
         elif (newest := self._vocabulary.event_types.get(head.type)) is None:
             detail = f"the newest event of {subject} is a {head.type[:80]!r}, which is not in the vocabulary"
             advice = "Run tallystick verify: the ledger was altered, or a newer Tallystick wrote it."
-        elif newest.ends:
+        elif newest.ends and not event_type.reopens:
             detail = (
                 f"{subject} was closed by {head.type} at version {head.version}, and cannot have a {event_type.name}"
             )
             advice = "Open another stream."
+        elif event_type.reopens and not newest.ends:
+            detail = f"{subject} is open, and {event_type.name} must follow the event that closes a stream"
+            advice = "Append the next event without it."
         else:
             return
         refusal = LifecycleViolation(f"{detail}; nothing was written.", advice, subject=subject, index=index)
-        refusal.closed = head is not None and not event_type.begins
+        refusal.closed = head is not None and not event_type.begins and not event_type.reopens
         raise refusal
 
     def _check_author(self, entry: PreparedEvent, source: str, permissions: Permissions, index: int) -> None:
@@ -298,5 +304,5 @@ class GroupAdmission:
 
     def _make_id(self, position: int) -> str:
         """Return a UUIDv7 (RFC 9562): milliseconds, the low bits of the position, 62 random bits."""
-        tail = f"{self._rng.getrandbits(62) | 1 << 63:016x}"
+        tail = (self._rng.getrandbits(62) | 1 << 63).to_bytes(8).hex()
         return f"{self._id_time}-7{position & 0xFFF:03x}-{tail[:4]}-{tail[4:]}"

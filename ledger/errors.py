@@ -14,6 +14,7 @@ TallystickError                 events/errors.py
 ├── LedgerBusy                  retry after `retry_after_s`               (nothing written)
 ├── LedgerFull                  free disk space, retry                    (nothing written)
 ├── LedgerUnavailable           outcome unknown: retry with the same ids
+│   └── ViewDamaged             ask again: the view is folded again
 ├── LedgerLocked                another process writes: use it, or stop it
 ├── LedgerUnusable              the file is missing or not a ledger
 ├── InvalidQuery                correct the parameter
@@ -76,6 +77,7 @@ __all__ = [
     "StreamConflict",
     "TallystickError",
     "UnusableExport",
+    "ViewDamaged",
 ]
 
 
@@ -200,6 +202,10 @@ class LedgerUnavailable(TallystickError):
     """The write could not be confirmed; the outcome is unknown: retry with the same ids."""
 
 
+class ViewDamaged(LedgerUnavailable):
+    """A stored part of a view is missing, or has other bytes than were saved: ask again, the view is folded again."""
+
+
 class LedgerLocked(TallystickError):
     """Another process holds the ledger's lock; `pid` and `address` identify it.
 
@@ -257,14 +263,23 @@ class BadNote(TallystickError):
 
 
 class Forked(TallystickError):
-    """The log does not continue its signed checkpoints: it was restored from an older copy, or altered."""
+    """The log does not continue its signed checkpoints: it was restored from an older copy, or altered.
 
-    def __init__(self, detail: str) -> None:
-        super().__init__(
-            f"{detail} Nothing is signed; appends and reads go on.",
-            "Restore the newer copy of the ledger. Or begin a new identity, which everyone who has the old key will "
-            "notice: tallystick key make --replace.",
-        )
+    `found` says what was found. `appends`: whether appends go on, as they do in a ledger file.
+    """
+
+    def __init__(self, found: str, *, appends: bool = True) -> None:
+        if appends:
+            goes_on = "Nothing is signed; appends and reads go on."
+            advice = (
+                "Restore the newer copy of the ledger. Or begin a new identity, which everyone who has the old key "
+                "will notice: tallystick key make --replace."
+            )
+        else:
+            goes_on = "Nothing is signed or appended; reads go on."
+            advice = "Restore the newer copy of the ledger, then start this server again."
+        super().__init__(f"{found} {goes_on}", advice)
+        self.found = found
 
 
 class LedgerDamaged(TallystickError):

@@ -7,6 +7,7 @@ import msgspec
 
 from events.envelope import Draft
 from events.limits import PAGE_EVENTS_DEFAULT
+from ledger.errors import LedgerUnavailable
 
 Order = Literal["asc", "desc"]
 
@@ -27,21 +28,27 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     since_us: int | None = None
     until_us: int | None = None
     correlationid: str | None = None
-    """Read every line between the positions to find these events: there is no index of correlation ids."""
+    """Read every line between the positions to find these events: the log has no index of correlation ids."""
+    positions: tuple[int, ...] = ()
+    """Read only events at these positions, if any are named."""
     walk: bool = False
     """Set it to read all matching events page by page: SQLite then avoids each index whose result it must sort."""
+    firsts: str = ""
+    """A kind of streams, as `decision`: the page states where the stream of each of their events begins."""
 
 
-class Page(NamedTuple):
+class LogPage(NamedTuple):
     """One page of stored lines in the order of the query.
 
     `ndjson` has the lines as they are stored, joined by line feeds; `positions` has their positions; `more` says
-    whether further events match the query.
+    whether further events match the query. `firsts` has for each event the position of the first event of its stream,
+    if the query asks for it; 0 for a stream of another kind.
     """
 
     ndjson: bytes
     positions: Sequence[int]
     more: bool
+    firsts: Sequence[int] = ()
 
     @property
     def lines(self) -> list[bytes]:
@@ -95,12 +102,16 @@ class LogReader(Protocol):
         """Return the newest committed event."""
         ...
 
-    async def read(self, query: Query) -> Page:
+    async def read(self, query: Query) -> LogPage:
         """Return one page of events. Errors: LedgerUnavailable."""
         ...
 
-    def follow(self, query: Query) -> AsyncIterator[Page]:
+    def follow(self, query: Query) -> AsyncIterator[LogPage]:
         """Yield every matching event after `query.after`, in order: the committed ones, then new ones, without end."""
+        ...
+
+    async def wait_for_events(self, seen: int) -> None:
+        """Wait until there may be events after a position, which was the newest."""
         ...
 
     async def position_at(self, recorded_us: int) -> int:
@@ -115,16 +126,60 @@ class LogReader(Protocol):
         """Count the matching events of each type; `limit` and `order` are ignored. Errors: LedgerUnavailable."""
         ...
 
+    async def subjects(self, positions: Sequence[int]) -> list[str]:
+        """Return the streams of the events at some positions, in their order. Errors: LedgerUnavailable."""
+        ...
+
+    async def first_positions(self, subjects: Sequence[str]) -> dict[str, int]:
+        """Return the position of the first event of each of some streams, without those that do not exist."""
+        ...
+
+    async def positions_in_stream(self, subject: str, versions: Sequence[int]) -> dict[int, int]:
+        """Return the position of each of some versions of a stream, by version, without those that do not exist."""
+        ...
+
+    async def positions_of_id(self, event_id: str, limit: int) -> list[int]:
+        """Return at most `limit` positions of the events with an id, of every source, in ascending order."""
+        ...
+
+    async def streams_starting_with(self, beginning: str, upto: int, limit: int) -> list[str]:
+        """Return at most `limit` streams whose names start with a text and that began up to a position, by name."""
+        ...
+
     async def tiles(self, level: int, first: int, count: int) -> list[bytes]:
         """Return at most `count` stored full tiles of a level, from number `first`, in order.
 
-        See `ledger/transparency/tiles.py`.
+        There are none after the first one that is not stored. See `ledger/transparency/tiles.py`.
         """
+        ...
+
+    async def close(self) -> None:
+        """Close the files or connections. For a log that writes, finish the accepted appends first."""
         ...
 
 
 class Log(LogReader, Protocol):
-    """Read and write access to the log."""
+    """Read and write access to the log. `ledger/transparency/tree.py` has the part of it that proves events."""
+
+    @property
+    def newest(self) -> Head:
+        """Return the newest committed event that this process knows, without waiting."""
+        ...
+
+    @property
+    def waiting_events(self) -> int:
+        """Return the number of events that this process has accepted and not yet committed."""
+        ...
+
+    @property
+    def broken(self) -> LedgerUnavailable | None:
+        """Return why the writer refuses all appends; None while it accepts them."""
+        ...
+
+    @property
+    def instance(self) -> str | None:
+        """Return the random name by which clients recognize this server; None if none can look for it."""
+        ...
 
     async def append(self, batch: Sequence[Draft], permissions: Permissions = UNRESTRICTED) -> list[AppendedEvent]:
         """Append a batch atomically; return the position of each event.
@@ -135,8 +190,4 @@ class Log(LogReader, Protocol):
                 LedgerUnavailable (outcome unknown: retry with the same ids).
         Source: invariants I1..I6.
         """
-        ...
-
-    async def close(self) -> None:
-        """Finish the accepted appends, then close the files."""
         ...

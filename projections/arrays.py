@@ -12,6 +12,9 @@ Floats = npt.NDArray[np.float64]
 
 Ints = npt.NDArray[np.int64]
 
+AnyInts = npt.NDArray[np.integer[Any]]
+"""Integers of any width. Of a million decisions, each byte of the width takes a megabyte."""
+
 RowNumbers = npt.NDArray[np.intp]
 """Row numbers: indices into the columns of a state."""
 
@@ -31,13 +34,6 @@ def sum_by_name(pairs: Iterable[tuple[str | None, int]]) -> dict[str, int]:
         if name is not None:
             sums[name] += n
     return dict(sorted(sums.items(), key=lambda item: (-item[1], item[0])))
-
-
-def mask_of(rows: npt.NDArray[Any], size: int) -> npt.NDArray[np.bool_]:
-    """Return a mask of `size` decisions that is True in `rows`."""
-    mask = np.zeros(size, dtype=bool)
-    mask[rows.astype(np.intp)] = True
-    return mask
 
 
 def split_runs(ascending: npt.NDArray[Any]) -> tuple[RowNumbers, RowNumbers]:

@@ -3,37 +3,48 @@
 A projection's state is a function of the events alone. So live folding, a snapshot plus the events after it, and a scan
 from position 1 must give the same bytes when encoded. `replay` returns the state of such a scan, for comparison.
 
-If a line cannot be decoded or folded, the whole log is examined once. The lines that no append could have written are
-left out of every state, the log says so, and no snapshot is saved.
+In a server `follow` folds events as they are committed, so that a request waits only for those of the last moment. A
+snapshot is written on a thread, from tables that are frozen, while folding goes on.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from typing import TypeVar
 
-from events.envelope import EventFacts
 from events.errors import TallystickError
-from events.registry import VOCABULARY, Vocabulary
-from ledger.errors import InvalidQuery, LedgerUnavailable
-from ledger.log import LogReader, Page, Query
-from ledger.transparency.tree import LogTree
-from projections.faulty_lines import FaultyLines
+from events.payload import Payload
+from events.registry import VOCABULARY
+from events.vocabulary import Vocabulary
+from ledger.errors import InvalidQuery, LedgerUnavailable, ViewDamaged
+from ledger.log import LogReader
+from ledger.threads import run_on_thread
+from projections.fold_lag import FoldLag
+from projections.past_states import PastStates
 from projections.projection import Projection
-from projections.snapshots import Snapshot, Snapshots
+from projections.query_check import no_check
+from projections.required_position import required_position
+from projections.slice_reader import SLICE_EVENTS, SliceReader
+from projections.snapshots import Snapshots
+from projections.state_store import StateStore
+from projections.stream_names import StreamNames
+
+SNAPSHOTS_PER_LOG_MAX = 16
+SNAPSHOT_EVENTS_MIN = 50_000
+"""The least number of events between snapshots, or a sixteenth of the log; a killed fold resumes from the newest."""
+
+FOLLOW_PAUSE_S = 0.02
+"""Seconds between two folds of `follow`: the events of so long are folded together, which costs less."""
+
+REFRESH_PAUSE_S = 1.0
+"""Seconds after which `follow` brings up to date again what views keep."""
+
+RETRY_PAUSE_S = 1.0
+"""Seconds after which `follow` tries again to read a log that could not be read."""
 
 log = logging.getLogger("tallystick.views")
-
-SLICE_EVENTS = 2_000
-"""Events folded before the event loop gets a turn: about 3 ms."""
-
-SNAPSHOTS_PER_LOG_MAX = 4
-SNAPSHOT_EVENTS_MIN = 50_000
-"""The least number of events between snapshots, or a quarter of the log if that is more.
-
-A fold that was killed resumes from the newest snapshot.
-"""
 
 P = TypeVar("P", bound=Projection)
 T = TypeVar("T")
@@ -42,7 +53,11 @@ Progress = Callable[[int, int], None]
 
 
 class Engine:
-    """The live states of projections over one log, all at the same position."""
+    """The live states of projections over one log, all at the same position.
+
+    Kinds that are added later, or that a caller asks `at` for, are restored and folded by the next call that catches
+    up. So a process that answers one question begins without any, and folds only what the answer needs.
+    """
 
     def __init__(
         self,
@@ -50,84 +65,162 @@ class Engine:
         kinds: Sequence[type[Projection]],
         snapshots: Snapshots | None = None,
         vocabulary: Vocabulary = VOCABULARY,
+        progress: Progress | None = None,
     ) -> None:
         self.position = 0
+        self.events = SliceReader(log, vocabulary)
+        self.names = StreamNames(log, self.events.faulty)
         self._log = log
         self._kinds = {kind.name: kind for kind in kinds}
-        self._live = self._empty_states()
+        self._live: dict[str, Projection] = {}
+        self._beside: dict[str, asyncio.Task[None]] = {}
+        """The folds of projections that are not live yet, by name."""
+        self._folds_beside = False
         self._snapshots = snapshots if snapshots is not None else Snapshots(None)
         self._saved = 0
-        self._vocabulary = vocabulary
+        self._store = StateStore(log, self._snapshots)
+        self._past = PastStates(self._store)
+        self._unsaved_caches = False
+        self._progress = progress
         self._folding = asyncio.Lock()
-        self._started = False
-        self._faulty = FaultyLines(vocabulary)
-        self._root: tuple[int, bytes] = (0, b"")
+        self._lag = FoldLag()
 
     @property
     def left_out(self) -> Mapping[int, str]:
         """The positions whose lines no view could use, each with the reason."""
-        return self._faulty.positions
+        return self.events.faulty.positions
 
     @property
     def live(self) -> Mapping[str, Projection]:
         """The live states by name, folded up to `position`."""
         return self._live
 
-    async def start(self, progress: Progress | None = None) -> None:
-        """Fold up to the head for the first time. The caller need not wait for the end, because `at` does."""
-        await self.catch_up(progress)
+    def lag_s(self, head: int) -> float:
+        """Return at most how many seconds ago the oldest event up to `head` that is not folded was committed, or 0."""
+        return self._lag.seconds(self.position) if head > self.position else 0.0
 
-    async def catch_up(self, progress: Progress | None = None) -> int:
-        """Fold every committed event; return the position of the states."""
-        async with self._folding:
+    def add(self, kinds: Iterable[type[Projection]]) -> None:
+        """Keep live states of these projections too, from the next call that catches up. Known ones stay as they are.
+
+        A caller that reads several live states of one position names them together: they are folded in one scan.
+        """
+        for kind in kinds:
+            self._kinds.setdefault(kind.name, kind)
+
+    async def start(self, progress: Progress | None = None, *, beside: bool = False) -> None:
+        """Fold up to the head for the first time. The caller need not wait for the end, because `at` does.
+
+        With `beside`, a projection without a new snapshot is folded beside the others, which answer meanwhile.
+        """
+        self._folds_beside = beside
+        await self.catch_up(progress, list(self._kinds.values()))
+
+    async def follow(self) -> None:
+        """Fold events as they are committed, until it is cancelled."""
+        refreshed_s = 0.0
+        while True:
             try:
-                return await self._catch_up(progress)
+                await self.catch_up()
+                if time.monotonic() - refreshed_s >= REFRESH_PAUSE_S:
+                    await self._refresh_caches()
+                    refreshed_s = time.monotonic()
+            except Exception:
+                log.exception("folding failed; it is tried again")
+                await asyncio.sleep(RETRY_PAUSE_S)
+            await asyncio.sleep(FOLLOW_PAUSE_S)
+            await self._wait_for_events()
+
+    async def _wait_for_events(self) -> None:
+        """Wait until there may be events to fold."""
+        with suppress(LedgerUnavailable):
+            if (await self._log.head()).position == self.position:
+                self._lag.begin_wait(self.position)
+        try:
+            await self._log.wait_for_events(self.position)
+        finally:
+            self._lag.end_wait(self.position)
+
+    async def _refresh_caches(self) -> None:
+        """Bring up to date what views keep, so that a question finds it, and the next snapshot has it."""
+        for work in [state.refresh_cache() for state in self._live.values()]:
+            if work is not None:
+                await run_on_thread(work, no_check)
+                self._unsaved_caches = True
+
+    async def catch_up(self, progress: Progress | None = None, kinds: Sequence[type[Projection]] = ()) -> int:
+        """Fold every committed event, and wait until some projections are live; return the position of the states."""
+        self.add(kinds)
+        while True:
+            await self._fold_committed(progress)
+            beside = [self._beside[kind.name] for kind in kinds if kind.name in self._beside]
+            if not beside:
+                return self.position
+            await asyncio.wait(beside)
+            for error in [task.exception() for task in beside if not task.cancelled()]:
+                if error is not None:
+                    raise error
+
+    async def _fold_committed(self, progress: Progress | None) -> None:
+        head = (await self._log.head()).position
+        if head == self.position:
+            self._lag.note_folded(time.monotonic())
+        wanted = required_position() or head
+        if self._is_complete() and wanted <= self.position:
+            return
+        async with self._folding:
+            if self._is_complete() and wanted <= self.position:
+                return
+            try:
+                await self._fold_to_head(progress)
+            except ViewDamaged:
+                await self._fold_to_head(progress)
             except TallystickError:
                 raise
             except Exception:
                 if not await self._examine():
                     raise
-                return await self._catch_up(progress)
+                await self._fold_to_head(progress)
 
-    async def _catch_up(self, progress: Progress | None) -> int:
-        if not self._started:
-            await self._restore_all(progress)
+    def _is_complete(self) -> bool:
+        """Return whether every projection is live or folded beside, from undamaged snapshots."""
+        return not self._snapshots.damaged and self._kinds.keys() == self._live.keys() | self._beside.keys()
+
+    async def _fold_to_head(self, progress: Progress | None) -> None:
+        progress = progress or self._progress
+        if self._snapshots.damaged:
+            self._drop()
+            await self._snapshots.discard()
+        if not self._is_complete():
+            await self._restore_missing(progress)
+        asked_s = time.monotonic()
         head = (await self._log.head()).position
         step = max(SNAPSHOT_EVENTS_MIN, head // SNAPSHOTS_PER_LOG_MAX)
         report = None if progress is None else lambda position, _: progress(position, head)
+        if not self._live:
+            self.position = self._saved = head
         while self.position < head:
             upto = min(head, self.position + step)
             await self._fold(list(self._live.values()), self.position, upto, report, live=True)
             if self.position - self._saved >= step:
                 await self._save()
-        return self.position
+        self._lag.note_folded(asked_s)
 
     async def _examine(self) -> bool:
-        """Examine every line that was not examined yet; return whether more lines must be left out.
+        """Examine the lines of the log; return whether more lines must be left out.
 
         The live states are then dropped, so that the next fold begins at position 1. The caller holds `_folding`.
         """
-        head = (await self._log.head()).position
-        before = len(self.left_out)
-        while self._faulty.examined < head:
-            self._faulty.examine(await self._read(self._faulty.examined, head))
-            await asyncio.sleep(0)
-        count = len(self.left_out)
-        if count == before:
-            return False
-        first, reason = min(self.left_out.items())
-        log.warning(
-            "%s left out of every view, the first at position %s: %s Run tallystick verify: the ledger was altered.",
-            "1 event was" if count == 1 else f"{count} events were",
-            first,
-            reason,
-        )
-        self._reset()
-        return True
+        found = await self.events.examine()
+        if found:
+            self._drop()
+        return found
 
     async def _without_faulty(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Return the result of a fold. If it fails because of faulty lines, repeat it without them."""
+        """Return the result of a fold. If it fails because of faulty lines or chunks, repeat it without them."""
         try:
+            return await work()
+        except ViewDamaged:
+            await self.catch_up()
             return await work()
         except TallystickError:
             raise
@@ -138,60 +231,107 @@ class Engine:
                 raise
             return await work()
 
-    async def _restore_all(self, progress: Progress | None) -> None:
-        """Restore the newest usable snapshots.
+    async def _restore_missing(self, progress: Progress | None) -> None:
+        """Restore the newest usable snapshots of the projections that are not live.
 
         A projection whose snapshot is older or missing is first folded alone, up to the newest position.
         """
-        head = (await self._log.head()).position
-        restored = {name: await self._restore(kind, head) for name, kind in self._kinds.items()}
-        newest = max((position for _, position in restored.values()), default=0)
-        for projection, position in restored.values():
-            await self._fold([projection], position, newest, progress)
-        self._live = {name: projection for name, (projection, _) in restored.items()}
-        _share(self._live)
-        self.position = newest
-        self._saved = min((position for _, position in restored.values()), default=0)
-        self._started = True
+        head = self.position if self._live else (await self._log.head()).position
+        restored: dict[int, list[Projection]] = {}
+        for name, kind in self._kinds.items():
+            if name not in self._live and name not in self._beside:
+                projection, position = await self._restore(kind, head)
+                restored.setdefault(position, []).append(projection)
+        self.position = newest = self.position if self._live else max(restored, default=0)
+        for position, states in restored.items():
+            _share(states)
+            if self._folds_beside and newest - position > SNAPSHOT_EVENTS_MIN:
+                task = asyncio.create_task(self._fold_beside(states, position))
+                self._beside.update((state.name, task) for state in states)
+            else:
+                await self._fold(states, position, newest, progress)
+                self._saved = min(self._saved, position) if self._live else position
+                self._join(states)
+
+    async def _fold_beside(self, states: Sequence[Projection], after: int) -> None:
+        """Fold states that have no newer snapshot, while the others answer, and make them live."""
+        try:
+            while self.position - after > SLICE_EVENTS:
+                upto = self.position
+                await self._fold(states, after, upto)
+                after = upto
+            async with self._folding:
+                await self._fold(states, after, self.position)
+                self._join(states)
+                self._saved = 0
+        except TallystickError:
+            raise
+        except Exception:
+            async with self._folding:
+                if not await self._examine():
+                    raise
+        finally:
+            mine = asyncio.current_task()
+            self._beside = {name: task for name, task in self._beside.items() if task is not mine}
+
+    def _join(self, states: Sequence[Projection]) -> None:
+        """Make states live that are at the position of the others."""
+        live = self._live | {state.name: state for state in states}
+        self._live = {name: live[name] for name in self._kinds if name in live}
+        _share(list(self._live.values()))
 
     async def close(self) -> None:
         """Save snapshots for the next start, and close their file. An unreadable log is ignored here."""
+        for task in set(self._beside.values()):
+            task.cancel()
         try:
             async with self._folding:
-                if self.position > self._saved:
-                    with suppress(LedgerUnavailable):
+                with suppress(LedgerUnavailable):
+                    await self._store.finish()
+                    if self.position > self._saved or self._unsaved_caches:
                         await self._save()
+                        await self._store.finish()
         finally:
             await self._snapshots.close()
 
-    async def at(self, kind: type[P], position: int | None = None) -> tuple[P, int]:
+    async def at(
+        self, kind: type[P], position: int | None = None, *, also: Sequence[type[Projection]] = ()
+    ) -> tuple[P, int]:
         """Return the live state of a projection, or its state as of a position; and the position of that state.
 
-        Compute views of a live state before the next `await`, because the engine keeps folding into it.
+        The projections in `also` are live at the same position. Compute views of a live state before the next `await`,
+        because the engine keeps folding into it.
         Errors: InvalidQuery, for a position below 0 or beyond the head.
         """
-        head = await self.catch_up()
-        if position is None or position == head:
-            live = self._live[kind.name]
+        head = await self.catch_up(kinds=[kind, *also] if position is None else ())
+        live = self._live.get(kind.name)
+        if position is None or (position == head and live is not None):
             assert isinstance(live, kind)
             return live, head
         if not 0 <= position <= head:
             side = "before the first event" if position < 0 else f"beyond the head, {head}"
             raise InvalidQuery("as_of", f"{position} is {side}.", "Name a position up to the head.")
-        projection = await self._without_faulty(lambda: self._state_at(self._kinds[kind.name], position))
+        projection = await self._without_faulty(lambda: self._past.find(kind, position, self._state_at))
         assert isinstance(projection, kind)
         return projection, position
 
+    async def newest(self, kind: type[P], upto: int) -> tuple[P, int]:
+        """Return a state at or before a position, and its position, without folding: live, saved, or empty at 0."""
+        if kind.name in self._live and self.position <= upto and not self.events.faulty.found:
+            return self._live[kind.name], self.position  # type: ignore[return-value]
+        return await self._restore(kind, upto)
+
     async def _state_at(self, kind: type[Projection], position: int) -> Projection:
-        projection, start = await self._restore(kind, position)
-        await self._fold([projection], start, position)
+        projection, start = await self._restore(self._kinds.get(kind.name, kind), position)
+        await self._fold([projection], start, position, reads=projection.reads)
         return projection
 
     async def replay(self, upto: int, progress: Progress | None = None) -> dict[str, Projection]:
         """Return new states of all projections, folded from position 1 up to a position."""
 
         async def fold() -> dict[str, Projection]:
-            fresh = self._empty_states()
+            fresh = {name: kind() for name, kind in self._kinds.items()}
+            _share(list(fresh.values()))
             await self._fold(list(fresh.values()), 0, upto, progress)
             return fresh
 
@@ -205,17 +345,18 @@ class Engine:
         progress: Progress | None = None,
         *,
         live: bool = False,
+        reads: Sequence[type[Payload]] = (),
     ) -> None:
-        async with aclosing(self.read_slices(after, upto)) as slices:
+        async with aclosing(self.events.read_slices(after, upto, reads)) as slices:
             async for events in slices:
-                present = {type(event.data) for event in events}
+                present = {kind.payload for kind in events.kinds}
                 try:
                     for projection in projections:
                         if not present.isdisjoint(projection.reads):
                             projection.fold(events)
                 except BaseException:
                     if live:
-                        self._reset()
+                        self._drop()
                     raise
                 after = events[-1].position
                 if live:
@@ -225,78 +366,18 @@ class Engine:
         if live:
             self.position = upto
 
-    def _reset(self) -> None:
-        """Drop the live states, because only some of them folded the last slice. The next fold begins at position 1."""
-        self._live = self._empty_states()
+    def _drop(self) -> None:
+        """Drop the live states, because they cannot be used. The next fold begins at the newest usable snapshots."""
+        for task in set(self._beside.values()) - {asyncio.current_task()}:
+            task.cancel()
+        self._beside.clear()
+        self._past.drop()
+        self._live = {}
         self.position = self._saved = 0
 
-    def _empty_states(self) -> dict[str, Projection]:
-        states = {name: kind() for name, kind in self._kinds.items()}
-        _share(states)
-        return states
-
-    async def read_slices(self, after: int, upto: int) -> AsyncGenerator[list[EventFacts], None]:
-        """Yield the events after a position and up to another, in slices. Read the next slice in the background.
-
-        Errors: DECODE_ERRORS, FaultySlice, for faulty lines that are not left out yet.
-        """
-        reading: asyncio.Task[Page] | None = None
-        try:
-            while after < upto:
-                if reading is None:
-                    reading = self._read(after, upto)
-                page = await reading
-                begin, after = after, page.positions[-1]
-                reading = self._read(after, upto) if after < upto else None
-                await asyncio.sleep(0)
-                if self.left_out:
-                    if usable := list(self._faulty.usable(page)):
-                        yield usable
-                    continue
-                events = self._vocabulary.facts(page.ndjson)
-                if (events[0].position, events[-1].position) != (begin + 1, begin + len(events)):
-                    raise FaultySlice(f"the lines after position {begin} state other positions")
-                yield events
-        finally:
-            if reading is not None:
-                reading.cancel()
-
-    async def read_streams(self, subjects: Sequence[str], upto: int) -> dict[str, list[EventFacts]]:
-        """Return the events of each stream up to a position, oldest first."""
-        streams: dict[str, list[EventFacts]] = {subject: [] for subject in subjects}
-        after, more = 0, bool(streams)
-        while more:
-            query = Query(subjects=tuple(streams), after=after, before=upto + 1, limit=SLICE_EVENTS)
-            page = await self._log.read(query)
-            for event in self.usable_events(page):
-                if event.subject in streams:
-                    streams[event.subject].append(event)
-            after, more = page.positions[-1] if page.positions else upto, page.more
-        return streams
-
-    def usable_events(self, page: Page) -> Iterable[EventFacts]:
-        """Return the events of a page, without those that are left out."""
-        return self._faulty.usable(page) if self.left_out else self._vocabulary.facts(page.ndjson)
-
-    def _read(self, after: int, upto: int) -> "asyncio.Task[Page]":
-        query = Query(after=after, before=upto + 1, limit=min(SLICE_EVENTS, upto - after))
-        return asyncio.ensure_future(self._log.read(query))
-
-    async def _restore(self, kind: type[Projection], upto: int) -> tuple[Projection, int]:
-        """Return the newest usable snapshot of a projection at or before a position, and its position.
-
-        Without one, return an empty state and 0. A state that was folded before faulty lines were found is not usable.
-        """
-        upto = min([upto + 1, *self.left_out]) - 1
-        snapshot = await self._snapshots.latest(kind.name, kind.version, upto)
-        while snapshot is not None:
-            if await self.root(snapshot.position) == snapshot.root:
-                try:
-                    return await asyncio.to_thread(kind.decode, snapshot.state), snapshot.position
-                except Exception:  # noqa: BLE001 - a damaged state may raise anything; an older snapshot is tried
-                    pass
-            snapshot = await self._snapshots.latest(kind.name, kind.version, snapshot.position - 1)
-        return kind(), 0
+    async def _restore(self, kind: type[P], upto: int) -> tuple[P, int]:
+        """Restore the newest snapshot. A state that was folded before faulty lines were found is not usable."""
+        return await self._store.restore(kind, self.events.faulty.usable_upto(upto))
 
     async def head(self) -> int:
         """Return the newest committed position."""
@@ -304,25 +385,16 @@ class Engine:
 
     async def root(self, position: int) -> bytes:
         """Return the root of the log's tree up to a position; nothing if the stored tiles are damaged."""
-        if self._root[0] != position:
-            with suppress(AssertionError, ValueError, IndexError):
-                self._root = position, await LogTree(self._log).root(position)
-        return self._root[1] if self._root[0] == position else b""
+        return await self._store.root(position)
 
     async def _save(self) -> None:
-        if not self._snapshots.writable or self.left_out or not (root := await self.root(self.position)):
-            return
-        await self._snapshots.save(
-            Snapshot(name, projection.version, self.position, root, projection.encode())
-            for name, projection in self._live.items()
-        )
-        self._saved = self.position
+        """Begin to save the live states. The caller holds `_folding`."""
+        if self._store.ready and not self.events.faulty.found:
+            await self._refresh_caches()
+            await self._store.save(list(self._live.values()), self.position)
+            self._saved, self._unsaved_caches = self.position, False
 
 
-class FaultySlice(Exception):
-    """Lines of the log state other positions than their own."""
-
-
-def _share(states: Mapping[str, Projection]) -> None:
-    for projection in states.values():
-        projection.share_with(list(states.values()))
+def _share(states: Sequence[Projection]) -> None:
+    for state in states:
+        state.share_with(states)

@@ -14,7 +14,6 @@ from msgspec import structs
 from events.envelope import EventFacts
 from events.evidence import EvidenceErased, EvidenceStored
 from events.payload import Payload
-from projections.columns import pack
 from projections.projection import Projection
 
 
@@ -86,7 +85,7 @@ class EvidenceIndex(Projection):
         self._stored_bytes -= entry.size_bytes
 
     def encode(self) -> bytes:
-        return pack({"evidence": list(self._entries.values())})
+        return msgspec.msgpack.encode({"evidence": list(self._entries.values())})
 
     @classmethod
     def decode(cls, state: bytes) -> Self:
@@ -99,6 +98,15 @@ class EvidenceIndex(Projection):
 
     def summary(self) -> Mapping[str, object]:
         return {"kept": len(self._entries) - self._erased, "erased": self._erased, "kept_bytes": self._stored_bytes}
+
+    def size_bytes(self, digest: str) -> int | None:
+        """Return the size of a piece of evidence, also of an erased one; None if it was never stored."""
+        entry = self._entries.get(digest)
+        return None if entry is None else entry.size_bytes
+
+    def find(self, digest: str) -> EvidenceEntry | None:
+        """Return a piece of evidence, also an erased one; None if it was never stored."""
+        return self._entries.get(digest)
 
     def page(self, offset: int, limit: int) -> list[EvidenceEntry]:
         """Return up to `limit` entries after the first `offset`, in the order of the log."""

@@ -1,12 +1,16 @@
 """The interface of a projection: a named, versioned state that folds events, and pure views of that state."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
-from events.envelope import EventFacts
 from events.payload import Payload
+from projections.event_slice import EventSlice
+from projections.query_check import Check
+
+if TYPE_CHECKING:
+    from projections.column_table import ColumnTable
 
 
 class Projection(ABC):
@@ -24,17 +28,35 @@ class Projection(ABC):
     """The payload types that `fold` uses. The engine skips a batch that has none of them."""
 
     @abstractmethod
-    def fold(self, events: Sequence[EventFacts]) -> None:
+    def fold(self, events: EventSlice) -> None:
         """Fold a batch of events, oldest first. The state must not depend on the sizes of batches."""
 
     @abstractmethod
     def encode(self) -> bytes:
-        """Return the state as canonical bytes: equal states give equal bytes."""
+        """Return the state but for its tables as canonical bytes: equal states give equal bytes."""
 
     @classmethod
     @abstractmethod
     def decode(cls, state: bytes) -> Self:
-        """Return the state that `encode` wrote. For other bytes it may raise any error; the engine then folds again."""
+        """Return the state that `encode` wrote, with empty tables, which are then restored.
+
+        For other bytes it may raise any error; the engine then folds again.
+        """
+
+    def tables(self) -> "Mapping[str, ColumnTable]":
+        """Return the tables of the state by name: what grows with every event, loaded and saved chunk by chunk."""
+        return {}
+
+    def encode_cache(self) -> bytes:
+        """Return what views computed from the state and keep for the next one. It is not a part of the state."""
+        return b""
+
+    def restore_cache(self, cache: bytes) -> None:  # noqa: B027 - most keep nothing
+        """Take up what `encode_cache` wrote, after the tables were restored. For other bytes it may raise any error."""
+
+    def refresh_cache(self) -> Callable[[Check], None] | None:
+        """Return work for a thread that brings up to date what views keep; None if nothing is to do."""
+        return None
 
     @abstractmethod
     def summary(self) -> Mapping[str, object]:
@@ -43,10 +65,15 @@ class Projection(ABC):
     def share_with(self, others: Sequence["Projection"]) -> None:  # noqa: B027 - most share nothing
         """Share equal parts of the state with other projections.
 
-        All are at the same position, and the engine passes the same batches to them from now on. Sharing one dictionary
-        of a million names makes a replay a tenth faster.
+        All are at the same position, and the engine passes the same batches to them from now on. What
+        decisions of a batch are about is then looked up once.
         """
 
     def digest(self) -> str:
-        """Return the SHA-256 of the encoded state, in hex."""
-        return sha256(self.encode()).hexdigest()
+        """Return the SHA-256 of the state, in hex: of its encoding, and of the digest of its tables if it has any."""
+        tables = self.tables()
+        if not tables:
+            return sha256(self.encode()).hexdigest()
+        from projections.column_table import digest_tables  # noqa: PLC0415 - it loads numpy
+
+        return sha256(self.encode() + digest_tables(tables)).hexdigest()

@@ -1,8 +1,12 @@
 """Snapshots of projections, in a file beside the ledger. The file may be deleted at any time.
 
+A snapshot is its contents, which name chunks by the SHA-256 of their bytes: the state without its tables, what views
+keep, and the chunks of the tables. A chunk that several snapshots name is stored once, so a new snapshot writes what
+changed since the last one. Chunks of tables are read when they are first used.
+
 Each snapshot has a seal: an HMAC-SHA256 over its name, version, position, the root of the log's tree at that position,
-and its state. The key is a secret that only the ledger's owner can read (`ledger/view_key.py`). A snapshot is used only
-if its seal is right, its version is the version of the code, and the ledger has the same root at its position. Any
+and its contents. The key is a secret that only the ledger's owner can read (`ledger/view_key.py`). A snapshot is used
+only if its seal is right, its version is the version of the code, and the ledger has the same root at its position. Any
 other snapshot is ignored, and the events are folded again. A wrong seal is logged once.
 """
 
@@ -10,43 +14,75 @@ import asyncio
 import hmac
 import logging
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from ledger.errors import LedgerUnusable
+import msgspec
+
+from ledger.errors import LedgerUnusable, ViewDamaged
 from ledger.private_file import make_private_file
 from ledger.sqlite.connection import SqliteConnection, connect
-from ledger.sqlite.read_only import read_only_uri
 from ledger.sqlite.schema_check import has_schema
+from projections.chunk_store import CHUNKS_TABLE, ChunkReader, delete_chunks, store_chunks
+from projections.projection import Projection
+from projections.saved_table import ALL_ZERO, ChunkSource, SavedTable
 
-SNAPSHOTS_MAX = 6
-"""Most snapshots of each projection: a recent one to start from, and older ones for `as_of`."""
+if TYPE_CHECKING:
+    from projections.column_table import ColumnTable
+
+NEWEST_SNAPSHOTS = 2
+"""Newest snapshots of each projection that are kept. The older one serves if the newer one cannot be used."""
+
+EARLIER_APART = 10
+"""Earlier ones are kept for answers as of a position: at least a tenth of the log apart. They share most chunks."""
+
+P = TypeVar("P", bound=Projection)
 
 log = logging.getLogger("tallystick.views")
 
-_CREATE = """
+_CREATE = f"""
 CREATE TABLE snapshots (
   name TEXT NOT NULL, version INTEGER NOT NULL, position INTEGER NOT NULL,
-  root BLOB NOT NULL, seal BLOB NOT NULL, state BLOB NOT NULL,
+  root BLOB NOT NULL, seal BLOB NOT NULL, contents BLOB NOT NULL,
   PRIMARY KEY (name, version, position)
-) STRICT
+) STRICT;
+{CHUNKS_TABLE}
 """
 
-_PROBE = "SELECT name, version, position, root, seal, state FROM snapshots LIMIT 0"
-"""A statement that fails if the table has other columns."""
+_PROBE = "SELECT name, version, position, root, seal, contents, digest, bytes FROM snapshots, chunks LIMIT 0"
+"""A statement that fails if the tables have other columns."""
+
+
+class Contents(msgspec.Struct, frozen=True):
+    """What a snapshot holds: the digests of the encoded state and of what views keep, and the tables of the state."""
+
+    state: bytes
+    cache: bytes
+    tables: dict[str, SavedTable]
 
 
 class Snapshot(NamedTuple):
-    """The encoded state of a projection after a position. `root` is that of the log's tree at it."""
+    """The state of a projection after a position. `root` is that of the log's tree at it."""
 
     name: str
     version: int
     position: int
     root: bytes
+    contents: bytes
+    """The encoded `Contents`."""
+
+
+class StoredState(NamedTuple):
+    """A state that is stored but for its tables, which are frozen."""
+
+    name: str
+    version: int
     state: bytes
+    cache: bytes
+    tables: "Mapping[str, ColumnTable]"
 
 
 class Snapshots:
@@ -56,8 +92,13 @@ class Snapshots:
     """
 
     def __init__(
-        self, connection: SqliteConnection | None, path: Path | None = None, secret: bytes | None = None
+        self,
+        reader: ChunkReader | None,
+        connection: SqliteConnection | None = None,
+        path: Path | None = None,
+        secret: bytes | None = None,
     ) -> None:
+        self._reader = reader
         self._connection = connection
         self._path = path
         self._secret = secret
@@ -69,39 +110,98 @@ class Snapshots:
 
         A writer creates a missing file and replaces a damaged one. A reader treats both as empty.
         """
-        connection = await _connect(path, writable=writable)
-        if connection is None and writable:
-            remove_database(path)
-            connection = await _connect(path, writable=True)
-        return cls(connection, path if writable else None, secret)
+        connection = None
+        if writable:
+            connection = await _connect(path)
+            if connection is None:
+                remove_database(path)
+                connection = await _connect(path)
+            if connection is None:
+                return cls(None, secret=secret)
+        try:
+            reader = await asyncio.to_thread(ChunkReader.open, path, _CREATE, _PROBE, whole=not writable)
+        except (sqlite3.Error, OSError, LedgerUnusable):
+            reader = None
+        except BaseException:
+            if connection is not None:
+                await connection.close()  # its thread would keep the process alive
+            raise
+        return cls(reader, connection, path if writable else None, secret)
 
     @property
     def writable(self) -> bool:
         """Whether `save` stores anything."""
-        return self._connection is not None and self._path is not None and self._secret is not None
+        return self._connection is not None and self._secret is not None
+
+    @property
+    def damaged(self) -> bool:
+        """Whether a chunk was found to be missing or wrong. States that were restored must not be used any more."""
+        return self._reader is not None and self._reader.damaged
+
+    async def discard(self) -> None:
+        """Delete every snapshot, or ignore them where the file cannot be written, because one is damaged."""
+        if self._connection is None:
+            self._secret = None
+        else:
+            with suppress(sqlite3.Error):
+                await self._connection.run(_delete_all)
+        if self._reader is not None:
+            self._reader.damaged = False
 
     async def close(self) -> None:
         """Close the file."""
+        if self._reader is not None:
+            self._reader.close()
         if self._connection is not None:
             await self._connection.close()
 
     async def latest(self, name: str, version: int, upto: int) -> Snapshot | None:
         """Return the newest snapshot with a right seal at or before a position, or None."""
-        if self._connection is None or self._secret is None:
+        return await asyncio.to_thread(self._latest, name, version, upto)
+
+    def _latest(self, name: str, version: int, upto: int) -> Snapshot | None:
+        if self._reader is None or self._secret is None:
             return None
         statement = (
-            "SELECT position, root, seal, state FROM snapshots"
+            "SELECT position, root, seal, contents FROM snapshots"
             " WHERE name = ? AND version = ? AND position <= ? ORDER BY position DESC LIMIT 1"
         )
         with suppress(sqlite3.Error):
-            while rows := list(await self._connection.execute_fetchall(statement, (name, version, upto))):
-                position, root, seal, state = rows[0]
-                snapshot = Snapshot(name, version, position, root, state)
-                if hmac.compare_digest(await asyncio.to_thread(_seal, self._secret, snapshot), seal):
+            while rows := self._reader.fetch(statement, (name, version, upto)):
+                position, root, seal, encoded = rows[0]
+                snapshot = Snapshot(name, version, position, root, encoded)
+                if hmac.compare_digest(_seal(self._secret, snapshot), seal) and self._reader.has_all(
+                    _digests(snapshot.contents)
+                ):
                     return snapshot
                 self._warn(snapshot)
-                upto = position - 1
+                upto = snapshot.position - 1
         return None
+
+    def restore(self, kind: type[P], snapshot: Snapshot) -> P:
+        """Return the state of a snapshot, whose tables are read when they are used. It may raise any error."""
+        assert self._reader is not None
+        contents = msgspec.msgpack.decode(snapshot.contents, type=Contents)
+        state = kind.decode(self._reader.read(contents.state))
+        tables = state.tables()
+        if tables.keys() != contents.tables.keys():
+            raise ValueError("other tables were saved")
+        for name, table in tables.items():
+            table.restore(contents.tables[name], self._reader)
+        if contents.cache:
+            state.restore_cache(self._reader.read(contents.cache))
+        return state
+
+    def count_damaged(self, snapshot: Snapshot) -> int:
+        """Return how many chunks of a snapshot are missing or wrong. It reads all of them."""
+        assert self._reader is not None
+        damaged = 0
+        for digest in _digests(snapshot.contents):
+            try:
+                self._reader.read(digest)
+            except ViewDamaged:
+                damaged += 1
+        return damaged
 
     def _warn(self, snapshot: Snapshot) -> None:
         if not self._warned:
@@ -116,73 +216,154 @@ class Snapshots:
     async def position(self, name: str, version: int, upto: int) -> int:
         """Return the position of the newest snapshot at or before a position, damaged or not; 0 if there is none."""
         statement = "SELECT max(position) FROM snapshots WHERE name = ? AND version = ? AND position <= ?"
-        if self._connection is None:
+        if self._reader is None:
             return 0
         try:
-            (row,) = await self._connection.execute_fetchall(statement, (name, version, upto))
+            ((position,),) = await asyncio.to_thread(self._reader.fetch, statement, (name, version, upto))
         except sqlite3.Error:
             return 0
-        return row[0] or 0
+        return position or 0
 
-    async def save(self, snapshots: Iterable[Snapshot]) -> None:
-        """Store all snapshots or none, and delete old ones. After a failure the next start only folds more events.
+    async def store_states(self, states: Sequence[Projection]) -> list[StoredState]:
+        """Store what states are without their tables, on a thread. They must not be folded meanwhile.
 
-        The connection's thread iterates over `snapshots`, so that only one of them is in memory at a time. All of them
-        would take a third as much memory as the projections.
-
-        Snapshots at later positions are deleted too: they come from a log that continued in another way, for example
-        before it was restored from a backup. A damaged file is deleted, so that the next start creates a new one.
+        After a failure nothing is returned.
         """
-        if self._connection is None or self._secret is None:
-            return
+        assert self._connection is not None
+        frozen = [{name: table.freeze() for name, table in state.tables().items()} for state in states]
         try:
-            await self._connection.run(_save, snapshots, self._secret)
+            return await self._connection.run(_store_states, states, frozen)
         except sqlite3.Error as error:
-            if primary_code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) and self._path is not None:
-                remove_database(self._path)
+            self._delete_damaged(error)
+            return []
+
+    async def save(self, position: int, root: bytes, states: Sequence[StoredState]) -> bool:
+        """Store the tables of states, and then a snapshot of each, all or none; delete what no snapshot names.
+
+        Return whether that was done. After a failure the next start only folds more events. Snapshots at later
+        positions are deleted too: they come from a log that continued in another way, for example before it was
+        restored from a backup. A damaged file is deleted, so that the next start creates a new one.
+        """
+        if self._connection is None or self._secret is None or self._reader is None:
+            return False
+        try:
+            await self._connection.run(_save, self._reader, position, root, states, self._secret)
+        except sqlite3.Error as error:
+            self._delete_damaged(error)
+            return False
+        return True
+
+    def _delete_damaged(self, error: sqlite3.Error) -> None:
+        """Delete the file if an error says that it is damaged."""
+        if primary_code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) and self._path is not None:
+            remove_database(self._path)
+
+
+def _store_states(
+    connection: sqlite3.Connection, states: Sequence[Projection], frozen: "Sequence[Mapping[str, ColumnTable]]"
+) -> list[StoredState]:
+    """Store each state before the next one is encoded, so that only one of them is in memory."""
+    stored = []
+    for state, tables in zip(states, frozen, strict=True):
+        encoded, cache = _store_chunk(connection, state.encode()), state.encode_cache()
+        kept = _store_chunk(connection, cache) if cache else ALL_ZERO
+        stored.append(StoredState(state.name, state.version, encoded, kept, tables))
+    return stored
+
+
+def _store_chunk(connection: sqlite3.Connection, encoded: bytes) -> bytes:
+    """Store a chunk and return its digest."""
+    digest = sha256(encoded).digest()
+    store_chunks(connection, [(digest, encoded)])
+    return digest
+
+
+def _save(
+    connection: sqlite3.Connection,
+    source: ChunkSource,
+    position: int,
+    root: bytes,
+    states: Sequence[StoredState],
+    secret: bytes,
+) -> None:
+    snapshots = []
+    for state in states:
+        for table in state.tables.values():
+            store_chunks(connection, table.unsaved(source))
+        tables = {name: table.saved() for name, table in state.tables.items()}
+        contents = msgspec.msgpack.encode(Contents(state.state, state.cache, tables))
+        snapshots.append(Snapshot(state.name, state.version, position, root, contents))
+    with connection:
+        for snapshot in snapshots:
+            row = (*snapshot[:4], _seal(secret, snapshot), snapshot.contents)
+            connection.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?, ?)", row)
+            _delete_older(connection, snapshot)
+        delete_chunks(connection, _named_chunks(connection))
+    for state in states:
+        for table in state.tables.values():
+            table.note_saved(source)
+
+
+def _delete_older(connection: sqlite3.Connection, newest: Snapshot) -> None:
+    """Delete the snapshots of a projection that are not kept beside its newest one."""
+    usable = "SELECT position FROM snapshots WHERE name = ? AND version = ? AND position <= ? ORDER BY position"
+    positions = [position for (position,) in connection.execute(usable, newest[:3])]
+    kept = [0]
+    for position in positions[:-NEWEST_SNAPSHOTS]:
+        if position - kept[-1] >= newest.position // EARLIER_APART:
+            kept.append(position)
+    kept += positions[-NEWEST_SNAPSHOTS:]
+    connection.execute(
+        "DELETE FROM snapshots WHERE name = ? AND (version <> ? OR position NOT IN (SELECT value FROM json_each(?)))",
+        (newest.name, newest.version, msgspec.json.encode(kept).decode()),
+    )
+
+
+def _named_chunks(connection: sqlite3.Connection) -> set[bytes]:
+    """Return the digests of the chunks that undamaged snapshots name."""
+    named: set[bytes] = set()
+    for (contents,) in connection.execute("SELECT contents FROM snapshots"):
+        with suppress(msgspec.DecodeError):
+            named |= _digests(contents)
+    return named
+
+
+def _digests(contents: bytes) -> set[bytes]:
+    """Return the digests of all chunks of a snapshot. Errors: msgspec.DecodeError."""
+    named = msgspec.msgpack.decode(contents, type=Contents)
+    columns = [digests for table in named.tables.values() for digests in table.columns.values()]
+    return {named.state, named.cache}.union(*columns) - {ALL_ZERO}
+
+
+def _delete_all(connection: sqlite3.Connection) -> None:
+    with connection:
+        connection.execute("DELETE FROM snapshots")
+        connection.execute("DELETE FROM chunks")
 
 
 def _seal(secret: bytes, snapshot: Snapshot) -> bytes:
     head = f"tallystick snapshot\n{snapshot.name}\n{snapshot.version}\n{snapshot.position}\n".encode()
     digest = hmac.new(secret, head + sha256(snapshot.root).digest(), "sha256")
-    digest.update(snapshot.state)
+    digest.update(snapshot.contents)
     return digest.digest()
 
 
-def _save(connection: sqlite3.Connection, snapshots: Iterable[Snapshot], secret: bytes) -> None:
-    with connection:
-        for snapshot in snapshots:
-            row = (*snapshot[:4], _seal(secret, snapshot), snapshot.state)
-            connection.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?, ?)", row)
-            connection.execute(
-                "DELETE FROM snapshots WHERE name = ?1 AND (version <> ?2 OR position > ?3 OR position NOT IN"
-                " (SELECT position FROM snapshots WHERE name = ?1 AND version = ?2 AND position <= ?3"
-                " ORDER BY position DESC LIMIT ?4))",
-                (snapshot.name, snapshot.version, snapshot.position, SNAPSHOTS_MAX),
-            )
-            del snapshot, row  # frees the memory before the next one is encoded
-
-
-async def _connect(path: Path, *, writable: bool) -> SqliteConnection | None:
-    """Return a connection to a snapshot file, or None if the file cannot be used."""
-    if path.is_symlink() or path.exists() != path.is_file() or not (writable or path.exists()):
+async def _connect(path: Path) -> SqliteConnection | None:
+    """Return a connection to write a snapshot file, or None if the file cannot be used."""
+    if path.is_symlink() or path.exists() != path.is_file():
         return None  # without a connection, because each starts a thread
     try:
-        if writable:
-            make_private_file(path)
-        uri = f"{path.absolute().as_uri()}?mode=rwc" if writable else read_only_uri(path)
-        connection = await connect(uri, uri=True)
+        make_private_file(path)
+        connection = await connect(f"{path.absolute().as_uri()}?mode=rwc", uri=True)
     except (sqlite3.Error, OSError, LedgerUnusable):
         return None
     try:
         if not await connection.run(has_schema, path, _CREATE):
             await connection.close()
             return None
-        if writable:
-            await connection.execute("PRAGMA journal_mode = WAL")
-            if not list(await connection.execute_fetchall("SELECT 1 FROM sqlite_schema LIMIT 1")):
-                await connection.execute(_CREATE)
-                await connection.commit()
+        await connection.execute("PRAGMA journal_mode = WAL")
+        if not list(await connection.execute_fetchall("SELECT 1 FROM sqlite_schema LIMIT 1")):
+            await connection.executescript(_CREATE)
         await connection.execute_fetchall(_PROBE)
     except BaseException as error:
         await connection.close()

@@ -1,7 +1,7 @@
 """The asynchronous client, for asyncio."""
 
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
@@ -69,7 +69,7 @@ class AsyncClient(BaseClient):
 
     def __init__(
         self,
-        url: str | None = None,
+        url: str | Sequence[str] | None = None,
         *,
         agent: str | None = None,
         token: str | None = None,
@@ -178,9 +178,10 @@ class AsyncClient(BaseClient):
                         async for chunk in response.aiter_raw():
                             for event in stream.receive(chunk):
                                 yield event
+                        self._endpoint.unavailable(url)
                         stream.interrupted(Failure(url, ENDED))
                     else:
-                        stream.interrupted(await transport.read_response_async(response))
+                        stream.interrupted(self._note(await transport.read_response_async(response), url))
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 self._endpoint.failed(url)
                 stream.interrupted(transport.failure_of(error, url))
@@ -218,7 +219,7 @@ class AsyncClient(BaseClient):
         http, url = self._open(), await self._url()
         try:
             async with http.stream(**transport.arguments_of(request, url)) as response:
-                return await transport.read_response_async(response)
+                return self._note(await transport.read_response_async(response), url)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             self._endpoint.failed(url)
             return transport.failure_of(error, url)

@@ -1,10 +1,15 @@
-"""The address of a client's server, and the base of both kinds of client."""
+"""The addresses of a client's servers, and the base of both kinds of client."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from tallystick.errors import TallystickError
 from tallystick.operations import Operations
+from tallystick.request_flow import Response
 from tallystick.settings import RETRY_S, TIMEOUT_S, make_settings
+
+UNAVAILABLE = frozenset({502, 503, 504})
+"""Statuses after which another server may answer."""
 
 
 class Endpoint(Protocol):
@@ -16,21 +21,29 @@ class Endpoint(Protocol):
     def failed(self, url: str) -> None:
         """Note that the server at this address did not answer."""
 
+    def unavailable(self, url: str) -> None:
+        """Note that the server at this address answered that it cannot serve now, or ended a stream."""
+
     def close(self) -> None:
         """Stop the server if this endpoint started it."""
 
 
 class FixedEndpoint:
-    """A server that stays at one address."""
+    """Servers of one ledger that stay at their addresses: after a failure the next one is used."""
 
-    def __init__(self, url: str) -> None:
-        self._url = url
+    def __init__(self, urls: Sequence[str]) -> None:
+        self._urls = urls
+        self._current = 0
 
     def url(self) -> str:
-        return self._url
+        return self._urls[self._current]
 
     def failed(self, url: str) -> None:
-        """Do nothing: the next try is at the same address."""
+        """Use the next address, unless another request of this client has changed it already."""
+        if url == self.url():
+            self._current = (self._current + 1) % len(self._urls)
+
+    unavailable = failed
 
     def close(self) -> None:
         """Do nothing: the endpoint did not start the server."""
@@ -41,7 +54,7 @@ class BaseClient:
 
     def __init__(
         self,
-        url: str | None = None,
+        url: str | Sequence[str] | None = None,
         *,
         agent: str | None = None,
         token: str | None = None,
@@ -50,16 +63,22 @@ class BaseClient:
     ) -> None:
         self._settings = make_settings(url, agent, token, retry_s=retry_s, timeout_s=timeout_s)
         self._operations = Operations(self._settings)
-        self._endpoint: Endpoint = FixedEndpoint(self._settings.url)
+        self._endpoint: Endpoint = FixedEndpoint(self._settings.urls)
         self._closed = False
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._settings.url!r}, agent={self._settings.agent!r})"
+        return f"{type(self).__name__}({','.join(self._settings.urls)!r}, agent={self._settings.agent!r})"
 
     @property
     def agent(self) -> str | None:
         """The agent that this client names; None if the token names it."""
         return self._settings.agent
+
+    def _note(self, response: Response, url: str) -> Response:
+        """Note whether the server at an address can serve now; return its answer."""
+        if response.status in UNAVAILABLE:
+            self._endpoint.unavailable(url)
+        return response
 
     def _check_open(self) -> None:
         if self._closed:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
@@ -66,7 +66,9 @@ class Client(BaseClient):
     Each method waits for the server's answer; a recorded event is on disk when the method returns. A request without an
     answer, or answered with 408, 429, 502, 503 or 504, is sent again with the same ids and bytes for `retry_s` seconds.
 
-    - `url` is the server's address. Default: TALLYSTICK_URL, or http://127.0.0.1:8321.
+    - `url` is the server's address, or several servers' of one ledger in PostgreSQL, as a list or separated by commas:
+      if one does not answer, or answers 502, 503 or 504, the next one is used. Default: TALLYSTICK_URL, or
+      http://127.0.0.1:8321.
     - `agent` is the agent that decides. Default: TALLYSTICK_AGENT, or the token's agent, or `anonymous` on a
       server without tokens.
     - `token` is sent as a bearer token. Default: TALLYSTICK_TOKEN, or none.
@@ -78,7 +80,7 @@ class Client(BaseClient):
 
     def __init__(
         self,
-        url: str | None = None,
+        url: str | Sequence[str] | None = None,
         *,
         agent: str | None = None,
         token: str | None = None,
@@ -214,9 +216,10 @@ class Client(BaseClient):
                     if stream.accepts(response.status_code, response.headers):
                         for chunk in response.iter_raw():
                             yield from stream.receive(chunk)
+                        self._endpoint.unavailable(url)
                         stream.interrupted(Failure(url, ENDED))
                     else:
-                        stream.interrupted(transport.read_response(response))
+                        stream.interrupted(self._note(transport.read_response(response), url))
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 self._endpoint.failed(url)
                 stream.interrupted(transport.failure_of(error, url))
@@ -257,7 +260,7 @@ class Client(BaseClient):
         http, url = self._open(), self._endpoint.url()
         try:
             with http.stream(**transport.arguments_of(request, url)) as response:
-                return transport.read_response(response)
+                return self._note(transport.read_response(response), url)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             self._endpoint.failed(url)
             return transport.failure_of(error, url)

@@ -61,3 +61,9 @@ class MurphyPoint(msgspec.Struct, frozen=True, kw_only=True):
     """The score of the calibration curve, fitted to the same decisions."""
     base_rate: float
     """The score of always stating the mean outcome."""
+    stated_interval: Interval | None = None
+    """The 95% interval of `stated`; None from a server before it gave intervals."""
+    difference: float | None = None
+    """`stated` minus `base_rate`: above 0 where knowing only the success rate would have been better."""
+    difference_interval: Interval | None = None
+    """Its 95% interval."""

@@ -209,6 +209,8 @@ class DecisionFilter(DecisionSelection, total=False):
 class CalibrationFilter(DecisionSelection, total=False):
     """The figures to compute, and the arguments of `DecisionSelection`."""
 
+    model: str | None
+    """Decisions by one model, by any of its names."""
     group_by: Literal["confidence_bucket", "category", "stakes", "agent", "project", "feature", "model"] | None
     """The field to group by. The default is confidence_bucket."""
     min_decisions: int | None

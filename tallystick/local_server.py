@@ -124,6 +124,9 @@ class LocalServer:
         """Make the next `url()` look for the server again, unless our own process is alive. It never blocks."""
         self._silent_url = url
 
+    def unavailable(self, url: str) -> None:
+        """Do nothing: there is no other server, and this one may serve again soon."""
+
     def close(self) -> None:
         """Stop our own process, but no server that another program started."""
         with self._lock:

@@ -34,6 +34,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--tallystick-timeout", metavar="S", type=float, default=600.0, help=help_text)
     help_text = "Tell the agent to use a language model or not, whatever a scenario's test_config says."
     group.addoption("--tallystick-enable-llm", choices=["yes", "no"], help=help_text)
+    help_text = "Do not store the files of the suite in the ledger; an old version can then not be run again from it."
+    group.addoption("--tallystick-no-keep-files", action="store_true", help=help_text)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,6 +1,7 @@
-"""The settings of a client: the server's address, the agent, the token, and the time limits."""
+"""The settings of a client: the servers' addresses, the agent, the token, and the time limits."""
 
 import os
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 import msgspec
@@ -20,8 +21,8 @@ TIMEOUT_S = 120.0
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The settings of one client. Its repr does not contain the token."""
 
-    url: str
-    """The address of the server, without a slash at its end."""
+    urls: tuple[str, ...]
+    """The addresses of the servers of one ledger, at least one, without a slash at their ends."""
     agent: str | None
     """The agent that the client names as the source of its events; None: the server uses the token's agent."""
     token: str | None
@@ -32,14 +33,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How long one attempt may take, seconds."""
 
     def __repr__(self) -> str:
-        return f"Settings(url={self.url!r}, agent={self.agent!r})"
+        return f"Settings(urls={self.urls!r}, agent={self.agent!r})"
 
 
 def make_settings(
-    url: str | None, agent: str | None, token: str | None, *, retry_s: float, timeout_s: float
+    url: str | Sequence[str] | None, agent: str | None, token: str | None, *, retry_s: float, timeout_s: float
 ) -> Settings:
     """Return settings from arguments, or if these are None from environment variables. Errors: InvalidArgument."""
-    url = url or os.environ.get("TALLYSTICK_URL") or DEFAULT_URL
+    given = url or os.environ.get("TALLYSTICK_URL") or DEFAULT_URL
+    urls = [checked_url(one.strip()) for one in (given.split(",") if isinstance(given, str) else given)]
     token = token or os.environ.get("TALLYSTICK_TOKEN") or None
     if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
         raise InvalidArgument(
@@ -52,7 +54,7 @@ def make_settings(
             f"timeout_s: {timeout_s!r} is not a number of seconds.", "Give more than 0.", field="timeout_s"
         )
     agent = agent or os.environ.get("TALLYSTICK_AGENT") or None
-    return Settings(url=checked_url(url), agent=agent, token=token, retry_s=retry_s, timeout_s=timeout_s)
+    return Settings(urls=tuple(urls), agent=agent, token=token, retry_s=retry_s, timeout_s=timeout_s)
 
 
 def checked_url(url: str) -> str:

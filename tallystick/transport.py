@@ -21,13 +21,13 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 def new_client(settings: Settings) -> httpx.Client:
     """Return an httpx client. It uses no proxy for a server on this machine."""
-    transport = httpx.HTTPTransport() if is_loopback(settings.url) else None
+    transport = httpx.HTTPTransport() if all(map(is_loopback, settings.urls)) else None
     return httpx.Client(transport=transport, **_options(settings))
 
 
 def new_async_client(settings: Settings) -> httpx.AsyncClient:
     """Return an asynchronous httpx client, otherwise as `new_client`."""
-    transport = httpx.AsyncHTTPTransport() if is_loopback(settings.url) else None
+    transport = httpx.AsyncHTTPTransport() if all(map(is_loopback, settings.urls)) else None
     return httpx.AsyncClient(transport=transport, **_options(settings))
 
 

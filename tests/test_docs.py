@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from api.http.pages.page_table import PAGES as WEB_PAGES
 from docs._generate.insert import GENERATORS, inserted
 from docs._generate.program import (
     BURST_DEFAULT,
@@ -27,9 +28,11 @@ from docs._generate.program import (
     variables_read,
     verbs,
 )  # fmt: skip
-from tests.documents.page import PAGES, files_needed, name_of
+from tests.api.pages.__main__ import SCREENSHOTS
+from tests.documents.page import PAGES, files_needed, name_of, needs_postgres
 from tests.documents.run import run
 from tests.support.paths import ROOT, SHARED
+from tests.support.postgres_programs import MISSING, postgres_folder
 from tests.support.server import COMMAND, serving
 
 BESIDE = [ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")]
@@ -68,6 +71,8 @@ def test_a_page_does_what_it_says(path: Path, tmp_path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     if missing := [file.name for file in files_needed(text) if not file.is_file()]:
         pytest.skip(f"{', '.join(missing)} is not beside this checkout")
+    if needs_postgres(text) and postgres_folder() is None:
+        pytest.skip(MISSING)
     folder = tmp_path / "page"
     folder.mkdir()
     for shown in run(text, folder):
@@ -116,6 +121,18 @@ def test_every_verb_and_its_options_are_documented() -> None:
 def test_every_route_is_documented() -> None:
     missing = [route for route in routes_named() if not named(route)]
     assert not missing
+
+
+def test_every_web_page_is_documented() -> None:
+    missing = [row.path for row in WEB_PAGES if not named(row.path) and "{rest" not in row.path]
+    assert not missing, f"add to docs/how-to/use-the-web-pages.md: {missing}"
+
+
+def test_the_screenshots_of_the_manual_are_small() -> None:
+    """`python -m tests.api.pages` renews them."""
+    sizes = {path.name: path.stat().st_size for path in IMAGES.glob("*.png")}
+    assert sizes.keys() == {f"{name}.png" for name in SCREENSHOTS}
+    assert max(sizes.values()) < 80_000
 
 
 def test_every_environment_variable_is_documented() -> None:
@@ -231,7 +248,8 @@ def test_the_options_and_scopes_of_the_security_policy_exist() -> None:
         if verb.name.startswith(("tallystick serve", "tallystick token"))
         for option in verb.options
     }
-    assert set(re.findall(r"--[a-z-]+", text)) <= options
+    of_gh_and_pip = {"--repo", "--require-hashes"}
+    assert set(re.findall(r"--[a-z-]+", text)) <= options | of_gh_and_pip
     assert set(re.findall(r"scope `(\w+)`", text)) <= set(SCOPES)
     paths = {route.partition(" ")[2] for route in routes_named()}
     assert set(re.findall(r"`(/[a-z.]+)`", text)) <= paths

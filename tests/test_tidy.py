@@ -1,16 +1,22 @@
-"""What ruff cannot check: sizes, dead modules, leftovers, names. Each failure states the rule and the way out."""
+"""What ruff cannot check: sizes, dead modules, leftovers, names. Each failure states the rule and the way out.
+
+A rule is a function from a file to its faults, and one test holds it over every file.
+"""
 
 import ast
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import PurePath
+from typing import NamedTuple
 
 import pytest
 
 from api.cli.commands import VERBS
 from api.cli.lazy_group import Verb
+from api.http.pages.page_table import PAGES
+from api.http.route_table import ROWS
 from tests.support import plain_english
 from tests.support.paths import ROOT
 
@@ -21,174 +27,6 @@ FUNCTION_LINES_MAX = 70
 FILE_LINES_MAX = 400
 LEFTOVERS = tuple(word.upper() for word in ("fixme", "todo", "xxx"))
 EMPTY_NAMES = frozenset({"utils", "util", "helpers", "helper", "common", "misc"})
-
-
-def sources(*folders: str) -> list[PurePath]:
-    """Every Python file of the folders, relative to the root."""
-    found = (path for folder in folders for path in (ROOT / folder).rglob("*.py"))
-    return sorted(path.relative_to(ROOT) for path in found)
-
-
-@cache
-def text_of(path: PurePath) -> str:
-    return (ROOT / path).read_text(encoding="utf-8")
-
-
-@cache
-def tree_of(path: PurePath) -> ast.Module:
-    return ast.parse(text_of(path), filename=str(path))
-
-
-def module_of(path: PurePath) -> str:
-    """`ledger.sqlite.log` for ledger/sqlite/log.py, `ledger` for ledger/__init__.py."""
-    return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
-
-
-def entry_points() -> set[str]:
-    """Modules that a command, `python -m`, pytest or Sphinx starts; an example is started by its path."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    named = (*project["scripts"].values(), *project["entry-points"]["pytest11"].values())
-    scripts = {target.partition(":")[0] for target in named}
-    started = {
-        module_of(path)
-        for path in sources(*SHIPPED, *UNSHIPPED)
-        if path.stem in {"__main__", "conftest", "conf"}
-        or (path.parts[0] == "tests" and path.stem.startswith("test_"))
-        or path.parts[0] == "examples"
-    }
-    verbs = {f"api.cli.commands.{verb.function.partition(':')[0]}" for verb in every_verb(VERBS)}
-    return scripts | started | verbs
-
-
-def every_verb(verbs: Sequence[Verb]) -> Iterator[Verb]:
-    """Every verb of the command line, those of groups too. Their modules are imported by name."""
-    for verb in verbs:
-        yield from every_verb(verb.verbs) if verb.verbs else (verb,)
-
-
-def imports_of(path: PurePath) -> Iterator[str]:
-    """Every dotted name that a file imports, at any depth of nesting."""
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module is not None:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
-def imported_by(paths: list[PurePath]) -> set[str]:
-    """What the files import; a module that imports itself does not count."""
-    return {name for path in paths for name in imports_of(path) if name != module_of(path)}
-
-
-EVERY = sources(*SHIPPED, *UNSHIPPED)
-
-
-@pytest.mark.parametrize("path", EVERY, ids=str)
-def test_functions_fit_on_a_page(path: PurePath) -> None:
-    long = [
-        f"{path}:{node.lineno} {node.name} has {(node.end_lineno or node.lineno) - node.lineno + 1} lines"
-        for node in ast.walk(tree_of(path))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and (node.end_lineno or node.lineno) - node.lineno >= FUNCTION_LINES_MAX
-    ]
-    assert not long, (
-        f"A function has at most {FUNCTION_LINES_MAX} lines: {'; '.join(long)}. "
-        "Give a part of it that can be said in a few words a function and a name of its own."
-    )
-
-
-@pytest.mark.parametrize("path", EVERY, ids=str)
-def test_files_have_one_subject(path: PurePath) -> None:
-    lines = text_of(path).count("\n")
-    assert lines <= FILE_LINES_MAX, (
-        f"A file has at most {FILE_LINES_MAX} lines: {path} has {lines}. "
-        "It has more than one subject: move one to a module named by its noun."
-    )
-
-
-@pytest.mark.parametrize("path", EVERY, ids=str)
-def test_nothing_is_left_for_later(path: PurePath) -> None:
-    left = [
-        f"{path}:{number} {word}"
-        for number, line in enumerate(text_of(path).splitlines(), 1)
-        for word in LEFTOVERS
-        if word in line
-    ]
-    assert not left, (
-        f"Nothing is left for later in the code: {'; '.join(left)}. Do it now, or open an issue and take the mark out."
-    )
-
-
-@pytest.mark.parametrize("path", EVERY, ids=str)
-def test_modules_are_named_by_a_noun(path: PurePath) -> None:
-    empty = [part for part in path.with_suffix("").parts if part.strip("_") in EMPTY_NAMES]
-    assert not empty, (
-        f"A module is named by the thing it holds: {path} is named {empty[0]}, which any thing could be. "
-        "Name it by its noun, as in lock.py or merkle.py, or move what it holds to where its noun is."
-    )
-
-
-@pytest.mark.parametrize(
-    ("owners", "importers"),
-    [(SHIPPED, SHIPPED), (UNSHIPPED, (*SHIPPED, *UNSHIPPED))],
-    ids=["shipped", "tests and benchmarks"],
-)
-def test_every_module_is_imported(owners: tuple[str, ...], importers: tuple[str, ...]) -> None:
-    needed = {module_of(path) for path in sources(*owners) if path.stem != "__init__"} - entry_points()
-    dead = sorted(needed - imported_by(sources(*importers)))
-    assert not dead, (
-        f"Every module is imported by another: nothing in {', '.join(importers)} imports {', '.join(dead)}. "
-        "Delete it, or import it where it is needed; an entry point is named in pyproject.toml under scripts. "
-        "A shipped module that only tests import is dead too."
-    )
-
-
-def documents() -> list[PurePath]:
-    """Every Markdown document at the top, in docs/ and in examples/, except built ones."""
-    found = [
-        *ROOT.glob("*.md"),
-        *(path for folder in ("docs", "examples") for path in (ROOT / folder).rglob("*.md")),
-    ]
-    return sorted(path.relative_to(ROOT) for path in found if "_build" not in path.parts)
-
-
-PLAIN = (
-    "Write plain English: say who does what, verb first, with the field's usual word, and no metaphor. Reword, with "
-    "the word after the arrow or one of the glossary (docs/reference/glossary.md). If the word is right here, add this "
-    "exception to its pattern in tests/support/plain_english.py."
-)
-
-
-def complaint(path: PurePath, found: list[plain_english.Match]) -> str:
-    lines = "".join(f"\n  {path}:{line} '{phrase}' -> {instead}" for line, phrase, instead in found)
-    return f"{PLAIN}{lines}"
-
-
-@pytest.mark.parametrize("path", documents(), ids=str)
-def test_prose_is_plain(path: PurePath) -> None:
-    found = plain_english.find(plain_english.of_markdown(text_of(path)))
-    assert not found, complaint(path, found)
-
-
-HISTORIC = {PurePath("CHANGELOG.md"), *(path for path in documents() if path.parts[:2] == ("docs", "decisions"))}
-"""Documents about the past: a path in them need not exist any more."""
-
-MADE = frozenset({"docs/_build", "tallystick/_app/"})
-"""Folders that exist only once the manual or the wheel is built."""
-
-_path = re.compile(rf"`((?:{'|'.join((*SHIPPED, *UNSHIPPED))})/[\w./-]*)`")
-
-
-@pytest.mark.parametrize("path", sorted(set(documents()) - HISTORIC), ids=str)
-def test_paths_in_documents_exist(path: PurePath) -> None:
-    missing = [name for name in _path.findall(text_of(path)) if name not in MADE and not (ROOT / name).exists()]
-    assert not missing, f"{path} names what does not exist: {', '.join(missing)}. Name where it is now."
-
-
-CHECKED_FOLDERS: tuple[str, ...] = (*SHIPPED, *UNSHIPPED)
-"""Folders of Python code that are checked against the word list. Add a folder once its code is plain."""
-
 WORDED_FILES: frozenset[str] = frozenset(
     {
         "instruments/discovery/identity_parser.py",
@@ -200,29 +38,226 @@ WORDED_FILES: frozenset[str] = frozenset(
 )
 """Files whose strings are data that must not change, such as texts of published probes: only comments are checked."""
 
-CHECKED = sources(*CHECKED_FOLDERS)
+
+def sources(*folders: str) -> list[PurePath]:
+    """Every Python file of the folders, relative to the root."""
+    found = (path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    return sorted(path.relative_to(ROOT) for path in found)
 
 
-@pytest.mark.parametrize("path", CHECKED, ids=str)
-def test_code_is_plain(path: PurePath) -> None:
-    """Comments, docstrings and messages; of tests, whose other strings are data, comments and docstrings."""
-    found = plain_english.find(plain_english.of_comments(text_of(path)))
-    if path.parts[0] == "tests":
-        found += plain_english.find(plain_english.of_docstrings(tree_of(path)))
-    elif str(path) not in WORDED_FILES:
-        found += plain_english.find(plain_english.of_strings(tree_of(path)))
-    assert not found, complaint(path, found)
-
-
-@pytest.mark.parametrize("path", CHECKED, ids=str)
-def test_names_are_plain(path: PurePath) -> None:
-    names = [(1, part) for part in path.with_suffix("").parts] + list(plain_english.of_names(tree_of(path)))
+def documents() -> list[PurePath]:
+    """Every Markdown document at the top, in docs/ and in examples/, except built ones; and the glossary."""
     found = [
-        plain_english.Match(line, name, f"a usual word instead of '{words[0]}'")
-        for line, name in names
-        if (words := plain_english.forbidden_in(name))
+        *ROOT.glob("*.md"),
+        ROOT / "api" / "http" / "pages" / "glossary.md",
+        *(path for folder in ("docs", "examples") for path in (ROOT / folder).rglob("*.md")),
     ]
-    assert not found, complaint(path, found)
+    return sorted(path.relative_to(ROOT) for path in found if "_build" not in path.parts)
+
+
+HISTORIC = {PurePath("CHANGELOG.md"), *(path for path in documents() if path.parts[:2] == ("docs", "decisions"))}
+"""Documents about the past: a path in them need not exist any more."""
+
+MADE = frozenset({"docs/_build", "tallystick/_app/"})
+"""Folders that exist only once the manual or the wheel is built."""
+
+_path = re.compile(rf"`((?:{'|'.join((*SHIPPED, *UNSHIPPED))})/[\w./-]*)`")
+
+
+class File:
+    """A file of the project: its path from the root, its text, and of Python its tree."""
+
+    def __init__(self, path: PurePath, text: str) -> None:
+        self.path = path
+        self.text = text
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text, filename=str(self.path))
+
+
+def read(paths: Iterable[PurePath]) -> Iterator[File]:
+    """Each file in turn: the trees of all at once would be 2 million objects."""
+    return (File(path, (ROOT / path).read_text(encoding="utf-8")) for path in paths)
+
+
+Rule = Callable[[File], Iterable[str]]
+"""A rule returns the faults of a file, each with its place."""
+
+
+def complaint(advice: str, faults: Sequence[str]) -> str:
+    return "\n  ".join([advice, *faults])
+
+
+def module_of(path: PurePath) -> str:
+    """`ledger.sqlite.log` for ledger/sqlite/log.py, `ledger` for ledger/__init__.py."""
+    return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+
+
+def entry_points() -> set[str]:
+    """Modules that a command, a request, `python -m`, pytest or Sphinx starts; an example is started by its path."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = (*project["scripts"].values(), *project["entry-points"]["pytest11"].values())
+    scripts = {target.partition(":")[0] for target in named}
+    started = {
+        module_of(path)
+        for path in sources(*SHIPPED, *UNSHIPPED)
+        if path.stem in {"__main__", "conftest", "conf"}
+        or (path.parts[0] == "tests" and path.stem.startswith("test_"))
+        or path.parts[0] == "examples"
+    }
+    verbs = {f"api.cli.commands.{verb.function.partition(':')[0]}" for verb in every_verb(VERBS)}
+    routes = {f"{row.package}.{row.function.partition(':')[0]}" for row in (*ROWS, *PAGES)}
+    return scripts | started | verbs | routes
+
+
+def every_verb(verbs: Sequence[Verb]) -> Iterator[Verb]:
+    """Every verb of the command line, those of groups too. Their modules are imported by name."""
+    for verb in verbs:
+        yield from every_verb(verb.verbs) if verb.verbs else (verb,)
+
+
+def imports_of(file: File) -> Iterator[str]:
+    """Every dotted name that a file imports, at any depth of nesting; a module that imports itself does not count."""
+    for node in ast.walk(file.tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        yield from (name for name in names if name != module_of(file.path))
+
+
+def long_functions(file: File) -> Iterator[str]:
+    for node in ast.walk(file.tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            if lines > FUNCTION_LINES_MAX:
+                yield f"{file.path}:{node.lineno} {node.name} has {lines} lines"
+
+
+def long_files(file: File) -> Iterator[str]:
+    lines = file.text.count("\n")
+    if lines > FILE_LINES_MAX:
+        yield f"{file.path}:{lines} has {lines} lines"
+
+
+def leftovers(file: File) -> Iterator[str]:
+    if any(word in file.text for word in LEFTOVERS):
+        for number, line in enumerate(file.text.splitlines(), 1):
+            yield from (f"{file.path}:{number} {word}" for word in LEFTOVERS if word in line)
+
+
+def empty_names(file: File) -> Iterator[str]:
+    for part in file.path.with_suffix("").parts:
+        if part.strip("_") in EMPTY_NAMES:
+            yield f"{file.path}:1 is named {part}"
+
+
+def wording(file: File) -> Iterator[str]:
+    """Comments, docstrings and messages; of tests, whose other strings are data, comments and docstrings."""
+    found = plain_english.find(plain_english.of_comments(file.text))
+    if file.path.parts[0] == "tests":
+        found += plain_english.find(plain_english.of_docstrings(file.tree))
+    elif str(file.path) not in WORDED_FILES:
+        found += plain_english.find(plain_english.of_strings(file.tree))
+    return lines_of(file, found)
+
+
+def names(file: File) -> Iterator[str]:
+    found = [(1, part) for part in file.path.with_suffix("").parts] + list(plain_english.of_names(file.tree))
+    for line, name in found:
+        if words := plain_english.forbidden_in(name):
+            yield f"{file.path}:{line} '{name}' -> a usual word instead of '{words[0]}'"
+
+
+def prose(file: File) -> Iterator[str]:
+    return lines_of(file, plain_english.find(plain_english.of_markdown(file.text)))
+
+
+def missing_paths(file: File) -> Iterator[str]:
+    """Paths in a document about the present that do not exist."""
+    if file.path in HISTORIC:
+        return
+    for match in _path.finditer(file.text):
+        if match[1] not in MADE and not (ROOT / match[1]).exists():
+            yield f"{file.path}:{file.text.count(chr(10), 0, match.start()) + 1} {match[1]}"
+
+
+def lines_of(file: File, found: Iterable[plain_english.Match]) -> Iterator[str]:
+    return (f"{file.path}:{line} '{phrase}' -> {instead}" for line, phrase, instead in found)
+
+
+PLAIN = (
+    "Write plain English: say who does what, verb first, with the field's usual word, and no metaphor. Reword, with "
+    "the word after the arrow or one of the glossary (docs/reference/glossary.md). If the word is right here, add this "
+    "exception to its pattern in tests/support/plain_english.py."
+)
+CODE_RULES: dict[Rule, str] = {
+    long_functions: f"A function has at most {FUNCTION_LINES_MAX} lines. "
+    "Give a part of it that can be said in a few words a function and a name of its own.",
+    long_files: f"A file has at most {FILE_LINES_MAX} lines. "
+    "It has more than one subject: move one to a module named by its noun.",
+    leftovers: "Nothing is left for later in the code. Do it now, or open an issue and take the mark out.",
+    empty_names: "A module is named by the thing it holds, and not by a word that any thing could be. "
+    "Name it by its noun, as in lock.py or merkle.py, or move what it holds to where its noun is.",
+    wording: PLAIN,
+    names: PLAIN,
+}
+DOCUMENT_RULES: dict[Rule, str] = {
+    prose: PLAIN,
+    missing_paths: "A path that a document names exists. Name where it is now.",
+}
+
+
+class Code(NamedTuple):
+    """What one pass over all Python files has found: the faults by rule, and the imports by file."""
+
+    faults: dict[Rule, list[str]]
+    imports: dict[PurePath, set[str]]
+
+    def imported_by(self, paths: Iterable[PurePath]) -> set[str]:
+        return set().union(*(self.imports[path] for path in paths))
+
+
+EVERY = sources(*SHIPPED, *UNSHIPPED)
+
+
+@pytest.fixture(scope="module")
+def code() -> Code:
+    found = Code({rule: [] for rule in CODE_RULES}, {})
+    for file in read(EVERY):
+        found.imports[file.path] = set(imports_of(file))
+        for rule in CODE_RULES:
+            found.faults[rule] += rule(file)
+    return found
+
+
+@pytest.mark.parametrize("rule", CODE_RULES, ids=lambda rule: rule.__name__)
+def test_the_code_has_none(rule: Rule, code: Code) -> None:
+    assert not code.faults[rule], complaint(CODE_RULES[rule], code.faults[rule])
+
+
+@pytest.mark.parametrize("rule", DOCUMENT_RULES, ids=lambda rule: rule.__name__)
+def test_the_documents_have_none(rule: Rule) -> None:
+    faults = [fault for file in read(documents()) for fault in rule(file)]
+    assert not faults, complaint(DOCUMENT_RULES[rule], faults)
+
+
+@pytest.mark.parametrize(
+    ("owners", "importers"),
+    [(SHIPPED, SHIPPED), (UNSHIPPED, (*SHIPPED, *UNSHIPPED))],
+    ids=["shipped", "tests and benchmarks"],
+)
+def test_every_module_is_imported(owners: tuple[str, ...], importers: tuple[str, ...], code: Code) -> None:
+    needed = {module_of(path) for path in sources(*owners) if path.stem != "__init__"} - entry_points()
+    dead = sorted(needed - code.imported_by(sources(*importers)))
+    assert not dead, (
+        f"Every module is imported by another: nothing in {', '.join(importers)} imports {', '.join(dead)}. "
+        "Delete it, or import it where it is needed; an entry point is named in pyproject.toml under scripts. "
+        "A shipped module that only tests import is dead too."
+    )
 
 
 def test_the_word_list_finds_what_it_should() -> None:
@@ -238,8 +273,40 @@ def test_the_word_list_finds_what_it_should() -> None:
     assert [name for _, name in plain_english.of_names(ast.parse(source))] == ["DOOR"]
 
 
-def test_the_checks_see_the_code() -> None:
+FAULTY: dict[Rule, tuple[str, str, str]] = {
+    long_functions: ("ledger/log.py", "\n\ndef long():\n" + "    x = 1\n" * FUNCTION_LINES_MAX, ":3 long has 71 lines"),
+    long_files: ("ledger/log.py", "x = 1\n" * (FILE_LINES_MAX + 1), ":401 has 401 lines"),
+    leftovers: ("ledger/log.py", f"x = 1\ny = 2  # {LEFTOVERS[0]}\n", f":2 {LEFTOVERS[0]}"),
+    empty_names: ("ledger/_utils.py", "", ":1 is named _utils"),
+    wording: ("ledger/log.py", 'x = 1\n"""Its room\nis here."""\n', ":2 'room' -> module, space, place"),
+    names: ("ledger/log.py", "x = 1\nopen_door = 2\n", ":2 'open_door' -> a usual word instead of 'door'"),
+    prose: ("docs/page.md", "# Title\n\nThe house.\n", ":3 'house' -> the project, the ledger service"),
+    missing_paths: ("docs/page.md", "# Title\n\n`ledger/log.py` and `ledger/gone.py`\n", ":3 ledger/gone.py"),
+}
+"""A file with one fault of each rule, and the line that reports it."""
+
+
+@pytest.mark.parametrize("rule", [*CODE_RULES, *DOCUMENT_RULES], ids=lambda rule: rule.__name__)
+def test_a_rule_finds_its_fault_and_where(rule: Rule) -> None:
+    path, text, fault = FAULTY[rule]
+    assert list(rule(File(PurePath(path), text))) == [path + fault]
+
+
+@pytest.mark.parametrize(
+    ("path", "fault"),
+    [
+        ("tests/test_log.py", []),
+        ("instruments/probes/text/mentions.py", []),
+        ("ledger/log.py", ["ledger/log.py:1 'house' -> the project, the ledger service"]),
+    ],
+)
+def test_strings_that_are_data_are_not_prose(path: str, fault: list[str]) -> None:
+    assert list(wording(File(PurePath(path), "x = 'Our house'\n"))) == fault
+
+
+def test_the_checks_see_the_code(code: Code) -> None:
     """A check over an empty list would always pass."""
     assert {path.parts[0] for path in EVERY} >= {"events", "ledger", "tests", "examples"}
+    assert {PurePath("README.md"), PurePath("docs/index.md")} <= set(documents()) - HISTORIC
     assert "tests.test_tidy" in entry_points()
-    assert "events.envelope" in imported_by(sources("ledger"))
+    assert "events.envelope" in code.imported_by(sources("ledger"))

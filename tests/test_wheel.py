@@ -148,8 +148,9 @@ def test_the_wheel_lives_beside_others(tmp_path: Path, subtests: pytest.Subtests
     with subtests.test("the wheel has one top-level package, with every file of it"):
         names = set(zipfile.ZipFile(wheel).namelist())
         information = f"{wheel.name.removesuffix('-py3-none-any.whl')}.dist-info"
-        assert {name.partition("/")[0] for name in names} == {"tallystick", information}
-        assert {name for name in names if not name.startswith(information)} == shipped()
+        manual_page = f"{information.removesuffix('.dist-info')}.data/data/share/man/man1/tallystick.1"
+        assert {name.partition("/")[0] for name in names} == {"tallystick", information, manual_page.partition("/")[0]}
+        assert {name for name in names if not name.startswith(information)} == {*shipped(), manual_page}
         assert {"tallystick/py.typed", f"{information}/licenses/LICENSE"} <= names
     with subtests.test("check-wheel-contents finds nothing"):
         run(sys.executable, "-m", "check_wheel_contents", "--toplevel", "tallystick", wheel)
@@ -159,13 +160,16 @@ def test_the_wheel_lives_beside_others(tmp_path: Path, subtests: pytest.Subtests
     with subtests.test("the command runs"):
         assert "scoreboard" in there.run("tallystick", "--help")
         assert there.run("python", "-m", "tallystick", "--version") == there.run("tallystick", "--version")
+        assert (there.programs.parent / "share" / "man" / "man1" / "tallystick.1").is_file()
     with subtests.test("a server takes an event, and its ledger is verified"):
         ledger = tmp_path / "ledger.db"
         with there.serving(ledger) as url:
             there.run("tallystick", "append", "-", "--url", url, given=json.dumps(DECISION))
-            page = httpx.get(url, headers={"Accept": "text/html"})
+            page = httpx.get(url, headers={"Accept": "text/html"}, follow_redirects=True)
             assert page.headers["content-type"].startswith("text/html"), page.text
-            assert "--accent" in page.text, "the home page lacks its style"
+            style = httpx.get(f"{url}/ui/assets/pages.css")
+            assert "--accent" in style.text, "the pages lack their style"
+            assert "an immutable fact" in httpx.get(f"{url}/ui").text, "the pages lack the glossary"
         assert "d1" in there.run("tallystick", "--ledger", ledger, "decision", "d1")
         there.run("tallystick", "--ledger", ledger, "verify")
     with subtests.test("a program of the project uses the client, and its types are checked"):

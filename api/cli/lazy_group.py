@@ -75,7 +75,28 @@ def lazy_group(verbs: Sequence[Verb]) -> type[TyperGroup]:
             name, command, rest = super().resolve_command(ctx, args)
             return name, None if command is None else self.commands[str(name)], rest
 
+        def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401
+            return _parameters(ctx, super().get_params(ctx))
+
     return LazyGroup
+
+
+class _VerbCommand(TyperCommand):
+    """The command of a verb."""
+
+    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 - as `_Commands`
+        return _parameters(ctx, super().get_params(ctx))
+
+
+def _parameters(ctx: Any, parameters: list[Any]) -> list[Any]:  # noqa: ANN401 - as `_Commands`
+    """Return a command's parameters; for completion, so that their values are neither converted nor passed on.
+
+    Completion uses no value. Importing what converts them takes as long as all the rest of it.
+    """
+    if ctx.resilient_parsing:
+        for parameter in parameters:
+            parameter.process_value = lambda _context, value: value
+    return parameters
 
 
 def _command_of(verb: Verb) -> Any:  # noqa: ANN401 - as `_Commands`
@@ -90,7 +111,7 @@ def _command_of(verb: Verb) -> Any:  # noqa: ANN401 - as `_Commands`
         app.callback()(update_stored_options)
     else:
         app = typer.Typer(add_completion=False, context_settings=CONTEXT_SETTINGS)
-        app.command(verb.name)(_function_of(verb.function))
+        app.command(verb.name, cls=_VerbCommand)(_function_of(verb.function))
     command = typer.main.get_command(app)
     command.name = verb.name
     return command

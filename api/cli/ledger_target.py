@@ -1,4 +1,7 @@
-"""The options that every verb accepts, before the verb and after it: --ledger, --url, --token and --json."""
+"""The options that every verb accepts, before the verb and after it.
+
+They are --ledger, --state, --durability, --url, --token and --json.
+"""
 
 import inspect
 import sys
@@ -6,15 +9,55 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+if TYPE_CHECKING:
+    from ledger.place import Place
+
 PANEL = "Options of every verb"
-DEFAULT_LEDGER = Path("tallystick.db")
+DEFAULT_LEDGER = "tallystick.db"
 
 LedgerOption = Annotated[
-    Path, typer.Option(help="The ledger file.", envvar="TALLYSTICK_LEDGER", show_envvar=True, rich_help_panel=PANEL)
+    str,  # as a path, postgresql:// would lose a slash
+    typer.Option(
+        help="The ledger: a file, or postgresql://HOST/DATABASE?ledger=NAME.",
+        metavar="PLACE",
+        envvar="TALLYSTICK_LEDGER",
+        show_envvar=True,
+        rich_help_panel=PANEL,
+    ),
+]
+StateOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="The folder of the files that this machine keeps of a ledger in PostgreSQL.",
+        metavar="DIR",
+        envvar="TALLYSTICK_STATE",
+        show_envvar=True,
+        rich_help_panel=PANEL,
+    ),
+]
+
+
+def _complete_durability(incomplete: str) -> list[str]:
+    from ledger.place import DURABILITIES
+
+    return [word for word in DURABILITIES if word.startswith(incomplete)]
+
+
+DurabilityOption = Annotated[
+    str | None,  # checked where it is used, so that a verb that asks a server takes no notice of a wrong variable
+    typer.Option(
+        help="What a confirmed commit in PostgreSQL must be: on the disks of standbys too (quorum, the default), "
+        "on one disk (local), or as durable as a managed service makes it.",
+        metavar="[quorum|local|managed]",
+        envvar="TALLYSTICK_DURABILITY",
+        show_envvar=True,
+        autocompletion=_complete_durability,
+        rich_help_panel=PANEL,
+    ),
 ]
 UrlOption = Annotated[
     str | None,
@@ -32,14 +75,20 @@ TokenOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.", rich_help_panel=PANEL)]
+_REMEMBERED = ("url", "ledger", "state", "durability")
+"""Options of which a verb knows whether they were typed."""
 _HiddenOption = Annotated[str | None, typer.Option(hidden=True)]
 
 
 class LedgerTarget(NamedTuple):
     """The ledger that a verb works on, and whether it prints JSON."""
 
-    ledger: Path
-    """The ledger file. Verbs that can ask a server use it only without `url`."""
+    ledger: str
+    """The place of the ledger, as it is typed. Verbs that can ask a server use it only without `url`."""
+    state: Path | None
+    """The folder of the files that this machine keeps of a ledger in PostgreSQL; None: the default."""
+    durability: str | None
+    """What is promised about a confirmed commit in PostgreSQL, as it is typed; None: the default."""
     url: str | None
     """The address of a server."""
     token: str | None
@@ -50,23 +99,68 @@ class LedgerTarget(NamedTuple):
     """Whether --url was typed, and not only set as an environment variable."""
     ledger_typed: bool
     """Whether --ledger was typed: it then wins over TALLYSTICK_URL."""
+    state_typed: bool
+    """Whether --state was typed: it is then refused beside a ledger file."""
+    durability_typed: bool
+    """Whether --durability was typed: it is then refused beside a ledger file."""
+
+    @property
+    def place(self) -> "Place":
+        """The place of the ledger. Errors: InvalidQuery."""
+        from ledger.errors import InvalidQuery
+
+        option = "ledger" if self.ledger_typed else "TALLYSTICK_LEDGER"
+        place = self.place_of(self.ledger, option)
+        if place.database is None and self.state_typed:
+            detail = f"{place} is a file, and its other files are beside it."
+            raise InvalidQuery("state", detail, "Leave it out, or name a ledger in PostgreSQL.")
+        if place.database is None and self.durability_typed:
+            detail = f"{place} is a file: every confirmed commit is on its disk."
+            raise InvalidQuery("durability", detail, "Leave it out, or name a ledger in PostgreSQL.")
+        return place
+
+    def place_of(self, text: str, option: str) -> "Place":
+        """Parse another place that an option names. Errors: InvalidQuery, naming the option."""
+        from ledger.place import Place, parse_durability
+
+        promised = "durability" if self.durability_typed else "TALLYSTICK_DURABILITY"
+        return Place.parse(text, self.state, parse_durability(self.durability, promised), option=option)
 
 
-def store_options(context: typer.Context, ledger: Path, url: str | None, token: str | None, as_json: bool) -> None:
+def store_options(
+    context: typer.Context,
+    ledger: str,
+    state: Path | None,
+    durability: str | None,
+    url: str | None,
+    token: str | None,
+    *,
+    as_json: bool,
+) -> None:
     """Store the options before the verb in the context, whether typed or set as environment variables."""
-    url_typed, ledger_typed = _is_typed(context, "url"), _is_typed(context, "ledger")
-    context.obj = LedgerTarget(ledger, url, token, as_json, url_typed=url_typed, ledger_typed=ledger_typed)
+    typed = {f"{name}_typed": _is_typed(context, name) for name in _REMEMBERED}
+    context.obj = LedgerTarget(ledger, state, durability, url, token, as_json, **typed)
 
 
 def update_stored_options(
     context: typer.Context,
     ledger: LedgerOption = DEFAULT_LEDGER,
+    state: StateOption = None,
+    durability: DurabilityOption = None,
     url: UrlOption = None,
     token: TokenOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Update the stored options with those that are typed between a group and its verb."""
-    context.obj = with_typed(context, {"ledger": ledger, "url": url, "token": token, "as_json": as_json})
+    options = {
+        "ledger": ledger,
+        "state": state,
+        "durability": durability,
+        "url": url,
+        "token": token,
+        "as_json": as_json,
+    }
+    context.obj = with_typed(context, options)
 
 
 _, *_common = inspect.signature(update_stored_options).parameters.values()
@@ -100,6 +194,8 @@ def verb(
             target = with_typed(invocation, {name: options.pop(name) for name in added})
             if target.json and not json:
                 _refuse_json(invocation.command_path)
+            if options.get("to") is None:
+                _check_typed_place(target)
             if not ledger:
                 _refuse_typed_url(invocation.command_path, target)
             elif not server:
@@ -138,8 +234,9 @@ def with_typed(context: typer.Context, options: Mapping[str, Any]) -> LedgerTarg
     target = context.obj
     assert isinstance(target, LedgerTarget), "`begin` stores the options before the verb first"
     typed = {name.removeprefix("as_"): value for name, value in options.items() if _is_typed(context, name)}
-    url_typed, ledger_typed = target.url_typed or "url" in typed, target.ledger_typed or "ledger" in typed
-    return target._replace(**typed, url_typed=url_typed, ledger_typed=ledger_typed)
+    for name in _REMEMBERED:
+        typed[f"{name}_typed"] = getattr(target, f"{name}_typed") or name in typed
+    return target._replace(**typed)
 
 
 def wants_json() -> bool:
@@ -151,6 +248,15 @@ def wants_json() -> bool:
 def _is_typed(context: typer.Context, name: str) -> bool:
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
+
+
+def _check_typed_place(target: LedgerTarget) -> None:
+    """Refuse a typed --ledger, --state or --durability that is not valid, also if it is not used.
+
+    Errors: InvalidQuery.
+    """
+    if target.state_typed or target.durability_typed or (target.ledger_typed and "://" in target.ledger):
+        _ = target.place
 
 
 def _refuse_typed_url(command: str, target: LedgerTarget) -> None:
@@ -175,24 +281,28 @@ def _require_file(command: str, target: LedgerTarget) -> None:
 def _choose_server(target: LedgerTarget, *, reads: bool) -> LedgerTarget:
     """Return the target of a verb that can ask a server: `url` is then the address of its server, or None for the file.
 
-    Errors: LedgerLocked, if a server holds the file but cannot be used.
+    A ledger in PostgreSQL is written without a server. Errors: LedgerLocked, if a server holds the file but cannot be
+    used.
     """
     if target.ledger_typed and not target.url_typed:
         target = target._replace(url=None)
-    if target.url is not None or reads or not target.ledger.exists():
+    if target.url is not None or reads:
+        return target
+    place = target.place
+    if place.database is not None or not place.path.exists():
         return target
     from ledger.sqlite.lock import find_writer
 
-    if find_writer(target.ledger) is None:
+    if find_writer(place.path) is None:
         return target
     from api.client.lock_holder import find_server
 
-    address = find_server(target.ledger)
+    address = find_server(place.path)
     if address is None:
         return target
     from api.cli.output import print_note
 
-    print_note(f"using the server at {address} that holds {target.ledger}")
+    print_note(f"using the server at {address} that holds {place}")
     return target._replace(url=address)
 
 

@@ -3,31 +3,41 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from api.cli.ledger_target import LedgerTarget
-from api.cli.output import show_progress
+from api.cli.output import print_note, show_progress
 from api.cli.unknown_names import check_names
-from api.client import open_store as client
 from api.service.ledger import LedgerService, open_for_reading
-from api.service.store import EventStore
 
 if TYPE_CHECKING:
     from api.client.remote_events import RemoteEvents
     from api.client.remote_views import RemoteViews
+    from api.service.store import EventStore
+    from ledger.place import Place
 
 _Answer = TypeVar("_Answer")
 
 
-def open_reader(ledger: Path, *, views: bool = True) -> AbstractAsyncContextManager[LedgerService]:
-    """Open a ledger file read-only. With `views`, fold the events that are new. Errors: LedgerUnusable."""
-    return open_for_reading(ledger, views=views, progress=show_progress)
+@asynccontextmanager
+async def open_reader(place: "Place") -> AsyncIterator[LedgerService]:
+    """Open a ledger read-only. Errors: LedgerUnusable."""
+    async with open_for_reading(place, progress=show_progress) as service:
+        note_standby(service)
+        yield service
 
 
-def open_store(target: LedgerTarget, *, writable: bool = True) -> AbstractAsyncContextManager[EventStore]:
-    """Open the server of a target, or its ledger file. Errors: LedgerLocked, LedgerUnusable, InvalidQuery."""
-    return client.open_store(target.ledger, target.url, target.token, writable=writable, progress=show_progress)
+def note_standby(service: LedgerService) -> None:
+    """Say on standard error if a ledger is read from a standby, which may lack the newest events."""
+    if service.standby:
+        print_note(f"Read from a standby, up to the newest event that is signed there: {service.place}.")
+
+
+def open_store(target: LedgerTarget, *, writable: bool = True) -> "AbstractAsyncContextManager[EventStore]":
+    """Open the server of a target, or its ledger. Errors: LedgerLocked, LedgerUnusable, InvalidQuery."""
+    from api.client import open_store as client
+
+    return client.open_store(target.place, target.url, target.token, writable=writable, progress=show_progress)
 
 
 def answer_as_of(
@@ -47,11 +57,12 @@ def answer_as_of(
 
     async def run() -> _Answer:
         if target.url is not None:
+            from api.client.open_store import open_remote_store
             from api.client.remote_views import RemoteViews
 
-            async with client.open_remote_store(target.url, target.token) as store:
+            async with open_remote_store(target.url, target.token) as store:
                 return await remote(RemoteViews(store, as_of))
-        async with open_reader(target.ledger) as service:
+        async with open_reader(target.place) as service:
             return await local(service, await service.resolve(as_of))
 
     found = asyncio.run(run())
@@ -68,5 +79,5 @@ async def open_events(target: LedgerTarget) -> "AsyncIterator[LedgerService | Re
         async with open_remote_events(target.url, target.token) as remote:
             yield remote
         return
-    async with open_reader(target.ledger, views=False) as service:
+    async with open_reader(target.place) as service:
         yield service

@@ -7,33 +7,21 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
-from rich.table import Column
-from rich.text import Text
-
-from api.cli.table import FittedTable
 from api.escaped_text import escape_controls, escape_json
 from api.progress import ReportProgress
-from api.text_format import to_json
+from api.text_format import format_rate, to_json
 
 if TYPE_CHECKING:
-    from projections.stats.intervals import Interval
+    from rich.console import Console
+    from rich.text import Text
+
+    from api.cli.table import FittedTable
 
 PROGRESS_DELAY_S = 0.5
 """Seconds before a progress bar appears, so that short work shows none."""
 
 LINE_INTERVAL_S = 10.0
 """Seconds between two lines of progress where standard error is not a terminal."""
-
-LABEL_WIDTH_MAX = 26
-"""Width of the label of a progress bar, in columns."""
-
-SMALLEST_P = 0.001
-"""P-values below this one are printed as `< 0.001`."""
-
-FIGURE_DECIMALS_MAX = 9
-"""A figure below 1 gets up to so many decimals, so that it does not look like 1."""
 
 SHORTEST_S = 0.001
 """Work that took less time is printed as if it took this long, seconds."""
@@ -42,8 +30,10 @@ WIDTH_PIPED = 160
 """Width of a table that is not printed on a terminal, in columns."""
 
 
-def open_console(*, stderr: bool = False) -> Console:
+def open_console(*, stderr: bool = False) -> "Console":
     """Return a console that prints text without markup, in colour only on a terminal without NO_COLOR."""
+    from rich.console import Console
+
     return Console(
         stderr=stderr,
         highlight=False,
@@ -76,69 +66,35 @@ def print_note(text: str) -> None:
 
 def make_table(
     *columns: str, right: Collection[str] = (), wrap: Collection[str] = (), drop: Sequence[str] = ()
-) -> FittedTable:
+) -> "FittedTable":
     """Return an empty table.
 
     Columns in `right` are right-aligned, those in `wrap` shrink, and those in `drop` are left out in this order if the
     terminal is too narrow.
     """
+    from api.cli.table import FittedTable
+
     return FittedTable(columns, right=right, wrap=wrap, drop=drop)
 
 
-def make_facts() -> FittedTable:
+def make_facts() -> "FittedTable":
     """Return an empty table of labels and texts, without a header. A long text continues on the next line."""
     table = make_table("label", "text", wrap=("text",))
     table.show_header = False
     return table
 
 
-def truncate(text: str) -> Text:
+def truncate(text: str) -> "Text":
     """Return a free text that ends with an ellipsis if it is wider than its column; anything else continues below."""
+    from rich.text import Text
+
     return Text(text, no_wrap=True, overflow="ellipsis")
-
-
-def format_figure(value: float | None, sign: str = "") -> str:
-    """Return a number with three decimals, or a dash for None. A zero has no sign, and only 1 is 1.000."""
-    if value is None:
-        return "-"
-    decimals = 3
-    while decimals < FIGURE_DECIMALS_MAX and value < 1 - 10**-FIGURE_DECIMALS_MAX and round(value, decimals) >= 1:
-        decimals += 1
-    rounded = round(value, decimals)
-    return f"{rounded:{sign}.{decimals}f}" if rounded else f"{0:.{decimals}f}"
-
-
-def format_interval(interval: "Interval | None", sign: str = "") -> str:
-    """Return both ends of an interval, or a dash for None."""
-    return "-" if interval is None else f"{format_figure(interval.low, sign)} to {format_figure(interval.high, sign)}"
-
-
-def format_p(p: float) -> str:
-    """Return a p-value with its relation: `= 0.042` or `< 0.001`."""
-    return f"< {SMALLEST_P:g}" if p < SMALLEST_P else f"= {format_figure(p)}"
 
 
 def format_speed(items: int, elapsed_ms: int, unit: str) -> str:
     """Return the duration of some work and its rate: `1.2 s, 4,000 rows/s`."""
     elapsed_s = max(elapsed_ms / 1000, SHORTEST_S)
     return f"{elapsed_s:.1f} s, {items / elapsed_s:,.0f} {unit}/s"
-
-
-class _Rate(ProgressColumn):
-    """The rate per second, or per minute if it is below one per second."""
-
-    def __init__(self, unit: str) -> None:
-        super().__init__(Column(no_wrap=True))
-        self._unit = unit
-
-    def render(self, task: Task) -> Text:
-        return Text(_format_rate(task.finished_speed or task.speed, self._unit))
-
-
-def _format_rate(speed: float | None, unit: str) -> str:
-    if not speed:
-        return ""
-    return f"{speed:,.0f} {unit}/s" if speed >= 1 else f"{speed * 60:,.1f} {unit}/min"
 
 
 @contextmanager
@@ -150,7 +106,9 @@ def show_progress(label: str, unit: str, *, piped: bool = True) -> Iterator[Repo
     if not sys.stderr.isatty():
         yield _line_reporter(label, unit) if piped else lambda done, total: None
         return
-    bar = _make_bar(unit, Console(stderr=True))
+    from api.cli.progress_bar import make_bar
+
+    bar = make_bar(unit)
     task = bar.add_task(label, total=0)
     began_s = time.monotonic()
     is_shown = False
@@ -169,21 +127,6 @@ def show_progress(label: str, unit: str, *, piped: bool = True) -> Iterator[Repo
             bar.stop()
 
 
-def _make_bar(unit: str, console: Console) -> Progress:
-    """Return a bar that keeps to one line: in a narrow terminal its label is cut and the bar shrinks."""
-    label = Column(no_wrap=True, overflow="ellipsis", max_width=LABEL_WIDTH_MAX)
-    return Progress(
-        TextColumn("{task.description}", markup=False, table_column=label),
-        BarColumn(bar_width=None, table_column=Column(ratio=1)),
-        TextColumn("{task.completed:,.0f}/{task.total:,.0f}", table_column=Column(no_wrap=True)),
-        _Rate(unit),
-        TimeRemainingColumn(table_column=Column(no_wrap=True)),
-        console=console,
-        transient=True,
-        expand=True,
-    )
-
-
 def _line_reporter(label: str, unit: str) -> ReportProgress:
     """Return a reporter that prints a plain line every LINE_INTERVAL_S."""
     began_s = printed_s = time.monotonic()
@@ -195,7 +138,7 @@ def _line_reporter(label: str, unit: str) -> ReportProgress:
             return
         printed_s = now_s
         share = f" of {total:,} {unit} ({done / total:.0%})" if total else f" {unit}"
-        print_note(f"{label}: {done:,}{share}, {_format_rate(done / (now_s - began_s), unit) or 'waiting'}")
+        print_note(f"{label}: {done:,}{share}, {format_rate(done / (now_s - began_s), unit) or 'waiting'}")
         sys.stderr.flush()
 
     return report

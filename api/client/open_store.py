@@ -1,4 +1,4 @@
-"""Open an event store: the server at an address, or the ledger file."""
+"""Open an event store: the server at an address, or the ledger itself."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -8,21 +8,22 @@ from api.client.remote_store import RemoteStore, make_client
 from api.progress import OpenProgress, no_progress
 from api.service.ledger import LedgerService
 from api.service.store import EmptyStore, EventStore, LocalStore
+from ledger.place import Place
 
 FOLD_EVENTS_MIN = 10_000
-"""If so many events were appended to a file, fold the projections and keep snapshots, so that readers need not."""
+"""If a view lacks so many events of a file, a writer folds all views and keeps snapshots, so that readers need not."""
 
 
 @asynccontextmanager
 async def open_store(
-    ledger: Path,
+    place: Place | Path,
     url: str | None,
     token: str | None,
     *,
     writable: bool = True,
     progress: OpenProgress = no_progress,
 ) -> AsyncIterator[EventStore]:
-    """Open the server at `url`; if it is None, open the ledger file.
+    """Open the server at `url`; if it is None, open the ledger.
 
     A ledger file that does not exist is created if `writable`; otherwise the store is empty.
     Errors: LedgerLocked, LedgerUnusable, InvalidQuery.
@@ -31,18 +32,27 @@ async def open_store(
         async with open_remote_store(url, token) as remote:
             yield remote
         return
-    if not writable and not ledger.exists():
+    if not writable and not Place.of(place).may_exist():
         yield EmptyStore()
         return
-    service = await LedgerService.open(ledger, writable=writable, views=False)
+    service = await LedgerService.open(place, writable=writable, views=False)
     try:
-        local = LocalStore(service)
-        yield local
-        if local.appended >= FOLD_EVENTS_MIN:
+        yield LocalStore(service)
+        if writable and await _events_behind(service) >= FOLD_EVENTS_MIN:
             with progress("folding", "events") as report:
                 await service.fold(report)
     finally:
         await service.close()
+
+
+async def _events_behind(service: LedgerService) -> int:
+    """Return how many events are after the oldest snapshot of a view. In a short log it is not looked up: all."""
+    head = await service.head_position()
+    if head < FOLD_EVENTS_MIN:
+        return head
+    from api.service.status import saved_position
+
+    return head - await saved_position(service, head)
 
 
 @asynccontextmanager

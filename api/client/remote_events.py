@@ -13,7 +13,7 @@ from api.client.server_answer import PROBLEM_BYTES_MAX, read_answer, require_pla
 from api.service.status import LedgerStatus
 from events.envelope import timestamp
 from events.limits import LINE_BYTES_MAX
-from ledger import Page, Query, moment_of
+from ledger import LogPage, Query, moment_of
 from ledger.errors import LedgerUnavailable
 
 PATH = "/events"
@@ -57,11 +57,11 @@ class RemoteEvents:
         """Return the agents that have recorded decisions."""
         return {each.agent for each in (await self._store.view("/status", LedgerStatus)).agents}
 
-    async def read(self, query: Query) -> Page:
+    async def read(self, query: Query) -> LogPage:
         """Read a page of events."""
         return (await self._read(query))[0]
 
-    async def scan(self, query: Query) -> AsyncIterator[Page]:
+    async def scan(self, query: Query) -> AsyncIterator[LogPage]:
         """Yield every selected event that is committed now, page by page."""
         page, head = await self._read(query)
         query = structs.replace(query, before=min(query.before or head + 1, head + 1))
@@ -73,7 +73,7 @@ class RemoteEvents:
             query = structs.replace(query, **edge)
             page, _ = await self._read(query)
 
-    async def follow(self, query: Query) -> AsyncIterator[Page]:
+    async def follow(self, query: Query) -> AsyncIterator[LogPage]:
         """Yield events as they are committed, after a cursor, until the server ends the feed (LedgerUnavailable)."""
         after = query.after
         try:
@@ -95,22 +95,22 @@ class RemoteEvents:
             self._ended(after, str(error) or type(error).__name__, error)
         self._ended(after, "the server ended it")
 
-    async def _read(self, query: Query) -> tuple[Page, int]:
+    async def _read(self, query: Query) -> tuple[LogPage, int]:
         """Return a page of events and the newest position."""
         answer = await self._store.view(PATH, _EventPage, _parameters(query, limited=True))
         page = self._page([bytes(line) for line in answer.events], more=answer.next is not None)
         if page is None:
-            return Page(b"", [], more=False), answer.head
+            return LogPage(b"", [], more=False), answer.head
         low, high = sorted((page.positions[0], page.positions[-1]))
         before = query.before or answer.head + 1
         if len(page.positions) > query.limit or not query.after < low <= high < before:
             raise self._store.unexpected(PATH)
         return page, answer.head
 
-    def _page(self, lines: list[bytes], *, more: bool) -> Page | None:
+    def _page(self, lines: list[bytes], *, more: bool) -> LogPage | None:
         """Return the page of some lines; None without lines."""
         positions = [self._store.decode(PATH, line, _Position).position for line in lines]
-        return Page(b"\n".join(lines), positions, more=more) if lines else None
+        return LogPage(b"\n".join(lines), positions, more=more) if lines else None
 
     def _ended(self, after: int, reason: str, cause: Exception | None = None) -> NoReturn:
         detail = f"The feed of {self._url} broke off after position {after}: {reason}."

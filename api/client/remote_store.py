@@ -11,6 +11,7 @@ from api.client.server_answer import IDENTITY, ServerAnswer, fetch, not_tallysti
 from api.errors import ERROR_TABLE, Problem, UnexpectedAnswer, problem_name
 from api.principal import Unauthenticated
 from api.rate_limit import RateLimited
+from api.service.answer_label import LabelToRecord, RecordedLabel
 from api.service.decision_links import RecordedLink
 from api.service.decision_writer import RecordedDecision, RecordedRetraction, RecordedReview
 from api.service.evidence import Blob, ErasureReceipt, EvidenceContent, StoredEvidence, digest_of
@@ -102,6 +103,10 @@ class RemoteStore:
     ) -> RecordedReview:
         body = {"data": review, "id": event_id, "source": source, "prefix": True}
         return _decode(await self._post_json("/reviews", body), RecordedReview)
+
+    async def label_answer(self, label: LabelToRecord, *, event_id: str | None, source: str | None) -> RecordedLabel:
+        body = {"data": label, "id": event_id, "source": source, "prefix": True}
+        return _decode(await self._post_json("/labels", body), RecordedLabel)
 
     async def retract_decision(
         self, retraction: DecisionRetracted, *, event_id: str | None, source: str | None

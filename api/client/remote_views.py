@@ -4,13 +4,15 @@ from urllib.parse import quote
 
 from msgspec import UNSET, structs
 
-from api.client.remote_decision_views import PREFIX, Parameters, RemoteDecisionViews, id_segment
-from api.reports import EvaluationReport
+from api.client.remote_decision_views import PREFIX, Parameters, id_segment
+from api.client.remote_trace_views import RemoteTraceViews
+from api.reports import EvaluationReport, GateLimits
 from api.service.advice import Advice
 from api.service.calibration import CalibrationAnswer
 from api.service.decisions import DecisionPage
 from api.service.discovery.queries import RunPage, RunView
 from api.service.evaluation.gate import GateAnswer, GateQuery
+from api.service.evaluation.judge_queries import JudgingReportAnswer, UnlabelledPage
 from api.service.evaluation.queries import (
     EvaluationAnswer,
     EvaluationPage,
@@ -18,16 +20,18 @@ from api.service.evaluation.queries import (
     ScoreboardAnswer,
 )
 from api.service.evidence import EvidencePage
+from api.service.model_profiles import ProfilesAnswer
 from api.service.model_queries import InventoryAnswer, ModelList, ProbesAnswer, registered_models
 from api.service.projections import ProjectionInfo, ProjectionList, ProjectionState
 from api.service.related_events import RelatedEvents
 from api.service.review_sample import ReviewSample
 from api.service.status import LedgerStatus
+from api.service.wrappers import WrapperList
 from events.limits import PAGE_EVENTS_MAX
 from projections.discovery.run_report import RunDetail
 
 
-class RemoteViews(RemoteDecisionViews):
+class RemoteViews(RemoteTraceViews):
     """The views of a server, now or as of a position or time as text.
 
     Errors: those that the server answers, and those of `RemoteStore.view`.
@@ -81,8 +85,12 @@ class RemoteViews(RemoteDecisionViews):
     async def registered_models(self) -> ModelList:
         return registered_models(await self.inventory())
 
-    async def is_registered(self, model_name: str) -> bool:
-        return any(model.known for model in (await self.inventory(model_name)).models)
+    async def profiles(self, model: str | None = None) -> ProfilesAnswer:
+        parameters = {} if model is None else {"model": model}
+        return await self._store.view("/profiles", ProfilesAnswer, parameters | self._as_of)
+
+    async def wrappers(self) -> WrapperList:
+        return await self._store.view("/wrappers", WrapperList, self._as_of)
 
     async def probe_scores(self, parameters: Parameters) -> ProbesAnswer:
         return await self._store.view("/probes", ProbesAnswer, {**parameters, **self._as_of})
@@ -101,6 +109,12 @@ class RemoteViews(RemoteDecisionViews):
 
     async def scoreboard(self, parameters: Parameters) -> ScoreboardAnswer:
         return await self._store.view("/scoreboard", ScoreboardAnswer, {**parameters, **self._as_of})
+
+    async def judges(self, parameters: Parameters) -> JudgingReportAnswer:
+        return await self._store.view("/judges", JudgingReportAnswer, {**parameters, **self._as_of})
+
+    async def label_queue(self, parameters: Parameters) -> UnlabelledPage:
+        return await self._store.view("/labels/queue", UnlabelledPage, {**parameters, **self._as_of})
 
     async def evaluation_report(self, run_id: str) -> EvaluationReport:
         """Return the report data of an evaluation, with its answers and the trend of its agent."""
@@ -123,10 +137,14 @@ class RemoteViews(RemoteDecisionViews):
         limits = query.limits
         parameters = {
             "baseline": query.baseline,
-            "max_regressions": str(limits.regressions),
+            **({"max_regressions": str(limits.regressions)} if limits.strict else {}),
             "max_errors": str(limits.errors),
+            "alpha": f"{limits.alpha:f}",
+            "drop": f"{limits.drop:f}",
+            **({} if limits.drop_scenarios is None else {"drop_in": str(limits.drop_scenarios)}),
             **({} if query.suite is None else {"suite": query.suite}),
             **({} if limits.score is None else {"min_score": f"{limits.score:f}"}),
+            **{name: f"{limit:.12f}" for name, limit in _usage_limits(limits).items() if limit is not None},
         }
         path = f"/evaluations/{id_segment(query.candidate, 'evaluation')}/gate"
         answer = await self._store.view(path, GateAnswer, parameters | self._as_of)
@@ -137,3 +155,12 @@ class RemoteViews(RemoteDecisionViews):
     async def _with_comparison(self, comparison: RunComparisonAnswer) -> EvaluationReport:
         then = RemoteViews(self._store, str(comparison.as_of.position))
         return structs.replace(await then.evaluation_report(comparison.candidate.run_id), contrast=comparison)
+
+
+def _usage_limits(limits: GateLimits) -> dict[str, float | None]:
+    """Return the limits of latency and cost by the names of their parameters."""
+    return {
+        "max_latency": limits.latency_s,
+        "max_latency_p95": limits.latency_p95_s,
+        "max_cost_per_attempt": limits.cost_per_attempt_usd,
+    }

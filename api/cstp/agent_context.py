@@ -14,7 +14,7 @@ from api.service.retrieval import Ranking, RetrievalMode, SuppliedEmbedding
 from events.envelope import ANONYMOUS
 from projections.calibration.calibration_view import CalibrationGroup
 from projections.calibration.scores import CalibrationScores
-from projections.decisions.decision_index import DecisionSelection
+from projections.decisions.decision_selection import DecisionSelection
 
 Row = dict[str, Any]
 
@@ -47,7 +47,7 @@ async def similar_decisions(
     """
     if not parse_search_words(text, field):
         return SimilarDecisions([])
-    by_meaning = embedding is not None or await ledger.embeddings.model() is not None
+    by_meaning = embedding is not None or await ledger.indexes.vectors.model() is not None
     query = RankedQuery(
         query=text,
         ranking=Ranking(mode="hybrid" if by_meaning else "keyword", embedding=embedding),

@@ -1,18 +1,15 @@
 """Answer a call by the table of methods."""
 
-import structlog
-
 from api.cstp.jsonrpc import METHOD_NOT_FOUND, RpcCall, RpcError, internal_error, rpc_error_of
 from api.cstp.method_table import METHODS
 from api.cstp.tolerance import collect_tolerated, name_tolerated
 from api.cstp.tracked_calls import answer_tracked
 from api.principal import AccessRefused, Principal
 from api.service.ledger import LedgerService
+from api.service.server_log import log
 from events.errors import TallystickError
 
 PREFIX = "cstp."
-
-log = structlog.get_logger()
 
 
 async def call_method(ledger: LedgerService, caller: Principal, call: RpcCall) -> object:

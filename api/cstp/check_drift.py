@@ -8,8 +8,8 @@ import msgspec
 from api.cstp.get_calibration import rounded
 from api.cstp.params_schema import ParamsSchema, to_camel_json
 from api.principal import Principal
-from api.service.calibration import detect_recent_drift
 from api.service.ledger import LedgerService
+from api.service.recent_drift import detect_recent_drift
 from projections.calibration.calibration import CalibrationFilter
 from projections.calibration.window_comparison import (
     DriftAlert,

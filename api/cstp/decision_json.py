@@ -4,7 +4,7 @@ from msgspec import structs
 
 from api.service.deliberation_steps import build_deliberation
 from events.decision import DecisionReviewed
-from projections.decisions.decision_index import Status
+from projections.decisions.decision_selection import Status
 from projections.decisions.decision_state import DecisionState, HistoryEntry
 
 _OPTIONAL = (

@@ -15,7 +15,8 @@ from api.cstp.params_schema import (
     to_camel_json,
 )
 from api.principal import Principal
-from api.service.calibration import CalibrationAnswer, CalibrationQuery, Detail, compute_calibration_by_category
+from api.service.calibration import CalibrationAnswer, compute_calibration_by_category
+from api.service.calibration_query import CalibrationQuery, Detail
 from api.service.ledger import LedgerService
 from events.decision import Stakes
 from events.limits import PAGE_EVENTS_MAX

@@ -17,7 +17,7 @@ from api.service.ledger import LedgerService
 from events.decision import Stakes
 from events.limits import STREAM_ID_CHARS_MAX
 from events.payload import STREAM_ID_PATTERN, Labels
-from projections.decisions.decision_index import DecisionSelection, SortField, Status
+from projections.decisions.decision_selection import DecisionSelection, SortField, Status
 
 LIMIT_DEFAULT = 20
 LIMIT_MAX = 500

@@ -14,7 +14,8 @@ from api.cstp.params_schema import ParamsSchema
 from api.cstp.session_markdown import markdown
 from api.principal import Principal
 from api.service.action_items import ActionItemQuery, ActionItems, list_action_items
-from api.service.calibration import CalibrationQuery, compute_calibration
+from api.service.calibration import compute_calibration
+from api.service.calibration_query import CalibrationQuery
 from api.service.compaction import list_wisdom
 from api.service.decisions import DecisionQuery, count_decisions, select_decisions
 from api.service.ledger import LedgerService
@@ -24,7 +25,7 @@ from events.payload import Label
 from events.vector import Numbers
 from projections.calibration.calibration import MIN_DECISIONS, CalibrationFilter
 from projections.calibration.calibration_view import CalibrationGroup
-from projections.decisions.decision_index import DecisionSelection
+from projections.decisions.decision_selection import DecisionSelection
 
 Section = Literal["decisions", "guardrails", "calibration", "ready", "patterns", "wisdom"]
 DEFAULT_SECTIONS: tuple[Section, ...] = ("decisions", "guardrails", "calibration", "ready", "patterns")

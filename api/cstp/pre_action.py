@@ -15,7 +15,8 @@ from api.cstp.record_decision import record_decision
 from api.cstp.tracked_calls import deliberates, stated_deliberation, tracked_fields
 from api.principal import Principal
 from api.service.auto_deliberation import check_call, query_call
-from api.service.calibration import CalibrationQuery, compute_calibration
+from api.service.calibration import compute_calibration
+from api.service.calibration_query import CalibrationQuery
 from api.service.guardrails.action_check import PlannedAction, check_action
 from api.service.ledger import LedgerService
 from api.service.retrieval import SuppliedEmbedding

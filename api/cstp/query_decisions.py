@@ -30,9 +30,9 @@ from events.payload import Confidence, Count, Label, Labels
 from events.vector import Numbers
 from projections.calibration.advice import PlannedDecision
 from projections.decisions.compaction import WISDOM_DAYS, LevelFilter, level_of
-from projections.decisions.decision_index import DecisionSelection, Status
+from projections.decisions.decision_selection import DecisionSelection, Status
 from projections.decisions.decision_state import DecisionState
-from projections.decisions.full_text_search import BridgeSide
+from projections.decisions.search_hits import BridgeSide
 
 LIMIT_DEFAULT = 10
 LIMIT_MAX = 50

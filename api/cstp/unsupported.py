@@ -19,7 +19,7 @@ from api.service.decisions import count_decisions
 from api.service.ledger import LedgerService
 from events.decision import Stakes
 from events.payload import Confidence
-from projections.decisions.decision_index import DecisionSelection
+from projections.decisions.decision_selection import DecisionSelection
 
 Answer = Callable[[LedgerService, Principal, dict[str, Any]], Awaitable[object]]
 NonEmpty = Annotated[str, msgspec.Meta(min_length=1)]

@@ -1,11 +1,9 @@
 """Choose the checkpoint of an export, and one that was published before it."""
 
-import asyncio
 from typing import NamedTuple
 
 from api.service.ledger import LedgerService
 from ledger import SignedCheckpoint
-from ledger.transparency.checkpoints import checkpoint_path, read_checkpoint
 
 
 class ExportCheckpoint(NamedTuple):
@@ -27,7 +25,7 @@ async def choose_checkpoint(ledger: LedgerService) -> ExportCheckpoint:
 
     Errors: NotFound, if nothing is signed; Forked, BadNote, LedgerUnusable, LedgerFull, LedgerUnavailable.
     """
-    published = await asyncio.to_thread(read_checkpoint, checkpoint_path(ledger.path))
+    published = await ledger.proving.stored()
     head = (await ledger.reader.head()).position if ledger.log is not None else 0
     signed = await ledger.proving.checkpoint(head)
     witnessed = await ledger.proving.kept_witnessed()

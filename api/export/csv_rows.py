@@ -13,7 +13,7 @@ from io import StringIO
 
 import msgspec
 
-from ledger import Page
+from ledger import LogPage
 
 COLUMNS = ("position", "time", "recordedtime", "type", "subject", "streamversion", "source", "id", "line")
 
@@ -50,7 +50,7 @@ class CsvEncoder:
     def __init__(self) -> None:
         self._header = BYTE_ORDER_MARK + _csv_text([COLUMNS])
 
-    def encode(self, page: Page) -> tuple[bytes]:
+    def encode(self, page: LogPage) -> tuple[bytes]:
         head, self._header = self._header, ""
         return ((head + _csv_text([_row(line) for line in page.lines])).encode(),)
 

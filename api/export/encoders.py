@@ -5,7 +5,7 @@ from typing import Protocol
 
 from api.export.csv_rows import CsvEncoder
 from api.export.manifest import Format
-from ledger import Page
+from ledger import LogPage
 
 GZIP_LEVEL = 6
 GZIP_WINDOW = 16 + zlib.MAX_WBITS
@@ -18,7 +18,7 @@ Parts = tuple[bytes, ...] | list[bytes]
 class Encoder(Protocol):
     """Encodes pages as a file, piece by piece. It blocks: call it on a thread."""
 
-    def encode(self, page: Page) -> Parts:
+    def encode(self, page: LogPage) -> Parts:
         """Return the bytes that a page adds to the file."""
         ...
 
@@ -30,7 +30,7 @@ class Encoder(Protocol):
 class NdjsonEncoder:
     """Writes the stored lines, each with a line feed."""
 
-    def encode(self, page: Page) -> Parts:
+    def encode(self, page: LogPage) -> Parts:
         return page.ndjson, b"\n"
 
     def finish(self) -> Parts:
@@ -44,7 +44,7 @@ class GzipEncoder:
         self._inner = inner
         self._zip = zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, GZIP_WINDOW)
 
-    def encode(self, page: Page) -> Parts:
+    def encode(self, page: LogPage) -> Parts:
         return [self._zip.compress(part) for part in self._inner.encode(page)]
 
     def finish(self) -> Parts:

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 
 from msgspec import structs
 
-from ledger import LogReader, Page, Query
+from ledger import LogPage, LogReader, Query
 
 PAGE_BYTES = 8 << 20
 """Approximate size of a page: large enough that the cost of each query does not matter."""
@@ -14,7 +14,7 @@ EVENTS_MIN, EVENTS_MAX = 64, 16_384
 """The least and the most events of a page; the first page has the least."""
 
 
-async def scan(reader: LogReader, query: Query, size: int) -> AsyncGenerator[Page, None]:
+async def scan(reader: LogReader, query: Query, size: int) -> AsyncGenerator[LogPage, None]:
     """Yield every event up to a position that matches a query. Errors: LedgerUnavailable."""
     query = structs.replace(query, before=size + 1, limit=EVENTS_MIN, walk=True)
     next_page = asyncio.ensure_future(reader.read(query))
@@ -32,7 +32,7 @@ async def scan(reader: LogReader, query: Query, size: int) -> AsyncGenerator[Pag
         next_page.cancel()
 
 
-def _limit(page: Page) -> int:
+def _limit(page: LogPage) -> int:
     """Estimate how many events fit into PAGE_BYTES, from the last page."""
     fitting = PAGE_BYTES * len(page.positions) // max(1, len(page.ndjson))
     return max(EVENTS_MIN, min(EVENTS_MAX, fitting))

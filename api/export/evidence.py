@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from api.principal import OWNER
 from api.service.evidence import EvidenceService
-from ledger import Page
+from ledger import LogPage
 from ledger.errors import Damaged, Gone
 
 STORED = "evidence.stored.v1"
@@ -22,7 +22,7 @@ class ExportedEvidence(NamedTuple):
 
 
 async def evidence_of(
-    evidence: EvidenceService, pages: AsyncIterator[Page], size: int
+    evidence: EvidenceService, pages: AsyncIterator[LogPage], size: int
 ) -> AsyncIterator[ExportedEvidence]:
     """Yield each evidence that some events name once, as it was when the log had `size` events.
 

@@ -47,8 +47,9 @@ from api.export.selection import ExportSelection
 from api.export.targets import ExportTarget, FileWriter
 from api.service.evidence import EvidenceService
 from api.service.ledger import LedgerService
+from api.service.open_log import open_reader
 from events.envelope import timestamp
-from ledger import LogReader, LogTree, Page, SignedCheckpoint, SqliteReader
+from ledger import LogPage, LogReader, LogTree, SignedCheckpoint
 from ledger.errors import LedgerUnusable
 from ledger.threads import run_on_thread
 from ledger.transparency.inclusion_proofs import InclusionProver
@@ -161,7 +162,7 @@ class Export:
         self.manifest = await self._manifest_of(earlier)
         yield Member(MANIFEST, _whole(encode_manifest(self.manifest)))
 
-    def _pages(self, **changed: object) -> AsyncGenerator[Page, None]:
+    def _pages(self, **changed: object) -> AsyncGenerator[LogPage, None]:
         return scan(self._reader, msgspec.structs.replace(self._selection.query, **changed), self.size)
 
     async def _events(self) -> AsyncGenerator[Piece, None]:
@@ -244,7 +245,7 @@ def _joined(hashes: list[bytes]) -> Parts:
     return (b"".join(hashes),)
 
 
-def _hashed(page: Page) -> Parts:
+def _hashed(page: LogPage) -> Parts:
     return _joined(leaf_hashes(page.lines))
 
 
@@ -269,8 +270,8 @@ async def open_export(ledger: LedgerService, selection: ExportSelection) -> Asyn
 
 
 @asynccontextmanager
-async def _reading(ledger: LedgerService) -> AsyncIterator[SqliteReader]:
-    reader = await SqliteReader.open(ledger.path)
+async def _reading(ledger: LedgerService) -> AsyncIterator[LogReader]:
+    reader = await open_reader(ledger.place, primary=ledger.log is not None)
     try:
         yield reader
     finally:

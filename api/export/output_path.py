@@ -27,12 +27,12 @@ def is_archive(output: Path) -> bool:
     return output.suffix.lower() == ZIP
 
 
-def check_output(output: Path) -> None:
-    """Check that a path is free and its folder exists. Errors: InvalidQuery."""
+def check_output(output: Path, option: str = "output") -> None:
+    """Check that a path is free and its folder exists. Errors: InvalidQuery, naming the option."""
     if os.path.lexists(output):
-        raise InvalidQuery("output", f"{output} exists already, and is not overwritten.", "Name another path.")
+        raise InvalidQuery(option, f"{output} exists already, and is not overwritten.", "Name another path.")
     if not output.parent.is_dir():
-        raise InvalidQuery("output", f"the folder {output.parent} does not exist.", "Create it first.")
+        raise InvalidQuery(option, f"the folder {output.parent} does not exist.", "Create it first.")
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from api.export.csv_rows import CsvRow, decode_row
-from ledger import Page
+from ledger import LogPage
 
 GROUP_BYTES = 16 << 20
 """Approximate bytes of lines in a row group."""
@@ -37,7 +37,7 @@ class ParquetEncoder:
         self._lines: list[bytes] = []
         self._size_bytes = 0
 
-    def encode(self, page: Page) -> tuple[bytes]:
+    def encode(self, page: LogPage) -> tuple[bytes]:
         self._lines += page.lines
         self._size_bytes += len(page.ndjson)
         if self._size_bytes >= GROUP_BYTES:

@@ -7,7 +7,8 @@ import msgspec
 
 from api.export.manifest import FORMATS, Filters, Format
 from api.parameters import SINCE, UNTIL, choice_parameter, flag_parameter
-from api.service.query_params import AGENT, SUBJECT, TYPE, Parameters, parse_event_query
+from api.service.decision_params import AGENT
+from api.service.event_params import SUBJECT, TYPE, Parameters, parse_event_query
 from api.service.unknown_names import check_event_names
 from events.envelope import agent_of, timestamp
 from ledger import LogReader, Query, moment_of

@@ -5,46 +5,41 @@ import gc
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
-import structlog
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Match
+from starlette.routing import Match
 
 from api.errors import NoRoute, WrongMethod
 from api.http.audit_log import AuditLog
+from api.http.lazy_route import LazyRoute
 from api.http.limits import DEFAULT_LIMITS, RequestLimits, RunningRequests
 from api.http.mcp_server import McpServer
 from api.http.metrics import Metrics
-from api.http.openapi.served_document import compressed_openapi
 from api.http.origin_guard import OriginGuard
+from api.http.pages.page_answer import make_kept_pages, make_kept_parts
+from api.http.pages.page_table import PAGES
 from api.http.problems import answer_error
 from api.http.refusals import RefusalLog
-from api.http.route_table import OPERATIONS
-from api.http.routes.cstp import post_cstp
-from api.http.routes.mcp import post_mcp
+from api.http.route_table import ROWS, WITH_SLASH
+from api.http.sessions import Sessions
 from api.http.telemetry import Telemetry, TelemetryMiddleware
 from api.http.webhooks import start_webhooks
 from api.service.ledger import LedgerService
+from api.service.server_log import log
 from api.service.view_queries import QueryTurns
 from events.errors import TallystickError
 
 REVOKED_CHECK_S = 0.4
 """Seconds between two checks whether the tokens of running requests are still valid."""
 
-_WITH_SLASH = [replace(operation, path=f"{operation.path}/").route() for operation in (post_cstp, post_mcp)]
-"""The routes of JSON-RPC again with a slash at the end of the path, which some clients call."""
 
-log = structlog.get_logger()
-
-
-def routes() -> Sequence[BaseRoute]:
+def routes() -> Sequence[LazyRoute]:
     """Return the route of every operation."""
-    return [operation.route() for operation in OPERATIONS]
+    return [LazyRoute(row) for row in ROWS]
 
 
 def make_app(
@@ -52,29 +47,31 @@ def make_app(
 ) -> Starlette:
     """Return the application that serves an open ledger. It closes the ledger when the server stops."""
     metrics, refusal_log = Metrics(), RefusalLog()
-    requests = RunningRequests(limits, service.tokens)
+    requests = RunningRequests(limits, service.tokens, Sessions(service.path, service.tokens))
     queries = QueryTurns(limits.queries, requests.pauses)
-    mcp = McpServer()
+    mcp, kept, pages = McpServer(), make_kept_parts(), make_kept_pages()
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        tasks = [asyncio.create_task(_fold(service)), asyncio.create_task(_end_revoked(requests))]
+        tasks = [asyncio.create_task(_keep_folded(service)), asyncio.create_task(_end_revoked(requests))]
         tasks += start_webhooks(service, metrics, audit)
-        if service.embeddings.endpoint is not None:
-            tasks.append(asyncio.create_task(service.embeddings.keep_filled(requests.pauses)))
+        if service.indexes.endpoint is not None:
+            tasks.append(asyncio.create_task(service.indexes.vectors.keep_filled(requests.pauses)))
         yield
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
         await mcp.close()
+        await kept.close()
+        await pages.close()
         await service.close()
 
     app = Starlette(
-        routes=[*routes(), *_WITH_SLASH],
+        routes=[*routes(), *(LazyRoute(row) for row in (*WITH_SLASH, *PAGES))],
         middleware=[
             Middleware(
                 TelemetryMiddleware,
-                telemetry=Telemetry(metrics, requests, refusal_log, audit, service.tokens.find_agent),
+                telemetry=Telemetry(metrics, requests, refusal_log, audit),
             ),
             Middleware(OriginGuard, tokens=service.tokens),
         ],
@@ -88,10 +85,10 @@ def make_app(
     app.state.requests = requests
     app.state.queries = queries
     app.state.mcp = mcp
+    app.state.kept = kept
+    app.state.pages = pages
     app.state.stopping = asyncio.Event()
     app.state.started = service.clock()
-    app.state.operations = OPERATIONS
-    app.state.openapi = compressed_openapi
     _add_gauges(metrics, service)
     requests.add_metrics(metrics, lambda: queries.running)
     return app
@@ -113,8 +110,13 @@ def _add_gauges(metrics: Metrics, service: LedgerService) -> None:
     metrics.add_gauge("tallystick_head_position", "Newest committed position.", lambda: ledger.newest.position)
     metrics.add_gauge(
         "tallystick_projection_lag_events",
-        "Events committed, not yet folded. They are folded when a view is read.",
+        "Events committed, not yet folded. A view that is read folds them first.",
         lambda: ledger.newest.position - service.engine.position,
+    )
+    metrics.add_gauge(
+        "tallystick_projection_lag_seconds",
+        "Seconds since every event was folded; 0 if every event is.",
+        lambda: service.engine.lag_s(ledger.newest.position),
     )
     metrics.add_gauge(
         "tallystick_checkpoint_events", "Events under the newest checkpoint.", lambda: service.proving.signed_size
@@ -126,17 +128,18 @@ def _add_gauges(metrics: Metrics, service: LedgerService) -> None:
     )
 
 
-async def _fold(service: LedgerService) -> None:
-    """Fold the views while requests are answered, then exempt their states from garbage collection."""
+async def _keep_folded(service: LedgerService) -> None:
+    """Fold the views while requests are answered, exempt their states from garbage collection, and go on folding."""
     start_s = time.monotonic()
     try:
-        await service.fold()
+        await service.fold(beside=True)
     except Exception:
         log.exception("folding failed", advice="The next read of a view tries again. Check the ledger's file and disk.")
-        return
-    gc.freeze()
-    elapsed_ms = round(1_000 * (time.monotonic() - start_s))
-    log.info("folded", position=service.engine.position, elapsed_ms=elapsed_ms)
+    else:
+        gc.freeze()
+        elapsed_ms = round(1_000 * (time.monotonic() - start_s))
+        log.info("folded", position=service.engine.position, elapsed_ms=elapsed_ms)
+    await service.engine.follow()
 
 
 async def _handle_error(request: Request, error: Exception) -> Response:

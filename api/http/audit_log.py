@@ -9,14 +9,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
-import structlog
 from starlette.types import Scope
 
 from api.principal import Principal
 from api.service.position_notes import PositionNotes
+from api.service.server_log import log
 from ledger.errors import InvalidQuery
-
-log = structlog.get_logger()
 
 _encode = msgspec.json.Encoder().encode
 

@@ -4,9 +4,16 @@ import logging
 import os
 import sys
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import msgspec
-import structlog
+
+from api.service.server_log import load_structlog
+
+if TYPE_CHECKING:
+    import structlog
+else:
+    structlog = load_structlog()
 
 log = structlog.get_logger()
 

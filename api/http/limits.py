@@ -12,6 +12,7 @@ from starlette.types import Scope
 from api.http.connection_table import ConnectionLimits
 from api.http.metrics import Metrics
 from api.http.refusals import ClientRefusals
+from api.http.sessions import BrowserSession, Sessions
 from api.principal import Principal
 from api.rate_limit import ServerLimitReached, TokenLimitReached
 from api.service.pauses import Pauses
@@ -68,8 +69,9 @@ class ServedConnection(Protocol):
 class RunningRequests:
     """The authenticated requests of a server that are not yet answered, and what they use."""
 
-    def __init__(self, limits: RequestLimits, tokens: TokenStore) -> None:
+    def __init__(self, limits: RequestLimits, tokens: TokenStore, sessions: Sessions) -> None:
         self.limits = limits
+        self.sessions = sessions
         self.refusals = ClientRefusals(limits.refusals_per_s)
         self.pauses = Pauses()
         self.feeds = 0
@@ -79,7 +81,12 @@ class RunningRequests:
 
     def authenticate(self, scope: Scope, authorization: str | None) -> Principal:
         """Return the caller of a request, and count the request. Errors: AccessRefused, LimitReached, RateLimited."""
-        caller = scope["caller"] = self._tokens.identify(authorization)
+        session = self.sessions.find(scope) if authorization is None and self._tokens.required() else None
+        scope["session"] = session
+        caller = (
+            self._tokens.identify(authorization) if session is None else self._tokens.identify_token(session.token_id)
+        )
+        scope["caller"] = caller
         connection: ServedConnection | None = scope.get("connection")
         if connection is not None:
             connection.authenticated()
@@ -94,6 +101,13 @@ class RunningRequests:
             use.requests += 1
         self._callers[id(scope)] = (caller, scope)
         return caller
+
+    def find_agent(self, scope: Scope) -> str | None:
+        """Return the agent of a request's token or session, for the log; None if it has none."""
+        session: BrowserSession | None = scope.get("session")
+        if session is not None:
+            return self._tokens.agent_of(session.token_id)
+        return self._tokens.find_agent(scope["named_headers"].get(b"authorization", b"").decode("latin-1"))
 
     def leave(self, scope: Scope) -> None:
         """End the count of a request that was answered."""
@@ -116,10 +130,11 @@ class RunningRequests:
                 use.body_bytes -= held
 
     def end_revoked(self) -> None:
-        """End the requests whose token was revoked or has expired. A token file that cannot be read revokes all."""
+        """End the requests whose token or session is over. A token file that cannot be read revokes all."""
         for caller, scope in list(self._callers.values()):
+            session: BrowserSession | None = scope["session"]
             try:
-                accepted = self._tokens.accepts(caller)
+                accepted = self._tokens.accepts(caller) and (session is None or self.sessions.lasts(session))
             except TallystickError:
                 accepted = False
             if accepted:

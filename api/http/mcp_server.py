@@ -4,7 +4,6 @@ import asyncio
 import importlib
 from typing import Any
 
-import structlog
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
@@ -12,8 +11,6 @@ from api.errors import ExtraMissing
 
 SDK_MODULE = "api.mcp.sdk_server"
 MANAGER_MODULE = "mcp.server.streamable_http_manager"
-
-log = structlog.get_logger()
 
 
 class McpServer:

@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import accumulate
+from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry, Gauge
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
@@ -11,6 +12,14 @@ from prometheus_client.registry import Collector
 
 _BUCKETS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper limits of the buckets of answer times."""
+
+
+class LimitUse(NamedTuple):
+    """A limit of the server and its present use; of a limit of each token or address, that of the busiest one."""
+
+    name: str
+    limit: float
+    use: float
 
 
 class Metrics(Collector):
@@ -36,6 +45,10 @@ class Metrics(Collector):
     def add_limit(self, name: str, limit: float, read_use: Callable[[], float]) -> None:
         """Add a limit of the server: its value, and its present use, which is computed when it is read."""
         self._limits.append((name, limit, read_use))
+
+    def limit_uses(self) -> list[LimitUse]:
+        """Return every limit with its present use."""
+        return [LimitUse(name, limit, read_use()) for name, limit, read_use in self._limits]
 
     def record(self, endpoint: str, method: str, status: int, elapsed_s: float) -> None:
         """Count one answer."""
@@ -67,8 +80,8 @@ class Metrics(Collector):
         yield seconds
         limits = GaugeMetricFamily("tallystick_limit", "The limit; 0: none.", labels=["limit"])
         uses = GaugeMetricFamily("tallystick_limit_use", "The present use; of the busiest token.", labels=["limit"])
-        for name, limit, read_use in self._limits:
+        for name, limit, use in self.limit_uses():
             limits.add_metric([name], limit)
-            uses.add_metric([name], read_use())
+            uses.add_metric([name], use)
         yield limits
         yield uses

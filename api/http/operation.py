@@ -69,7 +69,8 @@ class Operation:
     """A method of a path. As a decorator it takes the handler of authenticated calls.
 
     The token must have every scope of `scopes`; CSTP checks the scope of each method by itself. A `public` operation
-    needs no token. `errors` lists only the error statuses that the token or the body does not add. `resource` is the
+    needs no token. `errors` lists only the error statuses that the token or the body does not add; `error_content`
+    are their bodies besides problem documents. `resource` is the
     tag in OpenAPI, by default the name of the module that declares the endpoint. A `heavy` operation computes a view
     for long enough that each token may run one at a time; so does every operation with the parameter `as_of`.
     """
@@ -84,6 +85,7 @@ class Operation:
     body: Mapping[str, Shape] = field(default_factory=dict)
     body_required: bool = False
     errors: tuple[int, ...] = ()
+    error_content: Mapping[str, Shape] = field(default_factory=dict)
     links: Mapping[str, Link] = field(default_factory=dict)
     endpoint: Any = None
     resource: str | None = None
@@ -126,6 +128,12 @@ class Operation:
     @property
     def description(self) -> str:
         return self._documentation()[1]
+
+    @property
+    def is_linkable(self) -> bool:
+        """Whether a link can name it: a GET that needs no parameter, other than the home page."""
+        required = any(parameter.required for parameter in self.query)
+        return self.method == "GET" and not self.path_parameters and not required and self.path != "/"
 
     def route(self) -> Route:
         """Return Starlette's route for the operation."""

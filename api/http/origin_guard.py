@@ -50,9 +50,13 @@ def _check(method: str, headers: dict[bytes, bytes]) -> None:
             f"A ledger without tokens answers only loopback names; {host.decode('latin-1')!r} is not one.",
             "Use 127.0.0.1 or localhost; or make a token: tallystick token add AGENT.",
         )
-    if method in SAFE_METHODS:
-        return
-    origin = headers.get(b"origin")
+    if method not in SAFE_METHODS:
+        refuse_cross_site(headers)
+
+
+def refuse_cross_site(headers: dict[bytes, bytes]) -> None:
+    """Refuse a writing request that the page of another site caused. Errors: CrossSite."""
+    host, origin = headers.get(b"host", b"localhost"), headers.get(b"origin")
     if headers.get(b"sec-fetch-site", b"none") not in OWN_SITES or (
         origin is not None and origin.partition(b"://")[2] != host
     ):

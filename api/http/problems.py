@@ -39,7 +39,7 @@ def limit_refusals(scope: Scope, error: TallystickError) -> TallystickError:
     What counts are refusals for a limit of the token, by token, and refusals without a valid token, by address. Only
     this machine can reach a ledger without tokens, so nothing counts there.
     """
-    token = scope["named_headers"].get(b"authorization") if isinstance(error, RateLimited | TokenLimitReached) else None
+    token = _token_name(scope) if isinstance(error, RateLimited | TokenLimitReached) else None
     if token is None and ("caller" in scope or error_codes(error).status >= 500):
         return error
     state = scope["app"].state
@@ -47,7 +47,7 @@ def limit_refusals(scope: Scope, error: TallystickError) -> TallystickError:
         return error
     refusals: ClientRefusals = state.requests.refusals
     client = scope["client"][0] if scope.get("client") else ""
-    hold_s = refusals.take(client if token is None else digest_of_header(token), time.monotonic())
+    hold_s = refusals.take(client if token is None else token, time.monotonic())
     if not hold_s:
         return error
     scope["hold_s"] = hold_s
@@ -60,13 +60,21 @@ def limit_refusals(scope: Scope, error: TallystickError) -> TallystickError:
     )
 
 
-def digest_of_header(value: bytes) -> str:
-    """Return a name for a header's value that does not contain it."""
-    return sha256(value).hexdigest()
+def _token_name(scope: Scope) -> str | None:
+    """Return a name of the token of a request or of its session, which does not contain it; None without a token."""
+    if (session := scope.get("session")) is not None:
+        return f"session {session.token_id}"
+    header = scope["named_headers"].get(b"authorization")
+    return None if header is None else sha256(header).hexdigest()
+
+
+def note_refusal(scope: Scope, error: TallystickError) -> TallystickError:
+    """Return the error to answer, and store its name in the scope for the log and the metrics."""
+    error = limit_refusals(scope, error)
+    scope["refusal"] = problem_name(type(error).__name__)
+    return error
 
 
 def answer_error(scope: Scope, error: TallystickError) -> Response:
-    """Return the answer to an error, and store the error's name in the scope for the log and the metrics."""
-    error = limit_refusals(scope, error)
-    scope["refusal"] = problem_name(type(error).__name__)
-    return problem_response(error, scope["request_id"].decode())
+    """Return the answer to an error, which counts as a refusal if it is one."""
+    return problem_response(note_refusal(scope, error), scope["request_id"].decode())

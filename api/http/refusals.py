@@ -8,8 +8,7 @@ import asyncio
 from collections import OrderedDict
 from typing import Any, Final
 
-import structlog
-
+from api.service.server_log import log
 from events.limits import REFUSALS_BURST, REFUSALS_LOGGED_PER_S, REFUSALS_PER_S_MAX
 
 HOLD_S_MAX: Final = 10.0
@@ -17,8 +16,6 @@ HOLD_S_MAX: Final = 10.0
 
 CLIENTS_MAX: Final = 10_000
 """Clients that are remembered; the one that was refused longest ago is forgotten first."""
-
-log = structlog.get_logger()
 
 
 class ClientRefusals:

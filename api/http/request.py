@@ -1,8 +1,9 @@
 """Authenticate the caller of a request, parse the query, read the body; and answer JSON."""
 
+import asyncio
 from collections.abc import Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -22,6 +23,7 @@ from api.text_format import to_json
 from events.decode_error_messages import DECODE_ERRORS, explain_decode_error
 from events.limits import BODY_BYTES_FREE, BODY_BYTES_MAX
 from events.whole_numbers import may_lack_whole_numbers, write_whole_numbers
+from projections.required_position import require_position
 
 Headers = dict[bytes, bytes]
 
@@ -53,13 +55,21 @@ def read_request(request: Request, scopes: Collection[TokenScope], query: Collec
 
     Errors: AccessRefused, LimitReached, RateLimited, InvalidQuery.
     """
-    ledger = ledger_of(request)
-    caller = requests_of(request.scope).authenticate(request.scope, request.headers.get("authorization"))
-    for scope in scopes:
-        caller.require(scope)
+    caller, ledger = authenticate(request, scopes)
     parameters = parameters_by_name(request.query_params.multi_items())
     check_parameter_names(parameters.keys(), query)
     return Call(request, ledger, caller, parameters)
+
+
+def authenticate(request: Request, scopes: Collection[TokenScope]) -> tuple[Principal, LedgerService]:
+    """Return the caller, who must have every scope, and the ledger.
+
+    Errors: AccessRefused, LimitReached, RateLimited.
+    """
+    caller = requests_of(request.scope).authenticate(request.scope, request.headers.get("authorization"))
+    for scope in scopes:
+        caller.require(scope)
+    return caller, ledger_of(request)
 
 
 def ledger_of(request: Request) -> LedgerService:
@@ -74,23 +84,35 @@ def requests_of(scope: Scope) -> RunningRequests:
     return requests
 
 
-async def run_query(call: Call, query: Callable[[], Coroutine[Any, Any, _Answer]]) -> _Answer:
+async def run_query(call: Call, query: Callable[[], Coroutine[Any, Any, _Answer]], *, shared: bool = False) -> _Answer:
     """Run the query of a view when it is its token's turn. The time until the views are folded does not count.
 
+    It ends when its client leaves, unless other requests share it.
     Errors: QueryTimeout; ClientDisconnect.
     """
-    await call.ledger.engine.catch_up()
+    position = await call.ledger.engine.catch_up()
     turns: QueryTurns = call.request.app.state.queries
     call.request.scope["is_long"] = True
 
-    async def leave() -> None:
-        while (await call.request.receive())["type"] != "http.disconnect":
-            pass
+    async def ask() -> _Answer:
+        require_position(position)
+        return await query()
 
-    answer = await turns.run(query, call.caller.use, leave)
+    leave = _never if shared else partial(until_client_leaves, call.request)
+    answer = await turns.run(ask, call.caller.use, leave)
     if answer is None:
         raise ClientDisconnect
     return answer
+
+
+async def _never() -> None:
+    await asyncio.Event().wait()
+
+
+async def until_client_leaves(request: Request) -> None:
+    """Wait until the client of a request without a body has left."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def json_response(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -135,18 +157,25 @@ def _decoder(shape: type[_Shape]) -> msgspec.json.Decoder[_Shape]:
     return msgspec.json.Decoder(shape)
 
 
-async def read_body(scope: Scope, receive: Receive) -> bytes:
-    """Receive the body of an authenticated request. Errors: BodyTooLarge, LimitReached, UnsupportedMedia."""
+async def read_body(
+    scope: Scope, receive: Receive, size_max: int = BODY_BYTES_MAX, encodings: Collection[bytes] = (b"identity",)
+) -> bytes:
+    """Receive the body of an authenticated request; of another one only BODY_BYTES_FREE at most.
+
+    It is returned as it was sent, in one of some content encodings.
+
+    Errors: BodyTooLarge, LimitReached, UnsupportedMedia.
+    """
     headers = headers_of(scope)
     encoding = headers.get(b"content-encoding", b"identity")
-    if encoding.lower() != b"identity":
+    if encoding.strip().lower() not in encodings:
         raise UnsupportedMedia(
             f"content-encoding {encoding.decode('latin-1')!r} is not supported; nothing was written.",
             "Send the body uncompressed.",
         )
     declared = headers.get(b"content-length", b"")
-    if declared.isdigit() and int(declared) > BODY_BYTES_MAX:
-        raise _too_large()
+    if declared.isdigit() and int(declared) > size_max:
+        raise _too_large(size_max)
     if declared.isdigit() and int(declared) > BODY_BYTES_FREE:
         requests_of(scope).check_body(scope, int(declared))
     chunks: list[bytes] = []
@@ -157,8 +186,8 @@ async def read_body(scope: Scope, receive: Receive) -> bytes:
             raise ClientDisconnect
         chunks.append(message["body"])
         size += len(chunks[-1])
-        if size > BODY_BYTES_MAX:
-            raise _too_large()
+        if size > size_max:
+            raise _too_large(size_max)
         if size > BODY_BYTES_FREE:
             requests_of(scope).hold_body(scope, size)
         if not message.get("more_body", False):
@@ -167,7 +196,5 @@ async def read_body(scope: Scope, receive: Receive) -> bytes:
             return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
-def _too_large() -> BodyTooLarge:
-    return BodyTooLarge(
-        f"The body is over {BODY_BYTES_MAX:,} bytes; nothing was written.", "Send it in several requests."
-    )
+def _too_large(size_max: int) -> BodyTooLarge:
+    return BodyTooLarge(f"The body is over {size_max:,} bytes; nothing was written.", "Send it in several requests.")

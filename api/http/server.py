@@ -10,9 +10,8 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import structlog
 import uvicorn
 from starlette.applications import Starlette
 
@@ -22,15 +21,20 @@ from api.http.connection import HttpConnection
 from api.http.connection_table import ConnectionTable
 from api.http.json_log import configure_logging
 from api.http.limits import DEFAULT_LIMITS, RequestLimits, RunningRequests
+from api.http.memory_trim import limit_free_memory
 from api.http.origin_guard import is_loopback
 from api.http.security_headers import HEADERS, TLS_HEADERS
 from api.rate_limit import Rate
 from api.service.ledger import LedgerService
-from api.token_store import TokenStore
+from api.service.server_log import log
+from api.service.shared_tokens import open_tokens
 from events.limits import CONNECTIONS_REFUSED_MAX, CONNECTIONS_RESERVED, HEAD_S, IDLE_S
-from instruments.evals.scoring.embeddings_client import EmbeddingsClient
 from ledger.errors import InvalidQuery
+from ledger.place import Place
 from projections.engine import Progress
+
+if TYPE_CHECKING:
+    from instruments.evals.scoring.embeddings_client import EmbeddingsClient
 
 STOP_S = 30
 """Seconds that a stop waits for unfinished answers that their clients read."""
@@ -56,8 +60,6 @@ CHECK_TICKS = 10
 CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
 """The ciphers of TLS 1.2 with the properties of TLS 1.3: forward secrecy and authenticated encryption."""
 
-log = structlog.get_logger()
-
 
 class TlsFiles(NamedTuple):
     """The paths of the certificate with its chain, and of its key."""
@@ -77,7 +79,7 @@ class ServerSettings(NamedTuple):
     tls: TlsFiles | None = None
     require_tokens: bool | None = None
     audit: AuditLog | None = None
-    embeddings: EmbeddingsClient | None = None
+    embeddings: "EmbeddingsClient | None" = None
 
 
 class Server(uvicorn.Server):
@@ -161,9 +163,9 @@ class Server(uvicorn.Server):
                 connection.end_stalled()
 
 
-def listen(host: str, port: int, ledger: Path) -> socket.socket:
+def listen(host: str, port: int, place: Place) -> socket.socket:
     """Listen on an address. Errors: InvalidQuery, if it is in use, or is not loopback and no token exists."""
-    if not is_loopback(host) and not TokenStore(ledger).list():
+    if not is_loopback(host) and not open_tokens(place).list():
         raise InvalidQuery(
             "host",
             f"listening on {host} without any token would let everyone on the network write.",
@@ -244,15 +246,14 @@ def tune_garbage_collection() -> None:
     """Exempt existing objects from garbage collection, and collect less often.
 
     Requests make almost no reference cycles; at the default thresholds a busy server spent a tenth of its time in
-    garbage collection.
+    garbage collection. What imports left behind, some hundred objects, is kept: finding it took 60 ms of each start.
     """
-    gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
 
 
 async def serve(
-    ledger: Path,
+    place: Place | Path,
     listener: socket.socket,
     log_level: str,
     settings: ServerSettings,
@@ -264,14 +265,15 @@ async def serve(
     `announce` is called with the server's address.
     """
     configure_logging(log_level)
+    limit_free_memory()
     host, port = listener.getsockname()[:2]
     address = f"http{'s' if settings.tls else ''}://{f'[{host}]' if ':' in host else host}:{port}"
-    service = await LedgerService.open(ledger, writable=True, address=address, progress=progress, views=False)
-    service.embeddings.endpoint = settings.embeddings
+    service = await LedgerService.open(place, writable=True, address=address, progress=progress, views=False)
+    service.indexes.endpoint = settings.embeddings
     service.tokens.rate = settings.rate
     service.tokens.exposed = not is_loopback(host)
     service.tokens.required_by_option = settings.require_tokens
-    service.tokens.warn = lambda reason: log.error("tokens", reason=reason, ledger=str(ledger))
+    service.tokens.warn = lambda reason: log.error("tokens", reason=reason, ledger=str(place))
     service.tokens.remember()
     await service.proving.start()
     limits = settings.limits
@@ -283,7 +285,7 @@ async def serve(
         )
     tune_garbage_collection()
     sys.setswitchinterval(SWITCH_S)
-    log.info("serving", address=address, ledger=str(ledger), head=(await service.reader.head()).position)
+    log.info("serving", address=address, ledger=str(place), head=(await service.reader.head()).position)
     announce(address)
     connections = limits.connections
     table = ConnectionTable(connections._replace(total=raise_file_limit(connections.total)))
@@ -293,4 +295,4 @@ async def serve(
     await Server(config, service, table).serve(sockets=[listener])
     if settings.audit is not None:
         settings.audit.close()
-    log.info("stopped", ledger=str(ledger))
+    log.info("stopped", ledger=str(place))

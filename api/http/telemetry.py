@@ -4,7 +4,6 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -13,13 +12,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.errors import InternalFault
 from api.http.audit_log import AuditLog
-from api.http.json_log import RequestLogging, log
+from api.http.json_log import RequestLogging
 from api.http.limits import RunningRequests, ServedConnection
-from api.http.memory_trim import MemoryTrim
+from api.http.memory_trim import LONG_S, MemoryTrim
 from api.http.metrics import Metrics
 from api.http.problems import answer_error
 from api.http.refusals import RefusalLog
 from api.service.position_notes import PositionNotes, begin_notes
+from api.service.server_log import log
 
 NO_STORE = (b"cache-control", b"no-store")
 """The header of answers to GET, which depend on caller and time. A route may set another cache-control."""
@@ -37,13 +37,12 @@ _safe_id = re.compile(rb"[A-Za-z0-9._:/+=-]{1,128}")
 
 
 class Telemetry(NamedTuple):
-    """Where requests are counted and logged. `find_agent` takes an Authorization header."""
+    """Where requests are counted and logged."""
 
     metrics: Metrics
     requests: RunningRequests
     refusal_log: RefusalLog
     audit: AuditLog | None
-    find_agent: Callable[[str | None], str | None]
 
 
 class TelemetryMiddleware:
@@ -61,7 +60,7 @@ class TelemetryMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        start_s = time.perf_counter()
+        start_s = scope["start_s"] = time.perf_counter()
         headers = scope["named_headers"] = dict(scope["headers"])
         request_id = self._request_id(headers.get(b"x-request-id"))
         scope["request_id"] = request_id
@@ -91,16 +90,17 @@ class TelemetryMiddleware:
             fault = InternalFault("The server has a fault.", "Report the request id; the log has the traceback.")
             await answer_error(scope, fault)(scope, receive, send_with_id)
         finally:
-            self._release(scope)
-            self._record(scope, status, time.perf_counter() - start_s)
+            elapsed_s = time.perf_counter() - start_s
+            self._release(scope, elapsed_s)
+            self._record(scope, status, elapsed_s)
             if notes is not None and "caller" in scope:
                 self._audit(scope, status, notes)
 
-    def _release(self, scope: Scope) -> None:
+    def _release(self, scope: Scope, elapsed_s: float) -> None:
         """Release what a request holds."""
         self._requests.leave(scope)
         scope.pop("connection", None)
-        if "body_bytes" in scope:
+        if "body_bytes" in scope or elapsed_s >= LONG_S:
             self._trim.request()
 
     def _record(self, scope: Scope, status: int, elapsed_s: float) -> None:
@@ -123,9 +123,8 @@ class TelemetryMiddleware:
         if status not in REFUSED_STATUSES:
             log.log(_log_level(status), "request", **fields)
             return
-        authorization = scope["named_headers"].get(b"authorization", b"").decode("latin-1")
         client = scope["client"][0] if scope["client"] else None
-        agent = self._telemetry.find_agent(authorization)
+        agent = self._requests.find_agent(scope)
         self._telemetry.refusal_log.write(str(reason), **fields, route=endpoint, client=client, agent=agent)
 
     def _audit(self, scope: Scope, status: int, notes: PositionNotes) -> None:

@@ -2,12 +2,15 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from api.http.audit_log import AuditLog
 from api.http.metrics import Metrics
 from api.service.ledger import LedgerService
-from api.service.webhooks.delivery import DeliveryNote
 from api.service.webhooks.dispatcher import Dispatcher
+
+if TYPE_CHECKING:
+    from api.service.webhooks.delivery import DeliveryNote
 
 
 def start_webhooks(service: LedgerService, metrics: Metrics, audit: AuditLog | None) -> Sequence[asyncio.Task[None]]:
@@ -15,7 +18,7 @@ def start_webhooks(service: LedgerService, metrics: Metrics, audit: AuditLog | N
     if service.log is None:
         return []
 
-    def note(made: DeliveryNote) -> None:
+    def note(made: "DeliveryNote") -> None:
         if audit is not None:
             audit.write_delivery(made.endpoint_id, made.message.id, made.message.position, made.status)
 

@@ -17,9 +17,10 @@ from api.progress import ReportProgress
 from api.service.evaluation.capture import check_writable, unwritable_error
 from api.service.evaluation.scenario_recorder import RecordedScenarios, record_scenarios
 from api.service.store import EventStore
+from instruments.errors import BadFixtures, FixtureExists, FixtureFault
 from instruments.evals import Scenario
 from instruments.evals.benchmarks import Case, CaseError, Format, folder_name, read_cases
-from instruments.evals.errors import BadFixtures, FixtureExists, FixtureFault
+from instruments.evals.suite.answerable_inputs import measure_ceiling
 from instruments.evals.suite.loader import SCENARIO_FILES, load
 from instruments.evals.suite.writer import FILES, write_scenario
 
@@ -38,7 +39,10 @@ class BenchmarkImportResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of an import.
 
     Fixtures: `written` are new, `replaced` were different, `there` existed and are equal. Scenarios: `captured` are new
-    in the ledger, `revised` differ from the ledger's, `knew` are unchanged.
+    in the ledger, `revised` differ from the ledger's, `knew` are unchanged. Inputs: the cases have `inputs` distinct
+    inputs for `truths` distinct causes; `ambiguous` cases share their input with another cause, and at most
+    `answerable` can be right from the input alone, a share of `ceiling` (0 to 1). `golden_evidence` cases have as
+    evidence only what the golden paths looked at.
     """
 
     format: Format
@@ -49,6 +53,12 @@ class BenchmarkImportResult(msgspec.Struct, frozen=True, kw_only=True):
     captured: int
     revised: int
     knew: int
+    inputs: int
+    truths: int
+    ambiguous: int
+    answerable: int
+    ceiling: float
+    golden_evidence: int
     elapsed_ms: int
 
 
@@ -87,6 +97,7 @@ class BenchmarkImport:
         Errors: InvalidQuery; those of `record_scenarios`. Fixtures written before stay, each complete: run it again.
         """
         changed = {*self._new, *self._different}
+        ceiling = measure_ceiling(self._scenarios)
         recorded = RecordedScenarios()
         for start in range(0, len(self._scenarios), BATCH):
             batch = self._scenarios[start : start + BATCH]
@@ -110,6 +121,12 @@ class BenchmarkImport:
             captured=recorded.captured,
             revised=recorded.revised,
             knew=recorded.unchanged,
+            inputs=ceiling.inputs,
+            truths=ceiling.truths,
+            ambiguous=ceiling.ambiguous,
+            answerable=ceiling.answerable,
+            ceiling=ceiling.share,
+            golden_evidence=sum(case.golden_evidence for case in self._cases.values()),
             elapsed_ms=round((time.monotonic() - self._began) * 1000),
         )
 

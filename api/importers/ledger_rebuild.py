@@ -1,21 +1,28 @@
 """Rebuild a ledger from a complete export, after verifying the export."""
 
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
 from api.export.manifest import CHECKPOINT, EVIDENCE
 from api.progress import ReportProgress
+from api.service.open_log import needing_extra
 from api.verify import VerifyReport
 from api.verify.export import read_manifest, verify_export
 from api.verify.package import Package, open_package
 from api.verify.verification import read_options, run_verification
+from events.errors import TallystickError
 from events.limits import EVIDENCE_BYTES_MAX, NOTE_BYTES_MAX
 from ledger import EvidenceStore
 from ledger.atomic_file import replace_whole
 from ledger.errors import UnusableExport
+from ledger.place import Place
 from ledger.transparency.keys import path_beside
+from ledger.verify import LineHeaders
 from ledger.verify.ledger_rebuild import LedgerRebuild
 
 
@@ -25,19 +32,71 @@ class LedgerImportResult(msgspec.Struct, frozen=True):
     ledger: str
     placed: bool
     evidence: int
-    """Pieces of evidence in the export."""
+    """Pieces of evidence that came along."""
     report: VerifyReport
+    sealed: str | None = None
+    """The place that accepts no more events, because its ledger was moved; None for an export, or a copy."""
+    missing: tuple[str, ...] = ()
+    """Digests of the evidence that the old place lacks."""
+    complete_before: bool = False
+    """Whether an earlier attempt had moved the ledger already, so that there was nothing left to do."""
+    standby: str | None = None
+    """The server that a ledger in a database was read from, if it is a standby."""
+
+
+class Rebuild(Protocol):
+    """A ledger that is being rebuilt: add every page of its lines, call `verify`, then `open`."""
+
+    @property
+    def failure(self) -> TallystickError | None:
+        """Return why the lines cannot be a ledger, or could not be written."""
+        ...
+
+    def add(self, lines: Sequence[bytes], headers: Sequence[LineHeaders]) -> None:
+        """Write the next lines; if that fails, set `failure`."""
+        ...
+
+    def verify(self, root: bytes) -> None:
+        """Verify what was written, and compare its root. Errors: LedgerUnusable, and `failure`."""
+        ...
+
+    def open(self) -> None:
+        """Give the ledger its name, or mark it as complete. Errors: LedgerUnusable, LedgerUnavailable; OSError."""
+        ...
+
+    def discard(self) -> None:
+        """Remove what was written. Errors: LedgerUnusable."""
+        ...
+
+
+@runtime_checkable
+class NotesTarget(Protocol):
+    """A ledger in a database, whose nodes share notes."""
+
+    def put_notes(self, notes: Mapping[str, bytes]) -> None:
+        """Store notes, by name. Errors: LedgerUnavailable."""
+        ...
+
+
+def begin_rebuild(place: Place) -> AbstractContextManager[Rebuild]:
+    """Begin to rebuild a ledger in a file or in a database. Errors: LedgerLocked, LedgerUnusable, LedgerFull."""
+    if place.database is None:
+        return LedgerRebuild.begin(place.path)
+    with needing_extra():
+        from ledger.verify.database_rebuild import DatabaseRebuild  # noqa: PLC0415 - the extra postgres
+    place.make_folder()
+    return DatabaseRebuild.begin(place)
 
 
 def rebuild_ledger(
-    export: Path, ledger: Path, key: str | None, *, progress: ReportProgress = lambda done, total: None
+    export: Path, ledger: Path | Place, key: str | None, *, progress: ReportProgress = lambda done, total: None
 ) -> LedgerImportResult:
     """Rebuild a ledger at a path without one.
 
     Errors: UnusableExport, for a filtered export, or if it is not an export; LedgerUnusable, LedgerLocked, LedgerFull,
             InvalidQuery.
     """
-    given = read_options(key, None, ())
+    given, place = read_options(key, None, ()), Place.of(ledger)
     with open_package(export) as package:
         manifest, _ = read_manifest(package, export)
         if not manifest.complete:
@@ -45,16 +104,18 @@ def rebuild_ledger(
                 f"{export} is a filtered export: it has {manifest.events:,} of {manifest.size:,} events.",
                 "A ledger needs all of them: export without filters.",
             )
-        with LedgerRebuild.begin(ledger) as rebuild:
+        with begin_rebuild(place) as rebuild:
             check = partial(verify_export, path=export, key=given.key, progress=progress, on_page=rebuild.add)
             report = run_verification(str(export), "export", check, given)
             if not report.right:
-                return LedgerImportResult(str(ledger), False, 0, report)
-            pieces = _put_evidence(package, ledger)
+                rebuild.discard()
+                return LedgerImportResult(str(place), False, 0, report)
+            rebuild.verify(report.root)
+            pieces = _put_evidence(package, place.path)
             with package.open(CHECKPOINT) as file:
-                replace_whole(path_beside(ledger, IMPORTED), file.read(NOTE_BYTES_MAX))
-            rebuild.finish(report.root)
-    return LedgerImportResult(str(ledger), True, pieces, report)
+                replace_whole(path_beside(place.path, IMPORTED), file.read(NOTE_BYTES_MAX))
+            rebuild.open()
+    return LedgerImportResult(str(place), True, pieces, report)
 
 
 IMPORTED = "imported"

@@ -21,7 +21,7 @@ from api.service.retrieval import RetrievalMode
 from events.decision import Stakes
 from events.payload import Confidence, Count, Label
 from events.vector import Numbers
-from projections.decisions.decision_index import Status
+from projections.decisions.decision_selection import Status
 
 PAGE_ROWS = 5
 

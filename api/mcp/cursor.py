@@ -13,25 +13,25 @@ _DIGEST_BYTES = 6
 _PAGE_PARAMETERS = frozenset({"cursor", "limit", "as_of"})
 
 
-class Place(NamedTuple):
+class CursorPlace(NamedTuple):
     """The position that all pages of a list rest on, and the offset of one page."""
 
     position: int
     offset: int
 
 
-def encode_cursor(place: Place, arguments: Mapping[str, Any]) -> str:
+def encode_cursor(place: CursorPlace, arguments: Mapping[str, Any]) -> str:
     """Return the cursor of a place in the list of a call."""
     text = f"{place.position}.{place.offset}.{_digest(arguments)}"
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def decode_cursor(cursor: str, arguments: Mapping[str, Any]) -> Place:
+def decode_cursor(cursor: str, arguments: Mapping[str, Any]) -> CursorPlace:
     """Return the place of a cursor. Errors: Refusal, for one of another list, or another text."""
     try:
         text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
         position, offset, digest = text.split(".")
-        place = Place(int(position), int(offset))
+        place = CursorPlace(int(position), int(offset))
     except ValueError:
         raise Refusal(
             "cursor: it is not one that this tool returned.", "cursor", "Leave cursor out to begin with the first page."

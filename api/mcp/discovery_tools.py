@@ -8,9 +8,9 @@ from msgspec import UNSET, UnsetType
 from api.mcp.decision_tools import Rows, stated
 from api.mcp.refusal import Refusal
 from api.mcp.tool import AgentParams, Answer, PageSize, ReadParams, ReadResult, Tool, ToolCall
-from api.service.discovery import run_operations
+from api.service.discovery import run_operations, run_signals
 from api.service.discovery.queries import show_run
-from api.service.discovery.run_types import Limit, ProbeId, ResponseResult, RunConfig, SignalDraft
+from api.service.discovery.run_types import PROBES_MAX, Limit, ProbeId, ResponseResult, RunConfig, SignalDraft
 from api.service.store import LocalStore
 from events.payload import Count, Label, Meta, StreamId
 from instruments.answer import Failure, RouterAnswer
@@ -26,6 +26,7 @@ class StartParams(AgentParams, frozen=True, kw_only=True):
 
     run_id: StreamId | None = None
     probe_id: ProbeId | None = None
+    probes: Annotated[tuple[ProbeId, ...], msgspec.Meta(min_length=1, max_length=PROBES_MAX)] | None = None
     max_iterations: Limit | None = None
     max_attempts: Limit | None = None
     terminate_on_repeat: bool | None = None
@@ -227,12 +228,12 @@ async def _report(call: ToolCall, params: ReportParams) -> Answer:
 
 async def _signal(call: ToolCall, params: SignalParams) -> Answer:
     draft = SignalDraft(**stated(params, "agent_id", "run_id"))
-    entry = await run_operations.signal(LocalStore(call.ledger, call.caller), params.run_id, draft)
+    entry = await run_signals.signal(LocalStore(call.ledger, call.caller), params.run_id, draft)
     return {"ok": True, "position": entry.position}
 
 
 async def _signals(call: ToolCall, params: SignalsParams) -> Answer:
-    page = await run_operations.signals(LocalStore(call.ledger, call.caller), params.run_id, params.since)
+    page = await run_signals.signals(LocalStore(call.ledger, call.caller), params.run_id, params.since)
     end = call.offset + (call.limit or SIGNALS_ROWS)
     rows: Rows = msgspec.to_builtins(page.signals[call.offset : end])
     return {"signals": rows, "total": len(page.signals), "next": end if end < len(page.signals) else None}

@@ -84,6 +84,7 @@ _ROW = (
     "agent", "agent_version", "model", "baseline", "runs", "scenarios", "attempts", "mean", "mean_interval", "passed",
     "pass_rate", "difference", "difference_interval", "regressed",
 )  # fmt: skip
+_TOTALS = ("input_tokens", "output_tokens", "cost_usd")
 _LISTS = ("regressed", "missing", "lower", "improved", "added", "errors", "not_comparable")
 
 
@@ -132,7 +133,13 @@ async def _scoreboard(call: ToolCall, params: ScoreboardParams) -> Answer:
 
 
 def _selected(row: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: row[name] for name in names if row.get(name) is not None}
+    """Return some fields of a row, and in short what its answers used, if they state a cost or tokens."""
+    used = row.get("usage", {})
+    totals = {name: used[name]["total"] for name in _TOTALS if name in used}
+    median_ns = used.get("elapsed_ns", {}).get("median")
+    latency = {} if median_ns is None else {"median_latency_s": round(median_ns / 1e9, 3)}
+    short = {"usage": totals | latency} if totals else {}
+    return {name: row[name] for name in names if row.get(name) is not None} | short
 
 
 EVALUATION_TOOLS = (

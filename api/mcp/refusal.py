@@ -9,6 +9,7 @@ from msgspec import inspect
 
 from api.cstp.jsonrpc import RpcError
 from api.mcp.compact_schema import example_value
+from api.service.id_prefix import AMBIGUOUS
 from events.decode_error_messages import explain_decode_error
 from events.errors import TallystickError
 
@@ -60,7 +61,7 @@ def refusal_of_error(
     """Return the refusal for an error of a use case."""
     if isinstance(error, TallystickError):
         wrong = _own_names(params, getattr(error, "field", None) or "") or None
-        counsel = _advice_on(error.detail) or error.advice or "Correct the arguments."
+        counsel = _advice_on(error) or error.advice or "Correct the arguments."
         if wrong is not None and (example := _example(params, wrong)) is not None:
             counsel = f"{counsel} Example: {example}"
         return Refusal(_own_names(params, error.detail), wrong or _named_by(error.detail, arguments), counsel)
@@ -68,14 +69,19 @@ def refusal_of_error(
     fields: list[str] = data.get("fields") or []
     field: str | None = data.get("field") or (fields[0] if fields else _named_by(error.message, arguments))
     field = _with_parent(params, _own_names(params, field or "") or None)
-    advice: str | None = _advice_on(error.message) or data.get("advice")
+    advice: str | None = _advice_of_message(error.message) or data.get("advice")
     if advice is None:
         example = _example(params, field)
         advice = f"Correct {field or 'the arguments'}." + (f" Example: {example}" if example else "")
     return Refusal(_own_names(params, error.message), field, advice)
 
 
-def _advice_on(message: str) -> str | None:
+def _advice_on(error: TallystickError) -> str | None:
+    """Return the advice of these tools on an error; None, if what it says itself is more precise."""
+    return None if error.advice.endswith(AMBIGUOUS) else _advice_of_message(error.detail)
+
+
+def _advice_of_message(message: str) -> str | None:
     return next((advice for beginning, advice in _ADVICE.items() if re.match(beginning, message)), None)
 
 

@@ -1,4 +1,4 @@
-"""MCP over standard input and output, on a ledger file. Needs the extra `mcp`."""
+"""MCP over standard input and output, on a ledger. Needs the extra `mcp`."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,11 +12,12 @@ from api.mcp.tool_call import Access
 from api.mcp.toolsets import Offer
 from api.principal import OWNER
 from api.service.ledger import LedgerService
+from ledger.place import Place
 
 
-async def serve_ledger(ledger: Path, offer: Offer) -> None:
-    """Serve a ledger file until standard input ends. Errors: LedgerLocked, LedgerUnusable."""
-    service = await LedgerService.open(ledger, writable=not offer.read_only, views=False)
+async def serve_ledger(place: Place | Path, offer: Offer) -> None:
+    """Serve a ledger until standard input ends. Errors: LedgerLocked, LedgerUnusable."""
+    service = await LedgerService.open(place, writable=not offer.read_only, views=False)
     access = Access(service, offer.limit(OWNER))
 
     def session_of(context: Context) -> Session:

@@ -6,18 +6,18 @@ from functools import partial
 from typing import Any
 
 import msgspec
-import structlog
 from msgspec import structs
 
 from api.cstp.jsonrpc import RpcError
 from api.cstp.tracked_calls import TRACKED_FIELD, answer_tracked
 from api.mcp.answer_size import ANSWER_BYTES, fit, fit_rows
-from api.mcp.cursor import Place, decode_cursor, encode_cursor
+from api.mcp.cursor import CursorPlace, decode_cursor, encode_cursor
 from api.mcp.refusal import Refusal, refusal_of_error, refusal_of_params
 from api.mcp.tool import Answer, Tool, ToolCall
 from api.principal import Principal
 from api.service.ledger import LedgerService
 from api.service.positioned_ledger import PositionedLedger
+from api.service.server_log import log
 from api.text_format import to_json
 from events.agent_name import is_valid_agent
 from events.envelope import ANONYMOUS, source_of, timestamp
@@ -36,8 +36,6 @@ _PAST_OR_LATER_PAGE = ("as_of", "cursor")
 
 _TRACKING = (TRACKED_FIELD, "untracked")
 """What an answer says about the tracking of its call."""
-
-log = structlog.get_logger()
 
 Work = Callable[[], Awaitable[Answer]]
 
@@ -71,7 +69,7 @@ async def call_tool(tool: Tool, access: Access, arguments: Mapping[str, Any]) ->
             answer = _plain(await tool.answer(call, params))
             answer |= await _tracked(tool, call, arguments, answer)
             return _shortened(tool, params, answer, ANSWER_BYTES)
-        await access.ledger.engine.catch_up(access.report)
+        await _catch_up(access)
         work = partial(_read, tool, ToolCall(access.ledger, caller), params, arguments)
         is_heavy = tool.heavy or getattr(params, "as_of", None) is not None
         return await (access.run_view(work) if is_heavy else work())
@@ -82,6 +80,14 @@ async def call_tool(tool: Tool, access: Access, arguments: Mapping[str, Any]) ->
     except Exception:
         log.exception("fault", tool=tool.name)
         raise
+
+
+async def _catch_up(access: Access) -> None:
+    """Fold every committed event into all views, since a session asks several; the caller is shown how far that is."""
+    from projections.registry import PROJECTIONS  # noqa: PLC0415 - all views; a session starts without them
+
+    access.ledger.engine.add(PROJECTIONS)
+    await access.ledger.engine.catch_up(access.report)
 
 
 def _with_own_names(tool: Tool, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -145,7 +151,7 @@ async def _read(tool: Tool, call: ToolCall, params: msgspec.Struct, arguments: M
         begun = 0 if place is None else place.offset
         kept = len(answer[tool.rows])
         following = begun + kept if kept < rows else following
-        answer["next"] = None if following is None else encode_cursor(Place(position, following), arguments)
+        answer["next"] = None if following is None else encode_cursor(CursorPlace(position, following), arguments)
     tracked = await _tracked(tool, call, arguments, answer)
     return {**answer, **tracked, "as_of": await _basis(call.ledger, position)}
 

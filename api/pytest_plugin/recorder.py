@@ -5,30 +5,30 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
-from pathlib import Path
 
 import msgspec
 
 from api.client.open_store import open_store
 from api.service.evaluation.baseline_answers import record_baseline_answers
+from api.service.evaluation.recorded_tries import AttemptKey
 from api.service.evaluation.run_operations import (
-    AttemptKey,
     EvalRun,
     GradedAttempt,
     add_scores,
     begin_run,
     finish_run,
 )
-from api.service.evaluation.scenario_recorder import record_scenarios
+from api.service.evaluation.run_suite import record_suite
 from api.service.store import EventStore
 from events.evaluation import EvalStarted
 from instruments.evals import Scenario, SemanticMatcher
+from ledger.place import Place
 
 _graded = msgspec.json.Decoder(GradedAttempt).decode
 
 
 class RunRecorder:
-    """Writes one run through a server, or to a ledger file, which stays locked until the recorder is closed.
+    """Writes one run through a server, or to a ledger; a ledger file stays locked until the recorder is closed.
 
     Errors of every method: those of appending. Errors of `open`: LedgerLocked, LedgerUnusable, InvalidQuery.
     """
@@ -41,8 +41,8 @@ class RunRecorder:
         self._began_ns = 0
 
     @classmethod
-    async def open(cls, ledger: Path, url: str | None, token: str | None) -> "RunRecorder":
-        """Open the ledger file, or a client of the server at `url`."""
+    async def open(cls, ledger: Place, url: str | None, token: str | None) -> "RunRecorder":
+        """Open the ledger, or a client of the server at `url`."""
         stack = AsyncExitStack()
         return cls(await stack.enter_async_context(open_store(ledger, url, token)), stack)
 
@@ -52,9 +52,14 @@ class RunRecorder:
         scenarios: Sequence[Scenario],
         attempts: frozenset[AttemptKey],
         matcher: SemanticMatcher | None,
+        *,
+        keep_files: bool,
     ) -> str:
-        """Record the scenarios, begin a run of these attempts, score the baselines, and return the run's id."""
-        await record_scenarios(self._store, scenarios, keep=False)
+        """Record the scenarios and keep their files, begin a run of these attempts, and score the baselines.
+
+        Return the run's id.
+        """
+        started = await record_suite(self._store, started, scenarios, keep_files=keep_files)
         self._run = await begin_run(self._store, started)
         self._attempts, self._began_ns = attempts, time.monotonic_ns()
         with ThreadPoolExecutor(1) as grading_thread:

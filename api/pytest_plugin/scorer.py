@@ -10,7 +10,7 @@ from msgspec import structs
 
 from api.pytest_plugin.report_texts import error_text, failure_text, properties
 from api.service.evaluation.answer_scorer import NOT_CAPTURED, Grader, captured_output
-from api.service.evaluation.options import EvalOptions, build_start, check_options
+from api.service.evaluation.options import EvalOptions, ScorerName, build_start, check_options
 from api.service.evaluation.run_operations import GradedAttempt
 from events.evaluation import EvalStarted
 from instruments.evals import (
@@ -37,7 +37,7 @@ class AttemptScorer:
     def __init__(self, load_request: Load) -> None:
         self._options = _eval_options(load_request)
         self._agent = check_options(self._options)
-        self.suite: Suite = load(self._options.fixtures)
+        self.suite: Suite = load(Path(load_request.fixtures))
         self._scenarios = {scenario.id: scenario for scenario in self.suite.scenarios}
         self.matcher = matcher_from_environment(os.environ)
         no_run = structs.replace(self.start_event(0), run_id="-")
@@ -54,7 +54,8 @@ class AttemptScorer:
 
     def start_event(self, scenarios: int) -> EvalStarted:
         """Return the first event of a run of that number of scenarios."""
-        return build_start(self._options, self.suite, self._agent, scenarios)
+        scorer = ScorerName.of(None, self.suite.scenarios, self.matcher)
+        return build_start(self._options, self.suite, self._agent, scenarios, scorer)
 
     async def score(self, scenario_id: str, attempt: int) -> Scored:
         """Score the agent's answer, or without an agent the captured analysis. Cancelling ends the agent's command."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from api.pytest_plugin.recorder import RunRecorder
 from api.pytest_plugin.scorer import AttemptScorer
 from events.errors import TallystickError
+from ledger.place import Place, parse_durability
 from tallystick._pytest_plugin.messages import (
     Answer,
     Begin,
@@ -118,13 +119,15 @@ class Worker:
             return self._scorer.skip(request.scenario_id, request.attempt, request.reason)
         if isinstance(request, Open):
             token = os.environ.get("TALLYSTICK_TOKEN")
-            self._recorder = await RunRecorder.open(Path(request.ledger), request.url, token)
+            self._recorder = await RunRecorder.open(_place_of(request.ledger), request.url, token)
             return Done()
         assert self._recorder is not None, "Open is called before Begin, Record and Close"
         if isinstance(request, Begin):
             started = self._scorer.start_event(len({scenario_id for scenario_id, _ in request.attempts}))
             attempts = frozenset(request.attempts)
-            run_id = await self._recorder.begin(started, self._scorer.suite.scenarios, attempts, self._scorer.matcher)
+            run_id = await self._recorder.begin(
+                started, self._scorer.suite.scenarios, attempts, self._scorer.matcher, keep_files=request.keep_files
+            )
             return Begun(run_id=run_id)
         if isinstance(request, Record):
             return Recorded(scores=await self._recorder.add(request.score))
@@ -135,6 +138,13 @@ class Worker:
         if isinstance(request, Load | Open | Begin) and self._load_request is not None:
             return _option_error_text(error, self._load_request.folder)
         return str(error)
+
+
+def _place_of(ledger: str) -> Place:
+    """Return the place of a ledger, with the settings of ledgers in PostgreSQL. Errors: InvalidQuery."""
+    state = os.environ.get("TALLYSTICK_STATE")
+    promised = parse_durability(os.environ.get("TALLYSTICK_DURABILITY"), "TALLYSTICK_DURABILITY")
+    return Place.parse(ledger, Path(state) if state else None, promised)
 
 
 def _option_error_text(error: TallystickError, folder: str) -> str:

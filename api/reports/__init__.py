@@ -1,6 +1,7 @@
 """The gate of an evaluation, and its reports as HTML, Markdown and JUnit XML. Only `files` reads and writes files."""
 
 from api.reports.gate import (
+    FlakyScenario,
     GateLimits,
     GateResult,
     judge,
@@ -14,6 +15,7 @@ from api.reports.report_files import ReportFiles
 
 __all__ = [
     "EvaluationReport",
+    "FlakyScenario",
     "GateLimits",
     "GateResult",
     "ReportFiles",

@@ -1,10 +1,15 @@
 """Format figures for all reports: points (0 to 100) with one decimal, rates in percent, durations and times."""
 
+from collections.abc import Sequence
 from datetime import datetime
+from math import floor, log10
 
+from projections.evaluation.view_types import PassOfK
 from projections.stats.intervals import Interval
 
 DASH = "-"
+
+_DECIMALS_MAX = 12
 
 
 def points(value: float | None, sign: str = "") -> str:
@@ -33,9 +38,30 @@ def rate(value: float | None) -> str:
     return "> 99%" if 0.995 <= value < 1 else f"{value:.0%}"
 
 
+def pass_of(figures: Sequence[PassOfK]) -> str | None:
+    """Format pass^k and pass@k of the largest k; None without any."""
+    if not figures:
+        return None
+    last = figures[-1]
+    return f"pass^{last.k} {rate(last.all)}, pass@{last.k} {rate(last.any)}"
+
+
 def rate_interval(interval: Interval | None) -> str:
     """Format both ends of an interval of rates; an empty text for None."""
     return "" if interval is None else f"{rate(interval.low)} to {rate(interval.high)}"
+
+
+def gap(value: float | None) -> str:
+    """Format a gap with its sign and two decimals; 0 has no sign."""
+    if value is None:
+        return DASH
+    rounded = round(value, 2)
+    return f"{rounded:+.2f}" if rounded else "0.00"
+
+
+def gap_interval(interval: Interval | None) -> str:
+    """Format both ends of an interval of gaps; an empty text for None."""
+    return "" if interval is None else f"{gap(interval.low)} to {gap(interval.high)}"
 
 
 def bracketed(text: str) -> str:
@@ -51,6 +77,20 @@ def seconds(elapsed_ns: int | None) -> str:
     if elapsed_s < 1:
         return f"{elapsed_s * 1000:.0f} ms"
     return f"{elapsed_s:.1f} s" if elapsed_s < 100 else f"{int(elapsed_s) // 60} min {int(elapsed_s) % 60} s"
+
+
+def usd(value: float | None) -> str:
+    """Format US dollars with three digits, and at least two decimals; a dash for None."""
+    if value is None:
+        return DASH
+    decimals = 2 if value == 0 or value >= 1 else min(_DECIMALS_MAX, 2 - floor(log10(value)))
+    whole, _, rest = f"{value:,.{decimals}f}".partition(".")
+    return f"${whole}.{rest.rstrip('0').ljust(2, '0')}"
+
+
+def whole_number(value: float | None) -> str:
+    """Format a number of tokens, rounded to a whole number; a dash for None."""
+    return DASH if value is None else f"{round(value):,}"
 
 
 def minute_utc(when: datetime | None) -> str:

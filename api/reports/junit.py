@@ -9,6 +9,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from api.reports.escape import one_line, visible
 from api.reports.format import points, points_below
+from api.reports.gate import GateResult
 from api.reports.report import (
     EvaluationReport,
     agent_name,
@@ -17,6 +18,7 @@ from api.reports.report import (
     scorer_name,
 )
 from api.reports.score_text import score_lines
+from projections.evaluation.usage_figures import UsageFigures
 from projections.evaluation.view_types import Evaluation, ScenarioResult, ScoreRow
 
 MESSAGE_CHARS_MAX = 500
@@ -59,9 +61,33 @@ def _properties(report: EvaluationReport) -> Iterator[tuple[str, str]]:
         "baseline_run": report.contrast.baseline.run_id if report.contrast else None,
         "regressions": str(report.contrast.regressions) if report.contrast else None,
         "judgement": report.judgement.verdict if report.judgement else None,
+        **_usage_properties(run.usage),
+        **_test_properties(report.judgement),
         **{f"meta.{name}": text for name, text in (run.meta or {}).items()},
     }
     return ((key, value) for key, value in properties.items() if value is not None)
+
+
+def _usage_properties(usage: UsageFigures | None) -> dict[str, str]:
+    """Return the totals of tokens and cost, and the latency in seconds, of those that are known."""
+    if usage is None:
+        return {}
+    totals = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens, "cost_usd": usage.cost_usd}
+    texts = {name: f"{quantity.total:.12g}" for name, quantity in totals.items() if quantity is not None}
+    latency = usage.elapsed_ns
+    if latency is not None and latency.median is not None and latency.p95 is not None:
+        texts |= {"latency_median_s": f"{latency.median / 1e9:.3f}", "latency_p95_s": f"{latency.p95 / 1e9:.3f}"}
+    return texts
+
+
+def _test_properties(judgement: GateResult | None) -> dict[str, str]:
+    if judgement is None or judgement.test is None:
+        return {}
+    test = judgement.test
+    needed = f"more than {test.attempts_tried}" if test.attempts_needed is None else str(test.attempts_needed)
+    figures = {"p": test.p, "alpha": test.alpha, "level": test.level, "power": test.power, "drop": test.drop}
+    texts = {name: f"{value:.4g}" for name, value in figures.items()}
+    return {"rule": judgement.rule, **texts, "attempts_needed": needed}
 
 
 def _elapsed(run: Evaluation) -> int:

@@ -24,6 +24,7 @@ from api.reports.format import (
     seconds,
 )
 from api.reports.gate import verdict_sentence
+from api.reports.gate_text import gate_lines
 from api.reports.markdown_size import SizedMarkdown, folded
 from api.reports.report import (
     EvaluationReport,
@@ -34,6 +35,16 @@ from api.reports.report import (
     is_forbidden,
     lost_patterns,
     scorer_name,
+)
+from api.reports.usage_text import (
+    SCENARIO_USAGE_COLUMNS,
+    cost_total,
+    has_costs,
+    median_cost,
+    median_latency,
+    p95_latency,
+    scenario_cells,
+    token_total,
 )
 from events.evaluation import PatternFinding
 from projections.evaluation.view_types import EvaluationSummary, RunComparison, ScenarioChange, ScenarioResult
@@ -60,6 +71,9 @@ def markdown(report: EvaluationReport) -> str:
     comment, run, contrast = SizedMarkdown(), report.evaluation, report.contrast
     comment.add(f"### {_headline(report)}")
     comment.add(_summary(run, contrast))
+    if report.judgement is not None:
+        for text in gate_lines(report.judgement):
+            comment.add(text)
     if contrast is not None:
         _add_regressed(comment, contrast)
     _add_errors(comment, run.results)
@@ -93,11 +107,27 @@ def _summary(run: EvaluationSummary, contrast: RunComparison | None) -> str:
         "scenarios": [_verdict_counts(head) for head in runs],
         "errors": [f"{head.errors:,}" for head in runs],
         "took": [seconds(head.elapsed_ns) for head in runs],
+        **_used(runs),
         "scorer": [code_cell(scorer_name(head) or DASH, NAME_MAX) for head in runs],
     }
     titles = "|||\n|-|-|" if contrast is None else "||baseline|candidate|\n|-|-|-|"
     table = "\n".join([titles, *(f"|{name}|{'|'.join(cells)}|" for name, cells in rows.items())])
     return table if contrast is None else f"{table}\n\n{_difference(contrast)}"
+
+
+def _used(runs: Sequence[EvaluationSummary]) -> dict[str, list[str]]:
+    """Return the rows of tokens, cost and latency that some run states."""
+    figures = [head.usage for head in runs]
+    costs = {
+        "cost": [f"{cost_total(usage)}, {median_cost(usage)} at the median" for usage in figures],
+        "tokens": [
+            DASH if usage is None else f"{token_total(usage.input_tokens)} in, {token_total(usage.output_tokens)} out"
+            for usage in figures
+        ],
+    }
+    latency = [f"{median_latency(usage)} at the median, {p95_latency(usage)} at 95%" for usage in figures]
+    timed = any(usage is not None and usage.elapsed_ns is not None for usage in figures)
+    return (costs if has_costs(figures) else {}) | ({"latency": latency} if timed else {})
 
 
 def _agent(head: EvaluationSummary) -> str:
@@ -216,6 +246,7 @@ def _add_failing(comment: SizedMarkdown, results: Iterable[ScenarioResult]) -> N
 
 def _add_scenarios(comment: SizedMarkdown, report: EvaluationReport) -> None:
     moved = changes_by_scenario(report.contrast)
+    costs = has_costs(result.usage for result in report.evaluation.results)
 
     def row(result: ScenarioResult) -> str:
         change = moved.get(result.scenario_id)
@@ -223,8 +254,12 @@ def _add_scenarios(comment: SizedMarkdown, report: EvaluationReport) -> None:
         cells = [result.verdict, points(result.mean), passes]
         if report.contrast is not None:
             cells.append(DASH if change is None else points(change.difference, "+"))
+        if costs:
+            model, *figures = scenario_cells(result)
+            cells += [DASH if model == DASH else code_cell(model, NAME_MAX), *figures]
         return f"|{_name_cell(result)}|{'|'.join(cells)}|"
 
     head = ["scenario", "verdict", "points", "attempts passed"] + (["change"] if report.contrast is not None else [])
+    head += SCENARIO_USAGE_COLUMNS if costs else ()
     rows = [row(result) for result in by_urgency(report)]
     comment.table(f"All scenarios ({len(rows)})", head, rows, "scenario", fold=True)

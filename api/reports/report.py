@@ -44,6 +44,11 @@ class EvaluationReport(msgspec.Struct, frozen=True, kw_only=True):
     judgement: GateResult | None = None
 
 
+def component_title(name: str) -> str:
+    """Return the heading of a component; that of a criterion, or of an added component, is its name."""
+    return COMPONENTS.get(name, name)
+
+
 def agent_name(head: EvaluationSummary) -> str:
     """Return the name of the evaluated agent, without its version."""
     if head.baseline is not None:
@@ -83,7 +88,7 @@ def changes_by_scenario(contrast: RunComparison | None) -> dict[str, ScenarioCha
 
 def is_forbidden(finding: PatternFinding) -> bool:
     """Return whether a pattern is forbidden."""
-    return ".none_of" in finding.expectation or finding.expectation.startswith("none_of")
+    return ".none_of" in finding.expectation or finding.expectation.startswith(("none_of", "tools.forbidden"))
 
 
 def lost_patterns(change: ScenarioChange) -> list[PatternFinding]:

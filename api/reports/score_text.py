@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from api.reports.escape import one_line
 from api.reports.format import points
 from api.reports.match_excerpt import Excerpt, excerpt_finder
-from api.reports.report import COMPONENTS, is_forbidden
+from api.reports.report import component_title, is_forbidden
 from events.evaluation import Component, PatternFinding
+from events.judge import CriterionVerdict
 from projections.evaluation.view_types import ScoreRow
 
 
@@ -15,12 +16,24 @@ def score_lines(row: ScoreRow) -> Iterator[str]:
     find_excerpt = excerpt_finder(row)
     for component in row.components:
         yield _component(component)
+        if component.verdict is not None:
+            yield f"  {verdict_line(component.verdict)}"
         for finding in component.findings:
             yield f"  {_finding(finding, find_excerpt(finding))}"
 
 
+def verdict_line(verdict: CriterionVerdict) -> str:
+    """Format the verdict of a judge: how sure it is, its votes, and the first reason with what it quotes."""
+    votes = [vote for vote in verdict.votes if vote.passed is verdict.passed]
+    counted = f", {len(votes)} of {len(verdict.votes)} votes" if len(verdict.votes) > 1 else ""
+    result = f"{'+' if verdict.passed else '-'} judged {'met' if verdict.passed else 'not met'}"
+    quote = f" ({one_line(votes[0].quote)!r})" if votes and votes[0].quote is not None else ""
+    reason = f": {one_line(votes[0].reason)}{quote}" if votes else ""
+    return f"{result} ({verdict.confidence:.0%} sure{counted}){reason}"
+
+
 def _component(component: Component) -> str:
-    name = COMPONENTS[component.name]
+    name = component_title(component.name)
     if not component.applicable:
         return f"{name}: not scored, the scenario expects nothing here"
     verdict = {None: "", True: ", passed", False: ", not passed"}[component.passed]

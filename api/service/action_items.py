@@ -8,13 +8,15 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
-from api.service.calibration import detect_recent_drift
 from api.service.decisions import count_decisions, decision_states
 from api.service.ledger import LedgerService
+from api.service.recent_drift import detect_recent_drift
 from projections.arrays import RowNumbers
 from projections.calibration.calibration import CalibrationFilter
 from projections.calibration.window_comparison import DriftAlert, DriftLimits
-from projections.decisions.decision_index import DecisionIndex, DecisionSelection
+from projections.decisions.decision_index import DecisionIndex
+from projections.decisions.decision_lists import Order
+from projections.decisions.decision_selection import DecisionSelection
 from projections.decisions.decision_state import DecisionState
 from projections.time_range import TimeRange
 
@@ -32,6 +34,8 @@ DRIFT_HIGH = 0.4
 """From this relative change of a score on, drift is of high priority."""
 
 TITLE_CHARS_MAX = 80
+
+OLDEST_FIRST = Order(descending=False)
 
 TIME_RESOLUTION = timedelta(microseconds=1)
 """The smallest difference of two recorded times."""
@@ -73,10 +77,14 @@ class ActionItems(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Group(NamedTuple):
-    """Decisions that need the same action, oldest first, as rows of the index; or finished items, as their indexes."""
+    """Decisions that need the same action, oldest first, as rows of the index; or finished items, as their indexes.
+
+    `rows` has those that can be on the page, of `total`.
+    """
 
     kind: Kind
     priority: Priority
+    total: int
     rows: RowNumbers
     items: Sequence[ActionItem] = ()
 
@@ -88,17 +96,18 @@ async def list_action_items(ledger: LedgerService, query: ActionItemQuery) -> Ac
     projection, position = await ledger.engine.at(DecisionIndex)
     groups = [*_group_decisions(projection, query, now), *_group_by_priority(drifting)]
     groups.sort(key=lambda group: (-PRIORITIES.index(group.priority), KINDS.index(group.kind)))
-    total = sum(len(group.rows) for group in groups)
+    total = sum(group.total for group in groups)
     kept = [group for group in groups if PRIORITIES.index(group.priority) >= PRIORITIES.index(query.least)]
     chosen = list(_take_first(kept, query.offset + query.limit))[query.offset :]
     rows = np.array([row for group, row in chosen if not group.items], dtype=np.intp)
     dues = projection.review_times(rows)
-    states = iter(await decision_states(ledger, projection.subjects(rows), position))
+    subjects = await ledger.engine.names.subjects(projection.positions(rows))
+    states = iter(await decision_states(ledger, subjects, position))
     actions = [
         group.items[row] if group.items else _action_item(group, next(states), dues.get(row), now)
         for group, row in chosen
     ]
-    return ActionItems(actions=actions, total=total, filtered=total - sum(len(group.rows) for group in kept))
+    return ActionItems(actions=actions, total=total, filtered=total - sum(group.total for group in kept))
 
 
 async def _list_drift_items(ledger: LedgerService, query: ActionItemQuery, now: datetime) -> list[ActionItem]:
@@ -130,19 +139,20 @@ def _group_by_priority(actions: Sequence[ActionItem]) -> Iterator[_Group]:
     for priority in PRIORITIES:
         items = [action for action in actions if action.priority == priority]
         if items:
-            yield _Group("calibration_drift", priority, np.arange(len(items)), items)
+            yield _Group("calibration_drift", priority, len(items), np.arange(len(items)), items)
 
 
 def _group_decisions(projection: DecisionIndex, query: ActionItemQuery, now: datetime) -> Iterator[_Group]:
-    pending = DecisionSelection(category=query.category, status="pending")
+    pending, most = DecisionSelection(category=query.category, status="pending"), query.offset + query.limit
     if not query.kinds or "review_outcome" in query.kinds:
         overdue = structs.replace(pending, due_before=now)
-        high = _find(projection, structs.replace(overdue, stakes=("critical", "high")))
-        low = _find(projection, structs.replace(overdue, stakes="low"))
-        yield _Group("review_outcome", "high", high)
-        yield _Group("review_outcome", "low", low)
-        rest = np.setdiff1d(projection.find(overdue), np.concatenate([high, low]))
-        yield _Group("review_outcome", "medium", projection.sort_places(rest, "created_at", descending=False))
+        high = structs.replace(overdue, stakes=("critical", "high"))
+        low = structs.replace(overdue, stakes="low")
+        yield _Group("review_outcome", "high", *projection.page(high, OLDEST_FIRST, 0, most))
+        yield _Group("review_outcome", "low", *projection.page(low, OLDEST_FIRST, 0, most))
+        rows = projection.find(overdue)
+        rest = rows[~(projection.passing(rows, high) | projection.passing(rows, low))]
+        yield _Group("review_outcome", "medium", *projection.page_among(rest, overdue, OLDEST_FIRST, 0, most))
     if not query.kinds or "stale_pending" in query.kinds:
         undated = structs.replace(pending, dated=False)
         high_before, medium_before = now - STALE_LONG_AFTER, now - STALE_AFTER
@@ -151,11 +161,8 @@ def _group_decisions(projection: DecisionIndex, query: ActionItemQuery, now: dat
             ("medium", TimeRange(high_before, medium_before - TIME_RESOLUTION)),
         )
         for priority, recorded in ranges:
-            yield _Group("stale_pending", priority, _find(projection, structs.replace(undated, range=recorded)))
-
-
-def _find(projection: DecisionIndex, selection: DecisionSelection) -> RowNumbers:
-    return projection.sort_places(projection.find(selection), "created_at", descending=False)
+            stale = structs.replace(undated, range=recorded)
+            yield _Group("stale_pending", priority, *projection.page(stale, OLDEST_FIRST, 0, most))
 
 
 def _take_first(groups: Sequence[_Group], limit: int) -> Iterator[tuple[_Group, int]]:

@@ -50,8 +50,8 @@ KEY = ".key"
 LAST_BACKUP = ".last-backup"
 """The end of the name of the file beside a ledger that remembers its last backup."""
 LAST_BACKUP_BYTES_MAX = 65_536
-PARTS = ("", EVIDENCE, *COMPANIONS, KEY)
-"""Name endings of a backup's files."""
+PARTS = ("", EVIDENCE, *COMPANIONS, ".imported", KEY)
+"""Name endings of a backup's files. One of a ledger in a database that was imported has the export's checkpoint."""
 PART_ENDINGS = (*(ending + PART for ending in PARTS[1:]), *PARTS[1:], *SQLITE_SUFFIXES[1:], "")
 """Name endings of files that a killed attempt may leave. The last one is removed last: it marks the attempt."""
 REBUILT = tuple(name + ending for name in (".views.db", ".search.db", ".vectors.db") for ending in SQLITE_SUFFIXES)
@@ -69,6 +69,10 @@ class BackupResult(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint: int | None
     files: list[str]
     elapsed_s: float
+    missing: list[str] = []
+    """Digests of evidence that this machine does not have, of a ledger in a database."""
+    standby: str | None = None
+    """The server that a ledger in a database was read from, if it is a standby."""
 
 
 class LastBackup(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,9 +115,9 @@ def back_up(ledger: Path, target: Path, *, with_key: bool, progress: OpenProgres
     began = time.monotonic()
     asyncio.run(_require_ledger(ledger))
     ledger, part = ledger.resolve(), target.with_name(target.name + PART)
-    with _reserve_name(target, part):
+    with reserve_name(target, part):
         # Companions first: their checkpoint must not be newer than the copy.
-        _write_beside(part, _read_companions(ledger, with_key=with_key))
+        write_beside(part, read_companions(ledger, with_key=with_key))
         _copy(ledger, part, progress)
         evidence, missing = _copy_evidence((ledger,), part, progress)
         while missing:
@@ -126,7 +130,7 @@ def back_up(ledger: Path, target: Path, *, with_key: bool, progress: OpenProgres
         size_bytes = part.stat().st_size
         signed = read_checkpoint(checkpoint_path(part))
         files = move_files(part, target, *reversed(PARTS))
-    _remember_backup(ledger, target, verified)
+    remember_backup(ledger, target, verified.events, verified.root)
     return BackupResult(
         file=str(target),
         events=verified.events,
@@ -165,8 +169,8 @@ def restore(
             raise Occupied(str(ledger), "--replace restores in its place and keeps it; or name another with --ledger.")
         signed = read_checkpoint(checkpoint_path(ledger))
         with _translate_os_errors(f"Restoring {ledger}"), _clear_parts(part):
-            companions = _read_companions(backup, with_key=True)
-            _write_beside(part, companions)
+            companions = read_companions(backup, with_key=True)
+            write_beside(part, companions)
             _copy(backup, part, progress, still=True)
             evidence, missing = _copy_evidence((backup, ledger), part, progress)
             if missing and not without_evidence:
@@ -207,17 +211,15 @@ def read_last_backup(ledger: Path) -> LastBackup | None:
         ) from error
 
 
-def _remember_backup(ledger: Path, target: Path, verified: FileFindings) -> None:
+def remember_backup(ledger: Path, target: Path, events: int, root: bytes) -> None:
     """Write down the last backup, for `doctor`. A folder that cannot be written does not make a backup fail."""
-    last = LastBackup(
-        time=datetime.now(UTC), file=str(target.absolute()), events=verified.events, root=encode_base64(verified.root)
-    )
+    last = LastBackup(time=datetime.now(UTC), file=str(target.absolute()), events=events, root=encode_base64(root))
     with suppress(OSError, LedgerUnusable):
         replace_whole(ledger.with_name(ledger.name + LAST_BACKUP), msgspec.json.encode(last), mode=FILE_MODE)
 
 
 @contextmanager
-def _reserve_name(target: Path, part: Path) -> Iterator[None]:
+def reserve_name(target: Path, part: Path) -> Iterator[None]:
     """Reserve the name of a backup while it is made: exclude other processes, and remove all parts on failure."""
     if not target.parent.is_dir():
         raise LedgerUnusable(f"There is no folder {target.parent}.", "Make it, or name another file.")
@@ -331,8 +333,8 @@ def _require_backup(backup: Path, ledger: Path) -> None:
         raise LedgerUnusable(f"There is no folder {ledger.parent}.", "Make it, or name another with --ledger.")
 
 
-def _read_companions(ledger: Path, *, with_key: bool) -> dict[str, bytes]:
-    """Read the small files beside a ledger, by the endings of their names."""
+def read_companions(ledger: Path, *, with_key: bool) -> dict[str, bytes]:
+    """Read the small files beside a ledger, by the endings of their names. Errors: LedgerUnusable; OSError."""
     contents: dict[str, bytes] = {}
     for ending in (*COMPANIONS, KEY) if with_key else COMPANIONS:
         with suppress(FileNotFoundError):
@@ -340,7 +342,8 @@ def _read_companions(ledger: Path, *, with_key: bool) -> dict[str, bytes]:
     return contents
 
 
-def _write_beside(ledger: Path, companions: Mapping[str, bytes]) -> None:
+def write_beside(ledger: Path, companions: Mapping[str, bytes]) -> None:
+    """Write small files beside a ledger, without seals. Errors: LedgerUnusable; OSError."""
     for ending, data in companions.items():
         path = ledger.with_name(ledger.name + ending)
         seal_path(path).unlink(missing_ok=True)

@@ -14,8 +14,6 @@ from api.service.store import AppendResult, EventStore
 from events.breaker import BreakerReset, BreakerRule, BreakersConfigured
 from events.envelope import source_of
 from events.registry import VOCABULARY
-from instruments.evals.suite.json_yaml_reader import yaml_value
-from instruments.yaml_reader import UnreadableFile
 from ledger import Query
 from ledger.errors import InvalidQuery, NotFound
 from projections.breaker_states import BreakerStates, BreakerView, State, scopes_of
@@ -48,6 +46,9 @@ class ResetBreaker(msgspec.Struct, frozen=True, kw_only=True):
 
 def parse_breakers(body: bytes) -> tuple[BreakerRule, ...]:
     """Read a configuration in CSTP's format: YAML with a list `circuit_breakers`. Errors: InvalidQuery."""
+    from instruments.evals.suite.json_yaml_reader import yaml_value  # noqa: PLC0415 - loads yaml; most commands need none
+    from instruments.yaml_reader import UnreadableFile  # noqa: PLC0415 - as above
+
     try:
         value = yaml_value(body)
     except UnreadableFile as error:

@@ -17,7 +17,8 @@ from ledger.errors import NotFound, StreamConflict
 from projections.calibration.calibration import Calibration
 from projections.calibration.wisdom import CategoryWisdom, collect_wisdom
 from projections.decisions.compaction import LEVELS, Level, LevelFilter, level_of
-from projections.decisions.decision_index import DecisionIndex, DecisionSelection
+from projections.decisions.decision_index import DecisionIndex
+from projections.decisions.decision_selection import DecisionSelection
 from projections.decisions.decision_state import DecisionState
 
 CATEGORIES_MAX = 100
@@ -91,10 +92,12 @@ class PreserveStatement(msgspec.Struct, frozen=True, kw_only=True):
 async def count_by_level(ledger: LedgerService, category: str | None) -> LevelCounts:
     """Count decisions by their level now."""
     index, _ = await ledger.engine.at(DecisionIndex)
-    rows = index.find(DecisionSelection(category=category))
-    preserved = index.find(DecisionSelection(category=category, preserved=True))
-    levels = index.count_levels(rows, ledger.clock())
-    return LevelCounts(total=len(rows), preserved=len(preserved), levels=levels)
+    selection = DecisionSelection(category=category)
+    return LevelCounts(
+        total=index.total(selection),
+        preserved=index.total(structs.replace(selection, preserved=True)),
+        levels=index.count_levels(selection, ledger.clock()),
+    )
 
 
 async def list_compacted(ledger: LedgerService, query: CompactedQuery) -> CompactedDecisions:
@@ -106,7 +109,7 @@ async def list_compacted(ledger: LedgerService, query: CompactedQuery) -> Compac
         compaction=LevelFilter(levels=LEVELS if query.level is None else (query.level,), now=now),
     )
     index, _ = await ledger.engine.at(DecisionIndex)
-    levels = index.count_levels(index.find(counted), now)
+    levels = index.count_levels(counted, now)
     listed = LevelFilter(levels=SHOWN_LEVELS if query.level is None else (query.level,), now=now)
     selection = structs.replace(counted, compaction=listed)
     page = await select_decisions(ledger, DecisionQuery(selection=selection, limit=query.limit, history=True))
@@ -128,7 +131,8 @@ async def list_wisdom(ledger: LedgerService, category: str | None, decisions_min
     found = collect_wisdom(index, calibration, category, decisions_min, ledger.clock())
     largest = sorted(found, key=lambda row: -row.decisions)[:CATEGORIES_MAX]
     groups = [group for row in largest for group in (*row.principles, row.failures) if group is not None]
-    names = {int(group[0]): index.subjects(group[:EXAMPLES_MAX]) for group in groups}
+    examples = await ledger.engine.names.grouped([index.positions(group[:EXAMPLES_MAX]) for group in groups])
+    names = {int(group[0]): subjects for group, subjects in zip(groups, examples, strict=True)}
     states = await decision_states(ledger, [subjects[0] for subjects in names.values()], position)
     patterns = {row: state.decision.pattern or "" for row, state in zip(names, states, strict=True)}
     return sorted((_wisdom(row, names, patterns) for row in largest), key=lambda row: row.category)

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from api.principal import Principal
 from api.service.as_of import AsOf
+from api.service.decision_ids import has_decision, ids_starting_with, position_of_views
 from api.service.decision_writer import act_as, append_payload, decision_exists
 from api.service.decisions import decision_states
 from api.service.id_prefix import id_not_found
@@ -159,8 +160,8 @@ async def _find(ledger: LedgerService, caller: Principal, given: str, *, prefix:
     if not prefix:
         return given, False
     caller.require("read")
-    index, _ = await ledger.engine.at(DecisionIndex)
-    matches = index.ids_starting_with(given)
+    _, position = await ledger.engine.at(DecisionIndex)
+    matches = await ids_starting_with(ledger, given, position)
     if len(matches) > 1:
         raise id_not_found(given, "decision", ambiguous=True)
     return (matches[0], True) if matches else (given, False)
@@ -230,10 +231,14 @@ async def _enter(ledger: LedgerService, given: str, as_of: int | None, *, prefix
 
     Errors: NotFound.
     """
-    index, _ = await ledger.engine.at(DecisionIndex, as_of)
-    recorded = index.has(given)
-    matches = index.ids_starting_with(given) if prefix and given and not recorded else []
-    graph, position = await ledger.engine.at(LinkGraph, as_of)
+    position = await position_of_views(ledger, as_of)
+    recorded = await has_decision(ledger, given, position)
+    matches = await ids_starting_with(ledger, given, position) if prefix and given and not recorded else []
+    graph, latest = await ledger.engine.at(LinkGraph)
+    if as_of is None:
+        position = latest
+    elif any(graph.has(name) for name in (given, *matches)):
+        graph, _ = await ledger.engine.at(LinkGraph, as_of)  # a decision that has no link now had none before
     if recorded or graph.has(given):
         return given, graph, position
     if len(matches) == 1:

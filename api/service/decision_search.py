@@ -4,7 +4,7 @@ from msgspec import UNSET
 
 from api.service.decisions import DecisionPage, DecisionQuery, find_unknown, select_decisions, select_models
 from api.service.ledger import LedgerService
-from api.service.ranked_search import RankedQuery, ranked_search
+from api.service.model_names import MODEL_NAMES
 from api.service.retrieval import Retrieval
 from projections.decisions.decision_index import DecisionIndex
 
@@ -13,7 +13,10 @@ async def find_decisions(ledger: LedgerService, query: DecisionQuery, as_of: int
     """List decisions; with a ranking, return the best matches of the search. Errors: InvalidQuery."""
     if query.ranking is None:
         return await select_decisions(ledger, query, as_of)
-    projection, position = await ledger.engine.at(DecisionIndex, as_of)
+    from api.service.ranked_search import RankedQuery, ranked_search  # noqa: PLC0415 - a plain list ranks nothing
+
+    also = () if query.model is None else MODEL_NAMES
+    projection, position = await ledger.engine.at(DecisionIndex, as_of, also=also)
     selection = await select_models(ledger, projection, query, position)
     ranked = await ranked_search(
         ledger,

@@ -7,9 +7,9 @@ import msgspec
 from msgspec import UNSET, UnsetType, structs
 
 from api.service.as_of import AsOf
-from api.service.id_prefix import resolve_id
+from api.service.decision_ids import position_of_views, resolve_decision_id
 from api.service.ledger import LedgerService
-from api.service.model_names import find_model_names
+from api.service.model_names import MODEL_NAMES, find_model_names
 from api.service.retrieval import Ranking, Retrieval
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from events.envelope import Event
@@ -18,10 +18,14 @@ from events.model_names import split_names
 from ledger import Query
 from ledger.errors import InvalidQuery
 from projections.decisions.decision_counts import DecisionCounts
-from projections.decisions.decision_index import DecisionIndex, DecisionSelection, SortField
+from projections.decisions.decision_index import DecisionIndex
+from projections.decisions.decision_lists import Order
+from projections.decisions.decision_selection import DecisionSelection, SortField
 from projections.decisions.decision_state import DecisionState, fold_decision
 from projections.decisions.link_graph import LinkGraph
 from projections.decisions.tokenizer import split_words
+from projections.decisions.word_rows import RowsWithWords
+from projections.time_range import TimeRange
 
 
 class DecisionPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,30 +60,55 @@ class DecisionQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 async def select_decisions(ledger: LedgerService, query: DecisionQuery, as_of: int | None = None) -> DecisionPage:
     """List decisions in their current state. Errors: InvalidQuery."""
-    projection, position = await ledger.engine.at(DecisionIndex, as_of)
+    projection, position, among = await _index_and_words(ledger, query, as_of)
     selection = await select_models(ledger, projection, query, as_of)
-    rows = projection.sort_places(projection.find(selection), query.sort, descending=query.descending)
-    if query.search is not None and (words := parse_search_words(query.search, "search")):
-        hits = await ledger.search.find(words, position, projection.index)
-        rows = hits.filter_places(rows, len(words))
-    subjects = projection.subjects(rows[query.offset : query.offset + query.limit])
+    order = Order(query.sort, query.descending)
+    found = projection.page(selection, order, query.offset, query.limit, among)
+    total, page = found.total, projection.positions(found.rows)
+    unknown = UNSET if total else find_unknown(projection, selection, query.model)
+    subjects = await ledger.engine.names.subjects(page)
     decisions = await decision_states(ledger, subjects, position, history=query.history)
     decisions = await _with_superseding(ledger, decisions, as_of, position)
     after = query.offset + len(decisions)
-    total, dated = len(rows), await ledger.dated(position)
     return DecisionPage(
         decisions=decisions,
         total=total,
         next=after if after < total else None,
-        as_of=dated,
-        unknown_names=UNSET if total else find_unknown(projection, selection, query.model),
+        as_of=await ledger.dated(position),
+        unknown_names=unknown,
     )
+
+
+async def _index_and_words(
+    ledger: LedgerService, query: DecisionQuery, as_of: int | None
+) -> tuple[DecisionIndex, int, RowsWithWords | None]:
+    """Return the index of decisions, its position, and which decisions have the words of the search, if there is one.
+
+    With a search the index is frozen, because finding words takes a while.
+    """
+    also = () if query.model is None else MODEL_NAMES
+    words = frozenset() if query.search is None else frozenset(parse_search_words(query.search, "search"))
+    if not words:
+        return *(await ledger.engine.at(DecisionIndex, as_of, also=also)), None
+
+    async def frozen() -> tuple[DecisionIndex, int]:
+        projection, position = await ledger.engine.at(DecisionIndex, as_of, also=also)
+        return projection.frozen(), position
+
+    if as_of is None:
+        return await ledger.indexes.words.find_rows(words, frozen)
+    as_it_was = await frozen()
+
+    async def once() -> tuple[DecisionIndex, int]:
+        return as_it_was
+
+    return await ledger.indexes.words.find_rows(words, once)
 
 
 async def select_models(
     ledger: LedgerService, projection: DecisionIndex, query: DecisionQuery, as_of: int | None
 ) -> DecisionSelection:
-    """Return the selection of a query, with the model's names."""
+    """Return the selection of a query, with the model's names: `projection` was requested with MODEL_NAMES."""
     if query.model is None:
         return query.selection
     names = await find_model_names(ledger, as_of)
@@ -100,8 +129,8 @@ async def find_decision(
     ledger: LedgerService, decision_id: str, as_of: int | None = None, *, prefix: bool = False
 ) -> DecisionState:
     """Return one decision with its history; with `prefix`, by a unique beginning of its id. Errors: NotFound."""
-    projection, position = await ledger.engine.at(DecisionIndex, as_of)
-    full_id = resolve_id(projection, decision_id, "decision", prefix=prefix)
+    position = await position_of_views(ledger, as_of)
+    full_id = await resolve_decision_id(ledger, decision_id, position, prefix=prefix)
     state = fold_decision(await _read_streams(ledger, [f"decision/{full_id}"], position))
     assert state is not None, "the index names a stream that the log does not hold"
     (state,) = await _with_superseding(ledger, [state], as_of, position)
@@ -110,8 +139,8 @@ async def find_decision(
 
 async def find_decision_id(ledger: LedgerService, beginning: str) -> str:
     """Return a decision's id, given it or a unique beginning of it. Errors: NotFound."""
-    projection, _ = await ledger.engine.at(DecisionIndex)
-    return resolve_id(projection, beginning, "decision", prefix=True)
+    _, position = await ledger.engine.at(DecisionIndex)
+    return await resolve_decision_id(ledger, beginning, position, prefix=True)
 
 
 async def count_decisions(
@@ -119,7 +148,7 @@ async def count_decisions(
 ) -> DecisionCounts:
     """Count some decisions by agent, category and the other groups."""
     projection, _ = await ledger.engine.at(DecisionIndex, as_of)
-    return projection.count(projection.find(selection))
+    return projection.count(selection)
 
 
 async def count_decisions_since(
@@ -127,8 +156,9 @@ async def count_decisions_since(
 ) -> list[int]:
     """Return for each of some times the number of decisions made at or after it."""
     projection, _ = await ledger.engine.at(DecisionIndex)
-    rows = projection.find(selection)
-    return [projection.recorded_within(rows, moment) for moment in moments]
+    since, until = selection.range.since, selection.range.until
+    ranges = [TimeRange(moment if since is None else max(moment, since), until) for moment in moments]
+    return [projection.total(structs.replace(selection, range=when)) for when in ranges]
 
 
 async def decision_states(

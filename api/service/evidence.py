@@ -245,7 +245,7 @@ class EvidenceService:
         for start in range(0, len(digests), ITEMS_MAX):
             subjects = tuple(f"evidence/{digest}" for digest in digests[start : start + ITEMS_MAX])
             page = await self._reader.read(Query(subjects=subjects, limit=PAGE_EVENTS_MAX))
-            for event in self._engine.usable_events(page):
+            for event in self._engine.events.usable_events(page):
                 data = event.data
                 if isinstance(data, EvidenceStored):
                     infos[data.digest] = EvidenceInfo(data, event.position)

@@ -2,42 +2,37 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Self
 
-from msgspec import structs
-
 from api.parameters import parse_instant
-from api.principal import Forbidden, Principal
+from api.principal import Principal
 from api.progress import OpenProgress, no_progress
 from api.service.as_of import AsOf, as_of
 from api.service.checkpoints import CheckpointService
 from api.service.evidence import EVIDENCE, EvidenceService
 from api.service.guardrail_permission import GUARDRAIL_EVENTS, GuardrailPermission
+from api.service.narrowed_read import read_narrowed, scan_narrowed
+from api.service.open_log import CommittedReader, Connections, can_write, open_connections
 from api.service.position_notes import note_read, note_written
 from api.service.search_indexes import SearchIndexes
-from api.token_store import TokenStore
-from events import VOCABULARY, DecisionReviewed, Draft, Event, InvalidEvent, agent_of, timestamp
-from events.breaker import BreakersConfigured
+from api.service.shared_tokens import follow_tokens, tokens_of
+from events import VOCABULARY, BreakersConfigured, Draft, Event, InvalidEvent, agent_of, timestamp
 from ledger import (
     AppendedEvent,
     Clock,
+    LogPage,
     LogReader,
-    Page,
     Query,
-    SqliteLog,
-    SqliteReader,
     microseconds,
     moment_of,
     system_clock,
 )
-from ledger.errors import ForeignStream, InvalidQuery, LedgerLocked, LedgerUnavailable, NotFound
-from ledger.private_file import follow_typed_link
-from ledger.sqlite.read_only import can_be_written
+from ledger.errors import ForeignStream, InvalidQuery, LedgerLocked, LedgerUnavailable, LedgerUnusable, NotFound
+from ledger.place import Place
 from ledger.view_key import read_view_key
 from projections.engine import Engine, Progress
-from projections.registry import PROJECTIONS
 from projections.snapshots import Snapshots
 
 POSITION_DIGITS_MAX = 20
@@ -49,30 +44,33 @@ class LedgerService:
 
     def __init__(
         self,
-        log: SqliteLog | None,
-        reader: SqliteReader,
+        place: Place,
+        connections: Connections,
         engine: Engine,
         indexes: SearchIndexes,
-        tokens: TokenStore,
         clock: Clock,
     ) -> None:
+        log, path = connections.log, place.path
+        self.place = place
+        self.standby = connections.standby
+        """Whether the ledger is read from a standby, as far as it is signed."""
+        self.path = path
+        """The ledger file; for a ledger in a database, the beginning of the paths of the files that a node keeps."""
         self.log = log
-        self.reader: LogReader = log if log is not None else reader
+        self.reader: LogReader = log if log is not None else connections.scanner
         self.engine = engine
         self.indexes = indexes
-        self.search, self.embeddings = indexes
-        self.tokens = tokens
+        self.tokens = tokens_of(place)
         self.clock = clock
-        self.path = reader.path
-        self.evidence = EvidenceService(reader.path, self.reader, engine, self.record, writable=log is not None)
-        self.proving = CheckpointService(reader.path, self.reader, log)
-        self._scanner = reader
+        self.evidence = EvidenceService(path, self.reader, engine, self.record, writable=log is not None)
+        self.proving = CheckpointService(path, self.reader, log, connections.notes, place.key)
+        self._opened = AsyncExitStack()
         self._guardrails = GuardrailPermission()
 
     @classmethod
     async def open(
         cls,
-        path: Path,
+        place: Place | Path,
         *,
         writable: bool,
         address: str | None = None,
@@ -80,32 +78,35 @@ class LedgerService:
         progress: Progress | None = None,
         views: bool = True,
     ) -> Self:
-        """Open a ledger file, creating it if `writable`, and bring the projections up to date.
+        """Open a ledger, creating a file if `writable`, and bring the projections up to date.
 
-        With `views=False` nothing is folded until `fold`: for callers that only read or append events.
+        With `views=False` a projection is folded when a use case asks for it, or all by `fold`: for a process that
+        answers one question, or only reads or appends events. Then `progress` is called for that too.
         Errors: LedgerLocked, LedgerUnusable.
         """
-        path = follow_typed_link(path)
-        log = await SqliteLog.open(path, clock=clock, address=address, progress=progress) if writable else None
-        try:
-            scanner = await SqliteReader.open(path)
-        except BaseException:
-            if log is not None:
-                await log.close()
-            raise
-        secret = await asyncio.to_thread(read_view_key, path, make=writable)
-        snapshots = await Snapshots.open(path.with_name(path.name + ".views.db"), writable=writable, secret=secret)
-        engine = Engine(_Committed(log, scanner) if log is not None else scanner, PROJECTIONS, snapshots)
-        indexes = SearchIndexes.beside(path, log if log is not None else scanner, engine, secret)
-        ledger = cls(log, scanner, engine, indexes, TokenStore(path), clock)
-        try:
-            if writable:
+        place = Place.of(place).follow_link()
+        path = place.path
+        async with AsyncExitStack() as opened:  # an open connection has a thread, which would keep the process alive
+            connections = await open_connections(
+                opened, place, writable=writable, clock=clock, address=address, progress=progress
+            )
+            log, scanner, keeps_files, place, notes, _ = connections
+            secret = await asyncio.to_thread(read_view_key, path, make=keeps_files)
+            file = path.with_name(path.name + ".views.db")
+            snapshots = await Snapshots.open(file, writable=keeps_files, secret=secret)
+            reader = CommittedReader(log, scanner) if log is not None else scanner
+            engine = Engine(reader, (), snapshots, progress=progress)
+            opened.push_async_callback(engine.close)
+            indexes = SearchIndexes(path, log if log is not None else scanner, engine, secret)
+            opened.push_async_callback(indexes.close)
+            ledger = cls(place, connections, engine, indexes, clock)
+            if notes is not None:
+                await follow_tokens(opened, ledger.tokens, notes)
+            if keeps_files:
                 await ledger.evidence.recover()
             if views:
                 await ledger.fold(progress)
-        except BaseException:
-            await ledger.close()
-            raise
+            ledger._opened = opened.pop_all()
         return ledger
 
     async def close(self) -> None:
@@ -113,17 +114,15 @@ class LedgerService:
 
         If one close fails, the others still run: the thread of an open connection would keep the process from ending.
         """
-        async with AsyncExitStack() as closing:
-            if self.log is not None:
-                closing.push_async_callback(self.log.close)
-            closing.push_async_callback(self._scanner.close)
-            closing.push_async_callback(self.engine.close)
-            closing.push_async_callback(self.indexes.close)
+        async with self._opened:
             await self.proving.close()
 
-    async def fold(self, progress: Progress | None = None) -> None:
-        """Bring the projections up to date, after opening with `views=False`."""
-        await self.engine.start(progress)
+    async def fold(self, progress: Progress | None = None, *, beside: bool = False) -> None:
+        """Bring all projections up to date, after opening with `views=False`. `beside`: see `Engine.start`."""
+        from projections.registry import PROJECTIONS  # noqa: PLC0415 - all views; most commands need one
+
+        self.engine.add(PROJECTIONS)
+        await self.engine.start(progress, beside=beside)
 
     async def record(self, drafts: Sequence[Draft], caller: Principal) -> list[AppendedEvent]:
         """Append a batch in the name of a principal. Errors: Forbidden, and those of `Log.append`."""
@@ -136,11 +135,7 @@ class LedgerService:
                 self._guardrails.check(draft, caller, index)
             if type(draft.data) is BreakersConfigured:
                 caller.require("admin")
-            if type(draft.data) is DecisionReviewed and caller.review == "none":
-                raise Forbidden(
-                    f"The token of {caller.agent} may not review decisions. Nothing was written.",
-                    "Use a token of a reviewer: its policy is `review: none`.",
-                )
+            caller.require_review(type(draft.data))
             try:
                 draft.source = caller.resolve_source(draft.source)
             except InvalidQuery as error:
@@ -148,7 +143,7 @@ class LedgerService:
         if self.log is None:
             raise LedgerUnavailable("This ledger is open for reading only; nothing was written.", "Open it to write.")
         try:
-            async with self.embeddings.admit(drafts):
+            async with self.indexes.admit(drafts):
                 appended = await self.log.append(drafts, caller.permissions)
         except ForeignStream as error:
             _explain(error)
@@ -174,34 +169,28 @@ class LedgerService:
         """Return the position of the newest event; 0 if there is none."""
         return (await self.reader.head()).position
 
-    async def read(self, query: Query) -> Page:
+    async def read(self, query: Query) -> LogPage:
         """Read a page of events. Errors: InvalidQuery, for a cursor beyond the head."""
         await self._check_cursor(query.after)
-        page = await self.reader.read(query)
+        page = await read_narrowed(self.reader, self.engine, query)
         note_read(page.positions)
         return page
 
-    async def follow(self, query: Query) -> AsyncIterator[Page]:
+    async def follow(self, query: Query) -> AsyncIterator[LogPage]:
         """Yield events as they are committed, after a cursor. Errors: InvalidQuery, for a cursor beyond the head."""
         await self._check_cursor(query.after)
         async for page in self.reader.follow(query):
             note_read(page.positions)
             yield page
 
-    async def scan(self, query: Query) -> AsyncIterator[Page]:
+    async def scan(self, query: Query) -> AsyncIterator[LogPage]:
         """Yield every selected event that is committed now, page by page."""
         await self._check_cursor(query.after)
         head = (await self.reader.head()).position
-        query = structs.replace(query, before=min(query.before or head + 1, head + 1))
-        while True:
-            page = await self.reader.read(query)
-            if page.positions:
+        async with aclosing(scan_narrowed(self.reader, self.engine, query, head)) as pages:
+            async for page in pages:
                 note_read(page.positions)
                 yield page
-            if not page.more:
-                return
-            edge = {"before" if query.order == "desc" else "after": page.positions[-1]}
-            query = structs.replace(query, **edge)
 
     async def event(self, position: int) -> bytes:
         """Return the stored line at a position. Errors: NotFound."""
@@ -212,7 +201,7 @@ class LedgerService:
         note_read(page.positions)
         return page.ndjson
 
-    async def stream(self, subject: str, after: int, limit: int) -> Page:
+    async def stream(self, subject: str, after: int, limit: int) -> LogPage:
         """Read a page of one stream's events. Errors: NotFound."""
         page = await self.read(Query(subjects=(subject,), after=after, limit=limit))
         if not page.positions and not (await self.reader.read(Query(subjects=(subject,), limit=1))).positions:
@@ -236,7 +225,7 @@ class LedgerService:
             raise InvalidQuery(name, detail, "Name a time that has passed.")
         return await self.reader.position_at(microseconds(moment))
 
-    def usable_events(self, page: Page) -> Iterable[Event]:
+    def usable_events(self, page: LogPage) -> Iterable[Event]:
         """Return the events of a page, without those that are left out of the views."""
         left_out = self.engine.left_out
         if not left_out:
@@ -272,20 +261,7 @@ def _explain(error: ForeignStream) -> None:
     error.detail += " Nothing was written."
 
 
-class _Committed:
-    """The log for the engine: the writer's head, and reads on a connection of their own, so that no reader waits."""
-
-    def __init__(self, log: SqliteLog, scanner: SqliteReader) -> None:
-        self.head = log.head
-        self.read = scanner.read
-        self.follow = log.follow
-        self.position_at = scanner.position_at
-        self.recorded_at = scanner.recorded_at
-        self.counts = scanner.counts
-        self.tiles = scanner.tiles
-
-
-def page_json(page: Page, head: int) -> bytes:
+def page_json(page: LogPage, head: int) -> bytes:
     """Return a page as JSON that contains the stored lines. Lines contain no line feeds, so each line feed ends one."""
     next_cursor = str(page.positions[-1]).encode() if page.more else b"null"
     lines = page.ndjson.replace(b"\n", b",")
@@ -294,28 +270,47 @@ def page_json(page: Page, head: int) -> bytes:
 
 @asynccontextmanager
 async def open_for_reading(
-    path: Path, *, views: bool = True, progress: OpenProgress = no_progress
+    place: Place | Path, *, progress: OpenProgress = no_progress
 ) -> AsyncIterator[LedgerService]:
-    """Open a ledger file for reading; another process may write it. With `views`, fold the new events.
+    """Open a ledger for reading; another process may write it. A view is folded when it is first asked for.
 
     Errors: LedgerUnusable.
     """
     with progress("folding", "events") as report:
-        ledger = await LedgerService.open(path, writable=False, progress=report, views=views)
-    try:
-        yield ledger
-    finally:
-        await ledger.close()
+        ledger = await LedgerService.open(place, writable=False, progress=report, views=False)
+        try:
+            yield ledger
+        finally:
+            await ledger.close()
 
 
 @asynccontextmanager
-async def open_for_signing(path: Path) -> AsyncIterator[LedgerService]:
-    """Open a ledger file to sign its head; if another process writes it, for reading. Errors: LedgerUnusable."""
+async def open_for_signing(place: Place | Path) -> AsyncIterator[LedgerService]:
+    """Open a ledger to sign its head; for reading, if another process writes its file, or if only a standby answers.
+
+    Errors: LedgerUnusable.
+    """
     try:
-        ledger = await LedgerService.open(path, writable=can_be_written(path), views=False)
+        ledger = await LedgerService.open(place, writable=can_write(Place.of(place)), views=False)
     except LedgerLocked:
-        ledger = await LedgerService.open(path, writable=False, views=False)
+        ledger = await LedgerService.open(place, writable=False, views=False)
+    except LedgerUnusable as error:
+        ledger = await _open_standby(Place.of(place), error)
     try:
         yield ledger
     finally:
         await ledger.close()
+
+
+async def _open_standby(place: Place, error: LedgerUnusable) -> LedgerService:
+    """Open a ledger that can be read from nothing but a standby. Errors: the given one, for every other ledger."""
+    if place.database is None:
+        raise error
+    try:
+        ledger = await LedgerService.open(place, writable=False, views=False)
+    except LedgerUnusable:
+        raise error from None
+    if not ledger.standby:
+        await ledger.close()
+        raise error
+    return ledger

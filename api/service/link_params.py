@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from api.parameters import choice_list_parameter, choice_parameter, integer_parameter
 from api.service.decision_links import DEPTH_MAX
-from api.service.query_params import LIMIT, Parameters
+from api.service.event_params import LIMIT, Parameters
 from projections.decisions.link_graph import DIRECTIONS, LINK_TYPES, LinkSelection
 
 DEPTH = integer_parameter("depth", "The number of steps to follow links.", 1, DEPTH_MAX, default=1)

@@ -3,12 +3,12 @@
 import msgspec
 
 from api.service.ledger import LedgerService
-from api.service.model_names import find_model_names, model_resolver
+from api.service.model_names import MODEL_NAMES, find_model_names, model_resolver
 from ledger.threads import run_on_thread
 from projections.calibration.calibration import Calibration, CalibrationFilter
 from projections.calibration.confidence_bins import merge_cells
+from projections.calibration.count_table import CountSelection
 from projections.calibration.model_groups import table_of_model
-from projections.calibration.outcome_counts import CountSelection
 from projections.calibration.scores import compute_scores, count_coverage
 from projections.discovery.model_names import ModelNames
 from projections.discovery.probe_score_index import ProbeScoreColumns, ProbeScoreIndex
@@ -48,7 +48,10 @@ class ModelEvaluations(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelProbe(msgspec.Struct, frozen=True, kw_only=True):
-    """The scores of a model's answers to a probe: `totals` with a total score, and their mean, 0..1."""
+    """The scores of a model's answers to a probe: `totals` with a total score, and their mean, 0..1.
+
+    Of the `counted` answers `answered` are valid; in `counted_mean` each other one is 0.
+    """
 
     probe_id: str
     probe_version: str | None
@@ -58,6 +61,10 @@ class ModelProbe(msgspec.Struct, frozen=True, kw_only=True):
     totals: int
     mean: float | None
     interval: Interval | None
+    counted: int
+    answered: int
+    counted_mean: float | None
+    counted_interval: Interval | None
 
 
 class ModelFigures(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,7 +78,8 @@ class ModelFigures(msgspec.Struct, frozen=True, kw_only=True):
 
 async def compute_model_figures(ledger: LedgerService, model: str, as_of: int | None = None) -> ModelFigures:
     """Compute the figures of the model that a name means. Errors: InvalidQuery."""
-    calibration, _ = await ledger.engine.at(Calibration, as_of)
+    also = (EvaluationIndex, ProbeScoreIndex, *MODEL_NAMES)
+    calibration, _ = await ledger.engine.at(Calibration, as_of, also=also)
     selection = calibration.selection(CalibrationFilter())
     evaluations = (await ledger.engine.at(EvaluationIndex, as_of))[0].scores()
     probes = (await ledger.engine.at(ProbeScoreIndex, as_of))[0].scores()
@@ -119,7 +127,7 @@ def _compute(
         probes=[
             ModelProbe(
                 **{name: getattr(scored, name) for name in _PROBE},
-                **{name: getattr(row, name) for name in ("totals", "mean", "interval")},
+                **{name: getattr(row, name) for name in _PROBE_MEANS},
                 scores=row.scores,
             )
             for scored in tables
@@ -130,4 +138,5 @@ def _compute(
 
 _SCORES = ("mean_confidence", "accuracy", "gap", "gap_interval", "brier_score")
 _POOLED = ("scenarios", "mean", "mean_interval", "pass_rate", "stated")
+_PROBE_MEANS = ("totals", "mean", "interval", "counted", "answered", "counted_mean", "counted_interval")
 _PROBE = ("probe_id", "probe_version", "scorer_id", "scorer_version")

@@ -1,16 +1,25 @@
 """The models that the names in events mean, as of a position."""
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
 from api.service.ledger import LedgerService
-from projections.calibration.model_groups import ResolveModel
 from projections.discovery.attempt_index import AttemptIndex
 from projections.discovery.model_names import ModelNames
+
+if TYPE_CHECKING:
+    from projections.calibration.model_groups import ResolveModel
+
+
+MODEL_NAMES: Final = (AttemptIndex,)
+"""The projections that `find_model_names` reads: a caller requests another one with `also=MODEL_NAMES` before."""
 
 
 async def find_model_names(ledger: LedgerService, as_of: int | None) -> ModelNames:
     """Return the registered models and their aliases.
 
-    If `as_of` is None, they are at the position of the projection that the caller requested last, since there is no
-    pause in between.
+    If `as_of` is None, they are at the position of the projection that the caller requested last, with MODEL_NAMES,
+    since there is no pause in between.
     """
     if as_of is not None:
         return (await ledger.engine.at(AttemptIndex, as_of))[0].names.copy()
@@ -19,7 +28,13 @@ async def find_model_names(ledger: LedgerService, as_of: int | None) -> ModelNam
     return index.names.copy()
 
 
-def model_resolver(names: ModelNames) -> ResolveModel:
+def names_of_model(names: ModelNames, model: str, written: Iterable[str | None]) -> set[str]:
+    """Return those of some joined names, as decisions have them, that mean a model. It is given by any of its names."""
+    means = names.resolve(model)
+    return {joined for joined in list(written) if joined is not None and names.resolve_joined(joined) == means}
+
+
+def model_resolver(names: ModelNames) -> "ResolveModel":
     """Return the function that gives the model of joined names."""
 
     def resolve(joined: str) -> str | None:

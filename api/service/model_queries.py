@@ -9,7 +9,13 @@ from api.service.model_figures import ModelFigures, compute_model_figures, is_em
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from ledger.threads import run_on_thread
 from projections.discovery.attempt_index import AttemptColumns, AttemptIndex
-from projections.discovery.model_inventory import InventoryModel, InventoryView, build_inventory
+from projections.discovery.model_inventory import (
+    WHOLE_INVENTORY,
+    InventoryModel,
+    InventoryQuery,
+    InventoryView,
+    build_inventory,
+)
 from projections.discovery.model_names import ModelNames
 from projections.discovery.probe_score_index import ProbeScoreColumns, ProbeScoreIndex
 from projections.discovery.probe_score_tables import ProbeScoreQuery, ProbeScores, build_score_tables
@@ -39,15 +45,18 @@ class ModelList(msgspec.Struct, frozen=True, kw_only=True):
     as_of: AsOf
 
 
-async def list_inventory(ledger: LedgerService, model: str | None = None, as_of: int | None = None) -> InventoryAnswer:
+async def list_inventory(
+    ledger: LedgerService, query: InventoryQuery = WHOLE_INVENTORY, as_of: int | None = None
+) -> InventoryAnswer:
     """List the models that answered, as claimed and as reported; with `model`, only the one that has that name."""
     projection, position = await ledger.engine.at(AttemptIndex, as_of)
-    attempts = projection.attempts()
-    inventory = await run_on_thread(build_inventory, attempts, model)
+    attempts, model = projection.attempts(), query.model
+    inventory = await run_on_thread(build_inventory, attempts, query)
     fields = {name: getattr(inventory, name) for name in inventory.__struct_fields__}
     is_empty = not (inventory.models or inventory.wrappers or inventory.unresolved)
-    known = await run_on_thread(_model_names, attempts) if is_empty and model is not None else set()
-    unknown = find_unknown_names({"model": model}, {"model": known}) if is_empty else UNSET
+    known = {"model": await run_on_thread(_model_names, attempts) if is_empty and model is not None else set()}
+    known["router"] = {row.router for row in inventory.routers if row.router is not None}
+    unknown = find_unknown_names({"model": model, "router": query.router}, known) if is_empty else UNSET
     figures = UNSET if model is None else await compute_model_figures(ledger, model, as_of)
     if figures is not UNSET and not is_empty_of_figures(figures):
         unknown = UNSET
@@ -72,15 +81,9 @@ def registered_models(inventory: InventoryAnswer) -> ModelList:
     return ModelList(models=models, as_of=inventory.as_of)
 
 
-async def is_registered(ledger: LedgerService, model_name: str) -> bool:
-    """Return whether a claimed name belongs to a registered model."""
-    projection, _ = await ledger.engine.at(AttemptIndex)
-    return projection.names.known(model_name)
-
-
 async def compare_probe_scores(ledger: LedgerService, query: ProbeScoreQuery, as_of: int | None = None) -> ProbesAnswer:
     """Return score tables by model, and how well the probes tell models apart."""
-    score_index, position = await ledger.engine.at(ProbeScoreIndex, as_of)
+    score_index, position = await ledger.engine.at(ProbeScoreIndex, as_of, also=(AttemptIndex,))
     scores = score_index.scores()
     # All live projections are at one position until the next await.
     sightings = (

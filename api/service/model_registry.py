@@ -1,11 +1,13 @@
-"""The model registry: register models, give them aliases, and build the command that registers a new one."""
+"""The model registry: register models, give them aliases, state which names are hosts', build such commands."""
 
 import re
 import shlex
+from collections.abc import Callable
 
 import msgspec
 
 from api.service.store import AppendResult, EventStore
+from api.service.stored_model_names import load_model_names
 from api.text_format import one_line
 from events import (
     VOCABULARY,
@@ -16,7 +18,8 @@ from events import (
     source_of,
 )
 from events.agent_name import is_valid_agent
-from events.limits import STREAM_ID_CHARS_MAX
+from events.host_names import host_key
+from events.limits import LABEL_CHARS_MAX, STREAM_ID_CHARS_MAX
 from events.payload import STREAM_ID_PATTERN
 from ledger.errors import InvalidQuery, LifecycleViolation
 
@@ -33,7 +36,7 @@ async def register(
     agent: str | None = None,
 ) -> AppendResult:
     """Register a model. Errors: InvalidQuery, LifecycleViolation if it exists, and those of `EventStore.append`."""
-    _check_new_key(key)
+    await _check_new_key(target, key)
     try:
         return await _append(target, "registered", agent, key=key, provider=provider, name=name, note=note)
     except LifecycleViolation:
@@ -61,7 +64,7 @@ async def alias(target: EventStore, key: str, name: str, *, agent: str | None = 
         ) from None
 
 
-def registration_command(claimed: ModelIdentity) -> str | None:
+def registration_command(claimed: ModelIdentity, is_wrapper: Callable[[str], bool] = is_wrapper) -> str | None:
     """Return the command that registers a claimed model; None for the name of a wrapper or of no model."""
     if is_wrapper(claimed.model_name) or is_unresolved(claimed.model_name):
         return None
@@ -71,8 +74,44 @@ def registration_command(claimed: ModelIdentity) -> str | None:
     return _command("register", *words, "--name", one_line(claimed.model_name).strip())
 
 
-async def _append(target: EventStore, action: str, agent: str | None, **data: str | None) -> AppendResult:
-    event: dict[str, object] = {"type": f"model.{action}.v1", "data": data}
+async def add_wrapper(
+    target: EventStore, name: str, *, note: str | None = None, agent: str | None = None
+) -> AppendResult:
+    """Declare that a name is a host's. Errors: InvalidQuery, LifecycleViolation if it is one already."""
+    key = check_host_name(name)
+    if (await load_model_names(target)).is_wrapper(name):
+        raise _wrapper_error(key, f"{name!r} is a host's name already; nothing was written.")
+    return await _append(target, "declared", agent, "wrapper", key=key, name=name.strip(), note=note)
+
+
+async def remove_wrapper(
+    target: EventStore, name: str, *, note: str | None = None, agent: str | None = None
+) -> AppendResult:
+    """State that a name is not a host's. Errors: InvalidQuery, LifecycleViolation if it is none."""
+    key = check_host_name(name)
+    if not (await load_model_names(target)).is_wrapper(name):
+        raise _wrapper_error(key, f"{name!r} is not a host's name; nothing was written.")
+    return await _append(target, "withdrawn", agent, "wrapper", key=key, note=note)
+
+
+def check_host_name(name: str) -> str:
+    """Return the key of a host's name. Errors: InvalidQuery."""
+    key = host_key(name)
+    if not key or len(name.strip()) > LABEL_CHARS_MAX:
+        detail = f"a name has 1..{LABEL_CHARS_MAX} characters, and a letter of a..z or a digit."
+        raise InvalidQuery("name", detail, "Write the name as answers claim it.")
+    return key
+
+
+def _wrapper_error(key: str, detail: str) -> LifecycleViolation:
+    advice = f"See the names: {_command('wrapper', 'list')}"
+    return LifecycleViolation(detail, advice, subject=f"wrapper/{key}", index=0)
+
+
+async def _append(
+    target: EventStore, action: str, agent: str | None, stream: str = "model", **data: str | None
+) -> AppendResult:
+    event: dict[str, object] = {"type": f"{stream}.{action}.v1", "data": data}
     if agent is not None:
         if not is_valid_agent(agent):
             raise InvalidQuery("agent", f"{agent!r} is not an agent's name.", "Use 1..64 letters, digits and ._:@/+-.")
@@ -80,10 +119,11 @@ async def _append(target: EventStore, action: str, agent: str | None, **data: st
     return await target.append([VOCABULARY.draft(msgspec.json.encode(event))])
 
 
-def _check_new_key(key: str) -> None:
+async def _check_new_key(target: EventStore, key: str) -> None:
     """Check the key of a new model. Errors: InvalidQuery, for one that names no model or cannot name a stream."""
-    if is_wrapper(key):
-        advice = f"If you know which model answers there: {_command('alias', 'KEY', key)}"
+    if (await load_model_names(target)).is_wrapper(key):
+        advice = f"If you know which model answers there: {_command('alias', 'KEY', key)}. "
+        advice += f"If it is a model's name: {_command('wrapper', 'remove', key)}"
         raise InvalidQuery("key", f"{key!r} is a host's own name, not a model's.", advice)
     if is_unresolved(key):
         raise InvalidQuery("key", f"{key!r} names no model.", "Write the name that its dated names share.")

@@ -5,7 +5,6 @@ hash is the root of the log's Merkle tree (RFC 6962) right after an observation 
 to there, and a consistency proof compares it with any later checkpoint.
 """
 
-import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -23,7 +22,6 @@ from events.observation import AttestationRecorded, ObservationRecorded
 from events.registry import VOCABULARY
 from ledger import AppendedEvent, Query, SignedCheckpoint
 from ledger.errors import InvalidQuery, LedgerUnusable, NotFound
-from ledger.transparency.checkpoints import checkpoint_path, read_checkpoint
 from ledger.transparency.merkle import HASH_BYTES, leaf_hashes
 from ledger.transparency.tiles import WIDTH
 from ledger.verify.merkle_rebuild import TreeRebuild
@@ -156,7 +154,7 @@ async def verify_log(ledger: LedgerService, expected: str | None = None) -> Veri
     otherwise with the last signed checkpoint.
     """
     positions = await _positions(ledger)
-    signed = await asyncio.to_thread(read_checkpoint, checkpoint_path(ledger.path))
+    signed = await ledger.proving.stored()
     rebuild = TreeRebuild([*positions, *([signed.size] if signed is not None else [])])
     broken = await _grow(ledger, rebuild)
     heads = {rebuild.roots[at].lines.hex(): at for at in positions if at in rebuild.roots}

@@ -13,7 +13,8 @@ from events.decision import DecisionReviewed, Outcome
 from events.limits import BATCH_EVENTS_MAX
 from events.registry import VOCABULARY
 from ledger.errors import StreamConflict
-from projections.decisions.decision_index import DecisionIndex, DecisionSelection
+from projections.decisions.decision_index import DecisionIndex
+from projections.decisions.decision_selection import DecisionSelection
 from projections.time_range import TimeRange
 
 _review = VOCABULARY.event_types["decision.reviewed.v1"].draft
@@ -59,12 +60,13 @@ async def attribute_candidates(ledger: LedgerService, caller: Principal, query: 
     """
     projection, position = await ledger.engine.at(DecisionIndex)
     pending = DecisionSelection(project=query.project, status="pending", range=TimeRange(query.since, None))
-    processed = len(projection.find(pending))
+    processed = projection.total(pending)
     latest = ledger.clock() - query.age
     old_enough = msgspec.structs.replace(pending, range=TimeRange(query.since, latest))
     includes_old = query.since is None or query.since <= latest
     pull_requests = projection.pull_requests(projection.find(old_enough)) if includes_old else {}
-    subjects = projection.subjects(np.array(list(pull_requests), dtype=np.intp))
+    rows = np.array(list(pull_requests), dtype=np.intp)
+    subjects = await ledger.engine.names.subjects(projection.positions(rows))
     candidates = [
         Candidate(decision_id=subject.removeprefix("decision/"), pr=pr, evidence=query.evidence.get(pr))
         for subject, pr in zip(subjects, pull_requests.values(), strict=True)

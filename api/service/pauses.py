@@ -20,6 +20,9 @@ PART_S: Final = 0.0005
 PAUSE_RATIO: Final = 9.0
 """How much longer a query pauses than it has worked."""
 
+PAUSE_MAX_S: Final = 0.1
+"""The longest pause. After a part of a second, a pause nine times as long would end the query by its time limit."""
+
 PAGE_S: Final = 0.004
 """Seconds between two pages of all feeds of one token; reading and writing a page takes about a tenth of that."""
 
@@ -39,7 +42,7 @@ class Pauses:
         """Return for how many seconds a query pauses after it has worked for some."""
         if worked_s < PART_S or self._clock() - self._short_s > RECENT_S:
             return 0.0
-        return worked_s * PAUSE_RATIO
+        return min(PAUSE_MAX_S, worked_s * PAUSE_RATIO)
 
     async def await_page(self, use: TokenUse | None) -> None:
         """Wait until a feed of a token may read its next page."""

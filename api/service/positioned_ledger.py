@@ -1,13 +1,13 @@
 """A ledger as of one position: each use case that reads it gives the answer that it would have given then."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Any, TypeVar, cast
 
 from msgspec import structs
 
 from api.service.ledger import LedgerService
-from ledger import Page, Query
+from ledger import LogPage, Query
 from projections.engine import Engine
 from projections.projection import Projection
 
@@ -30,7 +30,7 @@ class PositionedLedger(LedgerService):
             now = moment or ledger.clock()
             self.clock = lambda: now
 
-    async def scan(self, query: Query) -> AsyncIterator[Page]:
+    async def scan(self, query: Query) -> AsyncIterator[LogPage]:
         """Yield every selected event up to the position, page by page."""
         end = await self.head_position() if self._position is None else self._position
         self.used.add(end)
@@ -47,8 +47,12 @@ class _PositionedEngine:
         self._position = position
         self._used = used
 
-    async def at(self, kind: type[P], position: int | None = None) -> tuple[P, int]:
-        state, used = await self._engine.at(kind, self._position if position is None else position)
+    async def at(
+        self, kind: type[P], position: int | None = None, *, also: Sequence[type[Projection]] = ()
+    ) -> tuple[P, int]:
+        if also and self._position is not None:
+            await self._engine.catch_up(kinds=also)
+        state, used = await self._engine.at(kind, self._position if position is None else position, also=also)
         self._used.add(used)
         return state, used
 

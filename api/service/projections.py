@@ -60,7 +60,7 @@ class ReplayResult(msgspec.Struct, frozen=True, kw_only=True):
 
 async def list_projections(ledger: LedgerService) -> list[ProjectionInfo]:
     """List every projection, with the position up to which it has folded."""
-    position = await ledger.engine.catch_up()
+    position = await ledger.engine.catch_up(kinds=PROJECTIONS)
     return [ProjectionInfo(**_info(ledger, kind, position)) for kind in PROJECTIONS]  # type: ignore[arg-type]
 
 

@@ -17,10 +17,11 @@ from api.service.search import SearchQuery, SearchResult, match_words, search_de
 from api.service.vectors import EndpointFailed, go_on
 from ledger.errors import InvalidQuery
 from projections.arrays import Floats, RowNumbers
-from projections.decisions.decision_index import DecisionIndex, DecisionSelection
+from projections.decisions.decision_index import DecisionIndex
+from projections.decisions.decision_selection import DecisionSelection
 from projections.decisions.decision_state import DecisionState
 from projections.decisions.embedded_text import query_text
-from projections.decisions.full_text_search import BridgeSide
+from projections.decisions.search_hits import BridgeSide
 from projections.decisions.vector_file import VectorsUnavailable
 
 SCORE_DIGITS = 6
@@ -111,26 +112,26 @@ async def _by_meaning(ledger: LedgerService, query: RankedQuery, as_of: int | No
 
     Errors: _NoVectors; InvalidQuery, for a vector that cannot be compared.
     """
-    index = await ledger.embeddings.index()
+    index = await ledger.indexes.vectors.index()
     if index is None:
         raise _NoVectors("There are no embeddings here")
     vector = await _query_vector(ledger, query, index.model)
     projection, position = await ledger.engine.at(DecisionIndex, as_of)
-    rows = projection.find(query.selection)
+    total, projection = projection.total(query.selection), projection.frozen()
     try:
-        places, distances, missing = await index.find(vector, position, projection.index, go_on)
+        places, distances, missing = await index.find(vector, position, projection.numbers, go_on)
     except VectorsUnavailable as error:
         raise _NoVectors(f"{str(error)[0].upper()}{str(error)[1:]}") from None
     except ValueError as error:
         if query.ranking.embedding is None:
             raise _NoVectors(f"The embedding of the query {error}") from None
         raise InvalidQuery("embedding", f"{error}.", "Send the vector as the model made it.") from None
-    selected = np.isin(places, rows)
+    selected = projection.passing(places, query.selection)
     places, distances = places[selected], distances[selected]
     if not len(places):
         raise _NoVectors(f"No decision here has an embedding of {index.model}" + (" yet" if missing else ""))
     order = np.lexsort((-places, distances))
-    return _Meaning(index.model, places[order], distances[order], len(rows) - len(places))
+    return _Meaning(index.model, places[order], distances[order], total - len(places))
 
 
 async def _query_vector(ledger: LedgerService, query: RankedQuery, model: str) -> Sequence[float]:
@@ -143,10 +144,10 @@ async def _query_vector(ledger: LedgerService, query: RankedQuery, model: str) -
                 f"Make the vector with {model!r}, or leave it out.",
             )
         return query.ranking.embedding.numbers
-    if ledger.embeddings.endpoint is None:
+    if ledger.indexes.vectors.endpoint is None:
         raise _NoVectors(f"There is no embeddings endpoint, and the query has no `embedding` of {model}")
     try:
-        return await ledger.embeddings.ask_query(query_text(query.query, query.side))
+        return await ledger.indexes.vectors.ask_query(query_text(query.query, query.side))
     except EndpointFailed as error:
         raise _NoVectors(f"{str(error)[0].upper()}{str(error)[1:]}") from None
 
@@ -154,7 +155,7 @@ async def _query_vector(ledger: LedgerService, query: RankedQuery, model: str) -
 async def _semantic(ledger: LedgerService, query: RankedQuery, meaning: _Meaning, as_of: int | None) -> RankedResult:
     projection, position = await ledger.engine.at(DecisionIndex, as_of)
     page = slice(query.offset, query.offset + query.limit)
-    subjects = projection.subjects(meaning.places[page])
+    subjects = await ledger.engine.names.subjects(projection.positions(meaning.places[page]))
     scores = [
         MatchScores(
             decision_id=_id(subject), distance=_rounded(distance), semantic=_rounded(1 - distance),
@@ -187,7 +188,7 @@ async def _hybrid(ledger: LedgerService, query: RankedQuery, meaning: _Meaning, 
     weight = query.ranking.weight
     combined = np.round(weight * _scaled(cosines) + (1 - weight) * _scaled(fits), SCORE_DIGITS)
     best = np.lexsort((-places, -combined))[query.offset : query.offset + query.limit]
-    subjects = projection.subjects(places[best])
+    subjects = await ledger.engine.names.subjects(projection.positions(places[best]))
     scores = [
         MatchScores(
             decision_id=_id(subject),

@@ -1,29 +1,38 @@
 """Use case: all that happened under one correlation id: decisions with their reviews, scores, and every event."""
 
+from collections.abc import Iterable
 from datetime import datetime
+from math import inf
 
 import msgspec
 
 from api.service.as_of import AsOf
 from api.service.decisions import decision_states
+from api.service.event_search import search_events
 from api.service.ledger import LedgerService
 from events.envelope import Event
 from events.evaluation import EvalScored, ScoreState
 from events.limits import PAGE_EVENTS_MAX
 from events.probe import ProbeScored
-from ledger import Query
+from ledger import LogPage, Query
 from ledger.errors import InvalidQuery
 from projections.decisions.decision_state import DecisionState
 
 
 class RelatedEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """One event with the correlation id."""
+    """One event with the correlation id.
+
+    `causationid` is the id of its cause, as stated; `cause` is the position of the newest earlier event of this page
+    with that id, None if there is none.
+    """
 
     position: int
     type: str
     subject: str
     agent: str
     time: datetime
+    causationid: str | None = None
+    cause: int | None = None
 
 
 class RelatedEvalScore(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +68,7 @@ class RelatedEvents(msgspec.Struct, frozen=True, kw_only=True):
     """All that happened under a correlation id, as of a position.
 
     `decisions` are in their current state: also those of which only a later event, such as the review, has the id.
-    `next` is the position to continue after, None on the last page.
+    `next` is the position to continue after, None if every event was searched.
     """
 
     correlationid: str
@@ -72,30 +81,55 @@ class RelatedEvents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def find_related(
-    ledger: LedgerService, correlationid: str, after: int = 0, limit: int = PAGE_EVENTS_MAX, as_of: int | None = None
+    ledger: LedgerService,
+    correlationid: str,
+    after: int = 0,
+    limit: int = PAGE_EVENTS_MAX,
+    as_of: int | None = None,
+    *,
+    search_s: float = inf,
 ) -> RelatedEvents:
-    """Find the events with a correlation id, in the order of the log. Errors: InvalidQuery."""
+    """Find the events with a correlation id, in the order of the log, or those found in `search_s`.
+
+    Errors: InvalidQuery.
+    """
     if not correlationid:
         raise InvalidQuery("correlationid", "it is empty.", "Name a correlation id.")
     position = (await ledger.reader.head()).position if as_of is None else as_of
     query = Query(correlationid=correlationid, after=after, before=position + 1, limit=limit)
-    page = await ledger.read(query)
-    events = list(ledger.usable_events(page))
+    found = await search_events(ledger, query, search_s)
+    events = list(ledger.usable_events(LogPage(b"\n".join(found.lines), found.positions, found.more)))
     subjects = dict.fromkeys(event.subject for event in events if event.subject.startswith("decision/"))
     return RelatedEvents(
         correlationid=correlationid,
-        events=[
-            RelatedEvent(
-                position=event.position, type=event.name, subject=event.subject, agent=event.agent, time=event.moment
-            )
-            for event in events
-        ],
+        events=_with_causes(events),
         decisions=await decision_states(ledger, list(subjects), position),
         evaluation_scores=[_eval_score(event, event.data) for event in events if isinstance(event.data, EvalScored)],
         probe_scores=[_probe_score(event, event.data) for event in events if isinstance(event.data, ProbeScored)],
-        next=page.positions[-1] if page.more else None,
+        next=found.next,
         as_of=await ledger.dated(position),
     )
+
+
+def _with_causes(events: Iterable[Event]) -> list[RelatedEvent]:
+    """Return the events, each with the position of its cause."""
+    positions: dict[str, int] = {}
+    related: list[RelatedEvent] = []
+    for event in events:
+        cause = None if event.causationid is None else positions.get(event.causationid)
+        related.append(
+            RelatedEvent(
+                position=event.position,
+                type=event.name,
+                subject=event.subject,
+                agent=event.agent,
+                time=event.moment,
+                causationid=event.causationid,
+                cause=cause,
+            )
+        )
+        positions[event.id] = event.position
+    return related
 
 
 def _eval_score(event: Event, data: EvalScored) -> RelatedEvalScore:

@@ -7,17 +7,24 @@ at the same time append each score once.
 
 import time
 from asyncio import to_thread
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from hashlib import sha256
 from typing import NamedTuple
 
 import msgspec
 
 from api.progress import ReportProgress
+from api.service.rescore_comparison import (
+    AnswerRow,
+    ModelRow,
+    OutputKey,
+    OutputScore,
+    ScoreSummary,
+    compare_scores,
+)
 from api.service.store import EventStore
 from events.discovery import DiscoveryAttempted, DiscoveryStarted
 from events.envelope import Draft
-from events.model_names import canonical_name
 from events.probe import ProbeScored, score_id_of
 from events.registry import VOCABULARY
 from instruments.probes import (
@@ -26,13 +33,14 @@ from instruments.probes import (
     SCORERS,
     ProbeScore,
     Scorer,
+    Unscored,
     scorer_name,
 )
 from ledger.errors import Damaged, Gone, InvalidQuery, NotFound
-from projections.stats.discrimination import Discrimination, measure_discrimination
+from projections.stats.discrimination import Discrimination
 
-BATCH_EVENTS = 500
-"""Scores in one append."""
+BATCH_EVENTS = 50
+"""Scores in one append. A scorer that runs code takes seconds for each, and an interruption loses one batch."""
 
 BATCH_CHARS = 4_000_000
 """Characters of outputs in memory at once, about."""
@@ -40,60 +48,56 @@ BATCH_CHARS = 4_000_000
 ANSWERED = frozenset(("accepted", "repeat", "wrapper"))
 """Outcomes of attempts that answered the probe."""
 
-UNNAMED = "(unnamed)"
+ERASED, LOST = "the evidence was erased", "the evidence is missing or damaged"
+"""Why an output cannot be read."""
 
-RUNS = ("discovery.started.v1", "discovery.attempted.v1")
+RUNS = (*VOCABULARY.names_of(DiscoveryStarted), "discovery.attempted.v1")
 SCORES = VOCABULARY.names_of(ProbeScored)
 
 
-OutputKey = tuple[str, int]
-"""Run and attempt."""
+def _answers(attempt: DiscoveryAttempted) -> bool:
+    """Whether an attempt answers the probe, or declines to: it names its model, and gives no output."""
+    return attempt.outcome in ANSWERED or (attempt.outcome == "unparsable" and attempt.claimed is not None)
 
 
 class RescoreQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """The scorer as ID@VERSION, and which outputs to score: of a run and of a probe, by their ids; by default all."""
+    """The scorer as ID@VERSION, and which outputs to score: of a run and of a probe, by their ids; by default all.
+
+    With `dry_run` nothing is written.
+    """
 
     scorer: str
     run: str | None = None
     probe: str | None = None
-
-
-class ScoreSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """The scores of one scorer: their number, how many are invalid, their mean, and the number of distinct values."""
-
-    scores: int
-    invalid: int
-    mean: float | None
-    distinct: int
-
-
-class ModelRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The outputs of one canonical model name, and the summary of each scorer."""
-
-    model: str
-    outputs: int
-    scorers: dict[str, ScoreSummary]
+    dry_run: bool = False
 
 
 class RescoreResult(msgspec.Struct, kw_only=True):
     """The result of a rescoring. `scorers` has the names of the earlier scorers, sorted, and then the new one.
 
     The names are the keys of the summaries. Of `outputs`, `appended` were scored now and `known` before; `erased` is
-    the number of outputs whose evidence was erased, `lost` of those whose evidence is missing or damaged.
+    the number of outputs whose evidence was erased, `lost` of those whose evidence is missing or damaged, `unscored` of
+    those that the scorer could not score here, by the reason that it gave. In a `dry_run`, `appended` were scored and
+    not written. `before` is the scorer that the new one is compared with in `change` and in `answers`.
     """
 
     scorer: str
     probes: list[str]
+    dry_run: bool
     outputs: int = 0
     appended: int = 0
     known: int = 0
     erased: int = 0
     lost: int = 0
+    unscored: dict[str, int] = {}
     elapsed_ms: int = 0
     scorers: list[str] = []
+    before: str | None = None
     models: list[ModelRow] = []
     total: dict[str, ScoreSummary] = {}
+    change: float | None = None
     discrimination: dict[str, Discrimination] = {}
+    answers: list[AnswerRow] = []
 
 
 class StoredOutput(msgspec.Struct, frozen=True):
@@ -104,18 +108,11 @@ class StoredOutput(msgspec.Struct, frozen=True):
     model_name: str | None
 
 
-class OutputScore(msgspec.Struct, frozen=True):
-    """The score that one scorer gave an output."""
-
-    valid: bool
-    total: float | None
-
-
-ScoresByOutput = dict[OutputKey, dict[str, OutputScore]]
+Scores = dict[OutputKey, dict[str, OutputScore]]
 
 
 async def rescore(store: EventStore, query: RescoreQuery, report: ReportProgress) -> RescoreResult:
-    """Score stored outputs, append the new scores, and compare old and new; `report` receives the progress.
+    """Score stored outputs, append the new scores, and compare new and old ones; `report` receives the progress.
 
     Errors: InvalidQuery for an unknown scorer or probe, NotFound for an unknown run; those of `EventStore.append`:
     scores appended before the error stay, and another call continues from there.
@@ -124,22 +121,47 @@ async def rescore(store: EventStore, query: RescoreQuery, report: ReportProgress
     scorer = find_scorer(query.scorer)
     outputs = await _find_outputs(store, query, _selected_probe_ids(scorer, query.probe))
     scores = await _read_scores(store, outputs)
-    result = RescoreResult(scorer=scorer_name(scorer), probes=sorted({output.probe_id for output in outputs.values()}))
-    result.outputs = len(outputs)
-    unscored = {key: output for key, output in outputs.items() if result.scorer not in scores[key]}
-    result.known = len(outputs) - len(unscored)
-    async for texts in _read_texts(store, query.run, unscored, result):
+    result = RescoreResult(
+        scorer=scorer_name(scorer),
+        probes=sorted({output.probe_id for output in outputs.values()}),
+        dry_run=query.dry_run,
+        outputs=len(outputs),
+    )
+    todo = {key: output for key, output in outputs.items() if result.scorer not in scores[key]}
+    result.known = len(outputs) - len(todo)
+    unscored: dict[OutputKey, str] = {}
+    async for texts in _read_texts(store, query.run, todo, unscored):
         new_scores = await to_thread(_score_texts, scorer, texts)
-        drafts = [_score_draft(key, unscored[key], text, new_scores[key], scorer) for key, text in texts.items()]
-        answer = await store.append(drafts)
-        result.appended += answer.count - answer.duplicates
-        result.known += answer.duplicates
+        drafts = []
         for key, score in new_scores.items():
-            scores[key][result.scorer] = OutputScore(score.valid, score.total)
-        report(result.known + result.appended + result.erased + result.lost, result.outputs)
-    _compare(result, outputs, scores)
+            if isinstance(score, Unscored):
+                unscored[key] = score.reason
+                result.unscored[score.reason] = result.unscored.get(score.reason, 0) + 1
+            else:
+                drafts.append(_score_draft(key, todo[key], texts[key], score, scorer))
+                scores[key][result.scorer] = OutputScore(score.valid, score.total)
+        if query.dry_run or not drafts:
+            result.appended += len(drafts)
+        else:
+            answer = await store.append(drafts)
+            result.appended += answer.count - answer.duplicates
+            result.known += answer.duplicates
+        report(result.known + result.appended + len(unscored), result.outputs)
+    _compare(result, outputs, scores, unscored)
     result.elapsed_ms = round((time.monotonic() - began) * 1000)
     return result
+
+
+def _compare(
+    result: RescoreResult, outputs: dict[OutputKey, StoredOutput], scores: Scores, unscored: dict[OutputKey, str]
+) -> None:
+    """Set the figures that compare the scorers."""
+    names = {key: output.model_name for key, output in outputs.items()}
+    comparison = compare_scores(result.scorer, names, scores, unscored)
+    for field in comparison.__struct_fields__:
+        setattr(result, field, getattr(comparison, field))
+    reasons = list(unscored.values())
+    result.erased, result.lost = reasons.count(ERASED), reasons.count(LOST)
 
 
 def find_scorer(name: str) -> Scorer:
@@ -170,7 +192,7 @@ async def _find_outputs(
             if isinstance(data, DiscoveryStarted):
                 assert data.run_id is not None, "a stored event names its stream"
                 started[data.run_id] = data
-            elif isinstance(data, DiscoveryAttempted) and data.outcome in ANSWERED:
+            elif isinstance(data, DiscoveryAttempted) and _answers(data):
                 run = started[data.run_id]
                 if run.probe_id in probes and _find_output(data) is not None:
                     name = data.claimed.model_name if data.claimed is not None else None
@@ -183,9 +205,9 @@ async def _find_outputs(
     return result
 
 
-async def _read_scores(store: EventStore, outputs: dict[OutputKey, StoredOutput]) -> ScoresByOutput:
+async def _read_scores(store: EventStore, outputs: dict[OutputKey, StoredOutput]) -> Scores:
     """Return every existing score of some outputs, by output and scorer."""
-    scores: ScoresByOutput = {key: {} for key in outputs}
+    scores: Scores = {key: {} for key in outputs}
     if not outputs:
         return scores
     async for page in store.pages(SCORES):
@@ -200,19 +222,19 @@ async def _read_scores(store: EventStore, outputs: dict[OutputKey, StoredOutput]
 
 
 async def _read_texts(
-    store: EventStore, run: str | None, unscored: dict[OutputKey, StoredOutput], result: RescoreResult
+    store: EventStore, run: str | None, todo: dict[OutputKey, StoredOutput], unscored: dict[OutputKey, str]
 ) -> AsyncIterator[dict[OutputKey, str]]:
-    """Yield the texts of unscored outputs, in batches; count in `result` those that cannot be read."""
+    """Yield the texts of outputs, in batches; put into `unscored` why others cannot be read."""
     batch: dict[OutputKey, str] = {}
     size_chars = 0
-    if not unscored:
+    if not todo:
         return
-    async for page in store.pages(RUNS[1:], _subjects(run)):
+    async for page in store.pages(RUNS[-1:], _subjects(run)):
         for fact in VOCABULARY.facts(page):
             data = fact.data
-            if not isinstance(data, DiscoveryAttempted) or (data.run_id, data.attempt) not in unscored:
+            if not isinstance(data, DiscoveryAttempted) or (data.run_id, data.attempt) not in todo:
                 continue
-            text = await _read_text(store, data, result)
+            text = await _read_text(store, data, unscored)
             if text is None:
                 continue
             batch[data.run_id, data.attempt] = text
@@ -224,8 +246,8 @@ async def _read_texts(
         yield batch
 
 
-async def _read_text(store: EventStore, attempt: DiscoveryAttempted, result: RescoreResult) -> str | None:
-    """Return the output of an attempt, from its line or the evidence; None if it is counted as erased or lost."""
+async def _read_text(store: EventStore, attempt: DiscoveryAttempted, unscored: dict[OutputKey, str]) -> str | None:
+    """Return the output of an attempt, from its line or the evidence; None if it cannot be read."""
     output = _find_output(attempt)
     assert output is not None, "only attempts with an output are scored"
     if output.text is not None:
@@ -234,9 +256,9 @@ async def _read_text(store: EventStore, attempt: DiscoveryAttempted, result: Res
     try:
         return (await store.evidence(output.digest)).data.decode(errors="replace")
     except Gone:
-        result.erased += 1
+        unscored[attempt.run_id, attempt.attempt] = ERASED
     except (NotFound, Damaged):
-        result.lost += 1
+        unscored[attempt.run_id, attempt.attempt] = LOST
     return None
 
 
@@ -256,7 +278,7 @@ def _find_output(attempt: DiscoveryAttempted) -> OutputText | None:
     return None
 
 
-def _score_texts(scorer: Scorer, texts: dict[OutputKey, str]) -> dict[OutputKey, ProbeScore]:
+def _score_texts(scorer: Scorer, texts: dict[OutputKey, str]) -> dict[OutputKey, ProbeScore | Unscored]:
     return {key: scorer.score(text) for key, text in texts.items()}
 
 
@@ -283,38 +305,3 @@ def _score_draft(key: OutputKey, output: StoredOutput, text: str, score: ProbeSc
 
 def _subjects(run: str | None) -> tuple[str, ...]:
     return () if run is None else (f"discovery/{run}",)
-
-
-def _compare(result: RescoreResult, outputs: dict[OutputKey, StoredOutput], scores: ScoresByOutput) -> None:
-    """Set the summaries of every scorer, by model and in total, and how well each scorer tells models apart."""
-    names = {name for row in scores.values() for name in row}
-    result.scorers = [*sorted(names - {result.scorer}), result.scorer]
-    models: dict[str, list[dict[str, OutputScore]]] = {}
-    for key, output in outputs.items():
-        name = canonical_name(output.model_name or "") or UNNAMED
-        models.setdefault(name, []).append(scores[key])
-    result.models = [
-        ModelRow(model=model, outputs=len(rows), scorers={name: _summarize(name, rows) for name in result.scorers})
-        for model, rows in sorted(models.items())
-    ]
-    result.total = {name: _summarize(name, list(scores.values())) for name in result.scorers}
-    for name in result.scorers:
-        totals = (
-            [score.total for score in _scores_by(name, rows) if score.total is not None] for rows in models.values()
-        )
-        result.discrimination[name] = measure_discrimination(totals)
-
-
-def _scores_by(name: str, rows: Sequence[dict[str, OutputScore]]) -> list[OutputScore]:
-    return [row[name] for row in rows if name in row]
-
-
-def _summarize(name: str, rows: Sequence[dict[str, OutputScore]]) -> ScoreSummary:
-    given = _scores_by(name, rows)
-    totals = [score.total for score in given if score.total is not None]
-    return ScoreSummary(
-        scores=len(given),
-        invalid=sum(not score.valid for score in given),
-        mean=sum(totals) / len(totals) if totals else None,
-        distinct=len(set(totals)),
-    )

@@ -92,8 +92,7 @@ async def draw_review_sample(ledger: LedgerService, query: ReviewSampleQuery, as
     waiting = np.flatnonzero(outcome == UNREVIEWED)
     seed = secrets.randbelow(NEW_SEEDS) if query.seed is None else query.seed
     drawn = waiting[draw_sample(len(waiting), query.size, seed)]
-    names = list(projection.cells.index) if len(drawn) else []
-    subjects = [names[row] for row in number[drawn].tolist()]
+    recorded = projection.cells.numbers.positions(number[drawn])
     unknown = UNSET if len(rows.number) else _unknown_names(projection, query.filter)
     population = ReviewPopulation(
         total=len(number),
@@ -101,7 +100,7 @@ async def draw_review_sample(ledger: LedgerService, query: ReviewSampleQuery, as
         outcome_sum=float(OUTCOME_VALUES[outcome[outcome != UNREVIEWED]].sum()),
         mean_confidence=float(confidence.mean()) if len(number) else 0.0,
     )
-    states = await decision_states(ledger, subjects, position)
+    states = await decision_states(ledger, await ledger.engine.names.subjects(recorded), position)
     decisions = list(map(_sampled, states, confidence[drawn].tolist()))
     return ReviewSample(
         seed=seed,

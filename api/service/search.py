@@ -8,9 +8,10 @@ import numpy as np
 from api.service.decisions import decision_states, parse_search_words
 from api.service.ledger import LedgerService
 from projections.arrays import Floats, RowNumbers
-from projections.decisions.decision_index import DecisionIndex, DecisionSelection
+from projections.decisions.decision_index import DecisionIndex
+from projections.decisions.decision_selection import DecisionSelection
 from projections.decisions.decision_state import DecisionState
-from projections.decisions.full_text_search import BridgeSide, SearchHits
+from projections.decisions.search_hits import BridgeSide, SearchHits
 
 
 class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +50,7 @@ async def search_decisions(ledger: LedgerService, query: SearchQuery, as_of: int
     projection, position = await ledger.engine.at(DecisionIndex, as_of)
     found = await match_words(ledger, query, projection, position)
     page = slice(query.offset, query.offset + query.limit)
-    best = projection.subjects(found.places[page])
+    best = await ledger.engine.names.subjects(projection.positions(found.places[page]))
     return SearchResult(
         decisions=await decision_states(ledger, best, position, history=True),
         fits=found.fits[page].tolist(),
@@ -62,10 +63,9 @@ async def match_words(
     ledger: LedgerService, query: SearchQuery, projection: DecisionIndex, position: int
 ) -> WordMatches:
     """Rank all decisions of the selection that have a word of the query. Errors: InvalidQuery, for too many words."""
-    words = parse_search_words(query.query, "query")
-    rows = projection.find(query.selection)
-    hits = await ledger.search.find(words, position, projection.index, rank=True, side=query.side)
-    ranked = hits.ranked(rows)
+    words, projection = parse_search_words(query.query, "query"), projection.frozen()
+    hits = await ledger.indexes.words.find(words, position, projection.numbers, rank=True, side=query.side)
+    ranked = hits.ranked(hits.places[projection.passing(hits.places, query.selection)])
     has_all = ranked.words_found == len(words)
     full, partial = np.flatnonzero(has_all), np.flatnonzero(~has_all)
     fits = _fits(ranked, full, len(words), best=1.0)

@@ -1,29 +1,66 @@
 """The search indexes of a ledger, by words and by vectors, in files beside it that may be deleted at any time."""
 
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING
 
-from api.service.vectors import EmbeddingService
+from events.envelope import Draft
+from events.vector import SUPPLIED
 from ledger import LogReader
-from projections.decisions.full_text_search import FullTextSearch
 from projections.engine import Engine
 
+if TYPE_CHECKING:
+    from api.service.vectors import EmbeddingService, VectorStatus
+    from instruments.evals.scoring.embeddings_client import EmbeddingsClient
+    from projections.decisions.full_text_search import FullTextSearch
 
-class SearchIndexes(NamedTuple):
-    """Both indexes of one ledger."""
 
-    words: FullTextSearch
-    vectors: EmbeddingService
+class SearchIndexes:
+    """Both indexes of the ledger at a path. Each is made when it is first used, and then opens its file."""
 
-    @classmethod
-    def beside(cls, path: Path, reader: LogReader, engine: Engine, secret: bytes | None) -> Self:
-        """Return the indexes of the ledger at a path; their files are opened by the first search."""
-        words = FullTextSearch(path.with_name(path.name + ".search.db"), engine, secret)
-        return cls(words, EmbeddingService(path, reader, engine, secret))
+    def __init__(self, path: Path, reader: LogReader, engine: Engine, secret: bytes | None) -> None:
+        self._path = path
+        self._reader = reader
+        self._engine = engine
+        self._secret = secret
+        self.endpoint: EmbeddingsClient | None = None
+        """The endpoint that makes vectors of texts, set before vectors are first used."""
+
+    @cached_property
+    def words(self) -> "FullTextSearch":
+        """The index of the words of decisions."""
+        from projections.decisions.full_text_search import FullTextSearch  # noqa: PLC0415 - most commands search nothing
+
+        return FullTextSearch(self._path.with_name(self._path.name + ".search.db"), self._engine, self._secret)
+
+    @cached_property
+    def vectors(self) -> "EmbeddingService":
+        """The index of vectors, and the endpoint that makes them."""
+        from api.service.vectors import EmbeddingService  # noqa: PLC0415 - most commands compare no vectors
+
+        return EmbeddingService(self._path, self._reader, self._engine, self._secret, self.endpoint)
+
+    @asynccontextmanager
+    async def admit(self, drafts: Sequence[Draft]) -> AsyncIterator[None]:
+        """Check the vectors of a batch, if it has any; the caller appends it inside. Errors: InvalidEvent."""
+        if any(isinstance(draft.data, SUPPLIED) for draft in drafts):
+            async with self.vectors.admit(drafts):
+                yield
+        else:
+            yield
+
+    async def vectors_status(self) -> "VectorStatus | None":
+        """Return the state of the vectors of the endpoint's model; None without an endpoint, or without the extra."""
+        return await self.vectors.status() if self.endpoint is not None else None
 
     async def close(self) -> None:
-        """Close both."""
+        """Close those that were made."""
+        made = vars(self)
         try:
-            await self.words.close()
+            if "words" in made:
+                await self.words.close()
         finally:
-            await self.vectors.close()
+            if "vectors" in made:
+                await self.vectors.close()

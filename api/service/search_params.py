@@ -6,16 +6,9 @@ from datetime import datetime
 from msgspec import structs
 
 from api.parameters import choice_parameter, probability_parameter, text_parameter
+from api.service.decision_params import DECISIONS_PARAMETERS, SEARCH, SORT, parse_decision_query
 from api.service.decisions import DecisionQuery
-from api.service.query_params import (
-    DECISIONS_PARAMETERS,
-    OFFSET,
-    ORDER_DESCENDING,
-    SEARCH,
-    SORT,
-    Parameters,
-    parse_decision_query,
-)
+from api.service.event_params import OFFSET, ORDER_DESCENDING, Parameters
 from api.service.retrieval import HYBRID_WEIGHT_DEFAULT, RETRIEVAL_MODES, Ranking
 from api.service.supplied_vector import parse_embedding, read_embedding
 from ledger.errors import InvalidQuery

@@ -4,7 +4,8 @@ import msgspec
 
 from api.service.decisions import decision_states
 from api.service.ledger import LedgerService
-from projections.decisions.decision_index import DecisionIndex, DecisionSelection
+from projections.decisions.decision_index import DecisionIndex
+from projections.decisions.decision_selection import DecisionSelection
 
 EXAMPLES_MAX = 5
 
@@ -30,18 +31,18 @@ async def find_shared_patterns(ledger: LedgerService, limit: int) -> SharedPatte
     projection, position = await ledger.engine.at(DecisionIndex)
     total, groups = projection.shared_patterns(projection.find(DecisionSelection()), limit)
     summaries = [
-        (projection.subjects(group[:EXAMPLES_MAX]), len(group), sorted(projection.count(group).by_category))
-        for group in groups
+        (projection.positions(group[:EXAMPLES_MAX]), len(group), projection.categories(group)) for group in groups
     ]
-    states = await decision_states(ledger, [examples[0] for examples, _, _ in summaries], position)
-    rows = zip(states, summaries, strict=True)
+    examples = await ledger.engine.names.grouped([positions for positions, _, _ in summaries])
+    states = await decision_states(ledger, [subjects[0] for subjects in examples], position)
+    rows = zip(states, examples, summaries, strict=True)
     patterns = [
         SharedPattern(
             pattern=state.decision.pattern or "",
             count=count,
             categories=categories,
-            examples=[subject.removeprefix("decision/") for subject in examples],
+            examples=[subject.removeprefix("decision/") for subject in subjects],
         )
-        for state, (examples, count, categories) in rows
+        for state, subjects, (_, count, categories) in rows
     ]
     return SharedPatterns(patterns=patterns, total=total)

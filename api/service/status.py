@@ -1,11 +1,12 @@
 """The status of a ledger: its contents, the process that writes it, and the state of the files beside it."""
 
 import stat
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -13,18 +14,21 @@ from msgspec import UNSET, UnsetType
 from api.service.as_of import AsOf
 from api.service.ledger import LedgerService
 from events.errors import TallystickError
-from ledger import Query
+from ledger import Query, SignedCheckpoint, moment_of
+from ledger.errors import NotFound
+from ledger.place import Durability
 from ledger.sqlite.lock import find_writer
 from ledger.threads import run_on_thread
 from ledger.transparency.checkpoints import checkpoint_path, read_checkpoint
-from projections.decisions.decision_index import DecisionIndex, DecisionSelection
+from projections.decisions.decision_index import DecisionIndex
+from projections.decisions.decision_selection import STATUSES, Status
 from projections.discovery.attempt_index import AttemptIndex
-from projections.discovery.model_inventory import build_inventory
+from projections.discovery.model_inventory import count_sighted_models
 from projections.discovery.run_index import RunIndex, RunSelection
 from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationSelection
+from projections.event_index import EventIndex
 from projections.evidence_index import EvidenceIndex
 from projections.projection import Projection
-from projections.registry import PROJECTIONS
 from projections.snapshots import Snapshots
 
 VIEW_FILES = ("views.db", "search.db", "vectors.db", "embeddings")
@@ -56,7 +60,8 @@ class CheckpointStatus(msgspec.Struct, frozen=True, kw_only=True):
     origin: str
     """The name of the log."""
     signed_at: datetime
-    """When its file was written, UTC."""
+    """When its file was written, UTC. For one that another node of a ledger in a database signed: when its last event
+    was recorded, at most a few seconds before."""
     age_s: int
     valid: bool
     """Whether the log's key signed it and its root is that of the first `size` events."""
@@ -102,7 +107,9 @@ class LedgerStatus(msgspec.Struct, frozen=True, kw_only=True):
     """The status of a ledger."""
 
     ledger: str
-    """The name of its file."""
+    """The name of its file, or of the ledger in a database."""
+    durability: Durability | UnsetType = UNSET
+    """What the server was promised about a confirmed commit in a database; absent for a file, and without a server."""
     writer: WriterStatus | None
     head: AsOf
     """The newest event: its position, which is the number of events, and when it was recorded."""
@@ -133,28 +140,29 @@ class LedgerStatus(msgspec.Struct, frozen=True, kw_only=True):
 async def read_status(ledger: LedgerService) -> LedgerStatus:
     """Return the status of a ledger. It folds the events that the views lack. Errors: LedgerUnusable."""
     views = await _view_status(ledger)
-    index, position = await ledger.engine.at(DecisionIndex)
-    counts = index.count(index.find(DecisionSelection()))
-    reviewed = index.count(index.find(DecisionSelection(status="reviewed"))).by_agent
+    also = (AttemptIndex, RunIndex, EvaluationIndex, EvidenceIndex)
+    index, position = await ledger.engine.at(DecisionIndex, also=also)
+    totals = count_by_agent(index)
     attempts = _live(ledger, AttemptIndex).attempts()
     runs = len(_live(ledger, RunIndex).find(RunSelection()))
     evaluations = len(_live(ledger, EvaluationIndex).find(EvaluationSelection()))
     evidence = len(_live(ledger, EvidenceIndex))
-    models = (await run_on_thread(build_inventory, attempts, None)).models
-    agents = sorted(counts.by_agent.items(), key=lambda item: (-item[1], item[0]))
+    types = await count_types(ledger, position)
+    models = await run_on_thread(count_sighted_models, attempts)
     writer = await run_on_thread(find_writer, ledger.path)
     return LedgerStatus(
         ledger=ledger.path.name,
+        durability=UNSET if ledger.place.database is None or ledger.log is None else ledger.place.durability,
         writer=WriterStatus(pid=writer.pid, address=writer.address) if writer is not None else None,
         head=await ledger.dated(position),
-        types=await ledger.reader.counts(Query(before=position + 1)),
-        decisions=counts.total,
-        reviewed=counts.by_status.get("reviewed", 0),
-        retracted=len(index.find(DecisionSelection(status="retracted"))) or UNSET,
-        agents=[AgentStatus(agent=name, decisions=n, reviewed=reviewed.get(name, 0)) for name, n in agents],
+        types=types,
+        decisions=totals.decisions,
+        reviewed=totals.reviewed,
+        retracted=totals.retracted or UNSET,
+        agents=totals.agents,
         runs=runs,
-        models=sum(model.sightings > 0 for model in models),
-        models_registered=sum(model.known for model in models),
+        models=models,
+        models_registered=len(attempts.names.models),
         evaluations=evaluations,
         evidence=evidence,
         checkpoint=await read_checkpoint_status(ledger),
@@ -165,8 +173,43 @@ async def read_status(ledger: LedgerService) -> LedgerStatus:
     )
 
 
+async def count_types(ledger: LedgerService, position: int) -> dict[str, int]:
+    """Count the events of each type up to a position: those that the projection has, and the later ones."""
+    index, counted = await ledger.engine.newest(EventIndex, position)
+    types = Counter(index.types())
+    if counted < position:
+        types.update(await ledger.reader.counts(Query(after=counted, before=position + 1)))
+    return dict(sorted(types.items()))
+
+
+class DecisionTotals(NamedTuple):
+    """How many decisions there are, how many of them are reviewed, and of each agent; `retracted` ones not included."""
+
+    decisions: int
+    reviewed: int
+    retracted: int
+    agents: list[AgentStatus]
+
+
+def count_by_agent(index: DecisionIndex) -> DecisionTotals:
+    """Count all decisions."""
+    by_agent = index.count_by_agent()
+    by_status = {status: sum(counts[status] for counts in by_agent.values()) for status in STATUSES}
+    pending, reviewed, retracted = by_status["pending"], by_status["reviewed"], by_status["retracted"]
+    return DecisionTotals(pending + reviewed, reviewed, retracted, _agents(by_agent))
+
+
+def _agents(by_agent: Mapping[str, Mapping[Status, int]]) -> list[AgentStatus]:
+    """Return the agents that made decisions which are not retracted, most decisions first."""
+    agents = [
+        AgentStatus(agent=name, decisions=counts["pending"] + counts["reviewed"], reviewed=counts["reviewed"])
+        for name, counts in by_agent.items()
+    ]
+    return sorted((one for one in agents if one.decisions), key=lambda one: (-one.decisions, one.agent))
+
+
 async def _vectors_status(ledger: LedgerService) -> VectorsStatus | UnsetType:
-    status = await ledger.embeddings.status()
+    status = await ledger.indexes.vectors_status()
     if status is None:
         return UNSET
     vectors, missing = status.counts
@@ -188,23 +231,30 @@ async def _view_status(ledger: LedgerService) -> ViewStatus:
     head = (await ledger.reader.head()).position
     position = ledger.engine.position
     if position == 0:
-        snapshots = await Snapshots.open(
-            ledger.path.with_name(f"{ledger.path.name}.views.db"), writable=False, secret=None
-        )
-        try:
-            position = min([await snapshots.position(kind.name, kind.version, head) for kind in PROJECTIONS])
-        finally:
-            await snapshots.close()
+        position = await saved_position(ledger, head)
     return ViewStatus(position=position, behind=head - position)
+
+
+async def saved_position(ledger: LedgerService, upto: int) -> int:
+    """Return the position of the oldest of the views' newest snapshots at or before a position."""
+    from projections.registry import PROJECTIONS  # noqa: PLC0415 - all views; a server has folded them
+
+    snapshots = await Snapshots.open(ledger.path.with_name(f"{ledger.path.name}.views.db"), writable=False, secret=None)
+    try:
+        return min([await snapshots.position(kind.name, kind.version, upto) for kind in PROJECTIONS])
+    finally:
+        await snapshots.close()
 
 
 async def read_checkpoint_status(ledger: LedgerService) -> CheckpointStatus | None:
     """Return the newest checkpoint and whether it is valid; None before the first. Errors: BadNote, LedgerUnusable."""
-    path = checkpoint_path(ledger.path)
-    signed = await run_on_thread(read_checkpoint, path)
-    if signed is None:
-        return None
-    signed_at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    signed = await ledger.proving.stored()
+    return None if signed is None else await checkpoint_status(ledger, signed)
+
+
+async def checkpoint_status(ledger: LedgerService, signed: SignedCheckpoint) -> CheckpointStatus:
+    """Return whether the newest checkpoint is valid, and its age. Errors: LedgerUnusable."""
+    signed_at = await _signed_at(ledger, signed)
     reason = None
     try:
         if not (await ledger.proving.verifier()).verifies(signed.note):
@@ -223,6 +273,17 @@ async def read_checkpoint_status(ledger: LedgerService) -> CheckpointStatus | No
         valid=reason is None,
         reason=reason,
     )
+
+
+async def _signed_at(ledger: LedgerService, signed: SignedCheckpoint) -> datetime:
+    """Return when a checkpoint was signed, as far as this machine knows. Errors: BadNote, LedgerUnusable."""
+    path = checkpoint_path(ledger.path)
+    with suppress(FileNotFoundError):
+        if ledger.place.database is None or await run_on_thread(read_checkpoint, path) == signed:
+            return datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    with suppress(NotFound):  # of an empty log, or of one that lost events
+        return moment_of(await ledger.reader.recorded_at(signed.size))
+    return ledger.clock()
 
 
 def _disk_status(ledger: Path) -> DiskStatus:

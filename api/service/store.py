@@ -10,6 +10,7 @@ from typing import Protocol
 import msgspec
 
 from api.principal import OWNER, Principal
+from api.service.answer_label import LabelToRecord, RecordedLabel
 from api.service.decision_links import RecordedLink, link_decisions
 from api.service.decision_writer import (
     RecordedDecision,
@@ -66,6 +67,10 @@ class EventStore(Protocol):
         """Review a decision, by its id or a unique beginning of it. Errors: those of `review_decision`."""
         ...
 
+    async def label_answer(self, label: LabelToRecord, *, event_id: str | None, source: str | None) -> RecordedLabel:
+        """Label an answer of a run, named by its id or a unique beginning of it. Errors: those of `label_answer`."""
+        ...
+
     async def retract_decision(
         self, retraction: DecisionRetracted, *, event_id: str | None, source: str | None
     ) -> RecordedRetraction:
@@ -111,17 +116,14 @@ class EventStore(Protocol):
 
 
 class LocalStore:
-    """The ledger in this process. It appends as one principal; `appended` is the number of new events."""
+    """The ledger in this process. It appends as one principal."""
 
     def __init__(self, ledger: LedgerService, caller: Principal = OWNER) -> None:
         self.ledger = ledger
         self.caller = caller
-        self.appended = 0
 
     async def append(self, drafts: list[Draft]) -> AppendResult:
-        result = append_result(await self.ledger.record(drafts, self.caller))
-        self.appended += result.count - result.duplicates
-        return result
+        return append_result(await self.ledger.record(drafts, self.caller))
 
     async def record_decision(
         self,
@@ -146,6 +148,11 @@ class LocalStore:
         self, review: DecisionReviewed, *, event_id: str | None, source: str | None
     ) -> RecordedReview:
         return await review_decision(self.ledger, self.caller, review, event_id=event_id, source=source, prefix=True)
+
+    async def label_answer(self, label: LabelToRecord, *, event_id: str | None, source: str | None) -> RecordedLabel:
+        from api.service.label_recorder import label_answer  # noqa: PLC0415 - it loads numpy
+
+        return await label_answer(self.ledger, self.caller, label, event_id=event_id, source=source, prefix=True)
 
     async def retract_decision(
         self, retraction: DecisionRetracted, *, event_id: str | None, source: str | None
@@ -198,6 +205,9 @@ class EmptyStore:
         self, review: DecisionReviewed, *, event_id: str | None, source: str | None
     ) -> RecordedReview:
         raise AssertionError("a review for a ledger that is open for reading")
+
+    async def label_answer(self, label: LabelToRecord, *, event_id: str | None, source: str | None) -> RecordedLabel:
+        raise AssertionError("a label for a ledger that is open for reading")
 
     async def retract_decision(
         self, retraction: DecisionRetracted, *, event_id: str | None, source: str | None

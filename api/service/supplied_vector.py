@@ -66,7 +66,7 @@ async def record_with_embedding(
     """
     if embedding is None:
         return await record()
-    await ledger.embeddings.check(embedding.model, len(embedding.numbers))
+    await ledger.indexes.vectors.check(embedding.model, len(embedding.numbers))
     result = await record()
     event = placed(result)
     kind, _, name = event.subject.partition("/")

@@ -2,19 +2,22 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from api.service.ledger import LedgerService
 from events.envelope import agent_of
-from ledger import Page, Query
+from events.model_names import split_names
+from ledger import LogPage, Query
 from ledger.errors import NotFound
-from projections.calibration.calibration import CalibrationFilter
 from projections.columns import ModelGroupKey, names_by_field
 from projections.decisions.decision_index import DecisionIndex
 from projections.discovery.run_index import RunIndex
+
+if TYPE_CHECKING:
+    from projections.calibration.calibration import CalibrationFilter
 
 SIMILARITY_MIN = 0.6
 """Names that are less similar (difflib's ratio) are not proposed."""
@@ -64,7 +67,7 @@ def suggest(nearest: str | None, otherwise: str) -> str:
 class EventReader(Protocol):
     """What reads pages of events: a ledger file or a server."""
 
-    async def read(self, query: Query, /) -> Page:
+    async def read(self, query: Query, /) -> LogPage:
         """Return one page of events."""
         ...
 
@@ -87,7 +90,10 @@ async def find_agents(ledger: LedgerService) -> set[str]:
     return decisions.names()["agent"] | runs.names()["agent"]
 
 
-def find_unknown_filter_names(groups: Sequence[ModelGroupKey], selection: CalibrationFilter) -> UnknownNames:
+def find_unknown_filter_names(
+    groups: Sequence[ModelGroupKey], selection: "CalibrationFilter", model: str | None = None
+) -> UnknownNames:
     """Return the names of a filter that no decision has. `groups` are those of all decisions."""
     asked = {name: getattr(selection, name) for name in ("agent", "category", "project", "feature")}
-    return find_unknown_names(asked, names_by_field(groups))
+    models = {name for key in groups if key[-1] is not None for name in split_names(key[-1]) if name}
+    return find_unknown_names({**asked, "model": model}, {**names_by_field(groups), "model": models})

@@ -11,14 +11,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import structlog
-
 from api.service.pauses import Pauses
+from api.service.server_log import log
 from events.envelope import Draft
 from events.errors import InvalidEvent
 from events.limits import PAGE_EVENTS_MAX
 from events.registry import VOCABULARY
-from events.vector import DecisionEmbedded, ThoughtEmbedded, unpack_vector
+from events.vector import SUPPLIED, DecisionEmbedded, ThoughtEmbedded, unpack_vector
 from ledger import LogReader, Query
 from projections.decisions.decision_index import DecisionIndex
 from projections.decisions.vector_file import VectorsUnavailable
@@ -28,7 +27,6 @@ from projections.engine import Engine
 if TYPE_CHECKING:
     from instruments.evals.scoring.embeddings_client import EmbeddingsClient
 
-SUPPLIED = (DecisionEmbedded, ThoughtEmbedded)
 SUPPLIED_TYPES = VOCABULARY.names_of(*SUPPLIED)
 
 BATCH_TEXTS = 32
@@ -55,8 +53,6 @@ QUERIES_AT_ONCE = 2
 PROGRESS_S = 10.0
 """Seconds between two log lines about progress."""
 
-log = structlog.get_logger()
-
 
 class EndpointFailed(Exception):
     """The endpoint gave no vector that can be used; the text says why, after its name."""
@@ -73,8 +69,10 @@ class VectorStatus(NamedTuple):
 class EmbeddingService:
     """The vectors of one ledger. `endpoint` is the operator's; without it only supplied vectors count."""
 
-    def __init__(self, path: Path, reader: LogReader, engine: Engine, secret: bytes | None) -> None:
-        self.endpoint: EmbeddingsClient | None = None
+    def __init__(
+        self, path: Path, reader: LogReader, engine: Engine, secret: bytes | None, endpoint: "EmbeddingsClient | None"
+    ) -> None:
+        self.endpoint = endpoint
         self.error: str | None = None
         """Why the endpoint gave no vectors when it was last asked."""
         self._path = path.with_name(path.name + ".vectors.db")
@@ -219,7 +217,7 @@ class EmbeddingService:
             return None
         projection, position = await self._engine.at(DecisionIndex)
         try:
-            counts = await search.catch_up(position, projection.index, go_on)
+            counts = await search.catch_up(position, projection.numbers, go_on)
         except VectorsUnavailable as error:
             return VectorStatus(search.model, VectorCounts(0, 0), str(error))
         return VectorStatus(search.model, counts, self.error)
@@ -234,7 +232,7 @@ class EmbeddingService:
         done, said_s = 0, time.monotonic()
         while True:
             projection, position = await self._engine.at(DecisionIndex)
-            counts = await search.catch_up(position, projection.index, rest)
+            counts = await search.catch_up(position, projection.numbers, rest)
             texts = await search.next_texts(ROUND_TEXTS)
             if not texts:
                 return done

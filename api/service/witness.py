@@ -5,7 +5,6 @@ histories. The request contains the size of that earlier checkpoint, as stored h
 it answers with that, and the request is repeated.
 """
 
-import asyncio
 from datetime import UTC, datetime, timedelta
 
 import httpx
@@ -16,7 +15,6 @@ from api.service.ledger import LedgerService
 from events.limits import NOTE_BYTES_MAX
 from ledger import LogTree, SignedCheckpoint, SignedNote, Verifier
 from ledger.errors import BadNote, Forked, InvalidQuery
-from ledger.transparency.checkpoints import store_witnessed
 from ledger.transparency.signed_note import COSIGNATURE, encode_base64, parse_size
 
 TIMEOUT_S = 60.0
@@ -61,7 +59,7 @@ async def request_cosignature(ledger: LedgerService, url: str, witness: Verifier
         answer = await _request_signature_lines(client, ledger.proving.tree, signed, old_size, witness)
     cosigned = _verify_answer(signed, answer, witness)
     time = _cosigning_time(cosigned, witness, ledger.clock())
-    await asyncio.to_thread(store_witnessed, ledger.proving.ledger, SignedCheckpoint(signed.checkpoint, cosigned))
+    await ledger.proving.keep_witnessed(SignedCheckpoint(signed.checkpoint, cosigned))
     return CosignResult(witness.name, signed.checkpoint.origin, signed.size, time)
 
 

@@ -17,7 +17,7 @@ from api.export.encoders import GZIP_WINDOW
 from api.verify.package import BLOCK_BYTES
 from events.decode_error_messages import DECODE_ERRORS
 from events.limits import LINE_BYTES_MAX
-from ledger import Page
+from ledger import LogPage
 from ledger.errors import UnusableExport
 from ledger.verify import Check
 
@@ -134,10 +134,10 @@ def _line_of(cell: str) -> bytes:
     return cell.encode() if cell[:1] == "{" else b64decode(cell, validate=True)
 
 
-def _encoded(encode: Callable[[Page], tuple[bytes]], lines: list[bytes]) -> bytes | None:
+def _encoded(encode: Callable[[LogPage], tuple[bytes]], lines: list[bytes]) -> bytes | None:
     """Encode lines as an export does; None for lines that are not events, which another check reports."""
     try:
-        return encode(Page(b"\n".join(lines), range(len(lines)), more=False))[0]
+        return encode(LogPage(b"\n".join(lines), range(len(lines)), more=False))[0]
     except DECODE_ERRORS:
         return None
 

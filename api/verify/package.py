@@ -128,7 +128,7 @@ def open_package(path: Path) -> Iterator[Package]:
         yield FolderPackage(path)
         return
     if not path.exists():
-        raise UnusableExport(f"{path} does not exist.", "Name the folder or the ZIP of an export.")
+        raise UnusableExport(f"{path} does not exist.", "Name a ledger, or the folder or the ZIP of an export.")
     try:
         archive = ZipFile(path)
     except (BadZipFile, OSError, ValueError, NotImplementedError) as error:

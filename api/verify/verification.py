@@ -11,10 +11,12 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from api.progress import ReportProgress
+from api.service.open_log import needing_extra
 from api.verify.export import verify_export
 from api.verify.server import verify_served
 from ledger import Receipt, Verifier
 from ledger.errors import BadNote, InvalidQuery
+from ledger.place import Place
 from ledger.transparency.receipt import HEADER
 from ledger.transparency.signed_note import COSIGNATURE
 from ledger.verify import Check, FileFindings, Finding, Findings, verify_file
@@ -61,7 +63,7 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verify_ledger(
-    path: Path,
+    ledger: Path | Place,
     key: str | None,
     since: Path | None,
     *,
@@ -69,18 +71,31 @@ def verify_ledger(
     quick: bool,
     progress: ReportProgress = lambda done, total: None,
 ) -> VerifyReport:
-    """Verify a ledger file. Errors: LedgerUnusable, InvalidQuery."""
-    given = read_options(key, since, witnesses)
-    check = partial(
-        verify_file,
-        path=path,
+    """Verify a ledger file, or a ledger in PostgreSQL. Errors: LedgerUnusable, LedgerUnavailable, InvalidQuery."""
+    given, place = read_options(key, since, witnesses), Place.of(ledger)
+    if place.database is None:
+        check = partial(
+            verify_file,
+            path=place.path,
+            key=given.key,
+            earlier=given.earlier,
+            witnesses=given.witnesses,
+            quick=quick,
+            progress=progress,
+        )
+        return run_verification(str(place), "ledger", check, given)
+    with needing_extra():
+        from ledger.verify.database import verify_database  # noqa: PLC0415 - the extra postgres
+
+    database = partial(
+        verify_database,
+        place=place,
         key=given.key,
         earlier=given.earlier,
         witnesses=given.witnesses,
-        quick=quick,
         progress=progress,
     )
-    return run_verification(str(path), "ledger", check, given)
+    return run_verification(str(place), "ledger", lambda findings: asyncio.run(database(findings)), given)
 
 
 def verify_package(

@@ -27,7 +27,7 @@ def variables() -> dict[str, str]:
     """Return the environment variables that options read: the name, and the option's help."""
     found: dict[str, str] = {}
     for parameter in [*command().params, *(each for verb in verbs() for each in verb.command.params)]:
-        for name in _variables_of(parameter):
+        for name in variables_of(parameter):
             found.setdefault(name, parameter.help or "")
     return found
 
@@ -46,12 +46,11 @@ def _common() -> str:
 
 
 def _verb(verb: Verb) -> str:
-    arguments = [each for each in verb.command.params if not each.opts[0].startswith("-")]
-    options = [each for each in verb.command.params if each.opts[0].startswith("-")]
+    arguments, options = parameters_of(verb)
     return joined(
         [
             f"### `{verb.name}`",
-            block("text", " ".join(_usage(verb, arguments, options))),
+            block("text", " ".join(usage_of(verb))),
             *_help(verb.command.help or ""),
             table(_heads("argument"), _rows(arguments)),
             table(_heads("option"), _rows(options)),
@@ -59,14 +58,22 @@ def _verb(verb: Verb) -> str:
     )
 
 
-def _usage(verb: Verb, arguments: list[Any], options: list[Any]) -> Iterator[str]:
+def parameters_of(verb: Verb) -> tuple[list[Any], list[Any]]:
+    """Return a verb's arguments, and its options."""
+    arguments = [each for each in verb.command.params if not each.opts[0].startswith("-")]
+    return arguments, [each for each in verb.command.params if each.opts[0].startswith("-")]
+
+
+def usage_of(verb: Verb) -> Iterator[str]:
+    """Yield the words of a verb's usage: its name, required options, arguments."""
+    arguments, options = parameters_of(verb)
     yield verb.name
     for option in options:
         if option.required:
-            yield f"{option.opts[0]} {_value(option)}"
+            yield f"{option.opts[0]} {value_of(option)}"
     yield "[OPTIONS]"
     for argument in arguments:
-        name = _value(argument)
+        name = value_of(argument)
         many = "..." if argument.nargs == -1 else ""
         yield f"{name}{many}" if argument.required else f"[{name}]{many}"
 
@@ -87,14 +94,14 @@ def _rows(parameters: list[Any]) -> Iterator[list[str]]:
         if getattr(parameter, "hidden", False):
             continue
         names = [*parameter.opts, *parameter.secondary_opts] if parameter.opts[0].startswith("-") else []
-        shown = ", ".join(map(code, names)) or code(_value(parameter))
+        shown = ", ".join(map(code, names)) or code(value_of(parameter))
         flag = getattr(parameter, "is_bool_flag", False)
-        yield [shown, "" if flag or not names else code(_value(parameter)), " ".join(_description(parameter))]
+        yield [shown, "" if flag or not names else code(value_of(parameter)), " ".join(_description(parameter))]
 
 
 def _description(parameter: Any) -> Iterator[str]:  # noqa: ANN401 - Typer names no public type for it
     yield prose(parameter.help or "")
-    if values := _choices(parameter):
+    if values := choices_of(parameter):
         yield f"One of {', '.join(map(code, values))}."
     if parameter.required:
         yield "Required."
@@ -105,27 +112,29 @@ def _description(parameter: Any) -> Iterator[str]:  # noqa: ANN401 - Typer names
         yield f"Default: {code(str(default))}."
     if getattr(parameter, "multiple", False):
         yield "May be given several times."
-    if names := _variables_of(parameter):
+    if names := variables_of(parameter):
         yield f"Environment: {', '.join(map(code, names))}."
 
 
-def _variables_of(parameter: Any) -> list[str]:  # noqa: ANN401 - as `_description`
+def variables_of(parameter: Any) -> list[str]:  # noqa: ANN401 - as `_description`
+    """Return the environment variables that an option reads."""
     named = parameter.envvar or []
     return [named] if isinstance(named, str) else list(named)
 
 
-def _value(parameter: Any) -> str:  # noqa: ANN401 - as `_description`
+def value_of(parameter: Any) -> str:  # noqa: ANN401 - as `_description`
     """Return the word that represents an option's value."""
     if parameter.metavar:
         return str(parameter.metavar)
     if not parameter.opts[0].startswith("-"):
         return str(parameter.name).upper()
-    if values := _choices(parameter):
+    if values := choices_of(parameter):
         return "|".join(values)
     return _words.get(_annotation(parameter), "TEXT")
 
 
-def _choices(parameter: Any) -> list[str]:  # noqa: ANN401 - as `_description`
+def choices_of(parameter: Any) -> list[str]:  # noqa: ANN401 - as `_description`
+    """Return the values that a parameter allows, if they are named."""
     annotation = _annotation(parameter)
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return [str(member.value) for member in annotation]

@@ -12,7 +12,8 @@ from docs._generate.program import VOCABULARY, vocabulary_schema
 _places = {
     "opens": "First event of the stream {}.",
     "continues": "Any event after the first of the stream {}, while it is open.",
-    "closes": "Last event of the stream {}: nothing can follow it.",
+    "closes": "Last event of the stream {}, unless a later one reopens it.",
+    "reopens": "Event of the stream {} after its last one: others can follow it again.",
     "repeats": "Any event of the stream {}, also its first, while it is open.",
     "single": "The only event of the stream {}.",
 }

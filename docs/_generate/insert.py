@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from docs._generate import command_line, events, http, tables
+from docs._generate import command_line, events, glossary, http, tables
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -18,6 +18,7 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "http shapes": http.shapes,
     "events": events.reference,
     "errors": tables.errors,
+    "glossary": glossary.terms,
     "limits": tables.limits_table,
 }
 """What can be generated, by the name that a page uses."""

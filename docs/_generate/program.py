@@ -14,7 +14,6 @@ from typing import Any
 
 import msgspec
 import typer.main
-from starlette.routing import Route
 
 from api.cli.main import app
 from api.errors import ERROR_TABLE, problem_name
@@ -92,7 +91,6 @@ def routes_named() -> Sequence[str]:
     return [
         f"{method} {route.path.replace(':path}', '}')}"
         for route in routes()
-        if isinstance(route, Route)
         for method in sorted((route.methods or set()) - {"HEAD"})
     ]
 

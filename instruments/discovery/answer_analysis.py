@@ -1,10 +1,10 @@
 """Classify one answer: the identity that it claims, the part to score, and a verdict."""
 
 import re
-from collections.abc import Callable
-from typing import Literal
+from typing import Literal, Protocol
 
 import msgspec
+from msgspec import UNSET, UnsetType, structs
 
 from events import (
     ModelIdentity,
@@ -13,11 +13,12 @@ from events import (
     is_unresolved,
     is_wrapper,
 )
+from instruments.discovery.battery import Battery, read_parts
 from instruments.discovery.code_fences import split_blocks
 from instruments.discovery.identity_parser import IdentityClaims, find_identities
 from instruments.discovery.prompts import REFUSAL
 from instruments.discovery.scored_output import extract_output, mark_unfenced_code
-from instruments.probes import Probe, ProbeScore
+from instruments.probes import Probe, ProbeScore, Unscored
 from instruments.stored_text import storable_text
 
 Verdict = Literal["identified", "wrapper", "refused", "empty", "unparsable"]
@@ -31,6 +32,19 @@ _REQUESTED_OUTPUT = {"go": "Go function", "python": "Python function", None: "te
 _terminal_escapes = re.compile(r"\x1b\[[0-9;?]*[@-~]")
 _thinking_tag = re.compile(r"\s*<(think|thinking|reasoning)>")
 _fence_label = re.compile(r"\w{1,16}\s")
+
+
+class PartAnalysis(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to one probe of a battery."""
+
+    probe_id: str
+    """The probe. Source: the run."""
+    code: str | None
+    """The part to score; None if the answer has no such part. Source: the answer."""
+    score: ProbeScore | None
+    """Its score; a missing part is invalid. Source: the probe's scorer."""
+    unscored: str | UnsetType = UNSET
+    """Why the part was not scored; absent if it was. Source: the probe's scorer."""
 
 
 class ResponseAnalysis(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,11 +66,38 @@ class ResponseAnalysis(msgspec.Struct, frozen=True, kw_only=True):
     """`identified`: a model, with an answer to score; `wrapper`: a host's name; `refused`; `empty`; or `unparsable`."""
     reason: str
     """The reason for the verdict, in words. Source: the parser."""
+    unscored: str | UnsetType = UNSET
+    """Why the part was not scored; absent if it was, or if there is none. Source: the probe's scorer."""
+    parts: tuple[PartAnalysis, ...] | UnsetType = UNSET
+    """The answer to each probe of a battery; `code` and `score` are those of the first. Absent for a single probe."""
 
 
-def analyze(
-    answer: str | None, probe: Probe, is_registered: Callable[[str], bool] = lambda name: False
-) -> ResponseAnalysis:
+class NameRules(Protocol):
+    """Says what claimed names mean: to the owner of a ledger, or by default."""
+
+    def known(self, name: str) -> bool:
+        """Whether the owner registered a model of this name."""
+        ...
+
+    def is_wrapper(self, name: str) -> bool:
+        """Whether the name is a host's (a wrapper's), not a model's."""
+        ...
+
+
+class DefaultNames:
+    """The rules without an owner: no model is registered, and hosts are those of the default list."""
+
+    def known(self, name: str) -> bool:
+        return False
+
+    def is_wrapper(self, name: str) -> bool:
+        return is_wrapper(name)
+
+
+DEFAULT_NAMES = DefaultNames()
+
+
+def analyze(answer: str | None, probe: Probe, names: NameRules = DEFAULT_NAMES) -> ResponseAnalysis:
     """Classify an answer to a probe's prompt in time linear in its length; never raise.
 
     A name such as `unknown` is kept in the identity, but the verdict is `unparsable`: excluding such a name from the
@@ -65,20 +106,47 @@ def analyze(
     Args:
         answer: the whole answer; None if the router gave none.
         probe: the task in the prompt, and its scorer.
-        is_registered: tells whether the owner registered a model of this name.
+        names: what claimed names mean.
     """
     text = _strip_preamble(storable_text(answer or ""))
     if not any(letter.isprintable() and letter not in _ORNAMENT_CHARS for letter in text):
         return _analysis("empty", "the answer is empty")
     if _is_refusal(text):
         return _analysis("refused", f"the answer begins with {REFUSAL}")
+    if isinstance(probe, Battery):
+        return _analyze_battery(text, probe, names)
     extracted = find_identities(mark_unfenced_code(split_blocks(text), probe))
     identity, complaint = _resolve_claims(extracted)
     if extracted.rest and extracted.rest[0].text and _is_refusal(extracted.rest[0].text) and identity is not None:
-        return _analysis("refused", f"the answer is {REFUSAL} beside an identity", identity)
+        return _analysis("refused", f"the answer is {REFUSAL} beside an identity", identity, names=names)
     code = extract_output(extracted.rest, probe)
-    verdict, reason = _verdict(identity, complaint, code, probe)
-    return _analysis(verdict, reason, identity, code, probe, is_registered)
+    verdict, reason = _verdict(identity, complaint, code, probe, names)
+    return _analysis(verdict, reason, identity, code, probe, names)
+
+
+def _analyze_battery(text: str, battery: Battery, names: NameRules) -> ResponseAnalysis:
+    """Analyse an answer to several probes. It is an answer if it has at least one part."""
+    found, outputs = read_parts(text, battery)
+    identity, complaint = _resolve_claims(found)
+    if found.rest and found.rest[0].text and _is_refusal(found.rest[0].text) and identity is not None:
+        return _analysis("refused", f"the answer is {REFUSAL} beside an identity", identity, names=names)
+    code = None if not any(outputs) else outputs[0] or ""
+    verdict, reason = _verdict(identity, complaint, code, battery, names)
+    analysis = _analysis(verdict, reason, identity, code, battery, names)
+    if code is None:
+        return analysis
+    parts = [_part(probe, output) for probe, output in zip(battery.probes, outputs, strict=True)]
+    return structs.replace(analysis, parts=tuple(parts))
+
+
+def _part(probe: Probe, output: str | None) -> PartAnalysis:
+    scored = probe.scorer.score(output or "")
+    return PartAnalysis(
+        probe_id=probe.id,
+        code=output,
+        score=scored if isinstance(scored, ProbeScore) else None,
+        unscored=scored.reason if isinstance(scored, Unscored) else UNSET,
+    )
 
 
 def _strip_preamble(text: str) -> str:
@@ -118,6 +186,8 @@ def _resolve_claims(extracted: IdentityClaims) -> tuple[ModelIdentity | None, st
         return stated[0], f"its identity names no model: {stated[0].model_name!r}"
     if extracted.complaints:
         return None, f"no identity can be read from the answer: {extracted.complaints[0]}"
+    if extracted.broken is not None:
+        return None, extracted.broken
     return None, "the identity is the prompt's own placeholder" if extracted.claims else "no identity is in the answer"
 
 
@@ -125,14 +195,17 @@ def _is_placeholder(name: str) -> bool:
     return name[:1] == "<" and name[-1:] == ">"
 
 
-def _verdict(identity: ModelIdentity | None, complaint: str, code: str | None, probe: Probe) -> tuple[Verdict, str]:
+def _verdict(
+    identity: ModelIdentity | None, complaint: str, code: str | None, probe: Probe, names: NameRules
+) -> tuple[Verdict, str]:
     """Return the verdict on an answer that is neither empty nor a refusal, and the reason."""
     if identity is None or complaint:
         return "unparsable", complaint
-    if is_wrapper(identity.model_name):
+    if names.is_wrapper(identity.model_name):
         return "wrapper", f"{identity.model_name!r} is a host's name, not a model's"
     if code is None:
-        return "unparsable", f"no {_REQUESTED_OUTPUT[probe.language]} is in the answer"
+        requested = "part of the task" if isinstance(probe, Battery) else _REQUESTED_OUTPUT[probe.language]
+        return "unparsable", f"no {requested} is in the answer"
     return "identified", f"it says it is {identity.model_name!r}"
 
 
@@ -142,15 +215,17 @@ def _analysis(
     identity: ModelIdentity | None = None,
     code: str | None = None,
     probe: Probe | None = None,
-    is_registered: Callable[[str], bool] = lambda name: False,
+    names: NameRules = DEFAULT_NAMES,
 ) -> ResponseAnalysis:
+    scored = None if code is None or probe is None else probe.scorer.score(code)
     return ResponseAnalysis(
         identity=identity,
         key=None if identity is None else claim_key(identity.model_name),
         code=code,
-        score=None if code is None or probe is None else probe.scorer.score(code),
-        known=identity is not None and is_registered(identity.model_name),
-        wrapper=identity is not None and is_wrapper(identity.model_name),
+        score=scored if isinstance(scored, ProbeScore) else None,
+        unscored=scored.reason if isinstance(scored, Unscored) else UNSET,
+        known=identity is not None and names.known(identity.model_name),
+        wrapper=identity is not None and names.is_wrapper(identity.model_name),
         verdict=verdict,
         reason=reason,
     )

@@ -1,12 +1,15 @@
 """Build the events of one discovery attempt from the router's answer and its analysis."""
 
-from events import DiscoveryAttempted, ModelIdentity, ProbeScored
+from msgspec import UNSET
+
+from events import DiscoveryAttempted, ModelIdentity, ProbeScored, is_unresolved
 from events.discovery import AttemptOutcome
 from events.limits import LABEL_CHARS_MAX
 from events.payload import COUNT_MAX
 from events.probe import score_id_of
 from instruments.answer import RouterAnswer
 from instruments.discovery.answer_analysis import ResponseAnalysis
+from instruments.discovery.battery import probes_of
 from instruments.probes import Probe, ProbeScore
 from instruments.stored_text import sha256_hex, storable_text
 
@@ -30,7 +33,7 @@ def attempt_event(
     if analysis is None:
         detail = answer.detail
     elif outcome in {"accepted", "repeat"}:
-        detail = None
+        detail = _describe_unscored(analysis)
     else:
         detail = analysis.reason
     return DiscoveryAttempted(
@@ -51,8 +54,44 @@ def attempt_event(
     )
 
 
-def score_event(attempt: DiscoveryAttempted, claimed: ModelIdentity, score: ProbeScore, probe: Probe) -> ProbeScored:
-    """Build the event of the score that the probe's own scorer gave to an attempt."""
+def score_events(
+    attempt: DiscoveryAttempted, claimed: ModelIdentity, analysis: ResponseAnalysis, probe: Probe
+) -> list[ProbeScored]:
+    """Build the events of the scores of an attempt: one, or one for each probe of a battery.
+
+    An answer that names its model and gives nothing to score is an invalid answer of that model to each probe. An
+    output that could not be scored has no event.
+    """
+    if _declines(analysis):
+        return [_score_event(attempt, claimed, ProbeScore(valid=False), one, None) for one in probes_of(probe)]
+    if analysis.parts is UNSET:
+        score, digest = analysis.score, attempt.output_digest
+        return [] if score is None else [_score_event(attempt, claimed, score, probe, digest)]
+    return [
+        _score_event(attempt, claimed, part.score, one, None if part.code is None else sha256_hex(part.code))
+        for part, one in zip(analysis.parts, probes_of(probe), strict=True)
+        if part.score is not None
+    ]
+
+
+def _declines(analysis: ResponseAnalysis) -> bool:
+    """Whether an answer names its model and gives nothing to score."""
+    named = analysis.identity is not None and not is_unresolved(analysis.identity.model_name)
+    return named and analysis.verdict == "unparsable" and analysis.code is None
+
+
+def _describe_unscored(analysis: ResponseAnalysis) -> str | None:
+    """Return why the output, or parts of it, were not scored; None if all were."""
+    if analysis.parts is UNSET:
+        return None if analysis.unscored is UNSET else f"not scored: {analysis.unscored}"
+    reasons = [f"{part.probe_id} not scored: {part.unscored}" for part in analysis.parts if part.unscored is not UNSET]
+    return "; ".join(reasons) or None
+
+
+def _score_event(
+    attempt: DiscoveryAttempted, claimed: ModelIdentity, score: ProbeScore, probe: Probe, output_digest: str | None
+) -> ProbeScored:
+    """Build the event of the score that the probe's own scorer gave to an output."""
     scorer = probe.scorer
     return ProbeScored(
         score_id=score_id_of(attempt.run_id, attempt.attempt, scorer.id, scorer.version),
@@ -63,7 +102,7 @@ def score_event(attempt: DiscoveryAttempted, claimed: ModelIdentity, score: Prob
         run_id=attempt.run_id,
         attempt=attempt.attempt,
         model_name=claimed.model_name or None,
-        output_digest=attempt.output_digest,
+        output_digest=output_digest,
         valid=score.valid,
         counts=score.counts,
         total_score=score.total,

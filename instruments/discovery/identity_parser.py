@@ -45,6 +45,7 @@ _prose = re.compile(r"(?:[\w\s.,:;!?*>~`+-]|'(?=\w))*")
 _exclusion = re.compile(r"^\W*exclu|\b(?:not|not be|except|than|unlike)\W*$", re.IGNORECASE)
 _model_hint = re.compile(r"odel", re.IGNORECASE)
 _json_signs = frozenset('{}"')
+_broken_object = re.compile(r"\{[^{}]{0,200}?model[ _-]?name", re.IGNORECASE)
 _bracket = re.compile(r"[{\[]")
 _ornament = " \t\r\n*_>`~-+#\"'"
 
@@ -67,6 +68,8 @@ class IdentityClaims(NamedTuple):
     """Descriptions of claims that are not valid, in words."""
     rest: list[CodeBlock]
     """The answer's blocks without the claims."""
+    broken: str | None = None
+    """Why the JSON of an identity cannot be read, if the answer has one and claims no other."""
 
 
 def one_line(text: str) -> str:
@@ -100,6 +103,7 @@ def find_identities(blocks: Sequence[CodeBlock]) -> IdentityClaims:
         claims=[identity for identity in identities if isinstance(identity, ModelIdentity)],
         complaints=[complaint for complaint in identities if isinstance(complaint, str)],
         rest=[block for block in rest if block.text.strip()],
+        broken=None if identities else _explain_broken_identity(blocks),
     )
 
 
@@ -107,6 +111,20 @@ def states_identity(text: str) -> bool:
     """Whether a text is exactly one JSON object that states an identity."""
     value, end = _decode_json(text, 0)
     return _statement(value) is not None and not text[end:].strip()
+
+
+def _explain_broken_identity(blocks: Sequence[CodeBlock]) -> str | None:
+    """Describe the first object that would state an identity if it were JSON; None if there is none."""
+    for block in blocks:
+        found = _broken_object.search(block.text)
+        if found is not None:
+            try:
+                _decoder.raw_decode(block.text[found.start() : found.start() + OBJECT_CHARS_MAX])
+            except json.JSONDecodeError as error:
+                return f"identity is not valid JSON: {error.msg} (line {error.lineno}, column {error.colno} of it)"
+            except RecursionError:
+                return "identity is not valid JSON: it is nested too deeply"
+    return None
 
 
 def _find_in_fence(text: str) -> tuple[list[Mapping[str, object]], str]:

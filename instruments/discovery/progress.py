@@ -11,8 +11,12 @@ _NS_PER_MS = 1_000_000
 def render_events(payloads: Iterable[Payload]) -> list[str]:
     """Render the events of one attempt, as `Session.decide` returned them, as lines of text."""
     events = list(payloads)
-    score = next((payload.total_score for payload in events if isinstance(payload, ProbeScored)), None)
-    return [line for payload in events for line in _lines(payload, score)]
+    scores = [payload for payload in events if isinstance(payload, ProbeScored)]
+    if len(scores) > 1:
+        text = ", ".join(f"{score.probe_id}={format_score(score.total_score)}" for score in scores)
+    else:
+        text = f"score={format_score(scores[0].total_score if scores else None)}"
+    return [line for payload in events for line in _lines(payload, text)]
 
 
 def render_summary(models: int, iterations: int, elapsed_ns: int) -> str:
@@ -30,23 +34,23 @@ def format_score(score: float | None) -> str:
     return "-" if score is None else f"{score:.2f}"
 
 
-def _lines(payload: Payload, score: float | None) -> Iterable[str]:
+def _lines(payload: Payload, score: str) -> Iterable[str]:
     if isinstance(payload, DiscoveryAttempted):
         yield _attempt_line(payload, score)
     elif isinstance(payload, DiscoverySignalled):
         meta = payload.meta or {}
-        length = f": {meta['length']} characters" if "length" in meta else ""
+        length = f": {meta['length']} characters" if "length" in meta else ": no answer" if "outcome" in meta else ""
         yield f"{payload.event}{length}" + (f", beginning {meta['first']!r}" if length and "first" in meta else "")
     elif isinstance(payload, DiscoveryFinished):
         yield f"ended: {one_line(payload.reason)}"
 
 
-def _attempt_line(attempt: DiscoveryAttempted, score: float | None) -> str:
+def _attempt_line(attempt: DiscoveryAttempted, score: str) -> str:
     elapsed = f"[{format_ms(attempt.elapsed_ns)}]"
     name = "-" if attempt.claimed is None else one_line(attempt.claimed.model_name)
     if attempt.outcome == "accepted":
-        return f"iteration {attempt.iteration}: {name} (score={format_score(score)}) {elapsed}"
+        return f"iteration {attempt.iteration}: {name} ({score}) {elapsed}"
     if attempt.outcome == "repeat":
-        return f"attempt {attempt.attempt}: {name} again (score={format_score(score)}) {elapsed}"
+        return f"attempt {attempt.attempt}: {name} again ({score}) {elapsed}"
     why = f": {one_line(attempt.detail)}" if attempt.detail else ""
     return f"attempt {attempt.attempt}: {attempt.outcome}{why} {elapsed}"

@@ -25,8 +25,8 @@ from events import (
 )
 from events.discovery import AttemptOutcome, Ending
 from instruments.answer import RouterAnswer
-from instruments.discovery.answer_analysis import ResponseAnalysis, analyze
-from instruments.discovery.attempt_events import attempt_event, score_event
+from instruments.discovery.answer_analysis import DEFAULT_NAMES, NameRules, ResponseAnalysis, analyze
+from instruments.discovery.attempt_events import attempt_event, score_events
 from instruments.discovery.prompts import build_exclusion, build_prompt
 from instruments.probes import Probe
 from instruments.stored_text import storable_text
@@ -37,11 +37,14 @@ MAX_ITERATIONS = 15
 MAX_ATTEMPTS = 40
 """Default limit of attempts in a run."""
 
+SIGNALLED: frozenset[AttemptOutcome] = frozenset({"wrapper", "unparsable", "empty", "timeout", "failed"})
+"""Outcomes that a person should look at: an ORANGE signal follows. A refusal and a repeat are part of every run."""
+
 EXCLUSION_BYTES_MAX = 32_768
 """Bytes of an exclusion prompt as JSON: the event of each attempt contains it, and must fit on a line of the log."""
 
 FIRST_CHARS = 200
-"""Characters of the answer's beginning in an ORANGE signal."""
+"""Characters of the answer's beginning in an ORANGE signal. Where there is no answer, the signal has no length."""
 
 
 class Prompt(NamedTuple):
@@ -115,17 +118,18 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         """Build the event that ends the run for a reason outside the answers: a request, or the end of its time."""
         return DiscoveryFinished(run_id=self.run_id, ending=ending, reason=reason)
 
-    def decide(self, answer: RouterAnswer, probe: Probe) -> list[Payload]:
+    def decide(self, answer: RouterAnswer, probe: Probe, names: NameRules = DEFAULT_NAMES) -> list[Payload]:
         """Return the events that follow from an answer, to be appended as one batch; never raise.
 
-        They are: the attempt; its score, if a model claims an output; an ORANGE signal, if a person should look at it;
-        and the end, if this attempt ends the run. A finished run gives none.
+        They are: the attempt; its scores, if a model claims an output or declines to give one; an ORANGE signal, if a
+        person should look at it; and the end, if this attempt ends the run. A finished run gives none. `names` says
+        what claimed names mean.
         """
         if self.finished is not None:
             return []
         if answer.failure is not None:
             return self._with_ending(self._unanswered_events(answer))
-        analysis = analyze(answer.text, probe)
+        analysis = analyze(answer.text, probe, names)
         outcome = self._outcome(analysis)
         attempt = attempt_event(
             answer,
@@ -137,11 +141,9 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
             exclusion=build_exclusion(self.excluded),
         )
         events: list[Payload] = [attempt]
-        if analysis.score is not None and analysis.identity is not None:
-            events.append(score_event(attempt, analysis.identity, analysis.score, probe))
-        if outcome in {"wrapper", "unparsable"}:
-            events.append(self._orange_signal(attempt, answer.text or ""))
-        return self._with_ending(events)
+        if analysis.identity is not None:
+            events += score_events(attempt, analysis.identity, analysis, probe)
+        return self._with_ending(self._with_signal(events, answer.text or ""))
 
     def _outcome(self, analysis: ResponseAnalysis) -> AttemptOutcome:
         if analysis.verdict != "identified":
@@ -152,29 +154,32 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     def _unanswered_events(self, answer: RouterAnswer) -> list[Payload]:
         """Build the events of an attempt without an answer."""
         assert answer.failure is not None
-        return [
-            attempt_event(
-                answer,
-                None,
-                run_id=self.run_id,
-                attempt=self.attempts + 1,
-                outcome=answer.failure,
-                iteration=None,
-                exclusion=build_exclusion(self.excluded),
-            )
-        ]
+        attempt = attempt_event(
+            answer,
+            None,
+            run_id=self.run_id,
+            attempt=self.attempts + 1,
+            outcome=answer.failure,
+            iteration=None,
+            exclusion=build_exclusion(self.excluded),
+        )
+        return self._with_signal([attempt], None)
 
-    def _orange_signal(self, attempt: DiscoveryAttempted, text: str) -> DiscoverySignalled:
-        """Build a signal for a person to look at: the answer's length, and its beginning if it is not sensitive."""
-        meta = {
-            "attempt": str(attempt.attempt),
-            "outcome": attempt.outcome,
-            "reason": attempt.detail or "",
-            "length": str(len(text)),
-        }
-        if not self.started.sensitive:
+    def _with_signal(self, events: list[Payload], text: str | None) -> list[Payload]:
+        """Return the events of an attempt, with an ORANGE signal if a person should look at it.
+
+        The signal has the length of the answer, and its beginning if it is not sensitive; neither without an answer.
+        """
+        attempt = events[0]
+        assert isinstance(attempt, DiscoveryAttempted)
+        if attempt.outcome not in SIGNALLED:
+            return events
+        meta = {"attempt": str(attempt.attempt), "outcome": attempt.outcome, "reason": attempt.detail or ""}
+        if text is not None:
+            meta["length"] = str(len(text))
+        if text is not None and not self.started.sensitive:
             meta["first"] = storable_text(text[:FIRST_CHARS])
-        return DiscoverySignalled(run_id=self.run_id, event="ORANGE", meta=meta)
+        return [*events, DiscoverySignalled(run_id=self.run_id, event="ORANGE", meta=meta)]
 
     def _with_ending(self, events: list[Payload]) -> list[Payload]:
         """Return the events of an attempt, followed by the run's end if they end it."""

@@ -1,10 +1,11 @@
 """Evaluations: scenarios, the expected answers, and the scoring of an agent's answers."""
 
+from instruments.errors import BadExpression, BadFixtures, FixtureExists, FixtureFault, NoScenarios
 from instruments.evals.analysis import Analysis, parse_analysis
-from instruments.evals.errors import BadExpression, BadFixtures, FixtureExists, FixtureFault, NoScenarios
 from instruments.evals.scenario import Description, Expectations, Scenario, Scoring
 from instruments.evals.scoring.baseline_answers import baseline_answer
-from instruments.evals.scoring.scorer import SCORER_ID, SCORER_VERSION, ScenarioScore, score
+from instruments.evals.scoring.scorer import ScenarioScore, score
+from instruments.evals.scoring.scorer_version import SCORER_ID, SCORER_VERSION
 from instruments.evals.scoring.semantic_matcher import SemanticMatcher, matcher_from_environment
 from instruments.evals.suite.filter_expression import select
 from instruments.evals.suite.loader import Suite, load, scenario_id, suite_digest

@@ -2,10 +2,12 @@
 
 The command gets one JSON object: the captured investigation with an empty `analysis`, and the scenario's `test_config`.
 It does not get the scenario's name, id, failure type, expectations or captured analysis. TALLYSTICK_REPLAY=1 in its
-environment means that it must not query live systems.
+environment means that it must not query live systems; in a network namespace (`--network`) it cannot.
 
 It answers with one JSON object: the analysis, or an object with a key `analysis`. Empty output is an empty analysis.
-Any other output is a failure, reported with its last lines.
+Any other output is a failure, reported with its last lines. With exit code 75, or with another one but 0
+and a stated `error`, its endpoint refused, and the question may be asked again: see `agent_error.py`. Its steps are
+`trace` in the answer, or OpenTelemetry spans in the file that TALLYSTICK_TRACE_FILE names.
 """
 
 import os
@@ -19,8 +21,11 @@ from msgspec import structs
 from events.decode_error_messages import in_json_words
 from events.evaluation import Component, Failure
 from events.limits import ANSWER_BYTES_MAX
+from instruments.evals.agent_error import AgentError, parse_agent_error
 from instruments.evals.analysis import Analysis, AnswerStatements, parse_analysis, parse_statements
 from instruments.evals.scenario import Scenario
+from instruments.evals.trace.recorded import TRACE_FILE, TraceFile, read_trace
+from instruments.evals.trace.steps import RecordedTrace
 from instruments.routers.bounded_process import (
     ProcessResult,
     describe_exit,
@@ -28,6 +33,7 @@ from instruments.routers.bounded_process import (
     split_command,
 )
 from instruments.routers.redaction import Redactor, secrets_in_arguments, secrets_in_environment
+from instruments.sandbox.network_guard import Network, NetworkCall, NetworkGuard, describe_calls
 
 REPLAY = "TALLYSTICK_REPLAY"
 """The environment variable that marks a run on captured data."""
@@ -67,32 +73,59 @@ class AgentOutput(msgspec.Struct, frozen=True, kw_only=True):
     elapsed_ns: int | None = None
     """From input to output, nanoseconds; None if the command did not run."""
     stated: AnswerStatements = AnswerStatements()
-    """The model and the confidence that the answer states."""
+    """The model, the confidence and the usage that the answer states."""
+    error: AgentError | None = None
+    """What the agent states about a refusal of its endpoint; None without one."""
+    trace: RecordedTrace | None = None
+    """The steps that the agent recorded; None if it recorded none."""
 
 
 class Agent:
     """Runs a command for each scenario, without a shell. Its name is the program's: arguments may contain secrets.
 
-    `enable_llm` overrides the setting of the scenarios. Errors: BadCommand.
+    `enable_llm` overrides the setting of the scenarios. With `network`, the command runs in a network namespace, and
+    an attempt that calls out is a failure. Errors: BadCommand.
     """
 
-    def __init__(self, line: str, *, timeout_s: float, enable_llm: bool | None = None) -> None:
+    def __init__(
+        self, line: str, *, timeout_s: float, enable_llm: bool | None = None, network: Network | None = None
+    ) -> None:
         self._words = split_command(line)
         self.program = PurePath(self._words[0]).name
         self.name = f"command:{self.program}"
         self._timeout_s = timeout_s
         self._enable_llm = enable_llm
+        self._network = network
         self._secrets = Redactor(secrets_in_environment(os.environ) + secrets_in_arguments(self._words))
 
     async def ask(self, scenario: Scenario) -> AgentOutput:
         """Run the command for a scenario; never raises. Cancelling ends the command."""
         request = build_question(scenario, self._enable_llm)
         try:
-            result = await run_process(self._words, request, self._timeout_s, {**os.environ, REPLAY: "1"})
+            with TraceFile() as file:
+                environment = {**os.environ, REPLAY: "1", TRACE_FILE: str(file.path)}
+                if self._network is None:
+                    return self._reply(await run_process(self._words, request, self._timeout_s, environment), file)
+                with NetworkGuard(self._network, self._words) as guard:
+                    result = await run_process(guard.words, request, self._timeout_s, environment, guard.descriptors)
+                    calls = guard.finish()
+                if guard.problem is not None:
+                    return AgentOutput(failure="crash", detail=f"{self.program} {self._secrets.hide(guard.problem)}")
+                reply = self._reply(result, file)
+                return reply if not calls else self._network_failure(reply, calls, result)
         except OSError as error:
             detail = f"{self.program} cannot be run: {error.strerror or type(error).__name__}"
             return AgentOutput(failure="crash", detail=detail)
-        return self._reply(result)
+
+    def _network_failure(self, reply: AgentOutput, calls: Sequence[NetworkCall], result: ProcessResult) -> AgentOutput:
+        """Return the failure of a command that called out, whatever it answered."""
+        detail = f"{self.program} called {describe_calls(calls)} in a replay with --network {self._network}"
+        if reply.detail is not None:
+            detail = f"{detail}; {reply.detail}"
+        last_lines = reply.said or self._secrets.last_lines(result.errors) or None
+        return structs.replace(
+            reply, analysis=None, text=None, failure="network", detail=self._secrets.hide(detail), said=last_lines
+        )
 
     def hide(self, components: Sequence[Component]) -> tuple[Component, ...]:
         """Redact the findings of a score's components, which quote the answer."""
@@ -109,20 +142,44 @@ class Agent:
             for component in components
         )
 
-    def _reply(self, result: ProcessResult) -> AgentOutput:
+    def _reply(self, result: ProcessResult, file: TraceFile) -> AgentOutput:
         failure, detail = self._failure(result)
         if failure is None:
             try:
                 answer, text = self._read(result.out.decode("utf-8", "replace").removeprefix("\ufeff"))
                 return AgentOutput(
-                    analysis=answer.analysis, text=text, elapsed_ns=result.elapsed_ns, stated=answer.stated
+                    analysis=answer.analysis,
+                    text=text,
+                    elapsed_ns=result.elapsed_ns,
+                    stated=answer.stated,
+                    trace=read_trace(answer.whole, file, self._secrets),
                 )
             except ValueError as error:
                 failure, detail = "unreadable", self._secrets.hide(str(error))
             except RecursionError:
                 failure, detail = "unreadable", "what it wrote is nested too deep."
-        last_lines = self._secrets.last_lines(result.errors) or self._secrets.last_lines(result.out)
-        return AgentOutput(failure=failure, detail=detail, said=last_lines or None, elapsed_ns=result.elapsed_ns)
+        output = AgentOutput(
+            failure=failure,
+            detail=detail,
+            said=self._secrets.last_lines(result.errors) or self._secrets.last_lines(result.out) or None,
+            elapsed_ns=result.elapsed_ns,
+            trace=read_trace({}, file, self._secrets),
+        )
+        return self._add_stated_error(output, result) if failure == "crash" else output
+
+    def _add_stated_error(self, output: AgentOutput, result: ProcessResult) -> AgentOutput:
+        """Return the output of a command with an exit code other than 0, with the error that it states."""
+        printed = result.out.decode("utf-8", "replace").removeprefix("\ufeff")
+        error, whole = parse_agent_error(printed, result.code, self._secrets.hide_within)
+        if error is None:
+            return output
+        return structs.replace(
+            output,
+            failure=error.kind,
+            detail=error.describe(self.program),
+            stated=parse_statements(whole),
+            error=error,
+        )
 
     def _failure(self, result: ProcessResult) -> tuple[Failure | None, str | None]:
         """Return the kind and the description of a failure; None if the command ended with exit code 0."""

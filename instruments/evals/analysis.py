@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from events.limits import LABEL_CHARS_MAX
+from instruments.evals.usage import Usage, parse_usage
 
 
 class RootCause(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,11 +65,13 @@ class AnswerStatements(msgspec.Struct, frozen=True, kw_only=True):
     """What an answer states about itself. A field is None where it states nothing.
 
     `reported_model` is the model that the endpoint named, `confidence` the probability that the answer is right, 0..1.
+    `usage` has the tokens and the cost.
     """
 
     model: str | None = None
     reported_model: str | None = None
     confidence: float | None = None
+    usage: Usage = Usage()
 
 
 def parse_statements(answer: Mapping[str, Any]) -> AnswerStatements:
@@ -84,6 +87,7 @@ def parse_statements(answer: Mapping[str, Any]) -> AnswerStatements:
         model=_label(first("model", (str,))),
         reported_model=_label(first("reported_model", (str,))),
         confidence=float(confidence) if confidence is not None and 0 <= confidence <= 1 else None,
+        usage=parse_usage(answer),
     )
 
 

@@ -12,6 +12,7 @@ import msgspec
 from events.evaluation import Weight
 
 MatchType = Literal["exact", "substring", "regex", "semantic"]
+"""The match types that need no other package."""
 
 PATTERN_CHARS_MAX = 1_000
 """Characters of one pattern."""
@@ -22,8 +23,17 @@ PATTERNS_MAX = 200
 UNEDITED = "todo".upper()
 """The beginning of a text in a template that people must replace. In lower case here, as a test refuses it in code."""
 
-PASS_POINTS = {"root_cause": 70.0, "fix_accuracy": 60.0, "hypothesis_quality": 50.0, "next_steps": 50.0}
+PASS_POINTS = {
+    "root_cause": 70.0,
+    "fix_accuracy": 60.0,
+    "hypothesis_quality": 50.0,
+    "next_steps": 50.0,
+    "tools": 100.0,
+}
 """The points from which each component passes."""
+
+ADDED_PASS_POINTS = 50.0
+"""The points from which a component passes that a package adds."""
 
 
 class StrictStruct(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -34,7 +44,7 @@ class Matcher(StrictStruct, frozen=True, kw_only=True):
     """Patterns and how they are searched. One of them must match."""
 
     patterns: tuple[str, ...]
-    match_type: MatchType
+    match_type: str
 
 
 PatternSpec = Matcher | str
@@ -49,7 +59,7 @@ class Expected(StrictStruct, frozen=True, kw_only=True):
     """
 
     patterns: tuple[str, ...] = ()
-    match_type: MatchType | None = None
+    match_type: str | None = None
     exact: str | tuple[str, ...] | None = None
     all_of: tuple[PatternSpec, ...] = ()
     any_of: tuple[PatternSpec, ...] = ()
@@ -70,6 +80,29 @@ class NextSteps(StrictStruct, frozen=True, kw_only=True):
     none_of: tuple[PatternSpec, ...] = ()
 
 
+class ToolPattern(StrictStruct, frozen=True, kw_only=True):
+    """A call of a tool. In the patterns, `*` stands for any characters and `?` for one; upper and lower case differ."""
+
+    name: str
+    arguments: dict[str, str] | str | None = None
+    """A pattern for each argument, by its key or its path with dots; or one pattern for all arguments as JSON."""
+
+
+ToolSpec = ToolPattern | str
+"""A call, or a pattern for the name of its tool."""
+
+
+class ToolExpectations(StrictStruct, frozen=True, kw_only=True):
+    """Conditions on the tools that an agent calls, in the recorded trace."""
+
+    required: tuple[ToolSpec, ...] = ()
+    any_of: tuple[ToolSpec, ...] = ()
+    forbidden: tuple[ToolSpec, ...] = ()
+    order: tuple[ToolSpec, ...] = ()
+    """Calls that occur in this order, others between them or not."""
+    max_calls: Annotated[int, msgspec.Meta(ge=1)] | None = None
+
+
 class Expectations(StrictStruct, frozen=True, kw_only=True):
     """All expectations of a scenario. A component without an expectation is not applicable."""
 
@@ -78,6 +111,26 @@ class Expectations(StrictStruct, frozen=True, kw_only=True):
     proposed_fix: Expected | None = None
     hypotheses: Expected | None = None
     next_steps: NextSteps | None = None
+    tools: ToolExpectations | None = None
+    added: dict[str, Any] = {}
+    """The expectations of the components that packages add, by name. In `scenario.yaml` they are beside the others."""
+
+
+class Criterion(StrictStruct, frozen=True, kw_only=True):
+    """One question that a judge answers about an analysis, with yes or no."""
+
+    name: str
+    question: str
+    weight: Weight = 1.0
+    """Its share of the total score, relative to those of the other criteria."""
+    reference: str | None = None
+    """The right answer to compare with, in words."""
+
+
+class Rubric(StrictStruct, frozen=True, kw_only=True):
+    """The criteria of a scenario for a judge. At least one has a weight."""
+
+    criteria: tuple[Criterion, ...]
 
 
 class Scoring(StrictStruct, frozen=True, kw_only=True):
@@ -87,6 +140,9 @@ class Scoring(StrictStruct, frozen=True, kw_only=True):
     fix_accuracy_weight: Weight = 0.3
     hypothesis_quality_weight: Weight = 0.2
     next_steps_weight: Weight = 0.1
+    tools_weight: Weight = 0.0
+    weights: dict[str, Weight] = {}
+    """The weights of the components that packages add, by name."""
     pass_threshold: Annotated[float, msgspec.Meta(gt=0.0, le=100.0)] = 70.0
 
 
@@ -105,6 +161,16 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     """The weight of the scenario in the mean of its suite."""
     scoring: Scoring = Scoring()
     test_config: dict[str, Any] = {}
+    judge: Rubric | None = None
+    """The criteria for a judge; None: they follow from the expectations."""
+
+
+class ScenarioFile(msgspec.Struct, frozen=True):
+    """A file of a scenario: its name in the folder, the SHA-256 of its bytes, and their number."""
+
+    name: str
+    digest: str
+    size_bytes: int
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,3 +194,5 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256 of the expectations and the scoring."""
     investigation_digest: str
     """SHA-256 of the bytes of `investigation.json`."""
+    files: tuple[ScenarioFile, ...] = ()
+    """The description and the investigation, as they were read."""

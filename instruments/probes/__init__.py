@@ -8,6 +8,16 @@ from instruments.probes.registry import (
     find_probe,
     scorer_name,
 )
-from instruments.probes.score import ProbeScore
+from instruments.probes.score import ProbeScore, Unscored
 
-__all__ = ["FORMER_PROBE_IDS", "PROBES", "SCORERS", "Probe", "ProbeScore", "Scorer", "find_probe", "scorer_name"]
+__all__ = [
+    "FORMER_PROBE_IDS",
+    "PROBES",
+    "SCORERS",
+    "Probe",
+    "ProbeScore",
+    "Scorer",
+    "Unscored",
+    "find_probe",
+    "scorer_name",
+]

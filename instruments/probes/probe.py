@@ -4,7 +4,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from instruments.probes.score import ProbeScore
+from instruments.probes.score import ProbeScore, Unscored
 
 
 class Scorer(Protocol):
@@ -18,8 +18,8 @@ class Scorer(Protocol):
     def version(self) -> str:
         """Raised whenever the score of any output changes."""
 
-    def score(self, output: str) -> ProbeScore:
-        """Score any text; pure, never raises."""
+    def score(self, output: str) -> ProbeScore | Unscored:
+        """Score any text; never raises. Unscored if this machine lacks something that the scorer needs."""
 
 
 class Probe(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,4 +38,11 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
     prompt: str
     """The whole task including the stimulus; it names no model."""
     scorer: Scorer
-    """The default scorer of the answers."""
+    """The current scorer of the answers."""
+    older_scorers: tuple[Scorer, ...] = ()
+    """Earlier versions of the scorer, the newest first. They stay runnable, so that old scores keep their meaning."""
+
+    @property
+    def scorers(self) -> tuple[Scorer, ...]:
+        """All versions of the scorer, the newest first."""
+        return self.scorer, *self.older_scorers

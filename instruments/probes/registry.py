@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 
 from instruments.probes.probe import Probe, Scorer
-from instruments.probes.refactor.scorer import REFACTOR_GO, REFACTOR_PYTHON
-from instruments.probes.text.debugging_probe import DEBUGGING
-from instruments.probes.text.summarising_probe import SUMMARISING
-from instruments.probes.text.weighting_probe import WEIGHTING
+from instruments.probes.refactor.checked_scorer import REFACTOR_GO_CHECKED, REFACTOR_PYTHON_CHECKED
+from instruments.probes.text.debugging_scorer import DEBUGGING
+from instruments.probes.text.summarising_scorer import SUMMARISING
+from instruments.probes.text.weighting_scorer import WEIGHTING
 
-PROBES: tuple[Probe, ...] = (DEBUGGING, REFACTOR_GO, REFACTOR_PYTHON, SUMMARISING, WEIGHTING)
+PROBES: tuple[Probe, ...] = (DEBUGGING, REFACTOR_GO_CHECKED, REFACTOR_PYTHON_CHECKED, SUMMARISING, WEIGHTING)
 """All versions of all probes; of several versions of a probe, the newest is the last."""
 
 FORMER_PROBE_IDS: Mapping[str, str] = {"refactor-v1": "refactor-go"}
@@ -20,8 +20,8 @@ def scorer_name(scorer: Scorer) -> str:
     return f"{scorer.id}@{scorer.version}"
 
 
-SCORERS: Mapping[str, Scorer] = {scorer_name(probe.scorer): probe.scorer for probe in PROBES}
-"""The scorers by name with version: `debugging@1`."""
+SCORERS: Mapping[str, Scorer] = {scorer_name(scorer): scorer for probe in PROBES for scorer in probe.scorers}
+"""All versions of all scorers by name with version: `debugging@1`."""
 
 
 def find_probe(probe_id: str, version: str | None = None) -> Probe | None:

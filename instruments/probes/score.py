@@ -1,4 +1,4 @@
-"""The score of one output."""
+"""The score of one output, or why there is none."""
 
 import msgspec
 
@@ -16,3 +16,10 @@ class ProbeScore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Scores of dimensions by label, each 0..1. Source: scorer."""
     apart: dict[str, int] | None = None
     """Counts by label that do not affect the total, each 0 or more. Source: scorer."""
+
+
+class Unscored(msgspec.Struct, frozen=True):
+    """The scorer could not score the output here. No score is stored, so that it can be scored later or elsewhere."""
+
+    reason: str
+    """Why, as the end of a sentence: `no sandbox is available on this machine`. Source: scorer."""

@@ -68,12 +68,16 @@ def split_command(line: str) -> list[str]:
 
 
 async def run_process(
-    words: Sequence[str], input_bytes: bytes, timeout_s: float, environment: Mapping[str, str] | None = None
+    words: Sequence[str],
+    input_bytes: bytes,
+    timeout_s: float,
+    environment: Mapping[str, str] | None = None,
+    descriptors: Sequence[int] = (),
 ) -> ProcessResult:
     """Run `run_process_blocking` on a thread. Cancelling ends the program. Errors: OSError."""
     stop = threading.Event()
     task = asyncio.create_task(
-        asyncio.to_thread(run_process_blocking, words, input_bytes, timeout_s, stop, environment)
+        asyncio.to_thread(run_process_blocking, words, input_bytes, timeout_s, stop, environment, descriptors)
     )
     try:
         return await asyncio.shield(task)
@@ -89,12 +93,13 @@ def run_process_blocking(
     timeout_s: float,
     stop: threading.Event,
     environment: Mapping[str, str] | None = None,
+    descriptors: Sequence[int] = (),
 ) -> ProcessResult:
     """Run a program until it exits, `timeout_s` is over, its output exceeds ANSWER_BYTES_MAX, or `stop` is set.
 
-    `environment` defaults to that of this process. Errors: OSError.
+    `environment` defaults to that of this process; the program has `descriptors`, too. Errors: OSError.
     """
-    child = _Child(words, input_bytes, environment)
+    child = _Child(words, input_bytes, environment, descriptors)
     try:
         ending = child.run_until(time.monotonic() + timeout_s, stop)
         return ProcessResult(ending, child.process.poll(), bytes(child.out), bytes(child.errors), child.elapsed_ns())
@@ -113,10 +118,16 @@ def describe_exit(code: int | None) -> str:
 class _Child:
     """A running program, its three pipes, and its output so far."""
 
-    def __init__(self, words: Sequence[str], input_bytes: bytes, environment: Mapping[str, str] | None) -> None:
+    def __init__(
+        self,
+        words: Sequence[str],
+        input_bytes: bytes,
+        environment: Mapping[str, str] | None,
+        descriptors: Sequence[int],
+    ) -> None:
         self._started_ns = time.monotonic_ns()
         self._output_closed_ns: int | None = None
-        self.process = start_command(words, environment)
+        self.process = start_command(words, environment, descriptors)
         self.out = bytearray()
         self.errors = bytearray()
         self._unwritten = memoryview(input_bytes)

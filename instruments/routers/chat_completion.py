@@ -8,11 +8,15 @@ from events.payload import COUNT_MAX
 
 
 class ChatCompletion(NamedTuple):
-    """The text, the model that the endpoint says it used, and the tokens of prompt and answer together."""
+    """The text, the model that the endpoint says it used, and the tokens of prompt and answer: together, and each."""
 
     text: str
     model: str | None
     tokens: int | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cut_off: bool
+    """Whether the text ends at the endpoint's limit of tokens."""
 
 
 def parse_completion(body: bytes) -> ChatCompletion | str:
@@ -26,11 +30,14 @@ def parse_completion(body: bytes) -> ChatCompletion | str:
     if not isinstance(message, dict):
         return f"answered without a message in choices: {error_message(body)}"
     model, usage = reply.get("model"), reply.get("usage")
-    tokens = usage.get("total_tokens") if isinstance(usage, dict) else None
+    counts = usage if isinstance(usage, dict) else {}
     return ChatCompletion(
         text=_content(message),
         model=_replace_surrogates(model) if isinstance(model, str) and 0 < len(model) <= LABEL_CHARS_MAX else None,
-        tokens=tokens if type(tokens) is int and 0 <= tokens <= COUNT_MAX else None,
+        tokens=_count(counts.get("total_tokens")),
+        input_tokens=_count(counts.get("prompt_tokens")),
+        output_tokens=_count(counts.get("completion_tokens")),
+        cut_off=first is not None and first.get("finish_reason") == "length",
     )
 
 
@@ -40,6 +47,10 @@ def error_message(body: bytes) -> str:
     error = reply.get("error") if isinstance(reply, dict) else None
     message = error.get("message") if isinstance(error, dict) else error
     return _replace_surrogates(message) if isinstance(message, str) and message else _decode_text(body)
+
+
+def _count(value: object) -> int | None:
+    return value if type(value) is int and 0 <= value <= COUNT_MAX else None
 
 
 def _content(message: dict[str, Any]) -> str:

@@ -17,6 +17,8 @@ class HttpEndpoint:
         basic = b64encode(unquote(user).encode()).decode() if user else ""
         self.name = f"{bare.copy_with(path=base_path or '/', query=None)}".rstrip("/")
         """The base address without credentials and query."""
+        self.host = f"{base.host}:{base.port}" if base.port else base.host
+        """The host, and the port if the address states one."""
         self.url = bare.copy_with(path=f"{base_path}{path}")
         self.headers = {"accept": "application/json", "accept-encoding": "identity"}
         if key or basic:

@@ -9,16 +9,18 @@ import asyncio
 import time
 import zlib
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 import httpx
+from msgspec import structs
 
 from events.limits import ANSWER_BYTES_MAX
 from instruments.answer import RouterAnswer
 from instruments.routers.chat_completion import ChatCompletion, error_message, parse_completion
+from instruments.routers.endpoint_limits import EndpointLimits, PauseTooLong
 from instruments.routers.http_endpoint import HttpEndpoint
 from instruments.routers.redaction import Redactor
+from instruments.routers.retry_after import BUSY_STATUSES, OUTAGE_STATUSES, parse_retry_after
 from instruments.routers.router import (
     build_answer,
     build_failure,
@@ -29,14 +31,8 @@ from instruments.routers.router import (
 WAITS_MAX = 2
 """The most waits for a Retry-After within one attempt."""
 
-WAIT_S_MIN = 1.0
-"""The shortest wait, even if Retry-After is shorter."""
-
-_BUSY_STATUSES = frozenset({429, 503})
 _GZIP_OR_ZLIB = 47
 """The `wbits` with which zlib detects the format from its header."""
-
-_RETRY_AFTER_DIGITS_MAX = 9
 
 
 class _UnreadableBody(Exception):
@@ -65,6 +61,8 @@ class OpenAIRouter:
         self._endpoint = HttpEndpoint(base, "/chat/completions", key)
         self.model = model
         self.name = name or f"openai:{self._endpoint.name}"
+        self.limits: EndpointLimits | None = None
+        """The limits that the requests share with others; None: there are none."""
         extra_headers = dict(headers or {})
         self._headers = httpx.Headers(self._endpoint.headers)
         self._headers.update(extra_headers)
@@ -73,11 +71,17 @@ class OpenAIRouter:
         self._secrets = Redactor([*self._endpoint.secrets, *values, *words])
 
     async def ask(self, prompt: str, timeout_s: float) -> RouterAnswer:
+        return await self.ask_with(prompt, timeout_s, {})
+
+    async def ask_with(self, prompt: str, timeout_s: float, settings: Mapping[str, object]) -> RouterAnswer:
+        """Ask with further fields of the request, such as `temperature`; otherwise as `ask`."""
         message = {"role": "user", "content": prompt}
-        request = {"model": self.model, "messages": [message], "stream": False}
+        request = {"model": self.model, "messages": [message], "stream": False, **settings}
         started_ns = time.monotonic_ns()
         try:
             client = httpx.AsyncClient(headers=self._headers, verify=self._endpoint.tls, timeout=timeout_s)
+            await self._acquire()
+            started_ns = time.monotonic_ns()
             async with client, asyncio.timeout(timeout_s) as deadline:
                 for waits_left in range(WAITS_MAX, -1, -1):
                     reply = await self._post(client, request)
@@ -85,11 +89,15 @@ class OpenAIRouter:
                     if reply.wait_s is None or not waits_left or reply.wait_s >= left_s:
                         return self._answer(reply)
                     await asyncio.sleep(reply.wait_s)
+                    await self._acquire()
+        except PauseTooLong as refusal:
+            return structs.replace(build_failure(f"was not asked: {refusal}"), transient=True)
         except (TimeoutError, httpx.TimeoutException):
-            return build_timeout(timeout_s, time.monotonic_ns() - started_ns)
+            return structs.replace(build_timeout(timeout_s, time.monotonic_ns() - started_ns), transient=True)
         except (httpx.HTTPError, httpx.InvalidURL, _UnreadableBody) as error:
             reason = self._secrets.hide(str(error)) or type(error).__name__
-            return build_failure(f"no answer: {shorten(reason)}", time.monotonic_ns() - started_ns)
+            failure = build_failure(f"no answer: {shorten(reason)}", time.monotonic_ns() - started_ns)
+            return structs.replace(failure, transient=isinstance(error, httpx.TransportError))
         except (
             ImportError,
             ValueError,
@@ -97,10 +105,17 @@ class OpenAIRouter:
             return build_failure("no answer: the proxy of HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used")
         raise AssertionError("the last reply always gives an answer")
 
+    async def _acquire(self) -> None:
+        """Wait until the endpoint may be asked."""
+        if self.limits is not None:
+            await self.limits.acquire([self._endpoint.host])
+
     async def _post(self, client: httpx.AsyncClient, request: object) -> _Reply:
         started_ns = time.monotonic_ns()
         async with client.stream("POST", self._endpoint.url, json=request) as response:
-            wait_s = _retry_after_s(response.headers) if response.status_code in _BUSY_STATUSES else None
+            wait_s = _stated_wait_s(response)
+            if wait_s is not None and self.limits is not None:
+                self.limits.pause(self._endpoint.host, wait_s)
             body = await _read_body(response)
             return _Reply(response.status_code, body, wait_s, time.monotonic_ns() - started_ns)
 
@@ -109,13 +124,26 @@ class OpenAIRouter:
             message = shorten(self._secrets.hide(error_message(reply.body)))
             retry_note = f" (it asks to wait {reply.wait_s:g} s)" if reply.wait_s is not None else ""
             detail = f"answered {reply.status}{retry_note}{f': {message}' if message else ''}"
-            return build_failure(detail, reply.elapsed_ns)
+            failure = build_failure(detail, reply.elapsed_ns, status=reply.status)
+            return structs.replace(failure, transient=reply.status in OUTAGE_STATUSES)
         completion = parse_completion(reply.body)
         if not isinstance(completion, ChatCompletion):
             return build_failure(shorten(self._secrets.hide(completion)), reply.elapsed_ns)
         model = None if completion.model is None else self._secrets.hide(completion.model)
         text = self._secrets.hide(completion.text)
-        return build_answer(text, reply.elapsed_ns, reported_model=model, tokens_used=completion.tokens)
+        answer = build_answer(text, reply.elapsed_ns, reported_model=model, tokens_used=completion.tokens)
+        return structs.replace(
+            answer,
+            input_tokens=completion.input_tokens,
+            output_tokens=completion.output_tokens,
+            cut_off=completion.cut_off,
+        )
+
+
+def _stated_wait_s(response: httpx.Response) -> float | None:
+    """Return the seconds that a busy endpoint asks to wait; None if it is not busy, or states none."""
+    busy = response.status_code in BUSY_STATUSES
+    return parse_retry_after(response.headers.get("retry-after", "")) if busy else None
 
 
 async def _read_body(response: httpx.Response) -> bytes:
@@ -133,15 +161,3 @@ async def _read_body(response: httpx.Response) -> bytes:
         if len(body) > ANSWER_BYTES_MAX:
             raise _UnreadableBody(f"answered with more than {ANSWER_BYTES_MAX:,} bytes")
     return bytes(body)
-
-
-def _retry_after_s(headers: httpx.Headers) -> float | None:
-    """Return the seconds to wait; None if Retry-After is neither a number of seconds nor a date."""
-    value = headers.get("retry-after", "").strip()
-    if value.isascii() and value.isdigit():
-        return max(WAIT_S_MIN, float(value[:_RETRY_AFTER_DIGITS_MAX]))
-    try:
-        retry_at = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    return max(WAIT_S_MIN, retry_at.timestamp() - time.time())

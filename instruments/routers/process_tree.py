@@ -53,14 +53,17 @@ class _Process(NamedTuple):
     is_zombie: bool
 
 
-def start_command(words: Sequence[str], environment: Mapping[str, str] | None) -> "subprocess.Popen[bytes]":
-    """Start a command in a session of its own, with three pipes. Errors: OSError."""
+def start_command(
+    words: Sequence[str], environment: Mapping[str, str] | None, descriptors: Sequence[int] = ()
+) -> "subprocess.Popen[bytes]":
+    """Start a command in a session of its own, with three pipes and the descriptors that are named. Errors: OSError."""
     pipe = subprocess.PIPE
     with _lock:
         _become_subreaper()
         process = subprocess.Popen(  # noqa: S603 - the user names the program to run; no shell
-            words, bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, start_new_session=True
-        )
+            words, bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, start_new_session=True,
+            pass_fds=descriptors,
+        )  # fmt: skip
         found = _read(process.pid)
         if found is not None:
             _running[process.pid] = found.identity.started

@@ -42,9 +42,9 @@ def build_answer(
     return RouterAnswer(text=text, elapsed_ns=elapsed_ns, reported_model=reported_model, tokens_used=tokens_used)
 
 
-def build_failure(detail: str, elapsed_ns: int | None = None) -> RouterAnswer:
-    """Build a failure; `detail` must not contain secrets."""
-    return RouterAnswer(text=None, failure="failed", detail=detail, elapsed_ns=elapsed_ns)
+def build_failure(detail: str, elapsed_ns: int | None = None, *, status: int | None = None) -> RouterAnswer:
+    """Build a failure; `detail` must not contain secrets, `status` is that of HTTP."""
+    return RouterAnswer(text=None, failure="failed", detail=detail, elapsed_ns=elapsed_ns, status=status)
 
 
 def build_timeout(timeout_s: float, elapsed_ns: int, output: str = "") -> RouterAnswer:

@@ -31,6 +31,19 @@ class SqliteConnection(aiosqlite.Connection):
         result: Result = await wait_until_done(asyncio.ensure_future(call))
         return result
 
+    def run_inline(
+        self,
+        work: Callable[Concatenate[sqlite3.Connection, _Args], Result],
+        *args: _Args.args,
+        **kwargs: _Args.kwargs,
+    ) -> Result:
+        """Run a function on the caller's thread, while the connection's own thread has nothing to do.
+
+        The connection must have been opened with `check_same_thread=False`.
+        """
+        assert self._conn is not None
+        return work(self._conn, *args, **kwargs)
+
 
 async def connect(database: str | Path, **options: Any) -> SqliteConnection:  # noqa: ANN401 - those of sqlite3.connect
     """Open a connection. Errors: sqlite3.Error.

@@ -18,19 +18,20 @@ import sqlite3
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Self
 
 from events.envelope import Draft
-from events.errors import InvalidEvent, TallystickError
-from events.limits import BATCH_EVENTS_MAX, GROUP_EVENTS_MAX, QUEUE_EVENTS_MAX
-from events.registry import VOCABULARY, Vocabulary
-from ledger.admission import PreparedEvent, prepare
+from events.errors import TallystickError
+from events.registry import VOCABULARY
+from events.vocabulary import Vocabulary
+from ledger.append_queue import AppendQueue, Group, answer_group
 from ledger.clock import Clock, system_clock
-from ledger.errors import LedgerBusy, LedgerFull, LedgerUnavailable, LedgerUnusable
+from ledger.errors import Forked, LedgerFull, LedgerUnavailable, LedgerUnusable
 from ledger.log import UNRESTRICTED, AppendedEvent, Head, Permissions, Progress
 from ledger.private_file import follow_typed_link, make_private_file, refuse_link
 from ledger.sqlite.connection import SqliteConnection, connect
 from ledger.sqlite.lock import WriterLock
+from ledger.sqlite.moved import require_unmoved
 from ledger.sqlite.reader import SqliteReader, connect_reader
 from ledger.sqlite.schema import CREATE, CREATE_TILES, HEAD, SCHEMA_VERSION, TILE_COUNT, UNTILED_VERSION
 from ledger.sqlite.schema_check import check_ledger, distrust_schema
@@ -49,18 +50,14 @@ CHECKPOINT_PAGES = 16_000
 COMPANION_SUFFIXES = ("-wal", "-shm", "-journal")
 """Suffixes of the files that SQLite makes beside the ledger, with the permissions of the ledger."""
 
+RECENT_GROUPS = 64
+"""Groups of which a writer remembers the time, for answers as of a position that was just committed."""
+
 TILES_STEP = 8 * WIDTH
 """Events per transaction, when tiles are made for a file that has none."""
 
 _NO_INDEX = "The disk was full when this append was in the write-ahead log, but not yet in the log's index."
 """The event is not in the ledger, and the next append overwrites it; but if the process ends before that, it stays."""
-
-
-class WaitingAppend(NamedTuple):
-    """An append in the queue."""
-
-    batch: list[PreparedEvent]
-    answer: asyncio.Future[list[AppendedEvent]]
 
 
 class SqliteLog(SqliteReader):
@@ -83,16 +80,12 @@ class SqliteLog(SqliteReader):
         self._lock = lock
         self._gauge = gauge
         self._head = head
+        self._recent: deque[Head] = deque([head], maxlen=RECENT_GROUPS)
+        """The heads after the last groups."""
         self._edge = edge
-        self._vocabulary = vocabulary
-        self._queue: deque[WaitingAppend] = deque()
-        self._waiting_events = 0
-        self._wake = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._committed = self._loop.create_future()
-        self._closing = False
-        self._broken: LedgerUnavailable | None = None
-        self._task = asyncio.create_task(self._run(), name="ledger-writer")
+        self._queue = AppendQueue(vocabulary, self._commit, self._explain)
 
     @classmethod
     async def open(
@@ -120,6 +113,7 @@ class SqliteLog(SqliteReader):
         lock = WriterLock.acquire(path, address)
         opened: list[SqliteConnection] = []
         try:
+            require_unmoved(path)
             await asyncio.to_thread(require_undamaged, path)
             opened.append(writer := await _connect_writer(path))
             opened.append(reader := await connect_reader(path))
@@ -139,9 +133,7 @@ class SqliteLog(SqliteReader):
         return cls(reader, group_writer, lock, gauge, path, head=head, edge=edge, vocabulary=vocabulary)
 
     async def close(self) -> None:
-        self._closing = True
-        self._wake.set()
-        await self._task
+        await self._queue.close()
         self._open = False
         self._committed.cancel()
         await self._connection.close()
@@ -157,15 +149,28 @@ class SqliteLog(SqliteReader):
         """Return the newest committed event, without waiting."""
         return self._head
 
+    async def recorded_at(self, position: int) -> int:
+        """Return when a position was recorded. The events of the last groups need no query: a group has one time."""
+        if self._recent[0].position < position:
+            for head in self._recent:
+                if position <= head.position:
+                    return head.recorded_us
+        return await super().recorded_at(position)
+
     @property
     def edge(self) -> TreeEdge:
         """Return the right edge of the Merkle tree over the committed lines, without waiting."""
         return self._edge
 
+    async def wait_for_tree(self, size: int) -> TreeEdge:
+        """Return the right edge at once: a group is committed with its tiles (I7)."""
+        assert size <= self._edge.size, (size, self._edge.size)
+        return self._edge
+
     @property
     def waiting_events(self) -> int:
         """Return the number of events that are accepted and not yet committed."""
-        return self._waiting_events
+        return self._queue.waiting_events
 
     @property
     def instance(self) -> str | None:
@@ -175,63 +180,25 @@ class SqliteLog(SqliteReader):
     @property
     def broken(self) -> LedgerUnavailable | None:
         """Return why the writer refuses all appends; None while it accepts them."""
-        return self._broken
+        return self._queue.broken
+
+    def refuse_appends(self, reason: Forked) -> None:
+        """Refuse every append until the file is opened again."""
+        self._queue.broken = LedgerUnavailable(reason.detail, reason.advice)
 
     async def append(self, batch: Sequence[Draft], permissions: Permissions = UNRESTRICTED) -> list[AppendedEvent]:
-        if not 1 <= len(batch) <= BATCH_EVENTS_MAX:
-            raise InvalidEvent(
-                f"A batch holds 1..{BATCH_EVENTS_MAX} events; this one has {len(batch)}.",
-                "Send at least one event." if not batch else "Split it.",
-            )
-        entries = [prepare(self._vocabulary, draft, index, permissions) for index, draft in enumerate(batch)]
-        if self._broken is not None:
-            raise self._broken
-        if self._closing:
-            raise LedgerUnavailable("The ledger is closing; nothing was written.", "Retry when it is back.")
-        if self._waiting_events + len(entries) > QUEUE_EVENTS_MAX:
-            raise LedgerBusy(self._waiting_events)
-        answer: asyncio.Future[list[AppendedEvent]] = self._loop.create_future()
-        self._queue.append(WaitingAppend(entries, answer))
-        self._waiting_events += len(entries)
-        self._wake.set()
-        return await answer
+        return await self._queue.append(batch, permissions)
 
-    async def _wait_for_events(self, seen: int) -> None:
+    async def wait_for_events(self, seen: int) -> None:
         if self._head.position == seen and self._open:
             await asyncio.wait([self._committed])
 
-    async def _run(self) -> None:
-        """Write the waiting appends in groups: one transaction, one sync, then the answers; repeat."""
-        while not (self._closing and not self._queue):
-            await self._wake.wait()
-            self._wake.clear()
-            while self._queue:
-                group = self._take_group()
-                try:
-                    if self._broken is not None:
-                        raise self._broken
-                    await self._commit(group)
-                except Exception as error:  # noqa: BLE001 - after any error the group must get an answer
-                    self._fail(group, error)
-                self._waiting_events -= sum(len(waiting.batch) for waiting in group)
-
-    def _take_group(self) -> list[WaitingAppend]:
-        group: list[WaitingAppend] = []
-        events = 0
-        while self._queue and events + len(self._queue[0].batch) <= GROUP_EVENTS_MAX:
-            group.append(self._queue.popleft())
-            events += len(group[-1].batch)
-        return group
-
-    async def _commit(self, group: list[WaitingAppend]) -> None:
+    async def _commit(self, group: Group) -> None:
         written = await self._writer.write([waiting.batch for waiting in group], self._head, self._edge)
         grown = written.head != self._head
         self._head, self._edge = written.head, written.edge
-        for waiting, answer in zip(group, written.answers, strict=True):
-            if isinstance(answer, TallystickError):
-                _refuse(waiting.answer, answer)
-            elif not waiting.answer.done():
-                waiting.answer.set_result(answer)
+        self._recent.append(written.head)
+        answer_group(group, written.answers)
         if grown:
             self._committed.set_result(None)
             self._committed = self._loop.create_future()
@@ -244,47 +211,39 @@ class SqliteLog(SqliteReader):
                 await self._writer.connection.execute_fetchall(MOVE_WAL)
         except (sqlite3.Error, OSError) as error:
             if not _is_full(error):
-                self._broken = LedgerUnavailable(
+                self._queue.broken = LedgerUnavailable(
                     f"The ledger failed to move its write-ahead log into the file: {error}. Nothing was lost.",
                     "Check the disk, restart the server, then retry with the same ids.",
                 )
 
-    def _fail(self, group: list[WaitingAppend], error: Exception) -> None:
-        """Answer a group whose transaction failed.
+    def _explain(self, error: Exception) -> TallystickError:
+        """Return the answer to a group whose transaction failed.
 
         After any error but a full disk the writer refuses all further appends: a failed sync may have dropped pages,
         and only reopening the file shows its content.
         """
-        failure: TallystickError
         if isinstance(error, LedgerUnavailable):
-            failure = error
-        elif _is_full(error):
-            failure = LedgerFull("The disk is full; nothing was written.", "Free disk space, then retry.")
-        elif getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_IOERR_SHMSIZE:
-            failure = LedgerUnavailable(_NO_INDEX, "Free disk space, then retry with the same ids.")
-        else:
-            failure = self._broken = LedgerUnavailable(
-                f"The ledger failed to write: {error}. Whether this append is in it is unknown.",
-                "Restart the server, then retry with the same ids.",
-            )
-        for waiting in group:
-            _refuse(waiting.answer, failure)
+            return error
+        if _is_full(error):
+            return LedgerFull("The disk is full; nothing was written.", "Free disk space, then retry.")
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_IOERR_SHMSIZE:
+            return LedgerUnavailable(_NO_INDEX, "Free disk space, then retry with the same ids.")
+        self._queue.broken = LedgerUnavailable(
+            f"The ledger failed to write: {error}. Whether this append is in it is unknown.",
+            "Restart the server, then retry with the same ids.",
+        )
+        return self._queue.broken
 
 
 def _is_full(error: Exception) -> bool:
     return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
 
 
-def _refuse(answer: asyncio.Future[list[AppendedEvent]], error: TallystickError) -> None:
-    if not answer.done():
-        answer.set_exception(error)
-
-
 async def _connect_writer(path: Path) -> SqliteConnection:
     """Open the connection that writes and checkpoints. Errors: LedgerUnusable."""
     try:
         make_private_file(path)
-        connection = await connect(path, isolation_level=None, cached_statements=64)
+        connection = await connect(path, isolation_level=None, cached_statements=64, check_same_thread=False)
     except (sqlite3.Error, OSError) as error:
         raise LedgerUnusable(f"{path} cannot be opened: {error}.", "Check its permissions.") from error
     try:

@@ -16,6 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Self
 
+from events.errors import TallystickError
 from events.limits import NOTE_BYTES_MAX, NOTE_SIGNATURES_MAX
 from ledger.atomic_file import replace_whole, sync_folder, write_error
 from ledger.errors import BadNote, Forked, InvalidQuery, LedgerUnusable
@@ -38,6 +39,8 @@ class CheckpointStore:
         self.verifier = signer.verifier
         self.newest = stored.get(checkpoint_path(ledger))
         """The newest checkpoint that is durable; None before the first."""
+        self.unsigned: TallystickError | None = None
+        """Why this process signs nothing: always None, as it has the key."""
         self._ledger = ledger
         self._signer = signer
         self._predecessors = list(stored.values())
@@ -46,15 +49,19 @@ class CheckpointStore:
         self._signing = asyncio.Lock()
 
     @classmethod
-    async def open(cls, ledger: Path, log: TreeLog) -> Self:
+    async def open(cls, ledger: Path, log: TreeLog, key: Path | None = None) -> Self:
         """Open the store of a ledger; make a key if there is none. The caller holds the writer's lock.
+
+        `key` is the file of the key, if it is not beside the ledger.
 
         Errors: Forked, if the log does not continue its checkpoints; BadNote, if a key or a checkpoint is damaged or of
         another log; LedgerUnusable, LedgerFull, LedgerUnavailable.
         """
-        signer, stored = await asyncio.to_thread(_read_or_make_key, ledger)
+        signer, stored = await asyncio.to_thread(_read_or_make_key, ledger, key)
         store = cls(ledger, signer, stored, log)
-        await store._check(log.edge)
+        committed = (await log.head()).position
+        signed = max((older.size for older in store._predecessors), default=0)
+        await store._check(await log.wait_for_tree(min(signed, committed)))
         return store
 
     async def checkpoint(self, covering: int = 0, *, at_once: bool = False) -> SignedCheckpoint:
@@ -64,7 +71,7 @@ class CheckpointStore:
         `at_once` ignores the interval. If the caller is cancelled, a started signature is still completed and stored.
         Errors: Forked; LedgerFull, LedgerUnavailable, if the checkpoint could not be stored, and is not returned.
         """
-        assert covering <= self._log.edge.size, covering
+        assert covering <= self._log.newest.position, covering
         return await asyncio.shield(asyncio.ensure_future(self._checkpoint(covering, at_once)))
 
     async def _checkpoint(self, covering: int, at_once: bool) -> SignedCheckpoint:
@@ -74,7 +81,7 @@ class CheckpointStore:
                 if self.newest is not None and self.newest.size >= covering:
                     return self.newest
                 await asyncio.sleep(wait_s)
-            return await self._sign(self._log.edge)
+            return await self._sign(await self._log.wait_for_tree(covering))
 
     async def _sign(self, edge: TreeEdge) -> SignedCheckpoint:
         checkpoint = Checkpoint(self.verifier.name, edge.size, edge.root())
@@ -91,11 +98,16 @@ class CheckpointStore:
         """Check that the tree of an edge continues the signed and the witnessed checkpoint (S2). Errors: Forked."""
         tree = LogTree(self._log, edge)
         for older in self._predecessors:
-            if older.size > edge.size:
-                raise Forked(f"{older.size} events were signed, and the ledger has {edge.size}.")
-            proof = await tree.consistency(older.size, edge.size)
-            if not verify_consistency(older.size, edge.size, proof, older.checkpoint.root, edge.root()):
-                raise Forked(f"The first {older.size} of its {edge.size} events are not those that were signed.")
+            await check_extension(tree, older.checkpoint, edge)
+
+
+async def check_extension(tree: LogTree, older: Checkpoint, edge: TreeEdge) -> None:
+    """Check that the tree of an edge begins with that of an older checkpoint. Errors: Forked."""
+    if older.size > edge.size:
+        raise Forked(f"{older.size} events were signed, and the ledger has {edge.size}.")
+    proof = await tree.consistency(older.size, edge.size)
+    if not verify_consistency(older.size, edge.size, proof, older.root, edge.root()):
+        raise Forked(f"The first {older.size} of its {edge.size} events are not those that were signed.")
 
 
 def checkpoint_path(ledger: Path) -> Path:
@@ -145,7 +157,7 @@ def store_witnessed(ledger: Path, cosigned: SignedCheckpoint) -> None:
     if stored is not None and find_alteration(ledger, path, stored.note.encode()) is not None:
         stored = None
     if stored is not None and stored.checkpoint == cosigned.checkpoint:
-        cosigned = SignedCheckpoint(cosigned.checkpoint, _merge(stored.note, cosigned.note))
+        cosigned = SignedCheckpoint(cosigned.checkpoint, merge_cosignatures(stored.note, cosigned.note))
     elif stored is not None and stored.checkpoint.origin == cosigned.checkpoint.origin and stored.size > cosigned.size:
         return
     try:
@@ -167,16 +179,15 @@ def replace_key(ledger: Path, name: str | None = None) -> Signer:
             )
     signer = make_key(ledger, name)
     for path in (checkpoint_path(ledger), witnessed_path(ledger)):
-        _rename_old(path)
+        set_aside(path)
     return signer
 
 
-def _rename_old(path: Path) -> None:
+def set_aside(path: Path) -> None:
     """Rename a checkpoint of an old key: append 8 digits of its digest. Errors: LedgerFull, LedgerUnavailable."""
     refuse_link(path)
     try:
-        digest = sha256(path.read_bytes()).hexdigest()
-        path.replace(path.with_name(f"{path.name}.{digest[:8]}"))
+        path.replace(path.with_name(name_aside(path.name, path.read_bytes())))
         seal_path(path).unlink(missing_ok=True)
         sync_folder(path.parent)
     except FileNotFoundError:
@@ -185,28 +196,33 @@ def _rename_old(path: Path) -> None:
         raise write_error(error, f"Moving {path}", "the new key is made: run this again") from error
 
 
-def _merge(stored: SignedNote, cosigned: SignedNote) -> SignedNote:
+def name_aside(name: str, content: bytes) -> str:
+    """Return the name under which a checkpoint of an old key is kept."""
+    return f"{name}.{sha256(content).hexdigest()[:8]}"
+
+
+def merge_cosignatures(stored: SignedNote, cosigned: SignedNote) -> SignedNote:
     """Return the cosigned note with the stored signatures of other keys after its own."""
     keys = {signature[:2] for signature in cosigned.signatures}
     older = tuple(signature for signature in stored.signatures if signature[:2] not in keys)
     return cosigned._replace(signatures=(*cosigned.signatures, *older)[:NOTE_SIGNATURES_MAX])
 
 
-def _read_or_make_key(ledger: Path) -> tuple[Signer, dict[Path, SignedCheckpoint]]:
+def _read_or_make_key(ledger: Path, key: Path | None) -> tuple[Signer, dict[Path, SignedCheckpoint]]:
     """Return the key and its stored checkpoints, by path; make a key if there is none.
 
     Errors: BadNote, LedgerUnusable, LedgerFull, LedgerUnavailable.
     """
     paths = (checkpoint_path(ledger), witnessed_path(ledger))
     stored = {path: signed for path in paths if (signed := read_checkpoint(path)) is not None}
-    signer = read_key(ledger)
+    signer = read_key(ledger, key)
     if signer is None and stored:
         detail = f"{key_path(ledger)} is missing, and {next(iter(stored))} was signed with it."
         raise BadNote(detail, f"Restore it from a copy, or {REPLACE_ADVICE}.")
     signer = signer or make_key(ledger)
     for path, signed in stored.items():
         if signed.checkpoint.origin != signer.verifier.name or not signer.verifier.verifies(signed.note):
-            detail = f"{path} is not signed with {key_path(ledger)}, the key of {signer.verifier.name}."
+            detail = f"{path} is not signed with {key or key_path(ledger)}, the key of {signer.verifier.name}."
             raise BadNote(detail, f"Restore the file that belongs to the other one, or {REPLACE_ADVICE}.")
     return signer, stored
 

@@ -30,13 +30,19 @@ def key_path(ledger: Path) -> Path:
     return path_beside(ledger, "key")
 
 
-def read_key(ledger: Path) -> Signer | None:
-    """Read the key of a ledger; None if it has none. Errors: BadNote, LedgerUnusable."""
-    path = key_path(ledger)
+def read_key(ledger: Path, file: Path | None = None) -> Signer | None:
+    """Read the key of a ledger; None if it has none. Errors: BadNote, LedgerUnusable.
+
+    `file` is one that the operator named, as a mounted secret, which may be a link: it must exist.
+    """
+    path = file or key_path(ledger)
     try:
-        text = read_private(path, KEY_BYTES_MAX).decode()
-    except FileNotFoundError:
-        return None
+        data = read_private(path, KEY_BYTES_MAX) if file is None else _read_named(path)
+        text = data.decode()
+    except FileNotFoundError as error:
+        if file is None:
+            return None
+        raise LedgerUnusable(f"There is no key {file}.", "Put the key there: --key names it.") from error
     except (OSError, UnicodeDecodeError) as error:
         raise LedgerUnusable(f"{path} cannot be read: {error}.", "Run as its owner, or restore it.") from error
     try:
@@ -45,10 +51,15 @@ def read_key(ledger: Path) -> Signer | None:
         raise BadNote(f"{path}: {error.detail}", f"Restore it from a copy, or {REPLACE_ADVICE}.") from None
 
 
-def others_may_read(ledger: Path) -> bool:
+def _read_named(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(KEY_BYTES_MAX)
+
+
+def others_may_read(ledger: Path, file: Path | None = None) -> bool:
     """Return whether users other than its owner may read or write the key file."""
     try:
-        return bool(key_path(ledger).stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))
+        return bool((file or key_path(ledger)).stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))
     except OSError:
         return False
 
@@ -58,9 +69,14 @@ def make_key(ledger: Path, name: str | None = None) -> Signer:
 
     Errors: BadNote, LedgerFull, LedgerUnavailable.
     """
-    signer = Signer.make(name if name is not None else f"tallystick/{secrets.token_hex(8)}")
+    signer = new_signer(name)
     try:
         replace_whole(key_path(ledger), f"{signer.secret()}\n".encode(), mode=FILE_MODE)
     except OSError as error:
         raise write_error(error, "Writing the key", "no key was made") from error
     return signer
+
+
+def new_signer(name: str | None) -> Signer:
+    """Return a new key, by default with a random name. Errors: BadNote."""
+    return Signer.make(name if name is not None else f"tallystick/{secrets.token_hex(8)}")

@@ -10,9 +10,6 @@ from binascii import Error as NotBase64
 from hashlib import sha256
 from typing import NamedTuple, Self
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-
 from events.limits import KEY_NAME_CHARS_MAX, NOTE_BYTES_MAX, NOTE_SIGNATURES_MAX
 from ledger.errors import BadNote
 from ledger.transparency.merkle import HASH_BYTES
@@ -139,6 +136,9 @@ class Verifier(NamedTuple):
         return max(int.from_bytes(signature[:TIME_BYTES]) for signature in self.signatures(note))
 
     def _signed(self, text: str, signature: bytes) -> bool:
+        from cryptography.exceptions import InvalidSignature  # noqa: PLC0415 - most commands verify and sign nothing
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415 - as above
+
         message = text.encode()
         if self.kind == COSIGNATURE:
             moment, signature = int.from_bytes(signature[:TIME_BYTES]), signature[TIME_BYTES:]
@@ -156,6 +156,8 @@ class Signer:
     """A private key with its name; it signs a log's checkpoints."""
 
     def __init__(self, name: str, seed: bytes) -> None:
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415 - as above
+
         self._seed = seed
         self._private = Ed25519PrivateKey.from_private_bytes(seed)
         self.verifier = Verifier.of(name, ED25519, self._private.public_key().public_bytes_raw())
@@ -163,6 +165,8 @@ class Signer:
     @classmethod
     def make(cls, name: str) -> Self:
         """Make a new key. Errors: BadNote, for a name that is invalid or not printable."""
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415 - as above
+
         if len(name) > KEY_NAME_CHARS_MAX or not name.isprintable():
             raise BadNote(f"{name[:80]!r} cannot name a log.", f"Use 1..{KEY_NAME_CHARS_MAX} printable characters.")
         return cls(name, Ed25519PrivateKey.generate().private_bytes_raw())

@@ -4,26 +4,42 @@ Positions and sizes must be at most the head. Errors of all methods: LedgerUnava
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Protocol, TypeVar
 
-from ledger.log import LogReader, Query
+from ledger.errors import Forked, LedgerUnavailable
+from ledger.log import Log, LogReader, Query
 from ledger.transparency.merkle import NodeOf, consistency_proof, inclusion_proof, leaf_hashes, perfect_root, root_of
 from ledger.transparency.tiles import HEIGHT, WIDTH, TreeEdge, split_hashes, tile_width
 
 _Result = TypeVar("_Result")
 
 
-class TreeLog(LogReader, Protocol):
-    """A log whose writer keeps the right edge of the tree."""
+class TreeLog(Log, Protocol):
+    """A log with the right edge of its tree. Where many processes write the log, the tree may lack its newest lines."""
 
     @property
     def edge(self) -> TreeEdge:
-        """Return the right edge of the tree over the committed lines, without waiting."""
+        """Return the right edge of the tree, as far as this process knows it, without waiting. It only grows."""
+        ...
+
+    async def wait_for_tree(self, size: int) -> TreeEdge:
+        """Return the right edge once the tree covers `size` events or more, which must be committed.
+
+        Errors: LedgerUnavailable, if the tree does not grow.
+        """
+        ...
+
+    def refuse_appends(self, reason: Forked) -> None:
+        """Refuse every append until the log is opened again: a new event would take the position of a lost one."""
         ...
 
 
 class LogTree:
-    """The tree over a reader's lines. With the writer's edge, partial tiles need not be computed."""
+    """The tree over a reader's lines. With the writer's edge, partial tiles need not be computed.
+
+    What the stored tiles lack is computed from the lines.
+    """
 
     def __init__(self, reader: LogReader, edge: TreeEdge | None = None) -> None:
         self._reader = reader
@@ -58,8 +74,14 @@ class LogTree:
         return b"".join(await self._hashes(level, number, width))
 
     async def lines(self, first: int, end: int) -> list[bytes]:
-        """Return the lines of the leaves first..end-1, counted from 0."""
-        return (await self._reader.read(Query(after=first, before=end + 1, limit=end - first))).lines
+        """Return the lines of the leaves first..end-1, counted from 0. Errors: LedgerUnavailable, if one is missing."""
+        lines = (await self._reader.read(Query(after=first, before=end + 1, limit=end - first))).lines
+        if len(lines) != end - first:
+            raise LedgerUnavailable(
+                f"{end - first} events after position {first} were expected, and the ledger has {len(lines)}.",
+                "It may have lost events: compare it with its checkpoints, tallystick verify.",
+            )
+        return lines
 
     async def leaves(self, first: int, end: int) -> list[bytes]:
         """Return the hashes of the leaves first..end-1, counted from 0, computed from their lines."""
@@ -75,9 +97,9 @@ class LogTree:
         first = number * WIDTH
         if level == 0:
             return await self.leaves(first, first + width)
-        below = await self._reader.tiles(level - 1, first, width)
-        assert len(below) == width, (level, number, width, len(below))
-        return [perfect_root(split_hashes(hashes)) for hashes in below]
+        roots = [_tile_root(hashes) for hashes in await self._reader.tiles(level - 1, first, width)]
+        missing = [await self._hashes(level - 1, first + index, WIDTH) for index in range(len(roots), width)]
+        return roots + [perfect_root(hashes) for hashes in missing]
 
     async def _compute(self, work: Callable[[NodeOf], _Result], size: int) -> _Result:
         """Return the result of a function of nodes. The first call only records which tiles it reads."""
@@ -95,6 +117,12 @@ class LogTree:
             return perfect_root(tiles[tile_level, number][first : first + (1 << level % HEIGHT)])
 
         return work(node)
+
+
+@lru_cache(2 * WIDTH)
+def _tile_root(hashes: bytes) -> bytes:
+    """Return the root of a full tile: remembered, because a node on PostgreSQL computes the tree's edge each second."""
+    return perfect_root(split_hashes(hashes))
 
 
 def _tile_of(level: int, index: int) -> tuple[int, int, int]:

@@ -35,6 +35,19 @@ class TimestampParser:
         return minute + 1_000_000 * int(text[SECONDS]) + int(text[MICROSECONDS])
 
 
+def rows_of(
+    lines: Sequence[bytes], headers: Sequence[LineHeaders], instant: Callable[[str], int]
+) -> list[tuple[object, ...]]:
+    """Return the rows of lines, with the columns `schema.COLUMNS`. Errors: ValueError, OverflowError."""
+    return [
+        (
+            header.position, header.source, header.id, header.subject, header.streamversion, header.type,
+            instant(header.time), instant(header.recordedtime), line,
+        )
+        for header, line in zip(headers, lines, strict=True)
+    ]  # fmt: skip
+
+
 class ColumnCheck:
     """Compares rows, which have the columns `schema.COLUMNS`, with their lines."""
 

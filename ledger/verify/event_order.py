@@ -36,8 +36,17 @@ class LineHeaders(LineHeader, gc=False):
     time: str
 
 
-ENDING = frozenset(name for name, event_type in VOCABULARY.event_types.items() if event_type.ends)
-"""The types after which a stream has no event."""
+CLOSING = frozenset(name for name, event_type in VOCABULARY.event_types.items() if event_type.ends)
+"""The types after which a stream has no event but one that reopens it."""
+
+REOPENING = frozenset(name for name, event_type in VOCABULARY.event_types.items() if event_type.reopens)
+
+CLOSING_FOR_GOOD = frozenset(
+    name
+    for name in CLOSING
+    if not any(VOCABULARY.event_types[name].stream == VOCABULARY.event_types[other].stream for other in REOPENING)
+)
+"""The types after which a stream has no event, in a selection too: it may lack the event that reopens a stream."""
 
 Header = TypeVar("Header", bound=LineHeader)
 
@@ -59,7 +68,12 @@ class OrderCheck(Generic[Header]):
         self._lines = findings.check("lines", "lines")
         self._positions = findings.check("positions", "events")
         self._times = findings.check("recorded times", "events")
-        self._streams = StreamVersionCheck(findings.check("stream versions", "streams"), ENDING, complete=streams)
+        check = findings.check("stream versions", "streams")
+        self._streams = (
+            StreamVersionCheck(check, CLOSING, REOPENING, complete=True)
+            if streams
+            else StreamVersionCheck(check, CLOSING_FOR_GOOD, complete=False)
+        )
         self._vocabulary = VocabularyCheck(findings.check("vocabulary", "lines"), VOCABULARY)
         decoder = msgspec.json.Decoder(form)
         self._decode, self._decode_page = decoder.decode, decoder.decode_lines

@@ -6,10 +6,11 @@ file.
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import count, takewhile
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from events.limits import NOTE_BYTES_MAX
@@ -71,8 +72,8 @@ def verify_file(
     Errors: LedgerUnusable, if the file is not a ledger.
     """
     _check_wal(findings, path)
-    notes = _read_notes(findings, path, earlier)
-    key = key or _read_key(findings, path)
+    notes = read_notes(findings, path, earlier)
+    key = key or read_bundled_key(findings, path)
     notes.check_signatures(key)
     notes.check_witnesses(witnesses)
     rebuild = TreeRebuild(notes.sizes)
@@ -105,15 +106,19 @@ def _check_wal(findings: Findings, path: Path) -> None:
             raise LedgerUnusable(f"{log} cannot be read: {error}.", "Check its permissions.") from error
 
 
-def _read_notes(findings: Findings, path: Path, earlier: bytes | None) -> SignatureCheck:
-    """Read the signed notes beside a ledger, and the given one."""
+def read_notes(
+    findings: Findings, path: Path, earlier: bytes | None, shared: Mapping[str, bytes] = MappingProxyType({})
+) -> SignatureCheck:
+    """Read the signed notes beside a ledger, the given one, and those in its database. Errors: LedgerUnusable."""
     notes = SignatureCheck(findings)
     if earlier is not None:
         notes.read(earlier, "the earlier checkpoint")
     for ending in ("imported", "witnessed", "checkpoint"):
+        if ending in shared:
+            notes.read(shared[ending], f"the note {ending} in the database")
         if (note := path_beside(path, ending)).exists():
             notes.read(read_private(note, NOTE_BYTES_MAX), note.name, foreign=ending == "imported")
-        elif ending == "checkpoint":
+        elif ending == "checkpoint" and ending not in shared:
             findings.notes.append(
                 f"There is no {note.name}: no signature confirms the lines. They were compared with the stored tiles, "
                 "which may not cover the newest 255 events."
@@ -121,8 +126,12 @@ def _read_notes(findings: Findings, path: Path, earlier: bytes | None) -> Signat
     return notes
 
 
-def _read_key(findings: Findings, path: Path) -> Verifier | None:
-    """Return the public half of the key beside a ledger; None if it cannot be used."""
+def read_bundled_key(
+    findings: Findings, path: Path, shared: Mapping[str, bytes] = MappingProxyType({})
+) -> Verifier | None:
+    """Return the public half of the key beside a ledger or in its database; None if it cannot be used."""
+    if "key" in shared:
+        return bundled_key(findings, shared["key"].decode(errors="replace"), "the database")
     file = path_beside(path, "key")
     try:
         signer = Signer.parse(read_private(file, KEY_BYTES_MAX).decode().strip())

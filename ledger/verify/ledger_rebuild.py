@@ -15,17 +15,19 @@ from ledger.atomic_file import PART, sync_folder
 from ledger.errors import LedgerFull, LedgerUnusable
 from ledger.private_file import make_private_file
 from ledger.sqlite.lock import WriterLock
+from ledger.sqlite.moved import lift_seal
 from ledger.sqlite.schema import APPLICATION_ID, COLUMNS, CREATE, HEAD, INSERT_TILE
 from ledger.sqlite.schema_check import check_ledger, distrust_schema
 from ledger.transparency.merkle import leaf_hashes
 from ledger.transparency.tiles import TreeEdge
 from ledger.verify import Findings, LineHeaders, TimestampParser, verify_file
+from ledger.verify.columns import rows_of
 
 INSERT = f"INSERT INTO events ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 
 
 class LedgerRebuild:
-    """A ledger file that is being rebuilt. Add every page of its lines, then call `finish`."""
+    """A ledger file that is being rebuilt. Add every page of its lines, call `verify`, then `open`."""
 
     def __init__(self, ledger: Path, part: Path, connection: sqlite3.Connection) -> None:
         self._ledger = ledger
@@ -65,15 +67,8 @@ class LedgerRebuild:
         """Write the next lines with the columns from their headers; if that fails, set `failure`."""
         if self.failure is not None or len(lines) != len(headers):
             return
-        instant = self._instant
         try:
-            rows = [
-                (
-                    header.position, header.source, header.id, header.subject, header.streamversion, header.type,
-                    instant(header.time), instant(header.recordedtime), line,
-                )
-                for header, line in zip(headers, lines, strict=True)
-            ]  # fmt: skip
+            rows = rows_of(lines, headers, self._instant)
             self._edge, filled = self._edge.grow(leaf_hashes(lines))
             self._connection.execute("BEGIN")
             self._connection.executemany(INSERT, rows)
@@ -82,8 +77,11 @@ class LedgerRebuild:
         except (sqlite3.Error, ValueError, OverflowError) as error:
             self.failure = _rebuild_error(self._ledger, error)
 
-    def finish(self, root: bytes) -> None:
-        """Verify the file, sync it, and rename it. Errors: LedgerUnusable, if its root is not `root`."""
+    def discard(self) -> None:
+        """Nothing: what was written goes with the end of the block."""
+
+    def verify(self, root: bytes) -> None:
+        """Verify the file that was written. Errors: LedgerUnusable, if its root is not `root`."""
         if self.failure is not None:
             raise self.failure
         self._connection.close()
@@ -93,6 +91,13 @@ class LedgerRebuild:
             raise LedgerUnusable(
                 f"{self._part} differs from the lines that were written: {findings.first}.", "Check the disk."
             )
+
+    def open(self) -> None:
+        """Sync the verified file and rename it: the ledger is there. The seal of one that was there before is removed.
+
+        Errors: OSError, LedgerFull, LedgerUnavailable.
+        """
+        lift_seal(self._ledger)
         descriptor = os.open(self._part, os.O_RDONLY | os.O_CLOEXEC)
         try:
             os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""Check the stream versions of any number of streams in bounded memory, and that nothing follows a stream's end.
+"""Check the stream versions of any number of streams in bounded memory, and that closed streams only reopen.
 
 A stream is identified by the hash of its subject. Python's hashes differ in each process, so that an attacker cannot
 choose colliding subjects. The latest version of each stream is in memory. When there are too many streams, they are
@@ -21,7 +21,10 @@ STREAMS_MAX = 1_000_000
 """Streams in memory, about 100 MB."""
 
 CLOSED = 2**62
-"""Takes the place of the version of an event that ends its stream: no event can be the next one."""
+"""Added to the version of an event that closes its stream, and to that of one that reopens it.
+
+So only an event that reopens a stream can be the next of a closed one, and only there.
+"""
 
 RECORD = [("key", "<i8"), ("began", "<i8"), ("ended", "<i8"), ("position", "<i8")]
 """A stream in a run."""
@@ -49,12 +52,15 @@ class StreamPosition(Protocol):
 class StreamVersionCheck:
     """Checks the versions in each stream: 1, 2, 3 ... if streams are `complete`, otherwise increasing.
 
-    An event of a type in `ending` is the last of its stream.
+    After an event of a type in `closing`, a stream has only an event of a type in `reopening`.
     """
 
-    def __init__(self, check: Check, ending: Collection[str], *, complete: bool) -> None:
+    def __init__(
+        self, check: Check, closing: Collection[str], reopening: Collection[str] = (), *, complete: bool
+    ) -> None:
         self._check = check
-        self._ending = ending
+        self._closing = closing
+        self._reopening = reopening
         self._complete = complete
         self._latest: dict[int, int] = {}
         self._first_versions: dict[int, tuple[int, int]] = {}
@@ -63,18 +69,19 @@ class StreamVersionCheck:
 
     def add(self, events: Sequence[StreamPosition], positions: Sequence[int]) -> None:
         """Check the next events, at the given positions."""
-        latest, has_runs, ending = self._latest, bool(self._runs), self._ending
+        latest, has_runs, closing, reopening = self._latest, bool(self._runs), self._closing, self._reopening
         for event, position in zip(events, positions, strict=True):
             key, version = hash(event.subject), event.streamversion
+            begins_at = version + CLOSED if event.type in reopening else version
             last = latest.get(key)
             if last is None:
                 if has_runs:
-                    self._first_versions[key] = version, position
-                elif version != 1:
+                    self._first_versions[key] = begins_at, position
+                elif begins_at != 1:
                     self._check_gap(event, position, 0)
-            elif version != last + 1:
+            elif begins_at != last + 1:
                 self._check_gap(event, position, last)
-            latest[key] = CLOSED if event.type in ending else version
+            latest[key] = version + CLOSED if event.type in closing else version
         if len(latest) > STREAMS_MAX:
             self._write_run()
 
@@ -91,9 +98,13 @@ class StreamVersionCheck:
     def _check_gap(self, event: StreamPosition, position: int, last: int) -> None:
         """Check an event that is not the next of its stream: gaps are allowed if streams are not complete."""
         version = event.streamversion
-        if last == CLOSED:
+        reopens = event.type in self._reopening
+        if last >= CLOSED and not reopens:
             self._check.fault(f"{event.subject} was closed before; {event.type} cannot follow.", position)
+        elif last < CLOSED and reopens:
+            self._check.fault(f"{event.subject} was open before; {event.type} cannot follow.", position)
         elif self._complete or version <= last:
+            last %= CLOSED
             rule = f"it must be {last + 1:,}" if self._complete else f"the one before is {last:,}"
             self._check.fault(f"{event.subject} has version {version:,}; {rule}.", position)
 
@@ -139,7 +150,9 @@ class StreamVersionCheck:
         wrong = began != before + 1 if self._complete else began <= before
         for record in np.sort(part[wrong], order="position"):
             last = before[part["key"] == record["key"]].max()
-            rule = f"it must be {last + 1:,}" if self._complete else "the one before is not lower"
-            if last == CLOSED:
+            rule = f"it must be {last % CLOSED + 1:,}" if self._complete else "the one before is not lower"
+            if last >= CLOSED > record["began"]:
                 rule = "it was closed before"
-            self._check.fault(f"its stream has version {record['began']:,}; {rule}.", int(record["position"]))
+            elif record["began"] >= CLOSED > last:
+                rule = "it was open before"
+            self._check.fault(f"its stream has version {record['began'] % CLOSED:,}; {rule}.", int(record["position"]))

@@ -17,7 +17,7 @@ from events.decode_error_messages import DECODE_ERRORS, explain_decode_error
 from events.envelope import ZEROED_TIME, Line, encode_extended_line, is_timestamp, zeroed
 from events.errors import InvalidEvent
 from events.extensions import ExtensionValue, check_added_attributes
-from events.registry import EventType, Vocabulary
+from events.vocabulary import EventType, Vocabulary
 from ledger.verify.findings import Check
 
 SOURCE_PREFIX = "/agents/"

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from msgspec import structs
 
 from projections.calibration.confidence_bins import ConfidenceBins, bin_counts
+from projections.calibration.count_table import CountTable
 from projections.calibration.figure_text import format_rate
-from projections.calibration.outcome_counts import CountTable
 from projections.calibration.scores import TOLERANCE
 from projections.stats.gap_martingale import LOG_SUPPORTED, log_e_values
 from projections.stats.intervals import Interval, gap_interval, wilson_interval

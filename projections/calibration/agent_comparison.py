@@ -13,6 +13,7 @@ Of fifteen pairs of equal agents one may well have a p below .05. So a differenc
 rate of 5% over all pairs (Benjamini and Hochberg 1995).
 """
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Final, NamedTuple
 
@@ -21,8 +22,9 @@ import numpy as np
 from msgspec import structs
 
 from events.envelope import agent_of
-from projections.arrays import Floats, Ints
+from projections.arrays import AnyInts, Floats, Ints, RowNumbers
 from projections.calibration.reviewed_decisions import ReviewedDecisions
+from projections.outcome_codes import OUTCOME_VALUES
 from projections.stats.autocorrelation import estimate_autocorrelation
 from projections.stats.clustered_mean import clustered_mean
 from projections.stats.false_discovery import FALSE_DISCOVERY_RATE, benjamini_hochberg
@@ -111,18 +113,13 @@ def compare_agents(history: ReviewedDecisions) -> AgentComparison:
     group_names = [agent_of(source) for source, *_ in history.groups]
     names = sorted(set(group_names))
     numbers = {name: number for number, name in enumerate(names)}
-    group_agent = np.array([numbers[name] for name in group_names], dtype=np.int64)
+    group_agent = np.array([numbers[name] for name in group_names], dtype=np.int32)
     agent = group_agent[history.group]
     reviewed = np.bincount(agent, minlength=len(names))
     largest = np.argsort(-reviewed, kind="stable")[:AGENTS_MAX]
     compared = sorted(int(number) for number in largest if reviewed[number])
-    loss = (history.confidence - history.outcome_value) ** 2
-    topic = _topics(history)
     scope_width = max(1, len(history.questions))
-    answers = [
-        _answers(topic[rows], loss[rows], history.cluster[rows], history.time_us[rows])
-        for rows in (agent == number for number in compared)
-    ]
+    answers = _answers_of(compared, history, agent)
     categories = _Categories(history, agent)
     pairs = []
     for (first, first_answers), (second, second_answers) in combinations(zip(compared, answers, strict=True), 2):
@@ -153,29 +150,33 @@ class _Answers(NamedTuple):
     time_us: Ints
 
 
-def _topics(history: ReviewedDecisions) -> Ints:
-    """Return the number of each decision's project, category and question; -1 without a question."""
+def _answers_of(agents: Sequence[int], history: ReviewedDecisions, agent: AnyInts) -> list[_Answers]:
+    """Return the answers of some agents, given the number of the agent of each decision."""
+    asked = np.flatnonzero(history.question >= 0)
+    topic, agent = _topics(history, asked), agent[asked]
+    return [_answers(history, asked[rows], topic[rows]) for rows in (agent == number for number in agents)]
+
+
+def _topics(history: ReviewedDecisions, rows: RowNumbers) -> Ints:
+    """Return the number of the project, category and question of each of some decisions that have a question."""
     scopes: dict[tuple[str | None, str | None], int] = {}
     group_scope = np.array(
         [scopes.setdefault((project, category), len(scopes)) for _, category, _, project, _ in history.groups],
         dtype=np.int64,
     )
-    has_question = history.question >= 0
-    topics = np.full(len(has_question), -1, dtype=np.int64)
-    topics[has_question] = (
-        group_scope[history.group[has_question]] * len(history.questions) + history.question[has_question]
-    )
+    topics: Ints = group_scope[history.group[rows]] * len(history.questions) + history.question[rows]
     return topics
 
 
-def _answers(topic: Ints, loss: Floats, cluster: Ints, time_us: Ints) -> _Answers:
-    """Return an agent's answers, given its decisions in the order of time."""
-    has_question = topic >= 0
-    topics, first, index = np.unique(topic[has_question], return_index=True, return_inverse=True)
-    losses = np.bincount(index, loss[has_question], len(topics)) / np.bincount(index, minlength=len(topics))
-    named = has_question & (cluster >= 0)
+def _answers(history: ReviewedDecisions, rows: RowNumbers, topic: Ints) -> _Answers:
+    """Return an agent's answers, given its decisions with a question, in the order of time, and their topics."""
+    topics, first, index = np.unique(topic, return_index=True, return_inverse=True)
+    loss = (history.confidence[rows] - OUTCOME_VALUES[history.outcome[rows]]) ** 2
+    losses = np.bincount(index, loss, len(topics)) / np.bincount(index, minlength=len(topics))
+    cluster = history.cluster[rows]
+    named = cluster >= 0
     clustered = np.unique(np.stack([topic[named], cluster[named]], axis=1), axis=0)
-    return _Answers(topics, losses, clustered, time_us[has_question][first])
+    return _Answers(topics, losses, clustered, history.time_us[rows[first]])
 
 
 def _paired(agents: list[str], first: _Answers, second: _Answers, scope_width: int) -> AgentPair:
@@ -252,17 +253,20 @@ def _join_clusters(shared: Ints, clustered: Ints) -> Ints:
 class _Categories:
     """Sums by agent and category: number of reviews, outcomes, their squares, losses."""
 
-    def __init__(self, history: ReviewedDecisions, agent: Ints) -> None:
+    def __init__(self, history: ReviewedDecisions, agent: AnyInts) -> None:
         group_names = [category for _, category, *_ in history.groups]
         self._names = sorted(set(group_names), key=lambda name: (name is None, name or ""))
         numbers = {name: number for number, name in enumerate(self._names)}
         group_category = np.array([numbers[name] for name in group_names], dtype=np.int64)
-        value = history.outcome_value
         self._width = len(self._names)
-        cell = agent * self._width + group_category[history.group]
+        cell = group_category[history.group]
+        cell += agent.astype(np.int64) * self._width
         size = (int(agent.max()) + 1) * self._width if len(agent) else 0
-        columns = (np.ones(len(cell)), value, value**2, (history.confidence - value) ** 2)
-        self._sums = np.stack([np.bincount(cell, column, size) for column in columns], axis=1)
+        value = history.outcome_value
+        sums = [np.bincount(cell, minlength=size), *(np.bincount(cell, column, size) for column in (value, value**2))]
+        loss = np.subtract(history.confidence, value, out=value)
+        sums.append(np.bincount(cell, np.square(loss, out=loss), size))
+        self._sums = np.stack(sums, axis=1)
 
     def common(self, names: list[str], first: int, second: int) -> list[SharedQuestions]:
         """Return the categories in which both agents have reviews."""

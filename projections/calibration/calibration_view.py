@@ -16,11 +16,11 @@ from projections.calibration.category_recalibration import (
 )
 from projections.calibration.cell_groups import EVERY_GROUP, GroupBy, GroupPage, Groups, make_groups, sum_cells
 from projections.calibration.confidence_bins import bin_counts, merge_cells, merge_cells_by_group
-from projections.calibration.confidence_use import ConfidenceUse, score_use
+from projections.calibration.confidence_use import ConfidenceUse, UseFields, score_use
 from projections.calibration.corp import Corp
+from projections.calibration.count_table import Counts, CountTable
 from projections.calibration.gap_evidence import Clusters, Dependence
 from projections.calibration.missing_reviews import MissingReviews, describe_missing_reviews, review_cells
-from projections.calibration.outcome_counts import Counts, CountTable
 from projections.calibration.recalibration import Recalibration
 from projections.calibration.row_evidence import evidence_of_rows
 from projections.calibration.row_support import RowSupport, support_buckets, support_rows
@@ -174,8 +174,15 @@ def build_calibration_view(
         missing_reviews=UNSET
         if overall is None
         else describe_missing_reviews(review_cells(table), overall, check) or UNSET,
-        **(score_use(bin_counts(*cells), threshold, curves=curves) if overall is not None else {}),
+        **({} if overall is None else _score_use(cells, overall, threshold, curves=curves)),
     )
+
+
+def _score_use(
+    cells: tuple[Floats, Counts], overall: CalibrationScores, threshold: float | None, *, curves: bool
+) -> UseFields:
+    effective = None if overall.clusters is UNSET else overall.clusters.effective_reviews
+    return score_use(bin_counts(*cells), threshold, curves=curves, effective_reviews=effective)
 
 
 def _score_buckets(confidence: Floats, counts: Counts, evidence: GroupEvidence, check: Check) -> list[Bucket]:
@@ -224,8 +231,8 @@ def score_categories(
 def _score_groups(
     groups: Groups, min_decisions: int, page: GroupPage, evidence: ViewEvidence, *, curves: bool, check: Check
 ) -> Iterator[CalibrationGroup]:
-    """Yield a row for each group of a page, in the order of buckets or of names; the group without a name is last."""
-    shown = groups.nonempty[page.offset : page.offset + page.limit]
+    """Yield a row for each group of a page. In the order of names, the group without one is last."""
+    shown = page.choose(groups)
     place = np.full(len(groups.names.ranks) + 1, -1, dtype=np.intp)  # the last is that of cells without a group
     place[shown] = np.arange(len(shown))
     cells = place[groups.numbers] >= 0
@@ -312,6 +319,8 @@ def _mean_scores(
 ) -> _GroupMeans:
     """Return the means of all groups with reviews: of the scores if all are shown, or else in one pass."""
     if len(shown) == len(groups.nonempty):
+        ascending = np.argsort(shown)
+        shown, scores = shown[ascending], [scores[place] for place in ascending.tolist()]
         scored = np.array([found is not None for found in scores], dtype=bool)
         n, accuracy, confidence, brier = (
             np.array([float(getattr(found, name)) for found in scores if found is not None])

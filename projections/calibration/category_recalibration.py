@@ -8,8 +8,8 @@ from msgspec import structs
 
 from projections.calibration.cell_groups import Groups, make_groups
 from projections.calibration.confidence_bins import ConfidenceBins, bin_counts, merge_cells_by_group
+from projections.calibration.count_table import CountTable
 from projections.calibration.map_families import REVIEWS_MIN
-from projections.calibration.outcome_counts import CountTable
 from projections.calibration.recalibration import (
     GAIN_MIN,
     FittedMap,

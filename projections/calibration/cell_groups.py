@@ -7,8 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from projections.arrays import Floats
+from projections.calibration.cells import Cells
 from projections.calibration.confidence_bins import REVIEWED_VALUES
-from projections.calibration.outcome_counts import MODEL_FIELD, CountSelection, CountTable
+from projections.calibration.count_table import CATEGORY_FIELD, MODEL_FIELD, CountSelection, CountTable
+from projections.calibration.field_values import FieldValues
 from projections.calibration.scores import (
     BUCKETS,
     bucket_numbers,
@@ -28,6 +30,11 @@ _key_field: Mapping[str, int] = {
     "feature": 4,
     "model": MODEL_FIELD,
 }
+
+
+def fields_of(group_by: GroupBy) -> tuple[int, ...]:
+    """Return the fields of keys that a view by some groups needs: that of the groups, and the category."""
+    return tuple(sorted({CATEGORY_FIELD, _key_field.get(group_by, CATEGORY_FIELD)}))
 
 
 class GroupNames(NamedTuple):
@@ -95,20 +102,22 @@ def count_groups(selection: CountSelection, group_by: GroupBy) -> int:
 
 
 def number_groups(
-    selection: CountSelection, group_by: GroupBy
+    cells: Cells, values: Sequence[FieldValues], group_by: GroupBy
 ) -> tuple[npt.NDArray[np.intp], Mapping[str | None, int]]:
     """Return the number of each cell's group (-1: none), and the numbers of names.
 
-    Later decisions change no number, except those of models: several names may mean one.
+    `values` are those of the cells or of a selection. Later decisions change no number, except those of models: several
+    names may mean one.
     """
     if group_by == "confidence_bucket":
-        return bucket_numbers(selection.confidence), {name: number for number, (name, _, _) in enumerate(BUCKETS)}
+        levels, level = cells.levels.numbered
+        return bucket_numbers(levels)[level], {name: number for number, (name, _, _) in enumerate(BUCKETS)}
     field = _key_field[group_by]
-    numbers = selection.columns[field][selection.group].astype(np.intp)
+    numbers = cells.columns[field][cells.group].astype(np.intp)
     if group_by == "model":
-        names, ranks = selection.values[field].in_order()
+        names, ranks = values[field].in_order()
         return ranks[numbers], {name: number for number, name in enumerate(names)}
-    return numbers, selection.values[field].numbers
+    return numbers, values[field].numbers
 
 
 def _group_cells(table: CountTable, group_by: GroupBy, check: Check) -> "tuple[GroupNames, npt.NDArray[np.intp]]":
@@ -131,11 +140,27 @@ def _group_cells(table: CountTable, group_by: GroupBy, check: Check) -> "tuple[G
     return GroupNames(names, np.flatnonzero(present)), numbers[table.group]
 
 
+GroupSort = Literal["name", "decisions"]
+GROUP_SORTS: tuple[GroupSort, ...] = ("name", "decisions")
+"""The order of groups: by their names, or those with the most decisions first."""
+
+
 class GroupPage(NamedTuple):
-    """Which groups to compute: `limit` of them, after the first `offset`."""
+    """Which groups to compute: `limit` of them, after the first `offset`, in the order of `sort`."""
 
     limit: int
     offset: int = 0
+    sort: GroupSort = "name"
+
+    def choose(self, groups: Groups) -> npt.NDArray[np.intp]:
+        """Return the numbers of the groups of the page. Equal numbers of decisions are in the order of names."""
+        chosen = groups.nonempty
+        if self.sort == "decisions":
+            inside = groups.numbers >= 0
+            decisions = groups.table.counts[inside].sum(axis=1)
+            total = np.bincount(groups.numbers[inside], weights=decisions, minlength=len(groups.names.ranks))
+            chosen = chosen[np.argsort(-total[chosen], kind="stable")]
+        return chosen[self.offset : self.offset + self.limit]
 
 
 EVERY_GROUP = GroupPage(2**31)

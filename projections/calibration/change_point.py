@@ -23,10 +23,11 @@ from typing import Literal
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 from msgspec import UNSET, UnsetType, structs
 
 from ledger import moment_of
-from projections.arrays import Floats, Ints
+from projections.arrays import AnyInts, Floats, Ints
 from projections.calibration.model_changes import DatedChange, DriftModels, describe_models
 from projections.calibration.model_groups import ResolveModel
 from projections.calibration.review_moments import MOMENTS_MIN, find_dated, number_moments
@@ -128,19 +129,20 @@ def detect_drift(history: ReviewedDecisions, resolve: ResolveModel | None = None
     numbers: dict[tuple[str, str | None], int] = {}
     group_stratum = np.array(
         [numbers.setdefault((source, category), len(numbers)) for source, category, *_ in history.groups],
-        dtype=np.int64,
+        dtype=np.int32,
     )
     stratum = group_stratum[history.group] if len(history.group) else None
     drift = detect_change(history.confidence, history.outcome_value, history.time_us, stratum)
     if resolve is None or stratum is None or drift.reviews_needed:
         return drift
     examined = _find_examined(number_moments(history.time_us), stratum)
+    del stratum
     change = drift.change
     dated = None if change is None else DatedChange(change.index, change.time, change.earliest, change.latest)
     return structs.replace(drift, models=describe_models(history, examined, resolve, dated))
 
 
-def detect_change(confidence: Floats, outcome: Floats, time_us: Ints, stratum: Ints | None = None) -> Drift:
+def detect_change(confidence: Floats, outcome: Floats, time_us: Ints, stratum: AnyInts | None = None) -> Drift:
     """Look for one change of the gap in reviewed decisions. The result is deterministic: the seed is fixed.
 
     Shapes: one entry per decision, in the order in which they were made; outcome is 1, .5 or 0. stratum is the number
@@ -150,26 +152,40 @@ def detect_change(confidence: Floats, outcome: Floats, time_us: Ints, stratum: I
     n = len(confidence)
     if n < REVIEWS_MIN:
         return Drift(alarm=False, p=None, reviewed=n, reviews_needed=REVIEWS_MIN - n)
-    stratum = np.zeros(n, dtype=np.int64) if stratum is None else stratum
+    stratum = np.zeros(n, dtype=np.int8) if stratum is None else stratum
     moment = number_moments(time_us)
-    used = _find_examined(moment, stratum)
-    left_out = n - len(used)
-    moment = moment[used]
-    ends = np.append(np.flatnonzero(np.diff(moment)) + 1, len(used)) if len(used) else used
-    if len(used) < REVIEWS_MIN or len(ends) < MOMENTS_MIN:
-        return Drift(alarm=False, p=None, reviewed=n, reviews_needed=0, reason="too few times", left_out=left_out)
-    confidence, outcome, time_us = confidence[used], outcome[used], time_us[used]
-    strata, stratum = np.unique(stratum[used], return_inverse=True)
-    found = _search(confidence, outcome, time_us, ShiftLayout(stratum, ends, SIDE_REVIEWS_MIN))
-    return structs.replace(found, reviewed=n, strata=len(strata), left_out=left_out)
+    examined = _find_examined(moment, stratum)
+    used = int(np.count_nonzero(examined))
+    if used < n:
+        moment, stratum = moment[examined], stratum[examined]
+        confidence, outcome, time_us = confidence[examined], outcome[examined], time_us[examined]
+    ends = _ends_of_runs(moment)
+    del moment, examined
+    if used < REVIEWS_MIN or len(ends) < MOMENTS_MIN:
+        return Drift(alarm=False, p=None, reviewed=n, reviews_needed=0, reason="too few times", left_out=n - used)
+    present = np.bincount(stratum) > 0
+    strata = int(np.count_nonzero(present))
+    layout = ShiftLayout((np.cumsum(present) - 1).astype(np.int32)[stratum], ends, SIDE_REVIEWS_MIN)
+    del stratum, ends
+    found = _search(confidence, outcome, time_us, layout)
+    return structs.replace(found, reviewed=n, strata=strata, left_out=n - used)
 
 
-def _find_examined(moment: Ints, stratum: Ints) -> Ints:
-    """Return the decisions of usable moments that belong to the STRATA_MAX strata with the most reviews."""
+def _find_examined(moment: AnyInts, stratum: AnyInts) -> npt.NDArray[np.bool_]:
+    """Return which decisions are of usable moments and belong to the STRATA_MAX strata with the most reviews."""
     sizes = np.bincount(stratum)
     kept = np.zeros(len(sizes), dtype=bool)
     kept[np.argsort(-sizes, kind="stable")[:STRATA_MAX]] = True
-    return np.flatnonzero(find_dated(moment) & kept[stratum])
+    found = find_dated(moment)
+    found &= kept[stratum]
+    return found
+
+
+def _ends_of_runs(values: AnyInts) -> npt.NDArray[np.int32]:
+    """Return the place after each run of equal values."""
+    ends = np.flatnonzero(values[1:] != values[:-1]).astype(np.int32)
+    ends += 1
+    return np.append(ends, np.int32(len(values))) if len(values) else ends
 
 
 def _search(confidence: Floats, outcome: Floats, time_us: Ints, layout: ShiftLayout) -> Drift:
@@ -182,10 +198,15 @@ def _search(confidence: Floats, outcome: Floats, time_us: Ints, layout: ShiftLay
     centred = layout.centred(excess)
     sums = layout.sums(centred)
     observed = layout.deviation(sums[None, layout.points], np.array([centred @ centred]))
+    excess += confidence
+    excess -= centred
+    del centred
+    rounds = simulate_deviations(layout, confidence, np.clip(excess, 0.0, 1.0, out=excess))
+    del excess
     level = ALARM_LEVEL * min(1.0, len(outcome) / FULL_LEVEL_REVIEWS) ** 2
     deviating, histories, independent, largest = 1, 1, 0.0, 0.0
     strayed: list[Floats] = []
-    for simulated in simulate_deviations(layout, confidence, np.clip(confidence + excess - centred, 0.0, 1.0)):
+    for simulated in rounds:
         if not independent:
             independent = float(simulated.windows.mean())
             largest = float(observed.scaled(independent)[0])

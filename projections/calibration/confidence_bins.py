@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from projections.arrays import Floats, Ints
-from projections.calibration.outcome_counts import Counts
+from projections.calibration.count_table import Counts
 from projections.outcome_codes import OUTCOME_VALUES
 
 REVIEWED_VALUES = OUTCOME_VALUES[1:]

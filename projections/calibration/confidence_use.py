@@ -7,9 +7,14 @@ import numpy as np
 from msgspec import UNSET, UnsetType
 
 from projections.calibration.confidence_bins import REVIEWED_VALUES, ConfidenceBins
-from projections.calibration.corp import fit_isotonic
 from projections.stats.concordance import Concordance, measure_concordance
-from projections.stats.elementary_score import THRESHOLDS, MurphyPoint, mean_elementary_scores
+from projections.stats.elementary_score import (
+    THRESHOLDS,
+    MurphyPoint,
+    elementary_score_intervals,
+    mean_elementary_scores,
+)
+from projections.stats.isotonic_fit import fit_isotonic
 from projections.stats.net_benefit import OutcomeSums, ThresholdUse, use_threshold
 
 _TOLERANCE = 1e-9
@@ -27,19 +32,26 @@ class ConfidenceUse(msgspec.Struct, frozen=True, kw_only=True):
     murphy: list[MurphyPoint] | UnsetType = UNSET
 
 
-class _UseFields(TypedDict, total=False):
+class UseFields(TypedDict, total=False):
+    """The fields of `ConfidenceUse` that are present."""
+
     threshold: ThresholdUse
     auc: Concordance | None
     murphy: list[MurphyPoint]
 
 
-def score_use(bins: ConfidenceBins, threshold: float | None, *, curves: bool) -> _UseFields:
-    """Return the fields of `ConfidenceUse` that the caller asked for, of at least one reviewed decision."""
-    fields = _UseFields()
+def score_use(
+    bins: ConfidenceBins, threshold: float | None, *, curves: bool, effective_reviews: float | None = None
+) -> UseFields:
+    """Return the fields of `ConfidenceUse` that the caller asked for, of at least one reviewed decision.
+
+    `effective_reviews` is how many independent reviews contain as much evidence; None: all are independent.
+    """
+    fields = UseFields()
     if threshold is not None:
         fields["threshold"] = act_above(bins, threshold)
     if curves:
-        fields |= {"auc": rank_outcomes(bins), "murphy": draw_murphy(bins)}
+        fields |= {"auc": rank_outcomes(bins), "murphy": draw_murphy(bins, effective_reviews)}
     return fields
 
 
@@ -57,7 +69,7 @@ def rank_outcomes(bins: ConfidenceBins) -> Concordance | None:
     return measure_concordance(bins.value_counts)
 
 
-def draw_murphy(bins: ConfidenceBins) -> list[MurphyPoint]:
+def draw_murphy(bins: ConfidenceBins, effective_reviews: float | None = None) -> list[MurphyPoint]:
     """Return the Murphy diagram of the stated confidences, of their recalibration, and of the mean outcome."""
     counts, values = bins.value_counts, np.unique(REVIEWED_VALUES)
     recalibrated = fit_isotonic(bins.rate, bins.n)
@@ -67,9 +79,21 @@ def draw_murphy(bins: ConfidenceBins) -> list[MurphyPoint]:
         mean_elementary_scores(recalibrated, counts, values),
         mean_elementary_scores(mean, counts.sum(axis=0, keepdims=True), values),
     ]
+    share = 1.0 if effective_reviews is None else effective_reviews / bins.reviewed
     return [
-        MurphyPoint(threshold=threshold, stated=stated, recalibrated=best, base_rate=constant)
-        for threshold, stated, best, constant in zip(
-            THRESHOLDS.tolist(), *(column.tolist() for column in scores), strict=True
+        MurphyPoint(
+            threshold=threshold,
+            stated=stated,
+            recalibrated=best,
+            base_rate=constant,
+            stated_interval=found.score,
+            difference=found.difference,
+            difference_interval=found.difference_interval,
+        )
+        for threshold, stated, best, constant, found in zip(
+            THRESHOLDS.tolist(),
+            *(column.tolist() for column in scores),
+            elementary_score_intervals(bins.confidence, share * counts, values),
+            strict=True,
         )
     ]

@@ -15,6 +15,7 @@ import numpy as np
 
 from projections.arrays import Floats, Ints
 from projections.calibration.confidence_bins import ConfidenceBins
+from projections.stats.isotonic_fit import fit_isotonic
 from projections.stats.simultaneous_band import simultaneous_band
 
 REFITS = 1_000
@@ -69,13 +70,6 @@ class Corp(msgspec.Struct, frozen=True, kw_only=True):
     uncertainty: float
     curve: list[CurvePoint] | None = None
     band: list[BandPoint] | None = None
-
-
-def fit_isotonic(rate: Floats, n: Floats) -> Floats:
-    """Return the weighted isotonic regression of rates, in the given order."""
-    from scipy.optimize import isotonic_regression  # imported here because it takes a third of a second
-
-    return np.asarray(isotonic_regression(rate, weights=n).x)
 
 
 def decompose_brier(bins: ConfidenceBins, *, curves: bool = False) -> Corp:

@@ -44,7 +44,7 @@ def newest_reviews(order: ReviewOrder, grouping: Grouping, check: Check) -> Newe
     reviews = Block(cells, codes, times, clusters).take(slice(-DEPENDENCE_REVIEWS, None))
     if (reviews.time_us[1:] < reviews.time_us[:-1]).any():
         reviews = reviews.take(np.argsort(reviews.time_us, kind="stable"))
-    return NewestReviews(CODE_VALUES[reviews.code] - order.confidence[reviews.cell], reviews.cell, reviews.cluster)
+    return NewestReviews(CODE_VALUES[reviews.code] - order.levels.of_cell[reviews.cell], reviews.cell, reviews.cluster)
 
 
 def estimate_dependence(newest: NewestReviews, group: npt.NDArray[np.intp]) -> dict[int, Dependence]:

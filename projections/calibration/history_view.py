@@ -4,18 +4,20 @@ They need the order or the age of decisions; the scores need only counts.
 """
 
 from collections.abc import Collection
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, structs
 
 from projections.calibration.agent_comparison import AgentComparison, compare_agents
 from projections.calibration.change_point import Drift, detect_drift
-from projections.calibration.missing_reviews import ReviewsByAge
-from projections.calibration.model_groups import ResolveModel
+from projections.calibration.counted_decisions import CountedDecisions
+from projections.calibration.missing_reviews import ReviewsByAge, compare_ages
+from projections.calibration.model_groups import ResolveModel, decisions_by_model
 from projections.calibration.plot_data import PlotData
 from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.calibration.trend import TREND_DAYS, Trend, compute_trend
+from projections.query_check import Check
 
 HistoryPart = Literal["trend", "drift", "comparison", "reviews_by_age", "plots"]
 HISTORY_PARTS: tuple[HistoryPart, ...] = get_args(HistoryPart)
@@ -50,3 +52,24 @@ def build_history(
         drift=detect_drift(history, resolve) if "drift" in include else UNSET,
         comparison=compare_agents(history if compared is None else compared) if "comparison" in include else UNSET,
     )
+
+
+class HistoryParts(NamedTuple):
+    """The requested parts, and what names of models mean. With `by_model`, models are compared, not agents."""
+
+    include: Collection[HistoryPart]
+    trend_days: int
+    resolve: ResolveModel | None
+    by_model: bool
+
+
+def read_history(decisions: CountedDecisions, parts: HistoryParts, check: Check) -> CalibrationHistory:
+    """Read decisions and build the requested parts but for drawings. `check` is called between parts of the work."""
+    examined, resolve, compared = decisions.history(check, asked="comparison" in parts.include), parts.resolve, None
+    check()
+    if parts.by_model and resolve is not None:
+        compared = decisions_by_model(examined, resolve)
+    history = build_history(examined, parts.include, parts.trend_days, compared, resolve)
+    if "reviews_by_age" in parts.include:
+        history = structs.replace(history, reviews_by_age=compare_ages(decisions.dated(check), check))
+    return history

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from projections.arrays import Floats
-from projections.calibration.corp import fit_isotonic
+from projections.stats.isotonic_fit import fit_isotonic
 from projections.stats.logistic_regression import fit_logistic, inverse_logit, logit
 
 MapFamily = Literal["as_stated", "logit_shift", "beta", "isotonic"]

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from projections.arrays import Floats
 from projections.calibration.confidence_bins import REVIEWED_VALUES
-from projections.calibration.outcome_counts import Counts, CountTable
+from projections.calibration.count_table import Counts, CountTable
 from projections.calibration.reviewed_decisions import DatedDecisions
 from projections.calibration.scores import TOLERANCE, CalibrationScores, gap_side
 from projections.outcome_codes import OUTCOMES_COUNT, UNREVIEWED
@@ -165,14 +165,19 @@ def age_cells(decisions: DatedDecisions, check: Check = no_check) -> ReviewCells
     """Return the cells of decisions, divided into quarters by time. Decisions of one time are in one quarter."""
     ages, size = len(AGES), len(decisions.cell_category)
     if not len(decisions.cell):
-        age = np.zeros(0, dtype=np.intp)
+        age = np.zeros(0, dtype=np.uint8)
     else:
         places = [len(decisions.cell) * number // ages for number in range(1, ages)]
         edges = np.partition(decisions.time_us, places)[places]
         check()
-        age = np.searchsorted(edges, decisions.time_us, side="right")
+        age = np.zeros(len(decisions.cell), dtype=np.uint8)
+        for edge in edges.tolist():
+            age += decisions.time_us >= edge
     check()
-    number = (decisions.cell.astype(np.int64) * ages + age) * OUTCOMES_COUNT + decisions.outcome
+    number = decisions.cell.astype(np.intp)
+    for factor, added in ((ages, age), (OUTCOMES_COUNT, decisions.outcome)):
+        number *= factor
+        number += added
     check()
     counts = np.bincount(number, minlength=size * ages * OUTCOMES_COUNT).reshape(-1, OUTCOMES_COUNT)
     check()

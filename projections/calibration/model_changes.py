@@ -15,9 +15,10 @@ import numpy.typing as npt
 from msgspec import UNSET, UnsetType
 
 from events.envelope import agent_of
-from events.model_names import is_unresolved, is_wrapper
+from events.host_names import is_wrapper
+from events.model_names import is_unresolved
 from ledger import microseconds, moment_of
-from projections.arrays import Ints
+from projections.arrays import AnyInts, Ints
 from projections.calibration.model_groups import ResolveModel
 from projections.calibration.review_moments import number_moments
 from projections.calibration.reviewed_decisions import ReviewedDecisions
@@ -76,15 +77,15 @@ class DatedChange(NamedTuple):
 
 
 def describe_models(
-    history: ReviewedDecisions, rows: Ints, resolve: ResolveModel, change: DatedChange | None
+    history: ReviewedDecisions, examined: npt.NDArray[np.bool_], resolve: ResolveModel, change: DatedChange | None
 ) -> DriftModels | UnsetType:
-    """Describe the models of the examined `rows` of a history. UNSET if none is named and the gap did not change."""
+    """Describe the models of the examined rows of a history. UNSET if none is named and the gap did not change."""
     models = _Models(history, resolve)
-    group = history.group[rows]
-    named = int((models.of_group[group] >= 0).sum()) if len(rows) else 0
+    group = history.group if examined.all() else history.group[examined]
+    named = int(np.count_nonzero((models.of_group >= 0)[group])) if len(group) else 0
     if not named and change is None:
         return UNSET
-    moves = _find_moves(history, rows, models)
+    moves = _find_moves(history, examined, models)
     total = len(moves.time_us)
     if change is None:
         latest = range(max(0, total - CHANGES_MAX), total)
@@ -114,9 +115,9 @@ class _Models:
         numbers = {name: number for number, name in enumerate(self.names)}
         no_model = {name for name in self.names if is_wrapper(name) or is_unresolved(name)}
         models = [resolved[joined] for joined in history.models]
-        self.of_group = np.array([-1 if model is None else numbers[model] for model in models], dtype=np.int64)
+        self.of_group = np.array([-1 if model is None else numbers[model] for model in models], dtype=np.int32)
         self.identified = np.array(
-            [-1 if model is None or model in no_model else numbers[model] for model in models], dtype=np.int64
+            [-1 if model is None or model in no_model else numbers[model] for model in models], dtype=np.int32
         )
 
     def count(self, groups: npt.NDArray[np.uint32]) -> list[ModelCount]:
@@ -131,36 +132,36 @@ class _Moves(NamedTuple):
     """Changes of models in order of time. Shapes: one entry per change; `agent` is a number in `agents`."""
 
     agents: Sequence[str]
-    agent: Ints
-    before: Ints
-    after: Ints
+    agent: AnyInts
+    before: AnyInts
+    after: AnyInts
     last_us: Ints
     time_us: Ints
 
 
-def _find_moves(history: ReviewedDecisions, rows: Ints, models: _Models) -> _Moves:
-    """Find the changes of models in some rows of a history."""
+def _find_moves(history: ReviewedDecisions, examined: npt.NDArray[np.bool_], models: _Models) -> _Moves:
+    """Find the changes of models in the examined rows of a history."""
     names = [agent_of(source) for source, *_ in history.groups]
     agents = sorted(set(names))
     numbers = {name: number for number, name in enumerate(agents)}
-    group = history.group[rows]
-    model = models.identified[group]
-    moment = number_moments(history.time_us[rows])
-    known = np.flatnonzero(model >= 0)
-    agent = np.array([numbers[name] for name in names], dtype=np.int64)[group[known]]
-    order = np.argsort(agent, kind="stable")
-    rows, model, agent, moment = rows[known][order], model[known][order], agent[order], moment[known][order]
+    moment = np.zeros(len(examined), dtype=np.int32)
+    moment[examined] = number_moments(history.time_us[examined])
+    rows = np.flatnonzero(examined & (models.identified >= 0)[history.group]).astype(np.int32)
+    agent_of_group = np.array([numbers[name] for name in names], dtype=np.min_scalar_type(len(agents)))
+    rows = rows[np.argsort(agent_of_group[history.group[rows]], kind="stable")]
+    group, moment = history.group[rows], moment[rows]
+    agent, model = agent_of_group[group], models.identified[group]
     if not len(rows):
         return _Moves(agents, *(np.zeros(0, dtype=np.int64) for _ in range(5)))
-    starts = np.append(0, np.flatnonzero((np.diff(agent) != 0) | (np.diff(moment) != 0)) + 1)
+    starts = np.append(0, np.flatnonzero((agent[1:] != agent[:-1]) | (moment[1:] != moment[:-1])) + 1)
     alike = np.flatnonzero(np.minimum.reduceat(model, starts) == np.maximum.reduceat(model, starts))
     first, last = starts[alike], np.append(starts[1:], len(rows))[alike] - 1
     changed = np.flatnonzero((agent[first[1:]] == agent[first[:-1]]) & (model[first[1:]] != model[first[:-1]]))
     old, new = last[changed], first[changed + 1]
     by_time = np.argsort(rows[new], kind="stable")
     old, new = old[by_time], new[by_time]
-    time_us = history.time_us[rows]
-    return _Moves(agents, agent[new], model[old], model[new], time_us[old], time_us[new])
+    time_us = history.time_us
+    return _Moves(agents, agent[new], model[old], model[new], time_us[rows[old]], time_us[rows[new]])
 
 
 def _move(moves: _Moves, models: _Models, number: int, change: DatedChange | None) -> ModelChange:

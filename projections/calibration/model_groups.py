@@ -3,15 +3,15 @@
 The fold keeps names as they were written, because an owner can say later which model a name means.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import structs
 
 from events.envelope import source_of
+from projections.calibration.count_table import MODEL_FIELD, CountSelection, CountTable
 from projections.calibration.field_values import FieldValues
-from projections.calibration.outcome_counts import MODEL_FIELD, CountSelection, CountTable
 from projections.calibration.reviewed_decisions import ReviewedDecisions
 
 ResolveModel = Callable[[str], str | None]
@@ -40,6 +40,13 @@ def with_models(selection: CountSelection, resolve: ResolveModel) -> CountSelect
     values = list(selection.values)
     values[MODEL_FIELD] = ResolvedValues(values[MODEL_FIELD], resolve)
     return structs.replace(selection, values=values)
+
+
+def groups_within(selection: CountSelection, names: Collection[str]) -> npt.NDArray[np.bool_]:
+    """Return a mask of the groups whose joined names of a model are among some."""
+    fits = np.array([name in names for name in list(selection.cells.values[MODEL_FIELD].numbers)], dtype=bool)
+    column = selection.cells.columns[MODEL_FIELD]
+    return fits[column] if len(fits) else np.zeros(len(column), dtype=bool)
 
 
 def table_of_model(table: CountTable, model: str, resolve: ResolveModel) -> CountTable:

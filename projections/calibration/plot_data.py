@@ -19,11 +19,13 @@ from ledger import moment_of
 from projections.arrays import Floats, Ints
 from projections.calibration.confidence_bins import ConfidenceBins, bin_counts, merge_cells
 from projections.calibration.confidence_use import act_above
-from projections.calibration.evidence_trace import Grouping, StakesKept, evidence_of, trace_stakes
-from projections.calibration.first_reviews import BLOCK_REVIEWS, CODE_VALUES, Block, ReviewOrder
-from projections.calibration.outcome_counts import CountSelection, CountTable
+from projections.calibration.count_table import CountSelection, CountTable
+from projections.calibration.counted_decisions import CountedDecisions
+from projections.calibration.evidence_trace import Grouping, follow_reviews
+from projections.calibration.first_reviews import BLOCK_REVIEWS, CODE_VALUES, Block, ConfidenceLevels, ReviewOrder
 from projections.calibration.review_moments import find_dated, number_moments
 from projections.calibration.reviewed_decisions import ReviewedDecisions
+from projections.calibration.stakes import Stakes, evidence_of
 from projections.outcome_codes import UNREVIEWED
 from projections.query_check import Check, no_check
 from projections.stats.gap_martingale import LOG_E_VALUE_MAX
@@ -93,11 +95,11 @@ class OrderedReviews(NamedTuple):
 
 
 class SelectedReviews(msgspec.Struct, frozen=True):
-    """The decisions to draw: their cells, their first reviews (None: in a range of time), and their history."""
+    """The decisions to draw: their cells, their first reviews (None: in a range of time), and each of them."""
 
     selection: CountSelection
     order: ReviewOrder | None
-    history: ReviewedDecisions
+    decisions: CountedDecisions
 
 
 def build_plot_data(selected: SelectedReviews, check: Check = no_check) -> PlotData:
@@ -109,7 +111,7 @@ def build_plot_data(selected: SelectedReviews, check: Check = no_check) -> PlotD
     if selected.order is not None:
         evidence = trace_evidence(_in_order(selected.selection, selected.order, check), check)
     check()
-    sums = sum_gaps(selected.history)
+    sums = sum_gaps(selected.decisions.history(check, asked=False))
     check()
     return PlotData(evidence=evidence, gap_sums=sums, tenths=count_tenths(table), net_benefit=net_benefits(bins, check))
 
@@ -117,17 +119,19 @@ def build_plot_data(selected: SelectedReviews, check: Check = no_check) -> PlotD
 def trace_evidence(reviews: OrderedReviews, check: Check = no_check) -> list[EvidencePoint]:
     """Return the evidence over reviews."""
     n = len(reviews.confidence)
-    levels, cell = np.unique(reviews.confidence, return_inverse=True)
+    levels = np.unique(reviews.confidence)
+    cell = np.searchsorted(levels, reviews.confidence).astype(np.uint32)
     code = (2 - 2 * reviews.outcome).astype(np.uint8)
-    whole = Block(cell.astype(np.uint32), code, np.zeros(n, dtype=np.int64), reviews.cluster)
-    blocks = [whole.take(slice(start, start + BLOCK_REVIEWS)) for start in range(0, n, BLOCK_REVIEWS)]
-    order = ReviewOrder(blocks, n, 0, levels, clustered=bool((reviews.cluster >= 0).any()))
+    made_us = np.broadcast_to(np.int64(0), n)
+    whole = Block(cell, code, made_us, reviews.cluster)
+    order = ReviewOrder(whole, n, 0, ConfidenceLevels(levels), clustered=bool((reviews.cluster >= 0).any()))
     everything = Grouping(np.zeros(len(levels), dtype=np.intp), 1, 0, 0)
     outcomes, stated = np.cumsum(reviews.outcome), np.cumsum(reviews.confidence)
-    kept, points = StakesKept(), []
+    stakes, points = Stakes.before(order), []
     for place in _places(n).tolist():
         size, total, mean = place + 1, float(outcomes[place]), float(stated[place]) / (place + 1)
-        found = evidence_of(trace_stakes(order._replace(size=size), everything, kept, None, check), 0)
+        stakes = follow_reviews(stakes, order._replace(size=size), everything, check)
+        found = evidence_of(stakes, 0)
         assert found is not None
         points.append(
             EvidencePoint(
@@ -150,15 +154,19 @@ def sum_gaps(history: ReviewedDecisions) -> list[GapSum]:
     numbers: dict[tuple[str, str | None], int] = {}
     group_stratum = np.array(
         [numbers.setdefault((source, category), len(numbers)) for source, category, *_ in history.groups],
-        dtype=np.intp,
+        dtype=np.int32,
     )
     stratum = group_stratum[history.group[used]]
-    excess = (history.outcome_value - history.confidence)[used]
+    excess = history.outcome_value
+    excess -= history.confidence
+    time_us = history.time_us
+    if not used.all():
+        excess, time_us = excess[used], time_us[used]
     if not len(excess):
         return []
     size = np.maximum(np.bincount(stratum), 1)
-    sums = np.cumsum(excess - (np.bincount(stratum, excess) / size)[stratum])
-    time_us = history.time_us[used]
+    excess -= (np.bincount(stratum, excess) / size)[stratum]
+    sums = np.cumsum(excess, out=excess)
     return [
         GapSum(time=moment_of(int(time_us[place])), decisions=place + 1, sum=round(float(sums[place]), 9) + 0.0)
         for place in _places(len(sums)).tolist()
@@ -194,14 +202,18 @@ def net_benefits(bins: ConfidenceBins, check: Check = no_check) -> list[Threshol
 
 def _in_order(selection: CountSelection, order: ReviewOrder, check: Check) -> OrderedReviews:
     """Return the first reviews of a selection."""
-    chosen = selection.matching[selection.group] & ~np.isnan(selection.confidence)
-    parts = [OrderedReviews(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64))]
-    for block in order.blocks:
+    chosen, n = selection.chosen, 0
+    found = OrderedReviews(np.empty(order.size), np.empty(order.size), np.empty(order.size, dtype=np.int64))
+    for start in range(0, order.size, BLOCK_REVIEWS):
         check()
+        block = order.reviews.take(slice(start, min(order.size, start + BLOCK_REVIEWS)))
         kept = block.take(np.flatnonzero(chosen[block.cell] & ~np.isnan(CODE_VALUES[block.code])))
-        parts.append(OrderedReviews(selection.confidence[kept.cell], CODE_VALUES[kept.code], kept.cluster))
-    confidence, outcome, cluster = map(np.concatenate, zip(*parts, strict=True))
-    return OrderedReviews(confidence, outcome, cluster)
+        places = slice(n, n + len(kept.cell))
+        found.confidence[places] = order.levels.of_cell[kept.cell]
+        found.outcome[places] = CODE_VALUES[kept.code]
+        found.cluster[places] = kept.cluster
+        n = places.stop
+    return OrderedReviews(found.confidence[:n], found.outcome[:n], found.cluster[:n])
 
 
 def _places(n: int) -> npt.NDArray[np.intp]:

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from events.decision import DecisionAmended, DecisionRecorded, Reason, ReasonType
-from events.envelope import EventFacts
 from events.payload import Payload
 from projections.calibration.calibration import Calibration, CalibrationFilter
-from projections.calibration.outcome_counts import DecisionRows, OutcomeCounts
+from projections.calibration.counted_decisions import DecisionRows
+from projections.calibration.outcome_counts import OutcomeCounts
 from projections.calibration.reason_stats import (
     REASON_TYPES,
     ReasonCounts,
@@ -27,7 +27,9 @@ from projections.calibration.reason_stats import (
     ratio,
     recommend_from_reasons,
 )
+from projections.column_table import ColumnTable
 from projections.columns import as_array, pack
+from projections.event_slice import EventSlice
 from projections.outcome_codes import OUTCOME_VALUES, OUTCOMES_COUNT, UNREVIEWED
 from projections.projection import Projection
 
@@ -54,12 +56,13 @@ class ReasonIndex(Projection):
     """The reasons of each decision, as stated before its first review, and its outcome."""
 
     name: ClassVar[str] = "reasons"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 6
     reads: ClassVar[tuple[type[Payload], ...]] = Calibration.reads
 
     def __init__(self) -> None:
         self._cells = OutcomeCounts()
-        self._list_numbers = array("I")
+        self._given = ColumnTable(reasons=np.uint32)
+        """The number of each decision's list of reasons."""
         self._lists: dict[ReasonList, int] = {}
         self._list_types = array("B")
         self._list_size = array("I")
@@ -68,22 +71,29 @@ class ReasonIndex(Projection):
         self._reason_strength = array("d")
         self._number(())
 
-    def fold(self, events: Sequence[EventFacts]) -> None:
+    def fold(self, events: EventSlice) -> None:
         if not events:
             return
         self._cells.fold(events)
-        numbers, column, restated = self._lists, self._list_numbers, self._cells.restated
+        lists = self._lists
+        given: list[int] = []
+        amended: dict[int, int] = {}
         for event in events:
             data = event.data
             if type(data) is DecisionRecorded:
                 if data.reasons:
                     parts = _parts(data.reasons)
-                    number = numbers.get(parts)
-                    column.append(self._number(parts) if number is None else number)
+                    number = lists.get(parts)
+                    given.append(self._number(parts) if number is None else number)
                 else:
-                    column.append(NO_REASONS)
-            elif type(data) is DecisionAmended and data.reasons is not None and event.position in restated:
-                column[restated[event.position]] = self._number(_parts(data.reasons))
+                    given.append(NO_REASONS)
+            elif type(data) is DecisionAmended and data.reasons is not None:
+                row = self._cells.restated.get(event.position)
+                if row is not None:
+                    amended[row] = self._number(_parts(data.reasons))
+        self._given.append(len(given), {"reasons": np.array(given, dtype=np.uint32)})
+        if amended:
+            self._given.put("reasons", np.fromiter(amended, np.int64), np.fromiter(amended.values(), np.uint32))
 
     def _number(self, parts: ReasonList) -> int:
         """Return the number of a list of reasons; add it if it is new."""
@@ -101,24 +111,24 @@ class ReasonIndex(Projection):
 
     def share_with(self, others: Sequence[Projection]) -> None:
         for projection in others:
-            if isinstance(projection, Calibration) and projection.cells.index == self._cells.index:
+            if isinstance(projection, Calibration) and self._cells.equals(projection.cells):
                 self._cells = projection.cells
 
     def encode(self) -> bytes:
-        cells = self._cells.encode()
-        return pack({"cells": cells, "given": self._list_numbers.tobytes(), "sets": list(self._lists)})
+        return pack({"cells": self._cells.encode(), "sets": list(self._lists)})
 
     @classmethod
     def decode(cls, state: bytes) -> Self:
         parts = msgspec.msgpack.decode(state, type=_Parts)
         new = cls()
         new._cells = OutcomeCounts.decode(parts.cells)
-        new._list_numbers.frombytes(parts.given)
         for reason_list in parts.sets:
             new._number(reason_list)
-        assert len(new._list_numbers) == len(new._cells.cell), "columns of unlike length"
         assert len(new._lists) == len(parts.sets), "a list of reasons twice"
         return new
+
+    def tables(self) -> Mapping[str, ColumnTable]:
+        return {**self._cells.tables(), "given": self._given}
 
     def summary(self) -> Mapping[str, object]:
         return msgspec.to_builtins(self.view(CalibrationFilter()))  # type: ignore[no-any-return]
@@ -126,7 +136,7 @@ class ReasonIndex(Projection):
     def view(self, filters: CalibrationFilter, min_reviewed: int = REVIEWED_MIN) -> ReasonsView:
         """Compute the statistics of the decisions that pass a filter, by their reasons."""
         rows = self._cells.rows(filters.key_filter(), filters.range)
-        lists = as_array(self._list_numbers, np.uint32)[rows.number]
+        lists = self._given.take("reasons", rows.number)
         tally = self._tally(rows, lists)
         types = self._types(tally, lists, min_reviewed)
         counts = [
@@ -184,5 +194,4 @@ def _parts(reasons: Sequence[Reason]) -> ReasonList:
 
 class _Parts(msgspec.Struct):
     cells: bytes
-    given: bytes
     sets: list[ReasonList]

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from projections.arrays import Ints
+from projections.arrays import AnyInts, Ints
 
 MOMENT_US: Final = 1_000_000
 """Decisions that follow each other in less than this time belong to one moment."""
@@ -26,14 +26,18 @@ SHARE_MAX = 0.1
 """A moment with more than SHARED_MIN reviews is used if it has at most this share of all reviews."""
 
 
-def number_moments(time_us: Ints) -> Ints:
+def number_moments(time_us: Ints) -> npt.NDArray[np.int32]:
     """Return the number of each decision's moment, from 0. Times ascend."""
-    return np.append(0, np.cumsum(np.diff(time_us) >= MOMENT_US)) if len(time_us) else np.zeros(0, dtype=np.int64)
+    moment = np.zeros(len(time_us), dtype=np.int32)
+    np.cumsum(np.diff(time_us) >= MOMENT_US, out=moment[1:])
+    return moment
 
 
-def find_dated(moment: Ints) -> npt.NDArray[np.bool_]:
+def find_dated(moment: AnyInts) -> npt.NDArray[np.bool_]:
     """Return which decisions belong to moments that are used. The shares are of the reviews that are used."""
     reviewed = np.bincount(moment)
+    if reviewed.max(initial=0) <= SHARED_MIN:
+        return np.ones(len(moment), dtype=bool)
     used = np.ones(len(reviewed), dtype=bool)
     while True:
         large = used & (reviewed > max(SHARED_MIN, SHARE_MAX * float(reviewed[used].sum())))

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from projections.arrays import Floats, Ints
+from projections.arrays import AnyInts, Floats, Ints
 from projections.columns import GroupKey
 from projections.outcome_codes import OUTCOME_VALUES
 
@@ -28,8 +28,8 @@ class ReviewedDecisions(msgspec.Struct, frozen=True):
     confidence: Floats
     outcome: npt.NDArray[np.uint8]
     group: npt.NDArray[np.uint32]
-    question: Ints
-    cluster: Ints
+    question: AnyInts
+    cluster: AnyInts
 
     @property
     def outcome_value(self) -> Floats:

@@ -7,7 +7,7 @@ import numpy as np
 
 from projections.arrays import Floats, RowNumbers, split_runs
 from projections.calibration.cell_groups import Groups
-from projections.calibration.evidence_trace import log_e_values_of
+from projections.calibration.stakes import log_e_values_of
 from projections.calibration.view_evidence import GroupEvidence
 from projections.query_check import Check
 from projections.stats.gap_martingale import FRACTIONS, log_factors_over, log_factors_under, log_mean_exp

@@ -16,6 +16,7 @@ from msgspec import UNSET, UnsetType, structs
 from projections.arrays import Floats
 from projections.calibration.confidence_bins import REVIEWED_VALUES, ConfidenceBins, bin_counts, bin_reviews
 from projections.calibration.corp import Corp, decompose_brier
+from projections.calibration.count_table import Counts
 from projections.calibration.gap_evidence import (
     NO_ORDER,
     Clusters,
@@ -24,7 +25,6 @@ from projections.calibration.gap_evidence import (
     ReviewEvidence,
     evidence_of_counts,
 )
-from projections.calibration.outcome_counts import Counts
 from projections.calibration.skill import skill_interval
 from projections.outcome_codes import UNREVIEWED
 from projections.stats.intervals import (

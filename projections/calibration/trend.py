@@ -61,9 +61,9 @@ def compute_trend(confidence: Floats, outcome: Floats, time_us: Ints, days: int 
     since = first + step * np.arange(-(-uncovered_us // step) + 1, dtype=np.int64)
     starts, ends = np.searchsorted(time_us, since), np.searchsorted(time_us, since + length)
     n = ends - starts
-    sums = (
-        _window_sums(values, starts, ends).tolist() for values in (outcome, confidence, (confidence - outcome) ** 2)
-    )
+    loss = confidence - outcome
+    np.square(loss, out=loss)
+    sums = (_window_sums(values, starts, ends).tolist() for values in (outcome, confidence, loss))
     windows = [
         _window(moment_of(begin), moment_of(min(begin + length, _LAST_US)), reviewed, *window_sums)
         for begin, reviewed, *window_sums in zip(since.tolist(), n.tolist(), *sums, strict=True)
@@ -73,8 +73,9 @@ def compute_trend(confidence: Floats, outcome: Floats, time_us: Ints, days: int 
 
 def _window_sums(values: Floats, starts: Ints, ends: Ints) -> Floats:
     """Return the sum of values[start:end] for each start and end."""
-    sums = np.append(0.0, np.cumsum(values))
-    return sums[ends] - sums[starts]  # type: ignore[no-any-return]
+    sums = np.zeros(len(values) + 1)
+    np.cumsum(values, out=sums[1:])
+    return sums[ends] - sums[starts]
 
 
 def _window(since: datetime, until: datetime, n: int, outcomes: float, confidences: float, losses: float) -> Window:

@@ -9,20 +9,15 @@ from msgspec import structs
 
 from projections.arrays import RowNumbers
 from projections.calibration.cell_groups import GroupBy, number_groups
-from projections.calibration.cluster_intervals import compute_cluster_intervals, groups_of_few_clusters
+from projections.calibration.cells import Cells, KeyFilter
+from projections.calibration.cluster_intervals import compute_cluster_intervals
 from projections.calibration.cluster_sums import ClusterSums
+from projections.calibration.count_table import CountSelection
 from projections.calibration.dependence import estimate_dependence, newest_reviews
-from projections.calibration.evidence_trace import (
-    Grouping,
-    Stakes,
-    StakesKept,
-    count_new_reviews,
-    evidence_of,
-    trace_stakes,
-)
-from projections.calibration.first_reviews import ReviewOrder
+from projections.calibration.evidence_trace import Grouping, count_new_reviews, follow_reviews, trace_stakes
+from projections.calibration.first_reviews import BLOCK_REVIEWS, ReviewOrder
 from projections.calibration.gap_evidence import NO_ORDER, Dependence, ReviewEvidence
-from projections.calibration.outcome_counts import CountSelection, KeyFilter
+from projections.calibration.stakes import SelectionKey, Stakes, StakesKept, evidence_of
 from projections.query_check import Check
 from projections.stats.intervals import Interval
 from projections.time_range import TimeRange
@@ -79,11 +74,16 @@ class ViewEvidence(NamedTuple):
         return self.groupings.get(group_by, NOT_FOLLOWED)
 
 
+def _key_of_all(group_by: GroupBy | None) -> SelectionKey:
+    """Return the key of a grouping of all decisions."""
+    return SelectionKey((None, None, None, None, None), group_by)
+
+
 class EvidenceKept:
     """The stakes of selections, and the evidence of the views that were computed last. Threads share it."""
 
     def __init__(self) -> None:
-        self.stakes = StakesKept()
+        self.stakes = StakesKept(frozenset(map(_key_of_all, (None, *ROW_GROUPINGS))))
         self._views: dict[Hashable, tuple[int, int, ViewEvidence]] = {}
 
     def view(self, key: Hashable, order: ReviewOrder) -> ViewEvidence | None:
@@ -97,6 +97,25 @@ class EvidenceKept:
         self._views[key] = order.size, order.retractions, view
         for oldest in list(self._views)[:-VIEWS_KEPT_MAX]:
             self._views.pop(oldest, None)
+
+    def stale(self, order: ReviewOrder) -> list[SelectionKey]:
+        """Return the keys of stakes to be renewed: of the view without a filter, and of others that lack a block."""
+        always = [_key_of_all(one) for one in (None, *(ROW_GROUPINGS if order.clustered else ROW_GROUPINGS[:1]))]
+        behind = [key for key in always if self.stakes.get(key, order).size < order.size]
+        return behind + [key for key in self.stakes.lagging(order, BLOCK_REVIEWS) if key not in always]
+
+    def renew(self, keys: Sequence[SelectionKey], cells: Cells, order: ReviewOrder, check: Check) -> None:
+        """Continue stakes up to the last review of an order."""
+        for key in keys:
+            check()
+            selected = cells.matching_groups(key.key_filter)[cells.group] & ~np.isnan(cells.confidence)
+            grouping = Grouping(np.where(selected, 0, -1), 1, *TimeRange().bounds_us())
+            if key.group_by is not None:
+                numbers, names = number_groups(cells, cells.values, key.group_by)
+                if len(names) > GROUPS_FOLLOWED_MAX:
+                    continue
+                grouping = grouping._replace(group=np.where(selected, numbers, -1), groups=len(names))
+            self.stakes.renew(key, follow_reviews(self.stakes.get(key, order), order, grouping, check))
 
 
 class EvidenceQuery(NamedTuple):
@@ -134,15 +153,15 @@ class EvidenceQuery(NamedTuple):
         """Return the groupings to follow."""
         return tuple(dict.fromkeys((self.group_by, *(ROW_GROUPINGS if self.order.clustered else ()))))
 
-    def _key(self, group_by: GroupBy | None) -> Hashable:
+    def _key(self, group_by: GroupBy | None) -> SelectionKey:
         """Return what tells a grouping of the selection from others."""
         if group_by != "model":
-            return self.key_filter, group_by
-        numbers, names = number_groups(self.selection, group_by)
-        return self.key_filter, group_by, tuple(names), numbers.tobytes()
+            return SelectionKey(self.key_filter, group_by)
+        numbers, names = number_groups(self.selection.cells, self.selection.values, group_by)
+        return SelectionKey(self.key_filter, group_by, (tuple(names), numbers.tobytes()))
 
     def _compute(self, check: Check) -> ViewEvidence:
-        selected = self.selection.matching[self.selection.group] & ~np.isnan(self.selection.confidence)
+        selected = self.selection.chosen
         whole = Grouping(np.where(selected, 0, -1), 1, *self.when.bounds_us())
         newest = newest_reviews(self.order, whole, check)
         dependence = estimate_dependence(newest, np.zeros(len(newest.cell), dtype=np.intp))
@@ -150,7 +169,7 @@ class EvidenceQuery(NamedTuple):
         groupings = {}
         for group_by in self._groupings():
             check()
-            numbers, names = number_groups(self.selection, group_by)
+            numbers, names = number_groups(self.selection.cells, self.selection.values, group_by)
             if len(names) <= GROUPS_FOLLOWED_MAX:
                 parts = whole._replace(group=np.where(selected, numbers, -1), groups=len(names))
                 groupings[group_by] = self._follow(
@@ -170,7 +189,6 @@ class EvidenceQuery(NamedTuple):
             return GroupEvidence(dict(names), None, dependence)
         kept = StakesKept() if self.when.bounded else self.kept.stakes
         stakes = trace_stakes(self.order, grouping, kept, self._key(group_by), check)
-        few = groups_of_few_clusters(stakes)
-        intervals = compute_cluster_intervals(self.order, grouping, few, check)
+        intervals = compute_cluster_intervals(self.order, grouping, stakes, check)
         without_open = stakes._replace(open=ClusterSums.empty(0))
         return GroupEvidence(dict(names), without_open, dependence, intervals)

@@ -10,9 +10,10 @@ import numpy as np
 
 from projections.arrays import RowNumbers
 from projections.calibration.calibration import Calibration
-from projections.calibration.outcome_counts import DecisionRows
+from projections.calibration.counted_decisions import DecisionRows
 from projections.decisions.compaction import LevelFilter
-from projections.decisions.decision_index import DecisionIndex, DecisionSelection
+from projections.decisions.decision_index import DecisionIndex
+from projections.decisions.decision_selection import DecisionSelection
 from projections.outcome_codes import OUTCOME_NUMBERS, OUTCOME_VALUES
 from projections.time_range import TimeRange
 

@@ -1,12 +1,23 @@
-"""Counts of decisions by their fields."""
+"""Counts of decisions by their fields, and by compaction level, added up over groups of rows."""
 
-from collections.abc import Iterable
+from collections import Counter
+from datetime import datetime
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
-from projections.arrays import sum_by_name
+from events.envelope import agent_of
+from projections.arrays import Ints, sum_by_name
+from projections.decisions.compaction import LEVELS, Level, level_numbers
+from projections.decisions.days import DAY_S, day_name
+from projections.decisions.decision_filter import DecisionFilter, exempt
+from projections.decisions.decision_selection import STATUSES, DecisionSelection
+from projections.decisions.index_columns import IndexColumns
+
+_DAY_US = DAY_S * 1_000_000
+
+LevelCounts = dict[Level, int]
+"""How many decisions are at each compaction level."""
 
 
 class DecisionCounts(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,8 +32,39 @@ class DecisionCounts(msgspec.Struct, frozen=True, kw_only=True):
     top_tags: list[tuple[str, int]]
 
 
-def count_tags(tagsets: Iterable[tuple[str, ...]], numbers: npt.NDArray[np.uint32]) -> list[tuple[str, int]]:
-    """Count decisions by tag, the most frequent tag first, given each decision's number of one of some sets of tags."""
-    counts = np.bincount(numbers).tolist()
-    pairs = ((tag, n) for tags, n in zip(tagsets, counts, strict=False) for tag in set(tags))
-    return [(tag, n) for tag, n in sum_by_name(pairs).items() if n]
+def count_decisions(columns: IndexColumns, selection: DecisionSelection) -> DecisionCounts:
+    """Count the decisions that pass a filter by their fields; days are UTC, the newest first."""
+    filtered = DecisionFilter(columns, selection)
+    tagsets = list(columns.tagsets.numbers)
+    by_group, by_tags = np.zeros(len(columns.groups.numbers), np.int64), np.zeros(len(tagsets), np.int64)
+    by_status, by_day = np.zeros(len(STATUSES), np.int64), Counter[int]()
+    for group in range(columns.table.groups):
+        mask = filtered.mask(group)
+        kept = slice(None) if mask is None else mask
+        by_group += np.bincount(columns.chunk("group", group)[kept], minlength=len(by_group))
+        by_tags += np.bincount(columns.chunk("tags", group)[kept], minlength=len(by_tags))
+        by_status += np.bincount(columns.codes("status", group)[kept], minlength=len(by_status))
+        days, counts = np.unique(columns.chunk("time_us", group)[kept] // _DAY_US, return_counts=True)
+        by_day.update(dict(zip(days.tolist(), counts.tolist(), strict=True)))
+    weighted = [(key, n) for key, n in zip(columns.groups.numbers, by_group.tolist(), strict=True) if n]
+    tags = ((tag, n) for names, n in zip(tagsets, by_tags.tolist(), strict=True) if n for tag in set(names))
+    return DecisionCounts(
+        total=int(by_status.sum()),
+        by_category=sum_by_name((key[1], n) for key, n in weighted),
+        by_stakes=sum_by_name((key[2], n) for key, n in weighted),
+        by_status={name: n for name, n in zip(STATUSES, by_status.tolist(), strict=True) if n},
+        by_agent=sum_by_name((agent_of(key[0]), n) for key, n in weighted),
+        by_day=[(day_name(day), n) for day, n in sorted(by_day.items(), reverse=True)],
+        top_tags=list(sum_by_name(tags).items()),
+    )
+
+
+def count_levels(columns: IndexColumns, selection: DecisionSelection, now: datetime) -> LevelCounts:
+    """Count the decisions that pass a filter by their compaction level at a time."""
+    filtered = DecisionFilter(columns, selection)
+    total: Ints = np.zeros(len(LEVELS), np.int64)
+    for group in range(columns.table.groups):
+        mask = filtered.mask(group)
+        levels = level_numbers(columns.chunk("time_us", group), exempt(columns, group), now)
+        total += np.bincount(levels if mask is None else levels[mask], minlength=len(LEVELS))
+    return dict(zip(LEVELS, total.tolist(), strict=True))

@@ -1,191 +1,106 @@
 """The decisions projection: an index to find, sort and count decisions by their fields.
 
-The state is columnar: one row for each decision, about 40 bytes and its name. Rows are numbered from 0 in the order in
-which decisions were recorded. A decision's texts are not in the state: to show a decision, its stream is read and
-folded (`decision_state.py`).
+The state is a table: one row for each decision, about 45 bytes beside those of `decision_numbers.py`, in the order in
+which decisions were recorded. A decision's name and texts are not in the state: to show a decision, its stream is read
+and folded (`decision_state.py`).
 """
 
 from array import array
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import ClassVar, Literal, Self, get_args
+from typing import Any, ClassVar, Self
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from events.decision import DecisionAmended, DecisionPreserved, DecisionRecorded, DecisionRetracted, DecisionReviewed
-from events.envelope import EventFacts, agent_of, source_of
+from events.envelope import agent_of
 from events.model_names import join_names
 from events.payload import Payload
 from ledger import microseconds, moment_of
-from projections.arrays import Ints, RowNumbers, mask_of, row_numbers_by_group, sum_by_name
-from projections.columns import (
-    GroupKey,
-    as_array,
-    microseconds_column,
-    names_by_field,
-    names_starting_with,
-    pack,
-    pack_names,
-    unpack_names,
-)
-from projections.decisions.compaction import Level, LevelFilter, count_levels, level_numbers
-from projections.decisions.days import DAY_S, day_name
-from projections.decisions.decision_counts import DecisionCounts, count_tags
+from projections.arrays import RowNumbers, row_numbers_by_group
+from projections.column_table import ColumnTable
+from projections.columns import GroupKey, as_array, pack
+from projections.decisions.decision_counts import DecisionCounts, LevelCounts, count_decisions, count_levels
+from projections.decisions.decision_lists import DecisionLists, Order, Rows
+from projections.decisions.decision_numbers import DecisionNumbers
+from projections.decisions.decision_selection import STATUSES, DecisionSelection, Status
+from projections.decisions.group_fields import NO_TAGS, GroupField, GroupFields, TagSets
+from projections.decisions.index_columns import DATED, HAS_PR, PRESERVED, RETRACTED, IndexColumns, StatusCounts
 from projections.decisions.pattern_digest import group_patterns, pattern_digest
-from projections.decisions.stated_texts import StatedTexts
-from projections.outcome_codes import OUTCOME_NUMBERS, OUTCOMES_COUNT, UNREVIEWED
+from projections.decisions.stated_texts import NO_TEXT, StatedTexts
+from projections.decisions.word_rows import RowsWithWords
+from projections.event_slice import EventSlice
+from projections.outcome_codes import OUTCOME_NUMBERS
 from projections.projection import Projection
-from projections.time_range import TimeRange
-
-SortField = Literal["created_at", "confidence", "category", "stakes", "status"]
-Status = Literal["pending", "reviewed", "retracted"]
-STATUSES: tuple[Status, ...] = get_args(Status)
-
-NO_TAGS = 0
-"""The number of the empty set of tags, which most decisions have."""
-
-DAY_US = DAY_S * 1_000_000
-STAKES = ("low", "medium", "high", "critical")
 
 _NAN = float("nan")
-_stakes_rank = {name: rank for rank, name in enumerate(STAKES)}
 
-
-class DecisionSelection(msgspec.Struct, frozen=True, kw_only=True):
-    """A filter of decisions. If several `tags`, `stakes` or `status` are given, one of them must match.
-
-    Retracted decisions pass only a filter with the status `retracted`.
-    A bound of confidence excludes decisions without a confidence. `due_before` selects decisions whose review date is
-    before that time, `dated` those with (True) or without (False) a review date, `preserved` those that are to be
-    preserved or not. `models` are names of models as `join_names` joins them; one of them must match.
-    """
-
-    agent: str | None = None
-    category: str | None = None
-    stakes: str | tuple[str, ...] | None = None
-    project: str | None = None
-    feature: str | None = None
-    status: Status | tuple[Status, ...] | None = None
-    outcome: str | None = None
-    tags: tuple[str, ...] = ()
-    pr: int | None = None
-    cluster: str | None = None
-    models: frozenset[str] | None = None
-    confidence_min: float | None = None
-    confidence_max: float | None = None
-    range: TimeRange = TimeRange()
-    compaction: LevelFilter | None = None
-    preserved: bool | None = None
-    due_before: datetime | None = None
-    dated: bool | None = None
+_NAMED: Mapping[str, GroupField] = {
+    "agent": "source", "category": "category", "project": "project", "feature": "feature",
+}  # fmt: skip
+"""The fields with names of which there may be many."""
 
 
 class DecisionIndex(Projection):
     """An index of decisions, in the order in which they were recorded."""
 
     name: ClassVar[str] = "decisions"
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 9
     reads: ClassVar[tuple[type[Payload], ...]] = (
         DecisionRecorded, DecisionAmended, DecisionPreserved, DecisionReviewed, DecisionRetracted,
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.index: dict[str, int] = {}
-        """Row number by stream. Other projections that number decisions in the same order may share it."""
-        self._subjects: list[str] = []
-        self._group = array("I")
-        self._tags = array("I")
-        self._confidence = array("d")
-        self._time_us = array("q")
-        self._outcome = bytearray()
-        self._prs = array("Q")
-        """Alternating row number and pull request of the few decisions that state one."""
-        self._dues = array("q")
-        """Alternating row number and review date, in microseconds, of the decisions that state one."""
-        self._patterns = array("Q")
-        """A digest of the decision's pattern; 0 without one."""
-        self._retracted = array("I")
-        """The row numbers of retracted decisions."""
-        self._preserved: dict[int, bool] = {}
-        """The latest statement whether a decision is to be preserved, by row number."""
-        self._clusters = StatedTexts()
-        self._models = StatedTexts()
-        """The names of the model, joined by `join_names`."""
-        self._groups: dict[GroupKey, int] = {}
-        self._tagsets: dict[tuple[str, ...], int] = {(): NO_TAGS}
+        self._columns = IndexColumns()
+        self._lists = DecisionLists(self._columns)
 
-    def fold(self, events: Sequence[EventFacts]) -> None:
-        index, subjects, groups, tagsets = self.index, self._subjects, self._groups, self._tagsets
-        group, tags, confidence, outcome = self._group, self._tags, self._confidence, self._outcome
-        patterns, first = self._patterns, len(subjects)
-        size = first
-        times: list[str] = []
-        clusters: list[str | None] = []
-        models: list[str | None] = []
-        for event in events:
+    @property
+    def numbers(self) -> DecisionNumbers:
+        """The row numbers of decisions. Other projections that number them in the same order may share it."""
+        return self._columns.numbers
+
+    def fold(self, events: EventSlice) -> None:
+        columns = self._columns
+        groups, add_group, number_tags = columns.groups.numbers, columns.groups.add, columns.tagsets.number
+        new, changes = _NewRows(), _Changes()
+        group, tags, confidence, models = new.group, new.tags, new.confidence, new.models
+        reviewed, outcome = changes.reviewed, changes.outcome
+        for event, row in zip(events, columns.numbers.fold(events), strict=True):
             data = event.data
             if type(data) is DecisionRecorded:
-                subject = event.subject
-                index[subject] = size
-                size += 1
-                subjects.append(subject)
-                group_key = (event.source, data.category, data.stakes, data.project, data.feature)
-                number = groups.get(group_key)
-                if number is None:
-                    number = groups[group_key] = len(groups)
-                group.append(number)
-                tags.append(tagsets.setdefault(data.tags, len(tagsets)) if data.tags else NO_TAGS)
+                key = (event.source, data.category, data.stakes, data.project, data.feature)
+                number = groups.get(key)
+                group.append(add_group(key) if number is None else number)
+                tags.append(number_tags(data.tags) if data.tags else NO_TAGS)
                 confidence.append(_NAN if data.confidence is None else data.confidence)
-                outcome.append(UNREVIEWED)
-                times.append(event.time)
-                patterns.append(pattern_digest(data.pattern) if data.pattern else 0)
-                clusters.append(data.cluster)
                 model, reported = data.model, data.reported_model
                 models.append(model if reported is None else join_names(model, reported))
-                if data.pr is not None:
-                    self._prs.extend((size - 1, data.pr))
-                if data.review_by is not None:
-                    self._dues.extend((size - 1, microseconds(data.review_by)))
+                if data.pattern or data.pr is not None or data.review_by is not None:
+                    new.state(data)
             elif type(data) is DecisionReviewed:
-                outcome[index[event.subject]] = OUTCOME_NUMBERS[data.outcome]
+                reviewed.append(row)
+                outcome.append(OUTCOME_NUMBERS[data.outcome])
             elif type(data) is DecisionAmended:
-                self._amend(index[event.subject], data)
+                changes.amend(row, data, columns.tagsets)
             elif type(data) is DecisionRetracted:
-                self._retracted.append(index[event.subject])
+                changes.retracted.append(row)
             elif type(data) is DecisionPreserved:
-                self._preserved[index[event.subject]] = data.preserve
-        self._time_us.frombytes(microseconds_column(times))
-        self._clusters.extend(first, clusters)
-        self._models.extend(first, models)
-
-    def _amend(self, row: int, data: DecisionAmended) -> None:
-        if data.confidence is not None:
-            self._confidence[row] = data.confidence
-        if data.tags is not None:
-            self._tags[row] = self._tagsets.setdefault(data.tags, len(self._tagsets))
-        if data.pattern is not None:
-            self._patterns[row] = pattern_digest(data.pattern) if data.pattern else 0
+                changes.preserved[row] = data.preserve
+        columns.append(len(group), new.columns(columns.models))
+        changes.apply(columns)
 
     def encode(self) -> bytes:
+        columns = self._columns
         return pack(
             {
-                "index": pack_names(self.index),
-                "shared": self._group.tobytes(),
-                "tags": self._tags.tobytes(),
-                "confidence": self._confidence.tobytes(),
-                "time_us": self._time_us.tobytes(),
-                "outcome": bytes(self._outcome),
-                "prs": self._prs.tobytes(),
-                "dues": self._dues.tobytes(),
-                "patterns": self._patterns.tobytes(),
-                "retracted": self._retracted.tobytes(),
-                "preserved": self._preserved,
-                "clusters": self._clusters.parts(),
-                "models": self._models.parts(),
-                "shareds": list(self._groups),
-                "tagsets": list(self._tagsets),
+                "recorded": columns.numbers.encode(),
+                "shareds": list(columns.groups.numbers),
+                "tagsets": list(columns.tagsets.numbers),
+                "models": list(columns.models.texts),
+                "by_fields": columns.by_fields.tobytes(),
+                "by_rows": columns.by_rows.tobytes(),
             }
         )
 
@@ -193,207 +108,254 @@ class DecisionIndex(Projection):
     def decode(cls, state: bytes) -> Self:
         parts = msgspec.msgpack.decode(state, type=_Parts)
         new = cls()
-        new.index = unpack_names(parts.index)
-        new._subjects = list(new.index)
-        new._group.frombytes(parts.shared)
-        for name in ("tags", "confidence", "time_us", "prs", "dues", "patterns", "retracted"):
-            getattr(new, f"_{name}").frombytes(getattr(parts, name))
-        new._outcome.extend(parts.outcome)
-        new._preserved = parts.preserved
-        new._clusters = StatedTexts.from_parts(*parts.clusters)
-        new._models = StatedTexts.from_parts(*parts.models)
-        new._groups = {group: number for number, group in enumerate(parts.shareds)}
-        new._tagsets = {tags: number for number, tags in enumerate(parts.tagsets)}
-        columns = (new._group, new._tags, new._confidence, new._time_us, new._outcome, new._patterns)
-        assert {len(new.index)} == {len(column) for column in columns}, "columns of unlike length"
+        columns = new._columns
+        columns.numbers = DecisionNumbers.decode(parts.recorded)
+        columns.groups = GroupFields(parts.shareds)
+        columns.tagsets = TagSets(parts.tagsets)
+        columns.models = StatedTexts(parts.models)
+        columns.by_fields, columns.by_rows = StatusCounts(parts.by_fields), StatusCounts(parts.by_rows)
         return new
 
+    def tables(self) -> Mapping[str, ColumnTable]:
+        return {"recorded": self._columns.numbers.table, "decisions": self._columns.table}
+
     def summary(self) -> Mapping[str, object]:
-        return msgspec.to_builtins(self.count(self.find(DecisionSelection())))  # type: ignore[no-any-return]
+        return msgspec.to_builtins(self.count(DecisionSelection()))  # type: ignore[no-any-return]
+
+    def frozen(self) -> "DecisionIndex":
+        """Return the index as it is now, for a view that waits for something else before it is finished."""
+        frozen = DecisionIndex()
+        frozen._columns = self._columns.frozen()
+        frozen._lists = self._lists.of_frozen(frozen._columns)
+        return frozen
 
     def __len__(self) -> int:
-        return len(self._outcome)
-
-    def has(self, decision_id: str) -> bool:
-        """Tell whether a decision with exactly this id exists."""
-        return f"decision/{decision_id}" in self.index
-
-    def ids_starting_with(self, prefix: str, limit: int = 2) -> list[str]:
-        """Return up to `limit` decision ids that start with a prefix, the oldest first."""
-        subjects = names_starting_with(self.index, f"decision/{prefix}", limit)
-        return [subject.removeprefix("decision/") for subject in subjects]
+        return len(self._columns.table)
 
     def names(self) -> dict[str, set[str]]:
         """Return the agents, categories, projects, features, tags and clusters of all decisions."""
-        tags = {tag for tags in self._tagsets for tag in tags}
-        return {**names_by_field(self._groups), "tag": tags, "cluster": set(self._clusters.texts)}
+        groups = self._columns.groups
+        return {
+            "agent": {agent_of(source) for source in groups.values("source") if source is not None},
+            "category": {name for name in groups.values("category") if name is not None},
+            "project": {name for name in groups.values("project") if name is not None},
+            "feature": {name for name in groups.values("feature") if name is not None},
+            "tag": self._columns.tagsets.tags,
+            "cluster": set(self._columns.numbers.clusters.texts),
+        }
+
+    def count_names(self) -> dict[str, list[tuple[str, int]]]:
+        """Return the agents, categories, projects, features, tags and models of all decisions, each with a number.
+
+        A tag has the number of different sets of tags with it, another name that of decisions. No decision is read.
+        """
+        columns = self._columns
+        by_fields = columns.by_fields.table.sum(axis=1)
+        counted: dict[str, list[tuple[str, int]]] = {}
+        for parameter, field in _NAMED.items():
+            values, codes = columns.groups.values(field), columns.groups.codes(field)
+            numbers = np.bincount(codes, by_fields, len(values)).astype(np.int64).tolist()
+            counted[parameter] = [(name, n) for name, n in zip(values, numbers, strict=True) if name is not None]
+        by_model = self._lists.count_codes("model", len(columns.models.texts) + 1).tolist()
+        return {
+            **counted,
+            "agent": [(agent_of(source), n) for source, n in counted["agent"]],
+            "tag": columns.tagsets.count_tags(),
+            "model": list(zip(columns.models.texts, by_model[NO_TEXT + 1 :], strict=True)),
+        }
 
     @property
     def models(self) -> Sequence[str]:
         """The names of the models of all decisions, joined by `join_names`."""
-        return list(self._models.texts)
+        return list(self._columns.models.texts)
+
+    def page(
+        self,
+        selection: DecisionSelection,
+        order: Order,
+        offset: int,
+        limit: int,
+        among: RowsWithWords | None = None,
+    ) -> Rows:
+        """Return how many decisions pass a filter, and the row numbers of one page of them.
+
+        With `among`, only decisions that have some words pass.
+        """
+        return self._lists.page(selection, order, offset, limit, among)
+
+    def page_among(self, rows: RowNumbers, selection: DecisionSelection, order: Order, offset: int, limit: int) -> Rows:
+        """Return the same of the decisions in some rows, which ascend."""
+        kept = rows[self.passing(rows, selection)]
+        return Rows(len(kept), self._lists.sort(kept, order)[offset : offset + limit])
+
+    def total(self, selection: DecisionSelection) -> int:
+        """Return the number of decisions that pass a filter."""
+        return self._lists.total(selection)
 
     def find(self, selection: DecisionSelection) -> RowNumbers:
-        """Return the row numbers of the decisions that pass a filter, the oldest first."""
-        group_matches = np.array([_matches(selection, group) for group in self._groups], dtype=bool)
-        keep = group_matches[as_array(self._group, np.uint32)]
-        outcome = as_array(self._outcome, np.uint8)
-        keep &= self._with_status(("pending", "reviewed") if selection.status is None else selection.status)
-        if selection.outcome is not None:
-            keep &= outcome == OUTCOME_NUMBERS.get(selection.outcome, OUTCOMES_COUNT)
-        if selection.tags:
-            any_tag = np.array([not set(selection.tags).isdisjoint(tags) for tags in self._tagsets], dtype=bool)
-            keep &= any_tag[as_array(self._tags, np.uint32)]
-        if selection.pr is not None:
-            rows, prs = as_array(self._prs, np.uint64).reshape(-1, 2).T
-            keep &= mask_of(rows[prs == selection.pr], len(keep))
-        if selection.cluster is not None:
-            keep &= mask_of(self._clusters.rows({selection.cluster}), len(keep))
-        if selection.models is not None:
-            keep &= mask_of(self._models.rows(selection.models), len(keep))
-        confidence = as_array(self._confidence, np.float64)
-        if selection.confidence_min is not None:
-            keep &= confidence >= selection.confidence_min
-        if selection.confidence_max is not None:
-            keep &= confidence <= selection.confidence_max
-        return np.flatnonzero(self._filter_times(selection, keep))
+        """Return the row numbers of all decisions that pass a filter, the oldest first."""
+        return self._lists.find(selection)
 
-    def _with_status(self, status: Status | Sequence[Status]) -> npt.NDArray[np.bool_]:
-        """Return a mask of the decisions with one of some statuses."""
-        wanted = np.array([name in status for name in STATUSES])
-        matches: npt.NDArray[np.bool_] = wanted[self._statuses()]
-        return matches
+    def passing(self, rows: RowNumbers, selection: DecisionSelection) -> npt.NDArray[np.bool_]:
+        """Return which of some decisions pass a filter."""
+        return self._lists.passing(rows, selection)
 
-    def _statuses(self) -> npt.NDArray[np.int64]:
-        """Return each decision's status, as an index into STATUSES."""
-        statuses = np.not_equal(as_array(self._outcome, np.uint8), UNREVIEWED).astype(np.int64)
-        statuses[as_array(self._retracted, np.uint32)] = STATUSES.index("retracted")
-        return statuses
-
-    def _filter_times(self, selection: DecisionSelection, keep: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Narrow a mask to the decisions that pass the filters of time."""
-        time_us = as_array(self._time_us, np.int64)
-        keep &= selection.range.contains(time_us)
-        if selection.compaction is not None:
-            keep &= selection.compaction.matches(self._levels(selection.compaction.now))
-        if selection.preserved is not None:
-            keep &= self._preserved_mask() == selection.preserved
-        rows, dues = as_array(self._dues, np.int64).reshape(-1, 2).T
-        if selection.due_before is not None:
-            keep &= mask_of(rows[dues < microseconds(selection.due_before)], len(keep))
-        if selection.dated is not None:
-            keep &= mask_of(rows, len(keep)) == selection.dated
-        return keep
-
-    def _preserved_mask(self) -> npt.NDArray[np.bool_]:
-        rows = [row for row, preserve in self._preserved.items() if preserve]
-        return mask_of(np.array(rows, dtype=np.intp), len(self))
-
-    def _levels(self, now: datetime) -> Ints:
-        """Return each decision's compaction level, as an index into LEVELS."""
-        exempt = self._preserved_mask() | (as_array(self._outcome, np.uint8) == UNREVIEWED)
-        return level_numbers(as_array(self._time_us, np.int64), exempt, now)
-
-    def sort_places(self, rows: RowNumbers, sort: SortField, *, descending: bool) -> RowNumbers:
-        """Return row numbers sorted by a field, ties by age. Missing values come last in both directions."""
-        keys = self._sort_keys(sort)[rows]
-        missing = np.isnan(keys)
-        ranked = -keys if descending else keys
-        ranked[missing] = 0
-        age = -rows if descending else rows
-        return rows[np.lexsort((age, ranked, missing))]
-
-    def _sort_keys(self, sort: SortField) -> npt.NDArray[np.float64] | npt.NDArray[np.int64]:
-        """Return each decision's sort key, NaN if missing. Times are integers: a float rounds times after 2255."""
-        if sort == "created_at":
-            return as_array(self._time_us, np.int64)
-        if sort == "confidence":
-            return as_array(self._confidence, np.float64)
-        if sort == "status":
-            return self._statuses()
-        if sort == "stakes":
-            ranks = [_stakes_rank.get(group[2] or "", float("nan")) for group in self._groups]
-        else:
-            names = {name: rank for rank, name in enumerate(sorted({group[1] or "" for group in self._groups}))}
-            ranks = [float("nan") if group[1] is None else names[group[1]] for group in self._groups]
-        return np.array(ranks, dtype=np.float64)[as_array(self._group, np.uint32)]
-
-    def subjects(self, rows: RowNumbers) -> list[str]:
-        """Return the streams of the decisions in `rows`."""
-        return [self._subjects[row] for row in rows.tolist()]
-
-    def recorded_within(self, rows: RowNumbers, since: datetime) -> int:
-        """Count the decisions in `rows` that were made at or after a time."""
-        return int((as_array(self._time_us, np.int64)[rows] >= microseconds(since)).sum())
+    def positions(self, rows: RowNumbers) -> list[int]:
+        """Return the positions at which the decisions in `rows` were recorded. The engine names their streams."""
+        return self._columns.numbers.positions(rows)
 
     def pull_requests(self, rows: RowNumbers) -> dict[int, int]:
         """Return the pull requests of the decisions in `rows` that state one, by row number."""
-        pr_rows, prs = as_array(self._prs, np.uint64).reshape(-1, 2).T
-        selected = np.isin(pr_rows, rows.astype(np.uint64))
-        return dict(zip(pr_rows[selected].tolist(), prs[selected].tolist(), strict=True))
+        stating = self._with_flag(rows, HAS_PR)
+        return dict(zip(stating.tolist(), self._columns.take("pr", stating).tolist(), strict=True))
 
     def review_times(self, rows: RowNumbers) -> dict[int, datetime]:
         """Return the review dates of the decisions in `rows` that have one, by row number."""
-        due_rows, dues = as_array(self._dues, np.int64).reshape(-1, 2).T
-        selected = np.isin(due_rows, rows)
-        return dict(zip(due_rows[selected].tolist(), map(moment_of, dues[selected].tolist()), strict=True))
+        dated = self._with_flag(rows, DATED)
+        return dict(zip(dated.tolist(), map(moment_of, self._columns.take("due_us", dated).tolist()), strict=True))
+
+    def _with_flag(self, rows: RowNumbers, flag: int) -> RowNumbers:
+        stated: npt.NDArray[np.bool_] = self._columns.take("flags", rows) & np.uint8(flag) != 0
+        return rows[stated]
 
     def shared_patterns(self, rows: RowNumbers, limit: int, least: int = 2) -> tuple[int, list[RowNumbers]]:
         """Return the patterns of the decisions in `rows` as `group_patterns` finds them."""
-        return group_patterns(as_array(self._patterns, np.uint64), rows, limit, least)
+        digests = self._columns.take("pattern", rows)
+        return group_patterns(digests[digests != 0], rows[digests != 0], limit, least)
 
     def rows_by_category(self, rows: RowNumbers) -> list[tuple[str, RowNumbers]]:
         """Return the row numbers in `rows` of each category, by its name; without decisions that have none."""
-        names = sorted({key[1] for key in self._groups if key[1] is not None})
-        numbers: dict[str | None, int] = {name: number for number, name in enumerate(names)}
-        by_group = np.array([numbers.get(key[1], len(names)) for key in self._groups], dtype=np.uint32)
-        places = row_numbers_by_group(by_group[as_array(self._group, np.uint32)[rows]], len(names))
+        values = self._columns.groups.values("category")
+        names = sorted(name for name in values if name is not None)
+        ranks = np.full(len(values), len(names), dtype=np.uint32)
+        ranks[[values[name] for name in names]] = np.arange(len(names))
+        places = row_numbers_by_group(ranks[self._columns.take_codes("category", rows)], len(names))
         return [(name, rows[group]) for name, group in zip(names, places, strict=True) if len(group)]
 
-    def count_levels(self, rows: RowNumbers, now: datetime) -> dict[Level, int]:
-        """Count the decisions in `rows` by their compaction level."""
-        return count_levels(self._levels(now)[rows])
+    def categories(self, rows: RowNumbers) -> list[str]:
+        """Return the categories of the decisions in `rows`."""
+        return [name for name, _ in self.rows_by_category(rows)]
 
-    def count(self, rows: RowNumbers) -> DecisionCounts:
-        """Count the decisions in `rows` by category, stakes, status, agent, day (UTC, newest first) and tag."""
-        by_group = np.bincount(as_array(self._group, np.uint32)[rows], minlength=len(self._groups))
-        weighted = [(key, int(n)) for key, n in zip(self._groups, by_group, strict=True) if n]
-        days = as_array(self._time_us, np.int64)[rows] // DAY_US
-        by_day = zip(*np.unique(days, return_counts=True), strict=True)
-        statuses = zip(STATUSES, np.bincount(self._statuses()[rows], minlength=len(STATUSES)).tolist(), strict=True)
-        return DecisionCounts(
-            total=len(rows),
-            by_category=sum_by_name((key[1], n) for key, n in weighted),
-            by_stakes=sum_by_name((key[2], n) for key, n in weighted),
-            by_status={name: n for name, n in statuses if n},
-            by_agent=sum_by_name((agent_of(key[0]), n) for key, n in weighted),
-            by_day=[(day_name(int(day)), int(n)) for day, n in reversed(list(by_day))],
-            top_tags=count_tags(self._tagsets, as_array(self._tags, np.uint32)[rows]),
-        )
+    def count_levels(self, selection: DecisionSelection, now: datetime) -> LevelCounts:
+        """Count the decisions that pass a filter by their compaction level."""
+        return count_levels(self._columns, selection, now)
+
+    def count(self, selection: DecisionSelection) -> DecisionCounts:
+        """Count the decisions that pass a filter by category, stakes, status, agent, day (UTC) and tag."""
+        return count_decisions(self._columns, selection)
+
+    def count_by_agent(self) -> dict[str, dict[Status, int]]:
+        """Return the number of decisions with each status of every agent, at any time."""
+        sources, counts = self._columns.groups.values("source"), self._columns.by_fields.table
+        by_source = np.zeros((len(sources), len(STATUSES)), np.int64)
+        np.add.at(by_source, self._columns.groups.codes("source"), counts)
+        rows = zip(sources, by_source.tolist(), strict=True)
+        return {agent_of(source or ""): dict(zip(STATUSES, row, strict=True)) for source, row in rows}
+
+
+class _NewRows:
+    """The decisions that a slice records."""
+
+    def __init__(self) -> None:
+        self.group = array("I")
+        self.tags = array("I")
+        self.confidence = array("d")
+        self.models: list[str | None] = []
+        self.patterns: list[tuple[int, int]] = []
+        """Place among the new rows, and digest of the pattern, of the decisions that state one. The others likewise."""
+        self.prs: list[tuple[int, int]] = []
+        self.dues: list[tuple[int, int]] = []
+
+    def state(self, data: DecisionRecorded) -> None:
+        """Note what few decisions state, of the last of the new rows."""
+        place = len(self.group) - 1
+        if data.pattern:
+            self.patterns.append((place, pattern_digest(data.pattern)))
+        if data.pr is not None:
+            self.prs.append((place, data.pr))
+        if data.review_by is not None:
+            self.dues.append((place, microseconds(data.review_by)))
+
+    def columns(self, models: StatedTexts) -> dict[str, npt.NDArray[Any]]:
+        """Return the columns of the new rows that have other values than zeros."""
+        columns: dict[str, npt.NDArray[Any]] = {
+            "group": as_array(self.group, np.uint32),
+            "tags": as_array(self.tags, np.uint32),
+            "confidence": as_array(self.confidence, np.float64),
+            "model": models.numbers_of(self.models),
+        }
+        for name, stated, kind, flag in (
+            ("pattern", self.patterns, np.uint64, 0),
+            ("pr", self.prs, np.uint64, HAS_PR),
+            ("due_us", self.dues, np.int64, DATED),
+        ):
+            if stated:
+                places = [place for place, _ in stated]
+                columns[name] = np.zeros(len(self.group), kind)
+                columns[name][places] = np.array([value for _, value in stated], kind)
+                if flag:
+                    columns.setdefault("flags", np.zeros(len(self.group), np.uint8))[places] |= np.uint8(flag)
+        return columns
+
+
+class _Changes:
+    """What a slice changes in rows, which may be among its own; the latest change of a row last."""
+
+    def __init__(self) -> None:
+        self.reviewed = array("q")
+        self.outcome = bytearray()
+        """The outcome of each of the reviews."""
+        self.retracted: list[int] = []
+        self.preserved: dict[int, bool] = {}
+        self.confidence: list[tuple[int, float]] = []
+        """Row number and new value, as of the other columns that amendments change."""
+        self.tags: list[tuple[int, int]] = []
+        self.patterns: list[tuple[int, int]] = []
+
+    def amend(self, row: int, data: DecisionAmended, tagsets: TagSets) -> None:
+        """Note what an amendment changes in a row."""
+        if data.confidence is not None:
+            self.confidence.append((row, data.confidence))
+        if data.tags is not None:
+            self.tags.append((row, tagsets.number(data.tags)))
+        if data.pattern is not None:
+            self.patterns.append((row, pattern_digest(data.pattern) if data.pattern else 0))
+
+    def apply(self, columns: IndexColumns) -> None:
+        """Change the columns. Errors: IndexError, for a decision that was not recorded."""
+        table = columns.table
+        for name, changed, kind in (
+            ("confidence", self.confidence, np.float64), ("tags", self.tags, np.uint32),
+            ("pattern", self.patterns, np.uint64),
+        ):  # fmt: skip
+            if changed:
+                rows = np.array([row for row, _ in changed], dtype=np.int64)
+                table.put(name, rows, np.array([value for _, value in changed], kind))
+        if self.preserved:
+            stated = np.array(list(self.preserved.values()), dtype=bool)
+            _put_flag(table, np.array(list(self.preserved), dtype=np.int64), PRESERVED, stated)
+        self._change_statuses(columns)
+
+    def _change_statuses(self, columns: IndexColumns) -> None:
+        if not self.reviewed and not self.retracted:
+            return
+        reviewed, retracted = as_array(self.reviewed, np.int64), np.array(self.retracted, dtype=np.int64)
+        rows = np.unique(np.concatenate([reviewed, retracted]))
+        before = columns.take_statuses(rows)
+        columns.table.put("outcome", reviewed, as_array(self.outcome, np.uint8))
+        _put_flag(columns.table, retracted, RETRACTED, np.ones(len(retracted), dtype=bool))
+        columns.move(rows, before)
+
+
+def _put_flag(table: ColumnTable, rows: RowNumbers, flag: int, stated: npt.NDArray[np.bool_]) -> None:
+    others = table.take("flags", rows) & np.uint8(~flag & 0xFF)
+    table.put("flags", rows, others | np.where(stated, np.uint8(flag), np.uint8(0)))
 
 
 class _Parts(msgspec.Struct):
-    index: bytes
-    shared: bytes
-    tags: bytes
-    confidence: bytes
-    time_us: bytes
-    outcome: bytes
-    prs: bytes
-    dues: bytes
-    patterns: bytes
-    retracted: bytes
-    preserved: dict[int, bool]
-    clusters: tuple[bytes, bytes, list[str]]
-    models: tuple[bytes, bytes, list[str]]
+    recorded: bytes
     shareds: list[GroupKey]
     tagsets: list[tuple[str, ...]]
-
-
-def _matches(selection: DecisionSelection, group: GroupKey) -> bool:
-    source = None if selection.agent is None else source_of(selection.agent)
-    if isinstance(selection.stakes, tuple) and group[2] not in selection.stakes:
-        return False
-    stakes = selection.stakes if isinstance(selection.stakes, str) else None
-    required = (source, selection.category, stakes, selection.project, selection.feature)
-    return all(value is None or value == actual for value, actual in zip(required, group, strict=True))
+    models: list[str]
+    by_fields: bytes
+    by_rows: bytes

@@ -13,16 +13,14 @@ a copy of the sealed file.
 import asyncio
 import sqlite3
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing, suppress
-from functools import cache
+from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TypeVar
 
 import aiosqlite
 import msgspec
-import numpy as np
-import numpy.typing as npt
 
 from events.decision import DecisionAmended, DecisionReviewed
 from events.envelope import EventFacts
@@ -30,19 +28,26 @@ from ledger.errors import LedgerUnavailable
 from ledger.private_file import make_private_file
 from ledger.sqlite.connection import SqliteConnection, connect
 from ledger.sqlite.schema_check import has_schema
-from projections.arrays import RowNumbers
+from ledger.threads import run_on_thread
+from projections.decisions.decision_index import DecisionIndex
+from projections.decisions.decision_numbers import DecisionNumbers
+from projections.decisions.index_rows import insert_pieces, read_word, rows_of
 from projections.decisions.index_seal import IndexSeal
-from projections.decisions.searchable_text import TextPiece, has_searchable_text, piece_from_event, pieces_from_stream
+from projections.decisions.kept_hits import KeptHits
+from projections.decisions.search_hits import BridgeSide, SearchHits, collect_hits, hits_statement
+from projections.decisions.searchable_text import (
+    has_searchable_text,
+    piece_from_event,
+    pieces_from_stream,
+    whole_text,
+)
+from projections.decisions.word_rows import KeptWords, RowsWithWords, WordRows, may_keep
 from projections.engine import Engine
+from projections.event_slice import EventSlice
 from projections.snapshots import primary_code
 
 VERSION = 2
 """Increase it when the same events give another index."""
-
-BridgeSide = Literal["structure", "function"]
-
-_SIDE_WEIGHT = 4.0
-"""The weight of a word on the requested side of the bridge. A word anywhere else has weight 1."""
 
 _COMMIT_EVENTS = 50_000
 """Most events in one transaction. Larger ones give fewer segments, because FTS5 writes one for each transaction."""
@@ -50,9 +55,11 @@ _COMMIT_EVENTS = 50_000
 SEAL_INTERVAL_S = 30.0
 """Least seconds between two seals of a file that grows by fewer events. Sealing reads the whole file."""
 
+_TURN_S = 0.1
+"""About how long a search for all decisions with some words reads before it lets other searches go first."""
+
 _BUSY_S = 10.0
 _CACHE_KIB = 32_768
-_SCORE_UNIT = 1e-9
 _DAMAGED = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA)
 
 _CREATE = """
@@ -68,48 +75,7 @@ CREATE VIRTUAL TABLE words USING fts5 (text, structure, function, content = '', 
 _PROBE = "SELECT s.version, s.root, p.place, p.review, p.until, w.rowid FROM state s, pieces p, words w LIMIT 0"
 _EMPTY = ("DELETE FROM pieces", "INSERT INTO words (words) VALUES ('delete-all')")
 
-_MATCHES = """
-SELECT coalesce(group_concat(printf('%08x0000000000000000', pieces.place), ''), '')
-FROM words JOIN pieces ON pieces.position = words.rowid
-WHERE words MATCH ?1 AND words.rowid <= ?2 AND (pieces.until IS NULL OR pieces.until > ?2)
-"""
-"""Selects the pieces with a word. SQLite joins them to one row in one step, during which Python releases its lock."""
-
-_RANKED_MATCHES = """
-WITH found AS MATERIALIZED (
-  SELECT rowid AS position, bm25(words, 1.0, {structure}, {function}) AS score
-  FROM words WHERE words MATCH ?1 AND rowid <= ?2
-)
-SELECT coalesce(group_concat(printf('%08x%016x', pieces.place, CAST(-found.score / {unit} AS INTEGER)), ''), '')
-FROM found JOIN pieces USING (position) WHERE pieces.until IS NULL OR pieces.until > ?2
-"""
-"""Selects the same pieces with their bm25 scores."""
-
-_COLUMNS = 4
-"""Columns of each of the two tables of pieces."""
-
-_hit = np.dtype([("place", ">u4"), ("score", ">i8")])
-
-
-class SearchHits(NamedTuple):
-    """Row numbers of decisions, oldest first, and for each its score and the number of words that it has.
-
-    Scores are bm25, higher is better. `words_found` counts different words of the query.
-    """
-
-    places: RowNumbers
-    scores: npt.NDArray[np.float64]
-    words_found: npt.NDArray[np.int64]
-
-    def filter_places(self, places: RowNumbers, words_min: int) -> RowNumbers:
-        """Return those of `places`, in their order, that have at least `words_min` of the words."""
-        return places[np.isin(places, self.places[self.words_found >= words_min])]
-
-    def ranked(self, places: RowNumbers) -> "SearchHits":
-        """Return the hits in `places`, the highest score first; of equal scores, the newest first."""
-        selected = np.flatnonzero(np.isin(self.places, places))
-        ranked = selected[np.lexsort((-self.places[selected], -self.scores[selected]))]
-        return SearchHits(self.places[ranked], self.scores[ranked], self.words_found[ranked])
+_Result = TypeVar("_Result")
 
 
 class FullTextSearch:
@@ -127,6 +93,8 @@ class FullTextSearch:
         self._sealed_s = float("-inf")
         self._left_out = 0
         self._renewed = False
+        self._kept = KeptWords()
+        self._hits = KeptHits()
         self._turn = asyncio.Lock()
 
     async def close(self) -> None:
@@ -138,70 +106,127 @@ class FullTextSearch:
         self,
         words: Collection[str],
         upto: int,
-        places: Mapping[str, int],
+        numbers: DecisionNumbers,
         *,
         rank: bool = False,
         side: BridgeSide | None = None,
     ) -> SearchHits:
         """Find the decisions that had at least one of the words as of position `upto`.
 
-        `places` maps each stream up to that position to its row number. Scores are 0 without `rank`. `side` gives more
-        weight to words on that side of a bridge.
+        `numbers` has the row number of every decision up to that position. Scores are 0 without `rank`. `side` gives
+        more weight to words on that side of a bridge.
         Errors: LedgerUnavailable.
         """
-        statement = _ranked_statement(side) if rank else _MATCHES
-        async with self._turn:
-            if len(self._engine.left_out) != self._left_out:
-                self._left_out = len(self._engine.left_out)
-                await self._disconnect()
-            while True:
-                try:
-                    connection = self._connection or await self._open()
-                    hits = await self._find(connection, statement, sorted(set(words)), upto, places)
-                except sqlite3.Error as error:
-                    await self._recover(error)
-                else:
-                    self._renewed = False
-                    return hits
+        statement = hits_statement(side, rank=rank)
+        asked = sorted(set(words))
 
-    async def _find(
+        async def collect(connection: aiosqlite.Connection) -> SearchHits:
+            self._hits.follow(self._kept.position)
+            return await collect_hits(connection, statement, asked, upto, len(numbers), self._hits)
+
+        async with self._turn:
+            await self._notice_left_out()
+            return await self._read(collect, upto, numbers)
+
+    async def find_rows(
+        self, words: frozenset[str], at: Callable[[], Awaitable[tuple[DecisionIndex, int]]]
+    ) -> tuple[DecisionIndex, int, RowsWithWords]:
+        """Find the decisions that have all words; return them with the index that `at` returned, and its position.
+
+        `at` is asked in turn with other searches, so that the index never has events of later positions than a live
+        view has. It may be asked several times: a long search pauses for others. What it returns must not change.
+        Errors: LedgerUnavailable, and those of `at`.
+        """
+        if not may_keep(words):
+            index, upto = await at()
+            hits = await self.find(words, upto, index.numbers)
+            rows = WordRows(index.numbers.table.group_rows)
+            rows.put(hits.with_words(len(words)), having=True)
+            return index, upto, RowsWithWords(words, [rows])
+        while True:
+            async with self._turn:
+                index, upto = await at()
+                await self._notice_left_out()
+                if self._kept.have(words, upto) or await self._read(
+                    partial(self._read_words, words, upto, index.numbers), upto, index.numbers
+                ):
+                    kept = [self._kept.rows(word, upto, index.numbers.table.group_rows) for word in sorted(words)]
+                    self._kept.trim()
+                    return index, upto, RowsWithWords(words, kept)
+
+    async def _read_words(
+        self, words: frozenset[str], upto: int, numbers: DecisionNumbers, connection: aiosqlite.Connection
+    ) -> bool:
+        """Bring the rows of words up to a position, for about _TURN_S; return whether all of them are."""
+        started = time.monotonic()
+        for word in sorted(words):
+            known = self._kept.rows(word, upto, numbers.table.group_rows)
+            while not await read_word(connection, word, known, upto):
+                if time.monotonic() - started > _TURN_S:
+                    return False
+        return True
+
+    async def _read(
+        self, read: Callable[[aiosqlite.Connection], Awaitable[_Result]], upto: int, numbers: DecisionNumbers
+    ) -> _Result:
+        """Read the index, which has the events up to a position then. The caller has the turn."""
+        while True:
+            try:
+                connection = self._connection or await self._open()
+                result = await self._read_consistently(connection, read, upto, numbers)
+            except sqlite3.Error as error:
+                await self._recover(error)
+            else:
+                self._renewed = False
+                return result
+
+    async def _notice_left_out(self) -> None:
+        """Close the index if more events are left out than when it was filled: then a private one is filled."""
+        if len(self._engine.left_out) != self._left_out:
+            self._left_out = len(self._engine.left_out)
+            await self._disconnect()
+
+    async def _read_consistently(
         self,
         connection: aiosqlite.Connection,
-        statement: str,
-        words: Sequence[str],
+        read: Callable[[aiosqlite.Connection], Awaitable[_Result]],
         upto: int,
-        places: Mapping[str, int],
-    ) -> SearchHits:
-        """Search for the words in one consistent state of the file."""
+        numbers: DecisionNumbers,
+    ) -> _Result:
+        """Read one consistent state of the file."""
         while True:
             await connection.rollback()
             await connection.execute("BEGIN")
             try:
                 position = await self._position(connection)
                 if position >= upto:
-                    return await _collect_hits(connection, statement, words, upto, len(places))
+                    self._kept.follow(position)
+                    return await read(connection)
             finally:
                 await connection.rollback()
-            await self._catch_up(connection, upto, places)
+            await self._catch_up(connection, upto, numbers)
 
-    async def _catch_up(self, connection: aiosqlite.Connection, upto: int, places: Mapping[str, int]) -> None:
+    async def _catch_up(self, connection: aiosqlite.Connection, upto: int, numbers: DecisionNumbers) -> None:
         """Index the next events up to a position, in one transaction of at most _COMMIT_EVENTS events."""
         await connection.execute("BEGIN IMMEDIATE")
+        restated: dict[int, str] = {}
         try:
             position = await self._position(connection)
+            self._kept.follow(position)
             if position == 0:
                 for statement in _EMPTY:
                     await connection.execute(statement)
             begin = min(position, upto)
             end = min(upto, begin + _COMMIT_EVENTS)
-            async with aclosing(self._engine.read_slices(begin, end)) as slices:
+            async with aclosing(self._engine.events.read_slices(begin, end)) as slices:
                 async for events in slices:
-                    await self._index(connection, events, places)
+                    restated |= await self._index(connection, events, numbers)
             if begin < end:
                 root = await self._engine.root(end)
                 await connection.execute("INSERT OR REPLACE INTO state VALUES (1, ?, ?, ?)", (VERSION, end, root))
             self._unsealed += end - begin
             await connection.commit()
+            self._kept.restate(end, restated)
         except BaseException:
             with suppress(sqlite3.Error, ValueError):
                 await connection.rollback()
@@ -211,21 +236,25 @@ class FullTextSearch:
 
     async def _write_seal(self) -> None:
         if self._owner and self._unsealed and self._seal is not None:
-            await asyncio.to_thread(self._seal.write)
+            await run_on_thread(self._seal.write)
             self._unsealed, self._sealed_s = 0, time.monotonic()
 
     async def _position(self, connection: aiosqlite.Connection) -> int:
         """Return the position up to which the file is valid: 0 if it is of another version or another log."""
-        rows = await _rows(connection, "SELECT position, root FROM state WHERE version = ?", (VERSION,))
+        rows = await rows_of(connection, "SELECT position, root FROM state WHERE version = ?", (VERSION,))
         position, root = rows[0] if rows else (0, b"")
         if not position or position > (await self._engine.head()):
             return 0
         return position if await self._engine.root(position) == root else 0
 
     async def _index(
-        self, connection: aiosqlite.Connection, events: Sequence[EventFacts], places: Mapping[str, int]
-    ) -> None:
-        """Add the pieces of a batch of events, and set the end of the pieces that they replace."""
+        self, connection: aiosqlite.Connection, events: EventSlice, numbers: DecisionNumbers
+    ) -> dict[int, str]:
+        """Add the pieces of a batch of events, and set the end of the pieces that they replace.
+
+        Return the whole text of each decision that had pieces replaced.
+        """
+        places = numbers.places(events)
         rebuilt = await self._streams_to_rebuild(connection, events, places)
         pieces = [
             (places[event.subject], piece)
@@ -234,18 +263,22 @@ class FullTextSearch:
         ]
         first, last = events[0].position, events[-1].position
         replaced: list[tuple[int, int]] = []
-        for subject, stream in (await self._engine.read_streams(sorted(rebuilt), last)).items():
-            for piece in pieces_from_stream(stream):
+        restated: dict[int, str] = {}
+        for subject, stream in (await self._engine.events.read_streams(sorted(rebuilt), last)).items():
+            rebuilt_pieces = pieces_from_stream(stream)
+            restated[places[subject]] = whole_text(rebuilt_pieces)
+            for piece in rebuilt_pieces:
                 if piece.position >= first:
                     pieces.append((places[subject], piece))
                 elif piece.until is not None and piece.until >= first:
                     replaced.append((piece.position, piece.until))
-        await _insert(connection, sorted(pieces, key=lambda item: item[1].position))
+        await insert_pieces(connection, sorted(pieces, key=lambda item: item[1].position))
         await connection.execute(
             "UPDATE pieces SET until = json_extract(ended.value, '$[1]') FROM json_each(?) AS ended"
             " WHERE position = json_extract(ended.value, '$[0]')",
             (msgspec.json.encode(replaced).decode(),),
         )
+        return restated
 
     async def _streams_to_rebuild(
         self, connection: aiosqlite.Connection, events: Sequence[EventFacts], places: Mapping[str, int]
@@ -260,7 +293,7 @@ class FullTextSearch:
                 rebuilt.add(event.subject)
             elif isinstance(event.data, DecisionReviewed):
                 reviewed[places[event.subject]] = event.subject
-        rows_with_review = await _rows(
+        rows_with_review = await rows_of(
             connection,
             "SELECT DISTINCT pieces.place FROM json_each(?) AS asked JOIN pieces ON pieces.place = asked.value"
             " AND pieces.review = 1",
@@ -281,9 +314,9 @@ class FullTextSearch:
             await connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
             if not await connection.run(has_schema, self._path, _CREATE):
                 raise _foreign_file(self._path)
-            if not await _rows(connection, "SELECT 1 FROM sqlite_schema LIMIT 1"):
+            if not await rows_of(connection, "SELECT 1 FROM sqlite_schema LIMIT 1"):
                 await connection.executescript(_CREATE)
-            await _rows(connection, _PROBE)
+            await rows_of(connection, _PROBE)
         except BaseException:
             await connection.close()
             raise
@@ -295,10 +328,10 @@ class FullTextSearch:
         seal = self._seal
         if seal is None or self._left_out:
             return None
-        if not self._owner and not self._hindered and await asyncio.to_thread(seal.acquire):
+        if not self._owner and not self._hindered and await run_on_thread(seal.acquire):
             self._owner = True
         if self._owner:
-            await asyncio.to_thread(seal.remove_unsealed)
+            await run_on_thread(seal.remove_unsealed)
             if self._path.exists() != self._path.is_file():
                 raise sqlite3.OperationalError(f"{self._path} is not a file")
             if self._path.is_symlink():
@@ -306,7 +339,7 @@ class FullTextSearch:
             with suppress(OSError):  # a folder that cannot be written: SQLite says so
                 make_private_file(self._path)
             return None
-        return None if self._hindered else await asyncio.to_thread(seal.sealed_bytes)
+        return None if self._hindered else await run_on_thread(seal.sealed_bytes)
 
     async def _recover(self, error: sqlite3.Error) -> None:
         """Prepare another file after a failure: delete a damaged one, but only once; otherwise use a private one.
@@ -320,12 +353,14 @@ class FullTextSearch:
             raise LedgerUnavailable(detail, "Free some space for temporary files, then search again.") from error
         if owner and primary_code(error) in _DAMAGED and not self._renewed:
             self._renewed = True
-            await asyncio.to_thread(self._seal.remove)
+            await run_on_thread(self._seal.remove)
         else:
             self._hindered = True
 
     async def _disconnect(self) -> None:
         """Close the connection, seal the file, and stop owning it."""
+        self._kept.clear()
+        self._hits.clear()
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(sqlite3.Error, ValueError):
@@ -345,55 +380,3 @@ def _foreign_file(path: Path) -> sqlite3.DatabaseError:
     error = sqlite3.DatabaseError(f"{path} is not an index that Tallystick made")
     error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
     return error
-
-
-def _ranked_statement(side: BridgeSide | None) -> str:
-    weights = {name: _SIDE_WEIGHT if side == name else 1.0 for name in ("structure", "function")}
-    return _RANKED_MATCHES.format(unit=_SCORE_UNIT, **weights)
-
-
-async def _collect_hits(
-    connection: aiosqlite.Connection, statement: str, words: Sequence[str], upto: int, size: int
-) -> SearchHits:
-    """Search for each word, and add up scores and numbers of words by decision."""
-    scores, words_found = np.zeros(size), np.zeros(size, np.int64)
-    for word in words:
-        ((joined,),) = await _rows(connection, statement, (f'"{word}"', upto))
-        hits = np.frombuffer(bytes.fromhex(joined), dtype=_hit)
-        rows = hits["place"].astype(np.intp)
-        scores += np.bincount(rows, hits["score"] * _SCORE_UNIT, size)
-        words_found += np.bincount(rows, minlength=size) > 0
-    places = np.flatnonzero(words_found)
-    return SearchHits(places, scores[places], words_found[places])
-
-
-async def _insert(connection: aiosqlite.Connection, pieces: Sequence[tuple[int, TextPiece]]) -> None:
-    """Insert a batch with one statement for each table, so that SQLite runs while Python releases its lock."""
-    if not pieces:
-        return
-    size = 1 << (len(pieces) - 1).bit_length()
-    rows = ([piece.position, place, int(piece.review), piece.until] for place, piece in pieces)
-    texts = ([piece.position, piece.text, piece.structure, piece.function] for _, piece in pieces)
-    await connection.execute(_insert_statement("pieces", size), _padded_values(rows, size))
-    await connection.execute(
-        _insert_statement("words (rowid, text, structure, function)", size), _padded_values(texts, size)
-    )
-
-
-@cache
-def _insert_statement(table: str, rows: int) -> str:
-    row = f"({', '.join('?' * _COLUMNS)})"
-    values = ", ".join([row] * rows)
-    return f"INSERT INTO {table} SELECT * FROM (VALUES {values}) WHERE column1 IS NOT NULL"
-
-
-def _padded_values(rows: Iterable[Sequence[object]], size: int) -> list[object]:
-    """Return the values of all rows of _COLUMNS values, padded with None to `size` rows."""
-    values = [value for row in rows for value in row]
-    return values + [None] * (_COLUMNS * size - len(values))
-
-
-async def _rows(
-    connection: aiosqlite.Connection, statement: str, parameters: Sequence[object] = ()
-) -> list[sqlite3.Row]:
-    return list(await connection.execute_fetchall(statement, parameters))

@@ -59,7 +59,7 @@ class IndexSeal:
 
     def remove_unsealed(self) -> None:
         """Remove a file without a right seal; the owner then begins a new one."""
-        if not self._path.is_file() or self.sealed_bytes() is not None:
+        if not self._path.is_file() or self.is_sealed():
             return
         if self._path.stat().st_size:
             log.warning(
@@ -75,24 +75,40 @@ class IndexSeal:
         with suppress(OSError):
             self._seal.unlink()
 
+    def is_sealed(self) -> bool:
+        """Return whether the seal of the file is right."""
+        with suppress(OSError):
+            if not self._has_side_files():
+                return hmac.compare_digest(self._digest_of_file(), self._seal.read_bytes())
+        return False
+
     def sealed_bytes(self) -> bytes | None:
         """Return the bytes of the file if its seal is right, otherwise None."""
         try:
-            if any(self._size_of(ending) for ending in SIDE_FILES):
+            if self._has_side_files():
                 return None
             stated, data = self._seal.read_bytes(), self._path.read_bytes()
         except OSError:
             return None
-        return data if hmac.compare_digest(hmac.digest(self._secret, LABEL + data, "sha256"), stated) else None
+        digest = hmac.new(self._secret, LABEL, "sha256")
+        digest.update(data)
+        return data if hmac.compare_digest(digest.digest(), stated) else None
 
     def write(self) -> None:
         """Seal the bytes that the file has now. If that fails, the next owner indexes the events again."""
-        digest = hmac.new(self._secret, LABEL, "sha256")
         with suppress(OSError):
-            with self._path.open("rb") as file:
-                while block := file.read(BLOCK_BYTES):
-                    digest.update(block)
-            write_whole(self._seal, digest.digest(), mode=SECRET_MODE)
+            write_whole(self._seal, self._digest_of_file(), mode=SECRET_MODE)
+
+    def _digest_of_file(self) -> bytes:
+        """Return the seal of the bytes that the file has now, read in blocks. Errors: OSError."""
+        digest = hmac.new(self._secret, LABEL, "sha256")
+        with self._path.open("rb") as file:
+            while block := file.read(BLOCK_BYTES):
+                digest.update(block)
+        return digest.digest()
+
+    def _has_side_files(self) -> bool:
+        return any(self._size_of(ending) for ending in SIDE_FILES)
 
     def _size_of(self, ending: str) -> int:
         try:

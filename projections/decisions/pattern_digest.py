@@ -16,13 +16,13 @@ def pattern_digest(pattern: str) -> int:
 def group_patterns(
     digests: npt.NDArray[np.uint64], rows: RowNumbers, limit: int, least: int
 ) -> tuple[int, list[RowNumbers]]:
-    """Count the patterns that at least `least` decisions in `rows` have, given each decision's digest; 0 is none.
+    """Count the patterns that at least `least` decisions have, given the digest and the row number of each decision.
 
     Return that count, and the row numbers of the decisions of each of the `limit` most frequent patterns.
     """
-    pattern_rows = rows[digests[rows] != 0]
-    pattern_rows = pattern_rows[np.argsort(digests[pattern_rows], kind="stable")]
-    starts, counts = split_runs(digests[pattern_rows])
+    order = np.argsort(digests, kind="stable")
+    rows = rows[order]
+    starts, counts = split_runs(digests[order])
     shared = np.flatnonzero(counts >= least)
-    ranked = shared[np.lexsort((pattern_rows[starts[shared]], -counts[shared]))][:limit]
-    return len(shared), [pattern_rows[starts[number] : starts[number] + counts[number]] for number in ranked]
+    ranked = shared[np.lexsort((rows[starts[shared]], -counts[shared]))][:limit]
+    return len(shared), [rows[starts[number] : starts[number] + counts[number]] for number in ranked]

@@ -79,6 +79,11 @@ def pieces_from_stream(events: Iterable[EventFacts]) -> list[TextPiece]:
     return pieces
 
 
+def whole_text(pieces: Iterable[TextPiece]) -> str:
+    """Return the text of a decision: of all its pieces that are not replaced."""
+    return "\n".join(f"{one.text}\n{one.structure}\n{one.function}" for one in pieces if one.until is None)
+
+
 def _statement(position: int, recorded: DecisionRecorded) -> TextPiece:
     bridge = recorded.bridge or Bridge()
     structure, function = fold_text(bridge.structure or ""), fold_text(bridge.function or "")

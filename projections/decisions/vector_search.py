@@ -12,13 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from events.envelope import EventFacts
+from events.thought import ThoughtAdopted
 from events.vector import unpack_vector
 from ledger.threads import run_on_thread
 from projections.arrays import Floats, RowNumbers
+from projections.decisions.decision_numbers import DecisionNumbers
 from projections.decisions.vector_file import VectorFile
 from projections.decisions.vector_pieces import Key, VectorPieces
 from projections.engine import Engine
+from projections.event_slice import EventSlice
 
 FOLD_EVENTS = 200
 """Events folded before short requests get a turn."""
@@ -70,27 +72,27 @@ class VectorSearch:
             if file is not None:
                 await run_on_thread(file.close)
 
-    async def catch_up(self, upto: int, places: Mapping[str, int], rest: Rest) -> VectorCounts:
-        """Fold the events up to a position. `places`: the row numbers of decisions. Errors: VectorsUnavailable."""
+    async def catch_up(self, upto: int, numbers: DecisionNumbers, rest: Rest) -> VectorCounts:
+        """Fold the events up to a position. `numbers` has the decisions up to it. Errors: VectorsUnavailable."""
         async with self._turn:
-            file = await self._catch_up(upto, places, rest)
+            file = await self._catch_up(upto, numbers, rest)
             missing = await run_on_thread(self._pieces.count_missing, file.ids) if self._texts else 0
             return VectorCounts(len(file.ids), missing)
 
     async def find(
-        self, vector: Sequence[float], upto: int, places: Mapping[str, int], rest: Rest
+        self, vector: Sequence[float], upto: int, numbers: DecisionNumbers, rest: Rest
     ) -> tuple[RowNumbers, Floats, int]:
         """Return the decisions with a vector as of a position, their cosine distances, and how many texts lack one.
 
         Errors: VectorsUnavailable; ValueError, for a vector of another size.
         """
         async with self._turn:
-            file = await self._catch_up(upto, places, rest)
+            file = await self._catch_up(upto, numbers, rest)
             if self.size and len(vector) != self.size:
                 raise ValueError(
                     f"must have {self.size:,} numbers, as every vector of {self.model}, got {len(vector):,}"
                 )
-            nearest, missing = await run_on_thread(self._nearest, file, vector, upto, len(places))
+            nearest, missing = await run_on_thread(self._nearest, file, vector, upto, len(numbers))
             found = np.flatnonzero(~np.isnan(nearest))
             return found, nearest[found], missing
 
@@ -100,7 +102,7 @@ class VectorSearch:
             if self._file is None:
                 return []
             missing = await run_on_thread(self._pieces.missing, self._file.ids, limit)
-            streams = await self._engine.read_streams(
+            streams = await self._engine.events.read_streams(
                 sorted({subject for _, subject, _ in missing}), self._pieces.position
             )
             return [MissingText(key, self._pieces.text_at(streams[subject], at)) for key, subject, at in missing]
@@ -121,7 +123,7 @@ class VectorSearch:
         missing = self._pieces.count_missing(file.ids) if self._texts else 0
         return self._pieces.nearest(upto, file.ids, distances, count), missing
 
-    async def _catch_up(self, upto: int, places: Mapping[str, int], rest: Rest) -> VectorFile:
+    async def _catch_up(self, upto: int, numbers: DecisionNumbers, rest: Rest) -> VectorFile:
         file = self._file
         if file is None:
             file = VectorFile(self._path, self.model, self._secret)
@@ -131,17 +133,21 @@ class VectorSearch:
             self._left_out = len(self._engine.left_out)
             self._pieces = VectorPieces(self.model, texts=self._texts)
         if self._pieces.position < upto:
-            async with aclosing(self._engine.read_slices(self._pieces.position, upto)) as slices:
+            async with aclosing(self._engine.events.read_slices(self._pieces.position, upto)) as slices:
                 async for events in slices:
                     for at in range(0, len(events), FOLD_EVENTS):
-                        await self._fold(file, events[at : at + FOLD_EVENTS], places)
+                        await self._fold(file, events[at : at + FOLD_EVENTS], upto, numbers)
                         await rest()
             self._pieces.position = upto
         return file
 
-    async def _fold(self, file: VectorFile, events: Sequence[EventFacts], places: Mapping[str, int]) -> None:
+    async def _fold(self, file: VectorFile, events: EventSlice, upto: int, numbers: DecisionNumbers) -> None:
         changed = self._pieces.changed_streams(events)
-        streams = await self._engine.read_streams(changed, events[-1].position)
+        streams = await self._engine.events.read_streams(changed, events[-1].position)
+        adopting = {f"decision/{event.data.decision_id}" for event in events if isinstance(event.data, ThoughtAdopted)}
+        recorded = await self._engine.names.first_positions(list(adopting), upto)
+        rows = ((subject, numbers.row(position)) for subject, position in recorded.items())
+        places = numbers.places(events) | {subject: row for subject, row in rows if row is not None}
         supplied = await run_on_thread(self._pieces.fold, events, streams, places)
         unknown = {key: unpack_vector(vector) for key, vector in supplied.items() if key not in file.ids}
         if unknown:

@@ -1,7 +1,7 @@
 """The inventory projection: the model that each attempt claims, and the model that its endpoint reports.
 
-The state has one row per attempt (run, number, time, claim and outcome, digest of the output: about 60 bytes) and the
-names that owners gave. Claimed names are resolved when the view is computed (`model_names.py`), from copies of the
+The state has one row per attempt (run, number, time, claim and outcome, digest of the output: about 60 bytes) and what
+owners said about names. Claimed names are resolved when the view is computed (`model_names.py`), from copies of the
 columns (`model_inventory.py`).
 """
 
@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from events.discovery import DiscoveryAttempted, DiscoveryStarted
 from events.envelope import EventFacts
-from events.model import ModelAliased, ModelIdentity, ModelRegistered
+from events.model import ModelAliased, ModelIdentity, ModelRegistered, WrapperDeclared, WrapperWithdrawn
 from events.payload import Payload
 from projections.columns import as_array, microseconds_column, pack, pack_names, unpack_names
-from projections.discovery.model_names import ModelNames, RegisteredModel
+from projections.discovery.model_names import OWNER_EVENTS, ModelNames, RegisteredModel, StatedWrapper
 from projections.projection import Projection
 
 DIGEST_BYTES = 32
@@ -48,11 +48,13 @@ class AttemptColumns(NamedTuple):
 
 
 class AttemptIndex(Projection):
-    """The claimed and reported identity in each attempt, and the registered models and their aliases."""
+    """The claimed and reported identity in each attempt, and what owners said about names."""
 
     name: ClassVar[str] = "inventory"
-    version: ClassVar[int] = 1
-    reads: ClassVar[tuple[type[Payload], ...]] = (DiscoveryAttempted, DiscoveryStarted, ModelRegistered, ModelAliased)
+    version: ClassVar[int] = 2
+    reads: ClassVar[tuple[type[Payload], ...]] = (
+        DiscoveryAttempted, DiscoveryStarted, ModelRegistered, ModelAliased, WrapperDeclared, WrapperWithdrawn,
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self._names = ModelNames()
@@ -89,19 +91,18 @@ class AttemptIndex(Projection):
                 index[event.subject] = len(index)
                 request = (data.router, data.requested_model)
                 self._run_request.append(self._requests.setdefault(request, len(self._requests)))
-            elif type(data) is ModelRegistered:
-                self._names.register(data)
-            elif type(data) is ModelAliased:
-                self._names.alias(data)
+            elif type(data) in OWNER_EVENTS:
+                self._names.fold(data)
         self._time_us.frombytes(microseconds_column(times))
         self._digest += bytes.fromhex("".join(digests))
 
     def encode(self) -> bytes:
-        models, aliases = self._names.parts()
+        models, aliases, wrappers = self._names.parts()
         return pack(
             {
                 "models": models,
                 "said": aliases,
+                "hosts": wrappers,
                 "runs": pack_names(self._index),
                 "run_asked": self._run_request.tobytes(),
                 "asked": list(self._requests),
@@ -118,7 +119,7 @@ class AttemptIndex(Projection):
     def decode(cls, state: bytes) -> Self:
         parts = msgspec.msgpack.decode(state, type=_Parts)
         new = cls()
-        new._names = ModelNames.from_parts(parts.models, parts.said)
+        new._names = ModelNames.from_parts(parts.models, parts.said, parts.hosts)
         new._index = unpack_names(parts.runs)
         new._requests = {request: number for number, request in enumerate(parts.asked)}
         new._claims = {key: number for number, key in enumerate(parts.claims)}
@@ -139,6 +140,13 @@ class AttemptIndex(Projection):
         """The registered models and their aliases. Copy it before folding continues."""
         return self._names
 
+    def claims_of(self, run_id: str) -> list[tuple[int, AttemptClaim]]:
+        """Return the number and the claim of each attempt of a run, in the order of the log."""
+        rows = np.flatnonzero(as_array(self._run, np.uint32) == self._index[f"discovery/{run_id}"])
+        numbers, of_run = as_array(self._number, np.int64)[rows], as_array(self._claim, np.uint32)[rows]
+        claims = list(self._claims)
+        return [(number, claims[claim]) for number, claim in zip(numbers.tolist(), of_run.tolist(), strict=True)]
+
     def attempts(self) -> AttemptColumns:
         """Return copies of the columns for the inventory."""
         return AttemptColumns(
@@ -158,6 +166,7 @@ class AttemptIndex(Projection):
 class _Parts(msgspec.Struct):
     models: list[RegisteredModel]
     said: list[tuple[str, str]]
+    hosts: list[StatedWrapper]
     runs: bytes
     run_asked: bytes
     asked: list[RunRequest]

@@ -1,5 +1,7 @@
 """Identity conflicts: an answer claims another model than the endpoint reports, or several names give one output."""
 
+from collections import Counter
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -57,6 +59,31 @@ class IdenticalOutputs(msgspec.Struct, frozen=True, kw_only=True):
     answers: list[SameAnswer]
 
 
+class RowLimits(NamedTuple):
+    """Which rows of a list to build: `size` from `start` on, None: all; each row has up to `inner` attempts or runs."""
+
+    start: int
+    size: int | None
+    inner: int
+
+    @property
+    def part(self) -> slice:
+        """The rows of the list."""
+        return slice(self.start, None if self.size is None else self.start + self.size)
+
+
+NameFilter = Callable[[ResolvedName], bool]
+"""Tells whether a name is to be listed."""
+
+
+class IdentityConflicts(NamedTuple):
+    """The conflicts within some limits, the number of all, and the number of contradicted sightings by claimed key."""
+
+    rows: list[IdentityConflictRow]
+    total: int
+    contradicted: Mapping[str, int]
+
+
 class Claims(NamedTuple):
     """The resolved names, and for each attempt the index of its name in `names` or NO_NAME.
 
@@ -85,12 +112,10 @@ def resolve_claims(attempts: AttemptColumns) -> Claims:
     return Claims(list(numbers), claimed[attempts.claim], counted[attempts.claim])
 
 
-def find_identity_conflicts(
-    attempts: AttemptColumns, model: ResolvedName | None, limit: int
-) -> list[IdentityConflictRow]:
+def find_identity_conflicts(attempts: AttemptColumns, passes: NameFilter, limits: RowLimits) -> IdentityConflicts:
     """Find the pairs of different models that answers claim and endpoints report, the most frequent first.
 
-    A dated or prefixed name of the same model is not a conflict. With `model`, return only conflicts of that model.
+    A dated or prefixed name of the same model is not a conflict. A pair is listed if one of its models passes.
     """
     pair_of = np.full(len(attempts.claims), NO_NAME, dtype=np.uint32)
     pairs: dict[tuple[str, str], int] = {}
@@ -100,12 +125,16 @@ def find_identity_conflicts(
             if (
                 claimed_name.kind == reported_name.kind == "model"
                 and claimed_name != reported_name
-                and model in (None, claimed_name, reported_name)
+                and (passes(claimed_name) or passes(reported_name))
             ):
                 pair_of[number] = pairs.setdefault((claimed_name.key, reported_name.key), len(pairs))
-    rows_by_pair = zip(pairs, row_numbers_by_group(pair_of[attempts.claim], len(pairs)), strict=True)
-    conflicts = [_contradiction(attempts, pair, pair_rows, limit) for pair, pair_rows in rows_by_pair]
-    return sorted(conflicts, key=lambda row: (-row.sightings, row.claimed, row.reported))
+    groups = zip(pairs, row_numbers_by_group(pair_of[attempts.claim], len(pairs)), strict=True)
+    ranked = sorted((group for group in groups if len(group[1])), key=lambda group: (-len(group[1]), group[0]))
+    contradicted: Counter[str] = Counter()
+    for (claimed_key, _), rows in ranked:
+        contradicted[claimed_key] += len(rows)
+    shown = [_contradiction(attempts, *group, limits.inner) for group in ranked[limits.part]]
+    return IdentityConflicts(shown, len(ranked), contradicted)
 
 
 def _contradiction(
@@ -123,24 +152,41 @@ def _contradiction(
 
 
 def find_identical_outputs(
-    attempts: AttemptColumns, claims: Claims, model: ResolvedName | None, limit: int
-) -> list[IdenticalOutputs]:
-    """Find the outputs that were given under several claimed names, the one with the most names first."""
+    attempts: AttemptColumns, claims: Claims, passes: NameFilter, limits: RowLimits
+) -> tuple[list[IdenticalOutputs], int]:
+    """Find the outputs that were given under several claimed names, the one with the most names first.
+
+    Return the outputs within the limits, and the number of all. An output is listed if one of its names passes.
+    """
     usable = (claims.claimed != NO_NAME) & (attempts.digest != b"") & (attempts.digest != _EMPTY)
     usable_rows = np.flatnonzero(usable)
+    usable_rows = usable_rows[_may_repeat(attempts.digest[usable_rows])]
     digests, numbers = np.unique(attempts.digest[usable_rows], return_inverse=True)
     names = claims.claimed[usable_rows].astype(np.int64)
     pairs = np.unique(np.stack([numbers.astype(np.int64), names]), axis=1)
-    shared = np.flatnonzero(np.bincount(pairs[0], minlength=len(digests)) > 1)
-    shared_number = np.full(len(digests), NO_NAME, dtype=np.uint32)
-    shared_number[shared] = np.arange(len(shared))
-    rows = []
-    for number, selected in zip(shared, row_numbers_by_group(shared_number[numbers], len(shared)), strict=True):
-        digest = bytes(digests[number]).ljust(DIGEST_BYTES, b"\0").hex()
-        answers = _answers(attempts, claims, usable_rows[selected], limit)
-        if model is None or any((answer.kind, answer.key) == model for answer in answers):
-            rows.append(IdenticalOutputs(output_digest=digest, answers=answers))
-    return sorted(rows, key=lambda row: (-len(row.answers), row.output_digest))
+    listed = np.array([passes(name) for name in claims.names], dtype=bool)
+    n_names = np.bincount(pairs[0], minlength=len(digests))
+    n_listed = np.bincount(pairs[0][listed[pairs[1]]], minlength=len(digests))
+    shared = np.flatnonzero((n_names > 1) & (n_listed > 0))
+    ranked = shared[np.lexsort((shared, -n_names[shared]))]  # digests are in ascending order
+    part = ranked[limits.part]
+    part_number = np.full(len(digests), NO_NAME, dtype=np.uint32)
+    part_number[part] = np.arange(len(part))
+    rows = [
+        IdenticalOutputs(
+            output_digest=bytes(digests[number]).ljust(DIGEST_BYTES, b"\0").hex(),
+            answers=_answers(attempts, claims, usable_rows[selected], limits.inner),
+        )
+        for number, selected in zip(part, row_numbers_by_group(part_number[numbers], len(part)), strict=True)
+    ]
+    return rows, len(ranked)
+
+
+def _may_repeat(digests: npt.NDArray[np.bytes_]) -> npt.NDArray[np.bool_]:
+    """Return where a digest begins like another one. Comparing 8 bytes as a number is much faster than all 32."""
+    heads = np.ascontiguousarray(digests).view(np.uint64)[:: DIGEST_BYTES // 8]
+    ordered = np.sort(heads)
+    return np.isin(heads, ordered[1:][ordered[1:] == ordered[:-1]])
 
 
 def _answers(attempts: AttemptColumns, claims: Claims, attempt_rows: RowNumbers, limit: int) -> list[SameAnswer]:

@@ -6,12 +6,14 @@ claims.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
+from msgspec import UNSET, UnsetType
 
 from ledger import moment_of
 from projections.arrays import RowNumbers, row_numbers_by_group, sum_by_name
@@ -21,17 +23,42 @@ from projections.discovery.identity_conflicts import (
     Claims,
     IdenticalOutputs,
     IdentityConflictRow,
+    NameFilter,
+    RowLimits,
     count_claims,
     find_identical_outputs,
     find_identity_conflicts,
     resolve_claims,
 )
-from projections.discovery.model_names import Kind, ResolvedName
+from projections.discovery.model_names import Kind, ModelNames, ResolvedName
 
 RUNS_SHOWN = 50
 """A list has at most so many runs or attempts, the newest ones. The inventory of a single model lists all."""
 
 _NOWHERE = np.zeros(0, dtype=np.intp)
+
+
+ModelOrder = Literal["sightings", "last_seen", "name"]
+MODEL_ORDERS: tuple[ModelOrder, ...] = ("sightings", "last_seen", "name")
+
+
+class InventoryQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of the inventory.
+
+    `model` is one model, by any of its names; `search` a part of a name, whatever its case; `known` means registered.
+    With `router`, only its attempts count. `limit` and `offset` apply to each list but that of routers; None: all rows.
+    """
+
+    model: str | None = None
+    search: str | None = None
+    known: bool | None = None
+    router: str | None = None
+    sort: ModelOrder = "sightings"
+    limit: int | None = None
+    offset: int = 0
+
+
+WHOLE_INVENTORY = InventoryQuery()
 
 
 class RunSightings(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +97,8 @@ class InventoryModel(Sightings, frozen=True, kw_only=True):
     """A model that was sighted, registered, or requested by its name.
 
     `name`, `provider`, `note` and `aliases` are as its owner registered them. `requested` counts the attempts of runs
-    that requested it from their router, `refused` the refused ones among these.
+    that requested it from their router, `refused` the refused ones among these. `contradicted` counts the sightings in
+    which the endpoint reported another model; it is absent if no limit was stated.
     """
 
     known: bool
@@ -80,6 +108,7 @@ class InventoryModel(Sightings, frozen=True, kw_only=True):
     aliases: list[str]
     requested: int
     refused: int
+    contradicted: int | UnsetType = UNSET
 
 
 class UnnamedClaims(Sightings, frozen=True, kw_only=True):
@@ -97,8 +126,21 @@ class RouterSightings(msgspec.Struct, frozen=True, kw_only=True):
     last_seen: datetime | None
 
 
+class InventoryTotals(msgspec.Struct, frozen=True, kw_only=True):
+    """The number of rows in each list of an inventory, of which a page shows some."""
+
+    models: int
+    wrappers: int
+    unresolved: int
+    contradictions: int
+    identical: int
+
+
 class InventoryView(msgspec.Struct, frozen=True, kw_only=True):
-    """The inventory: models, the most sighted first; other claimed names; identity conflicts; and routers."""
+    """The inventory: models, the most sighted first; other claimed names; identity conflicts; and routers.
+
+    `totals` is absent if the lists are complete, because no limit was stated.
+    """
 
     models: list[InventoryModel]
     wrappers: list[UnnamedClaims]
@@ -108,50 +150,134 @@ class InventoryView(msgspec.Struct, frozen=True, kw_only=True):
     routers: list[RouterSightings]
     runs: int
     attempts: int
+    totals: InventoryTotals | UnsetType = UNSET
 
 
-_Row = TypeVar("_Row", InventoryModel, UnnamedClaims)
+_RowNumbersByName = Mapping[ResolvedName, RowNumbers]
 
 
-def build_inventory(attempts: AttemptColumns, model: str | None = None) -> InventoryView:
-    """Build the inventory of all models, or of one model by any of its names."""
+def build_inventory(attempts: AttemptColumns, query: InventoryQuery = WHOLE_INVENTORY) -> InventoryView:
+    """Build the inventory, or a part of it."""
     claims = resolve_claims(attempts)
-    selected = None if model is None else attempts.names.resolve(model)
-    limit = RUNS_SHOWN if selected is None else len(attempts.run)
+    routers = _routers(attempts, claims)
+    runs = len(attempts.runs)
+    if query.router is not None:
+        attempts, claims, runs = _of_router(attempts, claims, query.router)
+    passes = _name_filter(attempts.names, query)
+    is_complete = query.model is not None and query.limit is None
+    limits = RowLimits(query.offset, query.limit, len(attempts.run) if is_complete else RUNS_SHOWN)
     rows = dict(zip(claims.names, row_numbers_by_group(claims.counted, len(claims.names)), strict=True))
+    requested, refused = _requests(attempts)
+    models = _rank(attempts, rows, _model_names(attempts, rows, requested, passes, query), query.sort)
+    unnamed = {kind: _unnamed(attempts, rows, kind, passes, limits) for kind in ("wrapper", "unresolved")}
+    conflicts = find_identity_conflicts(attempts, passes, limits)
+    identical, n_identical = find_identical_outputs(attempts, claims, passes, limits)
+    totals = InventoryTotals(
+        models=len(models),
+        wrappers=unnamed["wrapper"][1],
+        unresolved=unnamed["unresolved"][1],
+        contradictions=conflicts.total,
+        identical=n_identical,
+    )
+    contradicted = None if query.limit is None else conflicts.contradicted
     return InventoryView(
-        models=_ranked(_models(attempts, rows, selected, limit)),
-        wrappers=_ranked(_unnamed(attempts, rows, "wrapper", selected, limit)),
-        unresolved=_ranked(_unnamed(attempts, rows, "unresolved", selected, limit)),
-        contradictions=find_identity_conflicts(attempts, selected, limit),
-        identical=find_identical_outputs(attempts, claims, selected, limit),
-        routers=_routers(attempts, claims),
-        runs=len(attempts.runs),
+        models=[
+            _model(
+                attempts.names,
+                name.key,
+                {
+                    "requested": requested[name.key],
+                    "refused": refused[name.key],
+                    "contradicted": UNSET if contradicted is None else contradicted[name.key],
+                    **_sightings(attempts, rows.get(name, _NOWHERE), limits.inner),
+                },
+            )
+            for name in models[limits.part]
+        ],
+        wrappers=unnamed["wrapper"][0],
+        unresolved=unnamed["unresolved"][0],
+        contradictions=conflicts.rows,
+        identical=identical,
+        routers=routers,
+        runs=runs,
         attempts=len(attempts.run),
+        totals=UNSET if query.limit is None else totals,
     )
 
 
-def _models(
-    attempts: AttemptColumns, rows: Mapping[ResolvedName, RowNumbers], selected: ResolvedName | None, limit: int
-) -> Iterator[InventoryModel]:
-    """Yield every model that was sighted, registered or requested."""
-    names = attempts.names
-    requested, refused = _requests(attempts)
-    keys = {name.key for name, row_numbers in rows.items() if name.kind == "model" and len(row_numbers)}
-    for key in keys | set(names.models) | set(requested):
-        if selected in (None, ResolvedName("model", key)):
-            registered = names.models.get(key)
-            yield InventoryModel(
-                key=key,
-                known=registered is not None,
-                name=None if registered is None else registered.name,
-                provider=None if registered is None else registered.provider,
-                note=None if registered is None else registered.note,
-                aliases=names.aliases(key),
-                requested=requested[key],
-                refused=refused[key],
-                **_sightings(attempts, rows.get(ResolvedName("model", key), _NOWHERE), limit),
-            )
+def count_sighted_models(attempts: AttemptColumns) -> int:
+    """Return the number of models that were sighted."""
+    claims = resolve_claims(attempts)
+    numbers = np.unique(claims.counted).tolist()
+    return sum(number != NO_NAME and claims.names[number].kind == "model" for number in numbers)
+
+
+def _of_router(attempts: AttemptColumns, claims: Claims, router: str) -> tuple[AttemptColumns, Claims, int]:
+    """Return the attempts of a router, their claims, and the number of its runs."""
+    is_router = np.array([name == router for name, _ in attempts.requests], dtype=bool)
+    runs = is_router[attempts.run_request]
+    chosen = runs[attempts.run]
+    columns = {name: getattr(attempts, name)[chosen] for name in ("run", "number", "time_us", "claim", "digest")}
+    selected = Claims(claims.names, claims.claimed[chosen], claims.counted[chosen])
+    return attempts._replace(**columns), selected, int(runs.sum())
+
+
+def _name_filter(names: ModelNames, query: InventoryQuery) -> NameFilter:
+    """Return the function that tells whether a query lists a name."""
+    selected = None if query.model is None else names.resolve(query.model)
+    search = None if query.search is None else query.search.casefold()
+
+    def passes(name: ResolvedName) -> bool:
+        model = names.models.get(name.key) if name.kind == "model" else None
+        if selected not in (None, name) or (query.known is not None and query.known != (model is not None)):
+            return False
+        if search is None or search in name.key.casefold():
+            return True
+        written = () if model is None else (model.name or "", *names.aliases(name.key))
+        return any(search in one.casefold() for one in written)
+
+    return passes
+
+
+def _model_names(
+    attempts: AttemptColumns,
+    rows: _RowNumbersByName,
+    requested: Counter[str],
+    passes: NameFilter,
+    query: InventoryQuery,
+) -> Iterable[ResolvedName]:
+    """Return every model that was sighted or requested; without a router also the registered ones."""
+    sighted = {name for name, row_numbers in rows.items() if name.kind == "model" and len(row_numbers)}
+    keys = requested if query.router is None else +requested
+    registered = attempts.names.models if query.router is None else ()
+    return filter(passes, sighted | {ResolvedName("model", key) for key in (*keys, *registered)})
+
+
+def _rank(
+    attempts: AttemptColumns, rows: _RowNumbersByName, names: Iterable[ResolvedName], order: ModelOrder
+) -> Sequence[ResolvedName]:
+    """Sort names: the most sighted first, or the last seen, or by name."""
+
+    def rank(name: ResolvedName) -> tuple[int, str]:
+        row_numbers = rows.get(name, _NOWHERE)
+        if order == "name" or not len(row_numbers):
+            return 0, name.key
+        return -(len(row_numbers) if order == "sightings" else int(attempts.time_us[row_numbers].max())), name.key
+
+    return sorted(names, key=rank)
+
+
+def _model(names: ModelNames, key: str, counts: Mapping[str, Any]) -> InventoryModel:
+    registered = names.models.get(key)
+    return InventoryModel(
+        key=key,
+        known=registered is not None,
+        name=None if registered is None else registered.name,
+        provider=None if registered is None else registered.provider,
+        note=None if registered is None else registered.note,
+        aliases=names.aliases(key),
+        **counts,
+    )
 
 
 def _requests(attempts: AttemptColumns) -> tuple[Counter[str], Counter[str]]:
@@ -170,15 +296,16 @@ def _requests(attempts: AttemptColumns) -> tuple[Counter[str], Counter[str]]:
 
 
 def _unnamed(
-    attempts: AttemptColumns,
-    rows: Mapping[ResolvedName, RowNumbers],
-    kind: Kind,
-    selected: ResolvedName | None,
-    limit: int,
-) -> Iterator[UnnamedClaims]:
-    for name, row_numbers in rows.items():
-        if name.kind == kind and selected in (None, name):
-            yield UnnamedClaims(key=name.key, **_sightings(attempts, row_numbers, limit))
+    attempts: AttemptColumns, rows: _RowNumbersByName, kind: Kind, passes: NameFilter, limits: RowLimits
+) -> tuple[list[UnnamedClaims], int]:
+    """Return the claimed names of a kind within the limits, the most frequent first, and the number of all."""
+    names = _rank(
+        attempts, rows, (name for name in rows if name.kind == kind and len(rows[name]) and passes(name)), "sightings"
+    )
+    found = [
+        UnnamedClaims(key=name.key, **_sightings(attempts, rows[name], limits.inner)) for name in names[limits.part]
+    ]
+    return found, len(names)
 
 
 def _sightings(attempts: AttemptColumns, row_numbers: RowNumbers, limit: int) -> dict[str, Any]:
@@ -199,19 +326,22 @@ def _sightings(attempts: AttemptColumns, row_numbers: RowNumbers, limit: int) ->
         "reported": sum_by_name((reported, n) for (_, _, reported), n in claims),
         "runs": len(runs),
         "by_run": [RunSightings(run_id=attempts.runs[runs[index]], sightings=int(sizes[index])) for index in newest],
-        "by_router": _by_router(attempts, runs.tolist(), sizes.tolist()),
+        "by_router": _by_router(attempts, runs, sizes),
         "first_seen": moment_of(int(times.min())) if len(times) else None,
         "last_seen": moment_of(int(times.max())) if len(times) else None,
     }
 
 
-def _by_router(attempts: AttemptColumns, runs: list[int], sizes: list[int]) -> list[SightingsByRouter]:
+def _by_router(attempts: AttemptColumns, runs: npt.NDArray[np.uint32], sizes: RowNumbers) -> list[SightingsByRouter]:
+    request = attempts.run_request[runs]
+    sighted_by_request = np.bincount(request, weights=sizes)
+    runs_by_request = np.bincount(request)
     sightings: Counter[str | None] = Counter()
     runs_of: Counter[str | None] = Counter()
-    for run, size in zip(runs, sizes, strict=True):
-        router = attempts.requests[attempts.run_request[run]][0]
-        sightings[router] += size
-        runs_of[router] += 1
+    for number in np.flatnonzero(runs_by_request).tolist():
+        router = attempts.requests[number][0]
+        sightings[router] += int(sighted_by_request[number])
+        runs_of[router] += int(runs_by_request[number])
     rows = (SightingsByRouter(router=router, sightings=sightings[router], runs=runs_of[router]) for router in sightings)
     return sorted(rows, key=lambda row: (-row.sightings, row.router is None, row.router or ""))
 
@@ -237,7 +367,3 @@ def _routers(attempts: AttemptColumns, claims: Claims) -> list[RouterSightings]:
             )
         )
     return sorted(rows, key=lambda row: (-row.attempts, row.router is None, row.router or ""))
-
-
-def _ranked(rows: Iterable[_Row]) -> list[_Row]:
-    return sorted(rows, key=lambda row: (-row.sightings, row.key))

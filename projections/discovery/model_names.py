@@ -1,7 +1,8 @@
 """Resolution of model names: find the model that a claimed name means, by registered aliases, then by rules.
 
-An alias of an owner takes precedence over the rules of `events.model_names`, and a later event over an earlier one.
-Names are resolved when a view is computed, so an alias also applies to attempts before it.
+What an owner says takes precedence over the rules of `events.model_names` and `events.host_names`: that a name is an
+alias of a model, that it is a host's (a wrapper), or that it is not. A later event takes precedence over an earlier.
+Names are resolved when a view is computed, so such an event also applies to attempts before it.
 """
 
 from collections.abc import Mapping
@@ -9,17 +10,21 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from events.model import ModelAliased, ModelRegistered
+from events.host_names import host_key, is_wrapper
+from events.model import ModelAliased, ModelRegistered, WrapperDeclared, WrapperWithdrawn
 from events.model_names import (
     canonical_name,
     claim_key,
     is_unresolved,
-    is_wrapper,
     split_names,
 )
+from events.payload import Payload
 
 Kind = Literal["model", "wrapper", "unresolved"]
 KINDS: tuple[Kind, ...] = ("model", "wrapper", "unresolved")
+
+OWNER_EVENTS: frozenset[type[Payload]] = frozenset({ModelRegistered, ModelAliased, WrapperDeclared, WrapperWithdrawn})
+"""What owners say about names."""
 
 
 class ResolvedName(NamedTuple):
@@ -38,17 +43,42 @@ class RegisteredModel(msgspec.Struct, frozen=True, array_like=True):
     note: str | None
 
 
+class StatedWrapper(msgspec.Struct, frozen=True, array_like=True):
+    """What an owner said last about a name: whether it is a host's."""
+
+    key: str
+    is_wrapper: bool
+    name: str | None
+    note: str | None
+
+
 class ModelNames:
-    """The registered models and their aliases."""
+    """The registered models and their aliases, and the names that owners declared to be hosts' or not."""
 
     def __init__(
-        self, models: Mapping[str, RegisteredModel] | None = None, aliases: Mapping[str, tuple[str, str]] | None = None
+        self,
+        models: Mapping[str, RegisteredModel] | None = None,
+        aliases: Mapping[str, tuple[str, str]] | None = None,
+        wrappers: Mapping[str, StatedWrapper] | None = None,
     ) -> None:
+        self._wrappers = dict(wrappers or {})
+        """By key of the host's name."""
         self._models = dict(models or {})
         self._aliases = dict(aliases or {})
         """By normalized name: the name as an owner wrote it, and the model's key. A key is an alias of itself."""
         self._by_canonical = {canonical_name(key): key for key in self._models}
         """The key by canonical name. Dated and prefixed names of a model have the same canonical name."""
+
+    def fold(self, data: Payload) -> None:
+        """Apply an event of one of OWNER_EVENTS."""
+        if isinstance(data, ModelRegistered):
+            self.register(data)
+        elif isinstance(data, ModelAliased):
+            self.alias(data)
+        elif isinstance(data, WrapperDeclared):
+            self._state(StatedWrapper(host_key(data.key), True, data.name, data.note))
+        elif isinstance(data, WrapperWithdrawn):
+            self._state(StatedWrapper(host_key(data.key), False, None, data.note))
 
     def register(self, event: ModelRegistered) -> None:
         """Add a registered model."""
@@ -63,24 +93,43 @@ class ModelNames:
 
     def _add(self, name: str, key: str) -> None:
         self._aliases[claim_key(name)] = name, key
+        stated = self._wrappers.get(host_key(name))
+        if stated is not None and stated.is_wrapper:
+            del self._wrappers[stated.key]
 
-    def parts(self) -> tuple[list[RegisteredModel], list[tuple[str, str]]]:
-        """Return the models and aliases, from which `from_parts` makes an equal object."""
-        return list(self._models.values()), list(self._aliases.values())
+    def _state(self, stated: StatedWrapper) -> None:
+        self._wrappers[stated.key] = stated
+        if stated.is_wrapper:
+            self._aliases = {claim: alias for claim, alias in self._aliases.items() if host_key(claim) != stated.key}
+
+    def parts(self) -> tuple[list[RegisteredModel], list[tuple[str, str]], list[StatedWrapper]]:
+        """Return models, aliases and stated wrappers, from which `from_parts` makes an equal object."""
+        return list(self._models.values()), list(self._aliases.values()), list(self._wrappers.values())
 
     @classmethod
-    def from_parts(cls, models: list[RegisteredModel], aliases: list[tuple[str, str]]) -> "ModelNames":
-        """Make the object from the models and aliases that `parts` returned."""
-        return cls({model.key: model for model in models}, {claim_key(name): (name, key) for name, key in aliases})
+    def from_parts(
+        cls, models: list[RegisteredModel], aliases: list[tuple[str, str]], wrappers: list[StatedWrapper]
+    ) -> "ModelNames":
+        """Make the object from what `parts` returned."""
+        return cls(
+            {model.key: model for model in models},
+            {claim_key(name): (name, key) for name, key in aliases},
+            {stated.key: stated for stated in wrappers},
+        )
 
     def copy(self) -> "ModelNames":
         """Return a copy that later events do not change."""
-        return ModelNames(self._models, self._aliases)
+        return ModelNames(self._models, self._aliases, self._wrappers)
 
     @property
     def models(self) -> Mapping[str, RegisteredModel]:
         """Every registered model by its key."""
         return self._models
+
+    @property
+    def wrappers(self) -> Mapping[str, StatedWrapper]:
+        """What owners said last about names of hosts, by key."""
+        return self._wrappers
 
     def aliases(self, key: str) -> list[str]:
         """Return the current aliases of a model other than its key, as owners wrote them, sorted."""
@@ -90,17 +139,24 @@ class ModelNames:
 
     def resolve(self, name: str) -> ResolvedName:
         """Resolve a claimed name."""
-        alias = self._aliases.get(claim_key(name))
+        key, canonical = claim_key(name), canonical_name(name)
+        alias = self._aliases.get(key)
         if alias is not None:
             return ResolvedName("model", alias[1])
-        if is_wrapper(name):
-            return ResolvedName("wrapper", claim_key(name))
-        if is_unresolved(name):
-            return ResolvedName("unresolved", claim_key(name))
-        canonical = canonical_name(name)
+        stated = self._wrappers.get(host_key(name)) or self._wrappers.get(host_key(canonical))
+        if stated is not None and stated.is_wrapper:
+            return ResolvedName("wrapper", key)
         if (alias := self._aliases.get(canonical)) is not None:
             return ResolvedName("model", alias[1])
+        if stated is None and is_wrapper(name):
+            return ResolvedName("wrapper", key)
+        if is_unresolved(name):
+            return ResolvedName("unresolved", key)
         return ResolvedName("model", self._by_canonical.get(canonical, canonical))
+
+    def is_wrapper(self, name: str) -> bool:
+        """Tell whether a claimed name is a host's."""
+        return self.resolve(name).kind == "wrapper"
 
     def resolve_joined(self, names: str) -> ResolvedName | None:
         """Resolve the names that `events.model_names.join_names` joined. The claim is used, as in the inventory.

@@ -2,6 +2,9 @@
 
 Scores are comparable only within one version of a probe and one version of a scorer. Wrappers, unresolved names and
 answers without a name have rows, too. These rows have no percentile and are left out of comparisons of models.
+
+An invalid answer, one that declines for example, has no total. It counts as 0 in the figures `counted_...`, which rank
+the rows: otherwise a model would gain by declining the tasks that it cannot do.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,6 +13,7 @@ from typing import Final, Literal
 
 import msgspec
 import numpy as np
+from msgspec import UNSET, UnsetType
 
 from ledger import moment_of
 from projections.arrays import Floats, RowNumbers, row_numbers_by_group
@@ -47,6 +51,9 @@ class ModelScores(msgspec.Struct, frozen=True, kw_only=True):
     whether the answer was valid. `percentile` is the midrank 0..100 of the mean among those of all models: each lower
     mean adds 1 to the rank, each equal one (and its own) one half; None with one model. `change` is the last total
     minus the first.
+
+    `counted` is the number of answers with a total or stated to be invalid, `answered` those of them that are valid.
+    `counted_mean`, `counted_interval` and `counted_percentile` are over the counted ones, each invalid one as 0.
     """
 
     kind: ScoredKind
@@ -64,12 +71,20 @@ class ModelScores(msgspec.Struct, frozen=True, kw_only=True):
     first: TimedScore | None
     last: TimedScore | None
     change: float | None
+    counted: int
+    answered: int
+    counted_mean: float | None
+    counted_interval: Interval | None
+    counted_percentile: float | None
     counts: dict[str, float]
     dimensions: dict[str, float]
 
 
 class ProbeScores(msgspec.Struct, frozen=True, kw_only=True):
-    """The scores of one probe by one scorer: models first, the best first, then other names."""
+    """The scores of one probe by one scorer: models first, the best by `counted_mean` first, then other names.
+
+    `rows` is the number of all rows, of which `models` has a page; it is absent if no limit was stated.
+    """
 
     probe_id: str
     probe_version: str | None
@@ -78,14 +93,20 @@ class ProbeScores(msgspec.Struct, frozen=True, kw_only=True):
     scores: int
     discrimination: Discrimination
     models: list[ModelScores]
+    rows: int | UnsetType = UNSET
 
 
 class ProbeScoreQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """A filter of tables and rows. A probe or scorer is an id or `ID@VERSION`; a model is any of its names."""
+    """A filter of tables and rows. A probe or scorer is an id or `ID@VERSION`; a model is any of its names.
+
+    `limit` and `offset` apply to the rows of each table; None: all.
+    """
 
     probe: str | None = None
     scorer: str | None = None
     model: str | None = None
+    limit: int | None = None
+    offset: int = 0
 
 
 def build_score_tables(scores: ProbeScoreColumns, names: ModelNames, query: ProbeScoreQuery) -> list[ProbeScores]:
@@ -137,19 +158,28 @@ def _table(
     totals = {name: _totals(scores, name_rows) for name, name_rows in rows_by_name.items()}
     compared = {key or "": values for (kind, key), values in totals.items() if kind == "model"}
     other_totals = [values for (kind, _), values in totals.items() if kind != "model"]
-    ranks = percentiles({key: float(values.mean()) for key, values in compared.items() if len(values)})
+    means = {name: float(values.mean()) for name, values in totals.items() if len(values)}
+    ranks = percentiles({key or "": mean for (kind, key), mean in means.items() if kind == "model"})
+    counted = {name: _counted(scores, name_rows) for name, name_rows in rows_by_name.items()}
+    counted_means = {name: float(values.mean()) for name, values in counted.items() if len(values)}
+    counted_ranks = percentiles({key or "": mean for (kind, key), mean in counted_means.items() if kind == "model"})
     selected = None if query.model is None else _resolve(names, query.model)
+    listed = sorted(
+        (name for name in rows_by_name if selected in (None, name)), key=lambda name: _rank(name, counted_means)
+    )
+    last = None if query.limit is None else query.offset + query.limit
     models = [
         _row(
             scores,
             (kind, key),
-            name_rows,
+            rows_by_name[kind, key],
             starts,
             known=kind == "model" and key in names.models,
             percentile=ranks.get(key or "") if kind == "model" else None,
+            counted=counted[kind, key],
+            counted_percentile=counted_ranks.get(key or "") if kind == "model" else None,
         )
-        for (kind, key), name_rows in rows_by_name.items()
-        if selected in (None, (kind, key))
+        for kind, key in listed[query.offset : last]
     ]
     return ProbeScores(
         probe_id=table[0],
@@ -161,12 +191,14 @@ def _table(
             [values.tolist() for values in compared.values()],
             np.concatenate(other_totals).tolist() if other_totals else (),
         ),
-        models=sorted(models, key=_best_first),
+        models=models,
+        rows=UNSET if query.limit is None else len(listed),
     )
 
 
-def _best_first(row: ModelScores) -> tuple[bool, float, str]:
-    return row.kind != "model", 1.0 if row.mean is None else -row.mean, row.model or ""
+def _rank(name: ScoredName, means: Mapping[ScoredName, float]) -> tuple[bool, float, str]:
+    """Return the place of a row: models first, the best first."""
+    return name[0] != "model", -means[name] if name in means else 1.0, name[1] or ""
 
 
 def _resolve(names: ModelNames, model_name: str | None) -> ScoredName:
@@ -181,6 +213,18 @@ def _totals(scores: ProbeScoreColumns, score_rows: RowNumbers) -> Floats:
     return totals[~np.isnan(totals)]
 
 
+def _counted(scores: ProbeScoreColumns, score_rows: RowNumbers) -> Floats:
+    """Return the totals of the answers that count: 0 for an invalid one."""
+    invalid = np.array([facts[_VALID] is False for facts in scores.facts_table], dtype=bool)[scores.facts[score_rows]]
+    totals = np.where(invalid, 0.0, scores.total[score_rows])
+    return totals[~np.isnan(totals)]
+
+
+def _spread(values: Floats) -> float | None:
+    """Return the standard deviation of a sample; None for fewer than two values."""
+    return float(values.std(ddof=1)) if len(values) > 1 else None
+
+
 def _row(
     scores: ProbeScoreColumns,
     name: ScoredName,
@@ -189,11 +233,15 @@ def _row(
     *,
     known: bool,
     percentile: float | None,
+    counted: Floats,
+    counted_percentile: float | None,
 ) -> ModelScores:
     scored = score_rows[~np.isnan(scores.total[score_rows])]
     totals = scores.total[scored]
     n = len(totals)
-    spread = float(totals.std(ddof=1)) if n > 1 else None
+    spread, counted_spread = _spread(totals), _spread(counted)
+    counted_mean = float(counted.mean()) if len(counted) else None
+    invalid = [number for number, facts in enumerate(scores.facts_table) if facts[_VALID] is False]
     order = scored[np.argsort(scores.time_us[scored], kind="stable")]
     first, last = (_timed_score(scores, int(order[0])), _timed_score(scores, int(order[-1]))) if n else (None, None)
     counts, dimensions = _means(scores, score_rows, starts)
@@ -213,6 +261,13 @@ def _row(
         first=first,
         last=last,
         change=last.total - first.total if first is not None and last is not None and n > 1 else None,
+        counted=len(counted),
+        answered=int((~np.isin(scores.facts[scored], invalid)).sum()),
+        counted_mean=counted_mean,
+        counted_interval=None
+        if counted_spread is None or counted_mean is None
+        else mean_score_interval(counted_mean, counted_spread, len(counted)),
+        counted_percentile=counted_percentile,
         counts=counts,
         dimensions=dimensions,
     )

@@ -11,12 +11,14 @@ from typing import Any, ClassVar, NamedTuple, Self, get_args
 
 import msgspec
 import numpy as np
+from msgspec import UNSET, UnsetType
 
 from events.discovery import (
     AttemptOutcome,
     DiscoveryAttempted,
     DiscoveryFinished,
     DiscoverySignalled,
+    DiscoverySignalledLate,
     DiscoveryStarted,
     Ending,
 )
@@ -43,13 +45,14 @@ RunEnding = tuple[Ending | None, str]
 
 
 class RunFacts(NamedTuple):
-    """Fields that many runs share: the agent's source, router, requested model and probe."""
+    """Fields that many runs share: the agent's source, router, requested model, probe, and probes of a battery."""
 
     source: str
     router: str | None
     requested_model: str | None
     probe_id: str | None
     probe_version: str | None
+    battery: tuple[str, ...]
 
 
 class RunSelection(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,7 +67,8 @@ class RunSelection(msgspec.Struct, frozen=True, kw_only=True):
 class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A summary of a run. A run without `end_time` has not ended.
 
-    `models` counts accepted answers, `scores` the scores of all scorers.
+    `models` counts accepted answers, `scores` the scores of all scorers. `probes` are the probes of a battery, of which
+    `probe_id` is the first; absent for a single probe.
     """
 
     run_id: str
@@ -82,15 +86,17 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
     models: int
     signals: int
     scores: int
+    probes: list[str] | UnsetType = UNSET
 
 
 class RunIndex(Projection):
     """An index of runs, in the order in which they began in the log."""
 
     name: ClassVar[str] = "runs"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[tuple[type[Payload], ...]] = (
-        DiscoveryStarted, DiscoveryAttempted, DiscoverySignalled, DiscoveryFinished, ProbeScored,
+        DiscoveryStarted, DiscoveryAttempted, DiscoverySignalled, DiscoverySignalledLate, DiscoveryFinished,
+        ProbeScored,
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -126,6 +132,9 @@ class RunIndex(Projection):
                 starts.append(event.time)
             elif kind is DiscoverySignalled:
                 self._signals[index[data.run_id]] += 1
+            elif kind is DiscoverySignalledLate:
+                if data.run_id in index:
+                    self._signals[index[data.run_id]] += 1
             elif kind is DiscoveryFinished:
                 self._finish(event)
         self._start_us.frombytes(microseconds_column(starts))
@@ -135,7 +144,8 @@ class RunIndex(Projection):
         assert isinstance(data, DiscoveryStarted)
         assert data.run_id is not None, "the ledger names every stream"
         self._index[data.run_id] = len(self._ending)
-        facts = RunFacts(event.source, data.router, data.requested_model, data.probe_id, data.probe_version)
+        battery = tuple(one.probe_id for one in data.battery or ())
+        facts = RunFacts(event.source, data.router, data.requested_model, data.probe_id, data.probe_version, battery)
         self._facts.append(self._facts_numbers.setdefault(facts, len(self._facts_numbers)))
         self._end_us.append(0)
         self._ending.append(UNFINISHED)
@@ -204,7 +214,12 @@ class RunIndex(Projection):
         return {
             "agent": {agent_of(facts.source) for facts in self._facts_numbers},
             "router": {facts.router for facts in self._facts_numbers if facts.router is not None},
-            "probe": {facts.probe_id for facts in self._facts_numbers if facts.probe_id is not None},
+            "probe": {
+                probe_id
+                for facts in self._facts_numbers
+                for probe_id in (facts.probe_id, *facts.battery)
+                if probe_id is not None
+            },
         }
 
     def find(self, selection: RunSelection) -> RowNumbers:
@@ -242,6 +257,7 @@ class RunIndex(Projection):
             models=outcomes.get("accepted", 0),
             signals=self._signals[row],
             scores=scores,
+            probes=list(facts.battery) or UNSET,
         )
 
     def entry(self, run_id: str) -> RunEntry:
@@ -272,5 +288,5 @@ def _matches(selection: RunSelection, facts: RunFacts) -> bool:
     return (
         selection.agent in (None, agent_of(facts.source))
         and selection.router in (None, facts.router)
-        and selection.probe in (None, facts.probe_id)
+        and selection.probe in (None, facts.probe_id, *facts.battery)
     )

@@ -159,12 +159,12 @@ class DiscoveryRun(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, events: Sequence[EventFacts], scores: Sequence[EventFacts]) -> "DiscoveryRun":
-        """Make a run from the events of its stream; `scores` are the scores that name it."""
+        """Make a run from the events of its stream and of its late signals; `scores` are the scores that name it."""
         return cls(
             started=events[0],
             attempts=[event for event in events if isinstance(event.data, DiscoveryAttempted)],
             signals=[event for event in events if isinstance(event.data, DiscoverySignalled)],
-            finished=events[-1] if isinstance(events[-1].data, DiscoveryFinished) else None,
+            finished=next((event for event in events if isinstance(event.data, DiscoveryFinished)), None),
             scores=scores,
         )
 
@@ -191,6 +191,11 @@ class DiscoveryRun(msgspec.Struct, frozen=True, kw_only=True):
             for data in (event.data for event in self.attempts)
             if isinstance(data, DiscoveryAttempted) and data.output_digest is not None and _output(data) is None
         }
+
+    def evidence_of_answers(self) -> set[str]:
+        """Return the digests of all texts that are stored as evidence, not in the events."""
+        attempts = (data for event in self.attempts if isinstance(data := event.data, DiscoveryAttempted))
+        return set().union(*map(_evidence_digests, attempts))
 
 
 def build_report(run: DiscoveryRun, texts: Mapping[str, str | None]) -> RunReport:

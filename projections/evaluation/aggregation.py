@@ -4,6 +4,7 @@ Scenarios are the sample, and attempts at a scenario are repetitions: the statis
 means of its scenarios, weighted by their weights.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import fsum
 from typing import Any, NamedTuple
@@ -12,14 +13,18 @@ import numpy as np
 import numpy.typing as npt
 
 from projections.arrays import Floats, Ints
-from projections.evaluation.view_types import ScenarioResult, Verdict
+from projections.evaluation.view_types import PassOfK, ScenarioResult, Verdict
 from projections.stats.intervals import Interval, weighted_mean_interval, wilson_interval
+from projections.stats.pass_at_k import all_pass, any_passes
 
 _OUTCOMES_COUNT = 4
 FAILED, PASSED, ERROR, SKIPPED = range(_OUTCOMES_COUNT)
 """Numbers of the outcomes of an attempt: scored but not passed, passed, error, skipped."""
 
 POINTS_MAX = 100.0
+
+K_MAX = 10
+"""The largest k of pass^k and pass@k."""
 
 _TOLERANCE = 1e-9
 
@@ -93,7 +98,22 @@ def pool_scores(scores: ScoreTally, weights: Floats) -> dict[str, Any]:
         "mean_scored": _mean(scores.mean_scored, weights)[0],
         "pass_rate": rate,
         "pass_interval": None if rate is None else wilson_interval(_whole(rate * len(rates)), len(rates)),
+        "pass_of": _pass_of(scores.attempts[attempted].tolist(), scores.passed[attempted].tolist()),
     }
+
+
+def _pass_of(attempts: Sequence[int], passed: Sequence[int]) -> tuple[PassOfK, ...]:
+    """Return pass^k and pass@k, given the attempts and the passes of each scenario."""
+    scenarios = Counter(zip(attempts, passed, strict=True))
+    total, k_max = len(attempts), min(attempts, default=0)
+    return tuple(
+        PassOfK(
+            k=k,
+            all=fsum(number * (all_pass(*counts, k) or 0.0) for counts, number in scenarios.items()) / total,
+            any=fsum(number * (any_passes(*counts, k) or 0.0) for counts, number in scenarios.items()) / total,
+        )
+        for k in range(2, min(k_max, K_MAX) + 1)
+    )
 
 
 def mean_difference(before: Floats, after: Floats, weights: Floats) -> tuple[float | None, Interval | None]:

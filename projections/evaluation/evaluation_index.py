@@ -1,9 +1,9 @@
 """The evaluations projection: an index of evaluation runs and of every score.
 
-The state has one row per score (run, scenario, attempt, outcome, points, attribution and scenario version: about 50
-bytes), the starts and ends of runs, and the labels of scenarios. Findings and answers are not in the state: to show a
-run, its stream is read (`run_view.py`). Lists and scoreboards are computed from copies of the columns
-(`run_summaries.py`, `scoreboard.py`).
+The state has one row per score (run, scenario, attempt, outcome, points, attribution, scenario version, and what the
+answer used: about 90 bytes), the starts and ends of runs, and the labels of scenarios. Findings and answers are not in
+the state: to show a run, its stream is read (`run_view.py`). Lists and scoreboards are computed from copies of the
+columns (`run_summaries.py`, `scoreboard.py`).
 """
 
 from array import array
@@ -15,11 +15,19 @@ import numpy as np
 import numpy.typing as npt
 
 from events.envelope import EventFacts, agent_of
-from events.evaluation import EvalFinished, EvalScenarioCaptured, EvalScenarioRevised, EvalScored, EvalStarted
+from events.evaluation import (
+    EvalFinished,
+    EvalReopened,
+    EvalScenarioCaptured,
+    EvalScenarioRevised,
+    EvalScored,
+    EvalStarted,
+)
 from events.payload import Payload
 from ledger import microseconds
+from projections.arrays import Floats, Ints
 from projections.columns import as_array, microseconds_column, names_starting_with, pack, pack_names, unpack_names
-from projections.evaluation.aggregation import ScenarioLabels
+from projections.evaluation.aggregation import SKIPPED, ScenarioLabels
 from projections.evaluation.score_context import (
     RunEnd,
     RunSpan,
@@ -29,21 +37,23 @@ from projections.evaluation.score_context import (
     run_agent,
     score_outcome,
 )
+from projections.evaluation.usage_figures import USAGE_NAMES, EarlierTries, UsageColumns, usage_values
 from projections.projection import Projection
 from projections.time_range import TimeRange
 
 _NAN = float("nan")
-_COLUMNS = (
-    "run",
-    "scenario",
-    "attempt",
-    "outcome",
-    "points",
-    "attribution",
-    "scenario_version",
-    "time_us",
-    "confidence",
-)
+_COLUMNS: Mapping[str, type[np.generic]] = {
+    "run": np.uint32,
+    "scenario": np.uint32,
+    "attempt": np.int64,
+    "outcome": np.uint8,
+    "points": np.float64,
+    "attribution": np.uint32,
+    "scenario_version": np.uint32,
+    "time_us": np.int64,
+    "confidence": np.float64,
+    **dict.fromkeys(USAGE_NAMES, np.float64),
+}
 """The columns with one entry for each score."""
 
 _ENCODED_NAMES = {"attribution": "by", "scenario_version": "on"}
@@ -67,24 +77,46 @@ class EvaluationScoreColumns(NamedTuple):
     scenario_version: npt.NDArray[np.uint32]
     confidence: npt.NDArray[np.float64]
     """The confidence that each answer states; NaN without one."""
+    input_tokens: Floats
+    output_tokens: Floats
+    cost_usd: Floats
+    elapsed_ns: Floats
     attributions: Sequence[ScoreAttribution]
     scenario_versions: Sequence[ScenarioVersion]
     scenarios: Sequence[str]
     labels: Mapping[str, ScenarioLabels]
     runs: Sequence[RunSpan]
+    row: Ints
+    """The number of each score among all in the log."""
 
     def select(self, rows: npt.NDArray[Any]) -> "EvaluationScoreColumns":
         """Return only the scores with some row numbers, or those that a mask selects."""
-        return self._replace(**{name: getattr(self, name)[rows] for name in _COLUMNS})
+        return self._replace(**{name: getattr(self, name)[rows] for name in (*_COLUMNS, "row")})
 
     def latest(self) -> "EvaluationScoreColumns":
         """Return only the last score of each attempt."""
+        return self.split_tries()[0]
+
+    def split_tries(self) -> tuple["EvaluationScoreColumns", EarlierTries]:
+        """Return the last score of each attempt, and what its earlier tries used."""
         columns = (self.attempt, self.scenario, self.run)
         order = np.lexsort(columns)
         last = np.ones(len(order), dtype=np.bool_)
         if len(order):
             last[:-1] = np.any([column[order][1:] != column[order][:-1] for column in columns], axis=0)
-        return self.select(np.sort(order[last]))
+        rows = np.sort(order[last])
+        last_of = order[last][np.cumsum(last) - last]
+        tried = ~last & (self.outcome[order] != SKIPPED)
+        earlier = EarlierTries(np.searchsorted(rows, last_of[tried]), self.usage(order[tried]))
+        return self.select(rows), earlier
+
+    def usage(self, rows: npt.NDArray[Any]) -> UsageColumns:
+        """Return what the tries with some row numbers used."""
+        return UsageColumns(*(getattr(self, name)[rows] for name in USAGE_NAMES))
+
+    def tries(self, rows: npt.NDArray[Any]) -> UsageColumns:
+        """Return what the tries with some row numbers used, without skipped attempts."""
+        return self.usage(rows[self.outcome[rows] != SKIPPED])
 
 
 class EvaluationSelection(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,13 +127,24 @@ class EvaluationSelection(msgspec.Struct, frozen=True, kw_only=True):
     range: TimeRange = TimeRange()
 
 
+class ScoreFilter(NamedTuple):
+    """A filter of scores, by one of these: run (row numbers), scenario (id), suite (name)."""
+
+    runs: Sequence[int] | None = None
+    scenario: str | None = None
+    suite: str | None = None
+
+
+ALL_SCORES = ScoreFilter()
+
+
 class EvaluationIndex(Projection):
     """An index of evaluations, in the order in which they began in the log, and of every score."""
 
     name: ClassVar[str] = "evaluations"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 5
     reads: ClassVar[tuple[type[Payload], ...]] = (
-        EvalScored, EvalStarted, EvalFinished, EvalScenarioCaptured, EvalScenarioRevised,
+        EvalScored, EvalStarted, EvalFinished, EvalReopened, EvalScenarioCaptured, EvalScenarioRevised,
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -127,6 +170,8 @@ class EvaluationIndex(Projection):
         self._scenario_version = array("I")
         self._time_us = array("q")
         self._confidence = array("d")
+        self._input_tokens, self._output_tokens = array("d"), array("d")
+        self._cost_usd, self._elapsed_ns = array("d"), array("d")
 
     def fold(self, events: Sequence[EventFacts]) -> None:
         starts: list[str] = []
@@ -144,6 +189,8 @@ class EvaluationIndex(Projection):
                 starts.append(event.time)
             elif kind is EvalFinished:
                 self._ends[self._index[data.run_id]] = RunEnd(microseconds(event.moment), data.reason, data.elapsed_ns)
+            elif kind is EvalReopened:
+                del self._ends[self._index[data.run_id]]
             elif kind is EvalScenarioCaptured or kind is EvalScenarioRevised:
                 self._labels[data.scenario_id] = ScenarioLabels(data.name, data.family, data.failure_type)
         self._start_us.frombytes(microseconds_column(starts))
@@ -166,6 +213,11 @@ class EvaluationIndex(Projection):
         self._points.append(_NAN if data.total_score is None else data.total_score)
         self._scenario_version.append(version_number)
         self._confidence.append(_NAN if data.confidence is None else data.confidence)
+        for column, value in zip(self._usage_columns(), usage_values(data), strict=True):
+            column.append(value)
+
+    def _usage_columns(self) -> "tuple[array[float], ...]":
+        return self._input_tokens, self._output_tokens, self._cost_usd, self._elapsed_ns
 
     def encode(self) -> bytes:
         return pack(
@@ -217,6 +269,10 @@ class EvaluationIndex(Projection):
         """The labels of scenarios by id. Copy it before folding continues."""
         return self._labels
 
+    def has_scenario(self, scenario_id: str) -> bool:
+        """Tell whether a scenario was captured or scored."""
+        return scenario_id in self._labels or scenario_id in self._scenarios
+
     def has(self, run_id: str) -> bool:
         """Tell whether an evaluation with exactly this id exists."""
         return run_id in self._index
@@ -224,6 +280,11 @@ class EvaluationIndex(Projection):
     def ids_starting_with(self, prefix: str, limit: int = 2) -> list[str]:
         """Return up to `limit` run ids that start with a prefix, the oldest first."""
         return names_starting_with(self._index, prefix, limit)
+
+    def find_run(self, run_id: str) -> tuple[int, bool] | None:
+        """Return the row number of an evaluation, and whether it has ended; None for an unknown one."""
+        row = self._index.get(run_id)
+        return None if row is None else (row, row in self._ends)
 
     def started(self, run_id: str) -> EvalStarted:
         """Return the start of an evaluation."""
@@ -274,28 +335,38 @@ class EvaluationIndex(Projection):
     def _age(self, row: int) -> tuple[int, int]:
         return self._start_us[row], row
 
-    def scores(self) -> EvaluationScoreColumns:
-        """Return copies of the columns for lists and scoreboards."""
-        runs = enumerate(zip(self._index, self._started, self._start_us, self._sources, strict=True))
+    def scores(self, where: ScoreFilter = ALL_SCORES) -> EvaluationScoreColumns:
+        """Return copies of the columns for lists and scoreboards: of all scores, or of those that pass a filter."""
+        columns: dict[str, Any] = {name: as_array(getattr(self, f"_{name}"), kind) for name, kind in _COLUMNS.items()}
+        rows = self._rows(where, columns)
         return EvaluationScoreColumns(
-            run=as_array(self._run, np.uint32).copy(),
-            scenario=as_array(self._scenario, np.uint32).copy(),
-            attempt=as_array(self._attempt, np.int64).copy(),
-            outcome=as_array(self._outcome, np.uint8).copy(),
-            points=as_array(self._points, np.float64).copy(),
-            time_us=as_array(self._time_us, np.int64).copy(),
-            attribution=as_array(self._attribution, np.uint32).copy(),
-            scenario_version=as_array(self._scenario_version, np.uint32).copy(),
-            confidence=as_array(self._confidence, np.float64).copy(),
+            **{name: column.copy() if rows is None else column[rows] for name, column in columns.items()},
             attributions=list(self._attributions),
             scenario_versions=list(self._scenario_versions),
             scenarios=list(self._scenarios),
             labels=dict(self._labels),
-            runs=[
-                RunSpan(run_id, begun, start_us, self._ends.get(number), [*map(agent_of, sources)])
-                for number, (run_id, begun, start_us, sources) in runs
-            ],
+            runs=self.runs(),
+            row=np.arange(len(self._run), dtype=np.int64)[slice(None) if rows is None else rows],
         )
+
+    def runs(self) -> list[RunSpan]:
+        """Return every run, in the order in which they began in the log."""
+        runs = enumerate(zip(self._index, self._started, self._start_us, self._sources, strict=True))
+        return [
+            RunSpan(run_id, begun, start_us, self._ends.get(number), [*map(agent_of, sources)])
+            for number, (run_id, begun, start_us, sources) in runs
+        ]
+
+    def _rows(self, where: ScoreFilter, columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any] | None:
+        """Return the row numbers of the scores that pass a filter; None: all."""
+        if where.runs is not None:
+            return np.flatnonzero(np.isin(columns["run"], where.runs))
+        if where.scenario is not None:
+            return np.flatnonzero(columns["scenario"] == self._scenarios.get(where.scenario, -1))
+        if where.suite is not None:
+            of_suite = [by.suite == where.suite for by in self._attributions]
+            return np.flatnonzero(np.array(of_suite, dtype=np.bool_)[columns["attribution"]])
+        return None
 
 
 def stated_weights(scenario_versions: Collection[ScenarioVersion]) -> npt.NDArray[np.float64]:
@@ -323,3 +394,7 @@ class _Parts(msgspec.Struct):
     on: bytes
     time_us: bytes
     confidence: bytes
+    input_tokens: bytes
+    output_tokens: bytes
+    cost_usd: bytes
+    elapsed_ns: bytes

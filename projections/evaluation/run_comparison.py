@@ -3,13 +3,14 @@
 Attempts are paired by scenario and number. Both must be scored or in error, with the same fixture, expectations and
 scorer. If only one run states one of these, the scenario is not comparable; if neither run states it, it is ignored.
 A fixture's digest covers its expectations, so the digest of the expectations is used only if no fixture digest is
-stated.
+stated. An error of what scores (an endpoint was down, a plugin failed) says nothing about the agent, and has no pair.
 
 A scenario has regressed if fewer of its paired attempts pass than before. Attempts without a pair do not count, so
-unequal numbers of attempts cause no regression. A regression of a flaky scenario may be chance: see the sign-flip test
-and the interval of the difference. An error is an attempt that did not pass, with 0 points. Scenarios are the sample,
-because attempts at one scenario depend on each other: the interval is Student's over the differences of their means,
-with the candidate's weights, and the test of passes flips the signs of whole scenarios.
+unequal numbers of attempts cause no regression. A regression of a flaky scenario may be chance: see the tests and the
+interval of the difference. The gate's test uses attempts without a pair, too, because it compares pass rates. An error
+is an attempt that did not pass, with 0 points. Scenarios are the sample, because attempts at one scenario depend on
+each other: the interval is Student's over the differences of their means, with the candidate's weights, and the test of
+passes flips the signs of whole scenarios.
 """
 
 from collections import Counter
@@ -21,6 +22,7 @@ import numpy as np
 
 from events.evaluation import PatternFinding
 from projections.evaluation.aggregation import mean_difference
+from projections.evaluation.scenario_passes import Attempts, count_passes
 from projections.evaluation.view_types import (
     Evaluation,
     EvaluationSummary,
@@ -37,6 +39,9 @@ _TOLERANCE = 1e-9
 
 Pair = tuple[ScoreRow, ScoreRow]
 
+UNMEASURED = ("embeddings", "judge", "component")
+"""The failures of what scores, and not of what was scored."""
+
 _Matched = dict[tuple[str, str], PatternFinding]
 """The findings of an attempt that matched, by expectation and pattern."""
 
@@ -45,6 +50,7 @@ class _Compared(NamedTuple):
     change: ScenarioChange
     weight: float
     pairs: list[Pair]
+    attempts: Attempts
 
 
 def compare_runs(baseline: Evaluation, candidate: Evaluation) -> RunComparison:
@@ -61,11 +67,11 @@ def compare_runs(baseline: Evaluation, candidate: Evaluation) -> RunComparison:
         pairs = _pairs(was, now)
         reason = next((why for pair in pairs if (why := _incomparable_reason(*pair)) is not None), None)
         if not pairs:
-            reason = "no attempt of the same number"
+            reason = _unpaired_reason(was, now)
         if reason is not None:
             not_comparable.append(_describe_alone(was, now, reason))
         else:
-            compared.append(_Compared(_change(now, pairs), now.weight, pairs))
+            compared.append(_Compared(_change(now, pairs), now.weight, pairs, _all_attempts(was, now, pairs[0])))
     for scenario_id, now in after.items():
         if now.attempts and scenario_id not in before:
             added.append(_describe_alone(None, now, None))
@@ -115,6 +121,7 @@ def _build_comparison(
         added=tuple(added),
         errors=tuple(errors),
         not_comparable=tuple(not_comparable),
+        passes=count_passes(item.attempts for item in compared),
     )
 
 
@@ -128,13 +135,32 @@ def _mcnemar(pairs: Sequence[Sequence[Pair]]) -> McNemarTest:
 
 
 def _pairs(was: ScenarioResult, now: ScenarioResult) -> list[Pair]:
-    """Pair the attempts with the same number. Skipped attempts have no pair."""
-    before = {row.attempt: row for row in was.rows if row.state != "skipped"}
-    return [(before[row.attempt], row) for row in now.rows if row.state != "skipped" and row.attempt in before]
+    """Pair the attempts with the same number. Skipped and unmeasured attempts have no pair."""
+    before = {row.attempt: row for row in was.rows if _is_measured(row)}
+    return [(before[row.attempt], row) for row in now.rows if _is_measured(row) and row.attempt in before]
+
+
+def _is_measured(row: ScoreRow) -> bool:
+    return row.state != "skipped" and row.failure not in UNMEASURED
+
+
+def _unpaired_reason(was: ScenarioResult, now: ScenarioResult) -> str:
+    """Return why no attempts of a scenario can be paired."""
+    failed = sorted({str(row.failure) for row in (*was.rows, *now.rows) if row.failure in UNMEASURED})
+    return f"not measured: {', '.join(failed)}" if failed else "no attempt of the same number"
+
+
+def _all_attempts(was: ScenarioResult, now: ScenarioResult, pair: Pair) -> Attempts:
+    """Return the attempts of both sides, also those without a pair, that can be compared with a pair of attempts."""
+    before = [row for row in was.rows if row.state != "skipped" and _incomparable_reason(row, pair[1]) is None]
+    after = [row for row in now.rows if row.state != "skipped" and _incomparable_reason(pair[0], row) is None]
+    return Attempts(now.scenario_id, before, after)
 
 
 def _incomparable_reason(was: ScoreRow, now: ScoreRow) -> str | None:
     """Return why two scores are not comparable, or None. An error was never scored, so it need not state anything."""
+    if not (_is_measured(was) and _is_measured(now)):
+        return "not measured"
     error = "error" in (was.state, now.state)
     if _differ("scorer", _scorer(was), _scorer(now), error) is not None:
         return f"scorer changed: {_scorer(was) or 'unknown'}, now {_scorer(now) or 'unknown'}"

@@ -7,12 +7,13 @@ import numpy as np
 from projections.evaluation.aggregation import pool_scores, scenario_weights, tally_scores
 from projections.evaluation.evaluation_index import EvaluationScoreColumns, stated_weights
 from projections.evaluation.score_context import run_fields
+from projections.evaluation.usage_figures import measure_usage
 from projections.evaluation.view_types import EvaluationSummary
 
 
 def summarize_runs(scores: EvaluationScoreColumns, runs: Sequence[int]) -> list[EvaluationSummary]:
     """Return the summaries of the evaluations with the given indices in `scores.runs`."""
-    scores = scores.select(np.isin(scores.run, runs)).latest()
+    scores, earlier = scores.select(np.isin(scores.run, runs)).split_tries()
     stated = stated_weights(scores.scenario_versions)[scores.scenario_version]
     order = np.argsort(scores.run, kind="stable")
     begins, ends = (np.searchsorted(scores.run[order], runs, side) for side in ("left", "right"))
@@ -23,5 +24,6 @@ def summarize_runs(scores: EvaluationScoreColumns, runs: Sequence[int]) -> list[
         tally = tally_scores(scenario, scores.outcome[run_rows], scores.points[run_rows], len(scenarios))
         statistics = pool_scores(tally, scenario_weights(scenario, stated[run_rows], len(scenarios)))
         attributions = {scores.attributions[number] for number in np.unique(scores.attribution[run_rows]).tolist()}
-        summaries.append(EvaluationSummary(**statistics, **run_fields(scores.runs[run], attributions)))
+        usage = measure_usage(scores.tries(run_rows), earlier.of(run_rows, len(order)))
+        summaries.append(EvaluationSummary(**statistics, usage=usage, **run_fields(scores.runs[run], attributions)))
     return summaries

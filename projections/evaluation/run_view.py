@@ -1,6 +1,7 @@
 """The whole view of one evaluation: a pure function of its events and of stored evidence."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 import msgspec
 import numpy as np
@@ -17,6 +18,7 @@ from projections.evaluation.aggregation import (
     scenario_weights,
     tally_scores,
 )
+from projections.evaluation.judge_index import WHOLE, LabelKey
 from projections.evaluation.score_context import (
     RunEnd,
     RunSpan,
@@ -24,29 +26,43 @@ from projections.evaluation.score_context import (
     run_fields,
     score_outcome,
 )
-from projections.evaluation.view_types import Evaluation, ScoreRow
+from projections.evaluation.usage_figures import UsageColumns, UsageFigures, measure_usage, usage_values
+from projections.evaluation.view_types import Evaluation, PersonLabel, ScoreRow
 
 EvidenceTexts = Mapping[str, bytes | None]
 """Stored evidence by digest; None if it was erased."""
+
+NO_LABELS: Mapping[LabelKey, bool] = {}
 
 _NAN = float("nan")
 _breakdown = msgspec.json.Decoder(tuple[Component, ...])
 
 
 def build_evaluation(
-    events: Sequence[EventFacts], labels: Mapping[str, ScenarioLabels], texts: EvidenceTexts, *, analyses: bool = False
+    events: Sequence[EventFacts],
+    labels: Mapping[str, ScenarioLabels],
+    texts: EvidenceTexts,
+    *,
+    analyses: bool = False,
+    marks: Mapping[LabelKey, bool] = NO_LABELS,
 ) -> Evaluation:
     """Build the view of an evaluation from the events of its stream; `analyses` includes the answers.
+
+    `labels` are those of scenarios, `marks` those that people gave answers.
 
     Of several scores of one attempt, the last is used.
     """
     started, finished = events[0].data, events[-1].data
     assert isinstance(started, EvalStarted)
     latest: dict[tuple[str, int], tuple[int, EvalScored]] = {}
+    earlier: dict[str, list[EvalScored]] = {}
+    retried_errors = 0
     for event in events:
         data = event.data
         if isinstance(data, EvalScored):
-            latest.pop((data.scenario_id, data.attempt), None)
+            replaced = latest.pop((data.scenario_id, data.attempt), None)
+            earlier.setdefault(data.scenario_id, []).extend([] if replaced is None else [replaced[1]])
+            retried_errors += replaced is not None and replaced[1].state == "error"
             latest[data.scenario_id, data.attempt] = event.position, data
     scored = [data for _, data in latest.values()]
     numbers: dict[str, int] = {}
@@ -56,9 +72,12 @@ def build_evaluation(
     stated = np.array([_number(data.weight) for data in scored], dtype=np.float64)
     weights = scenario_weights(scenario, stated, len(numbers))
     tally = tally_scores(scenario, outcome, points, len(numbers))
+    last: dict[str, list[EvalScored]] = {}
     rows: dict[str, list[ScoreRow]] = {}
     for position, data in latest.values():
-        rows.setdefault(data.scenario_id, []).append(_row(started, data, position, texts, analyses=analyses))
+        last.setdefault(data.scenario_id, []).append(data)
+        row = _row(started, data, position, texts, analyses=analyses)
+        rows.setdefault(data.scenario_id, []).append(structs.replace(row, labels=_answer_labels(data, row, marks)))
     end = (
         RunEnd(microseconds(events[-1].moment), finished.reason, finished.elapsed_ns)
         if isinstance(finished, EvalFinished)
@@ -68,12 +87,24 @@ def build_evaluation(
     run = RunSpan(started.run_id or "", started, microseconds(events[0].moment), end, recorders)
     return Evaluation(
         **pool_scores(tally, weights),
+        usage=_usage(scored, chain.from_iterable(earlier.values())),
         **run_fields(run, {attribute_score(started, data) for data in scored}),
         results=tuple(
-            structs.replace(result, rows=tuple(sorted(rows[result.scenario_id], key=lambda row: row.attempt)))
+            structs.replace(
+                result,
+                rows=tuple(sorted(rows[result.scenario_id], key=lambda row: row.attempt)),
+                usage=_usage(last[result.scenario_id], earlier[result.scenario_id]),
+            )
             for result in scenario_results(tally, weights, list(numbers), labels)
         ),
+        retried_errors=retried_errors,
     )
+
+
+def _usage(last: Iterable[EvalScored], earlier: Iterable[EvalScored]) -> UsageFigures | None:
+    """Return what the last tries of attempts and their earlier tries used."""
+    tries = ([usage_values(data) for data in scores if data.state != "skipped"] for scores in (last, earlier))
+    return measure_usage(*map(UsageColumns.of, tries))
 
 
 def evidence_digests(events: Sequence[EventFacts], *, analyses: bool = False) -> set[str]:
@@ -114,7 +145,24 @@ def _row(started: EvalStarted, data: EvalScored, position: int, texts: EvidenceT
         model=data.model,
         reported_model=data.reported_model,
         confidence=data.confidence,
+        retry=data.retry,
+        input_tokens=data.input_tokens,
+        output_tokens=data.output_tokens,
+        cost_usd=data.cost_usd,
+        response_id=data.response_id,
+        steps=data.steps,
+        tool_calls=data.tool_calls,
+        trace_digest=data.trace_digest,
     )
+
+
+def _answer_labels(data: EvalScored, row: ScoreRow, marks: Mapping[LabelKey, bool]) -> tuple[PersonLabel, ...]:
+    """Return the labels of an answer: as a whole, and on each component."""
+    if data.analysis_digest is None or not marks:
+        return ()
+    names = (WHOLE, *(component.name for component in row.components))
+    keys = ((name, (data.scenario_id, data.analysis_digest, name)) for name in names)
+    return tuple(PersonLabel(criterion=name or None, passed=marks[key]) for name, key in keys if key in marks)
 
 
 def _components(data: EvalScored, texts: EvidenceTexts) -> tuple[Component, ...]:

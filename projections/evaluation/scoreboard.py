@@ -33,6 +33,7 @@ from projections.evaluation.aggregation import (
 from projections.evaluation.evaluation_index import EvaluationScoreColumns, stated_weights
 from projections.evaluation.score_context import ScoreAttribution, other_recorders
 from projections.evaluation.stated_confidence import measure_stated
+from projections.evaluation.usage_figures import EarlierTries, measure_usage
 from projections.evaluation.view_types import Scoreboard, ScoreboardRow, SuiteScoreboard, TrendPoint
 from projections.stats.intervals import Interval, wilson_interval
 
@@ -86,11 +87,11 @@ def build_scoreboard(
     scores: EvaluationScoreColumns, query: ScoreboardQuery, resolve: ResolveModel | None = None
 ) -> Scoreboard:
     """Build the scoreboard of each suite that passes the filter; with `resolve`, its rows are models."""
-    scores = scores.latest()
+    scores, earlier = scores.split_tries()
     suite_of = np.array([by.suite for by in scores.attributions], dtype=object)
     suites = sorted(set(suite_of.tolist()))
     boards = [
-        _suite(scores, suite, np.flatnonzero((suite_of == suite)[scores.attribution]), query, resolve)
+        _suite(scores, earlier, suite, np.flatnonzero((suite_of == suite)[scores.attribution]), query, resolve)
         for suite in suites
         if query.suite in (None, suite)
     ]
@@ -99,6 +100,7 @@ def build_scoreboard(
 
 def _suite(
     scores: EvaluationScoreColumns,
+    earlier: EarlierTries,
     suite: str,
     row_numbers: RowNumbers,
     query: ScoreboardQuery,
@@ -125,7 +127,7 @@ def _suite(
     versions = _versions(scores, row_numbers) if resolve is None else _models(scores, row_numbers, query.agent, resolve)
     for version, indices in versions.items():
         if resolve is not None or version.baseline is not None or query.agent in (None, version.agent):
-            row = _row(scores, version, row_numbers[indices], scenario[indices], keep[indices], weights)
+            row = _row(scores, earlier, version, row_numbers[indices], scenario[indices], keep[indices], weights)
             (agents if version.baseline is None else baselines).append(row)
     compared = _compare_versions(agents, weights, names) if resolve is None else sorted(agents, key=_first_run)
     rows = (*sorted(_newest(compared, query.versions), key=_best_first), *sorted(baselines, key=_best_first))
@@ -209,6 +211,7 @@ def _indices_of(
 
 def _row(
     scores: EvaluationScoreColumns,
+    earlier: EarlierTries,
     version: AgentVersion,
     row_numbers: RowNumbers,
     scenario: npt.NDArray[Any],
@@ -221,6 +224,7 @@ def _row(
     began = [(scores.runs[run].start_us, run) for run in runs.tolist()]
     shown = ScoreboardRow(
         **pool_scores(tally, weights),
+        usage=measure_usage(scores.tries(kept), earlier.of(kept, len(scores.run))),
         agent=version.agent,
         agent_version=version.agent_version,
         model=version.model,

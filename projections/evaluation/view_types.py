@@ -10,6 +10,8 @@ from typing import Literal
 import msgspec
 
 from events.evaluation import Answers, Baseline, Component, Failure, PatternFinding, ScoreState
+from projections.evaluation.judge_view_types import CorrectedPassRate
+from projections.evaluation.usage_figures import UsageFigures
 from projections.stats.intervals import Interval
 
 Verdict = Literal["stable", "flaky", "failing", "error", "skipped"]
@@ -25,7 +27,9 @@ class ScoreRow(_View, frozen=True, kw_only=True):
 
     `weight` and the digests are as the score states them. The scorer is the run's if the score names none.
     Instead of a text that is stored as evidence, its digest is given; `erased` tells that such a text was erased.
-    `analysis` is present only if it was requested.
+    `labels` are those of people on the answer, also from other runs with the same answer.
+    `analysis` is present only if it was requested. Tokens, cost (US dollars), `elapsed_ns` and the trace are those of
+    this try. `retry` is its number among the retries of the attempt; absent at the first try.
     """
 
     attempt: int
@@ -51,6 +55,22 @@ class ScoreRow(_View, frozen=True, kw_only=True):
     model: str | None = None
     reported_model: str | None = None
     confidence: float | None = None
+    labels: tuple["PersonLabel", ...] = ()
+    retry: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    response_id: str | None = None
+    steps: int | None = None
+    tool_calls: int | None = None
+    trace_digest: str | None = None
+
+
+class PersonLabel(_View, frozen=True, kw_only=True):
+    """The latest label that people gave an answer: on a criterion, or as a whole (no criterion)."""
+
+    criterion: str | None = None
+    passed: bool
 
 
 class StatedConfidence(_View, frozen=True, kw_only=True):
@@ -70,7 +90,7 @@ class StatedConfidence(_View, frozen=True, kw_only=True):
 
 
 class ScenarioResult(_View, frozen=True, kw_only=True):
-    """The results of the attempts at one scenario. `rows` are present only in the view of one run.
+    """The results of the attempts at one scenario. `rows` and `usage` are present only in the view of one run.
 
     `attempts` counts attempts that were scored or ended in an error, `skipped` the others. `pass_rate` is the share of
     `attempts` that passed, with Wilson's interval. `mean` is their mean points, `mean_scored` that of scored ones.
@@ -91,6 +111,15 @@ class ScenarioResult(_View, frozen=True, kw_only=True):
     mean: float | None = None
     mean_scored: float | None = None
     rows: tuple[ScoreRow, ...] = ()
+    usage: UsageFigures | None = None
+
+
+class PassOfK(_View, frozen=True, kw_only=True):
+    """The mean over scenarios of the estimated probability that all of `k` attempts pass, and that any does, 0 to 1."""
+
+    k: int
+    all: float
+    any: float
 
 
 class PooledScores(_View, frozen=True, kw_only=True):
@@ -100,7 +129,9 @@ class PooledScores(_View, frozen=True, kw_only=True):
     errors) count scenarios. `mean` is the weighted mean of the scenarios' means, with Student's interval over
     scenarios; `mean_scored` leaves errors out. `pass_rate` is the unweighted mean of the scenarios' pass rates. Its
     interval is Wilson's with the number of scenarios as the number of trials, because attempts at the same scenario are
-    not independent.
+    not independent. `pass_of` has pass^k and pass@k for each k from 2 to 10 that every attempted scenario has attempts
+    for, an error being an attempt that did not pass. `usage` is what the answers used, over all tries of these
+    attempts; absent if no answer states anything.
     """
 
     scenarios: int
@@ -118,6 +149,8 @@ class PooledScores(_View, frozen=True, kw_only=True):
     mean_scored: float | None = None
     pass_rate: float | None = None
     pass_interval: Interval | None = None
+    pass_of: tuple[PassOfK, ...] = ()
+    usage: UsageFigures | None = None
 
 
 class EvaluationSummary(PooledScores, frozen=True, kw_only=True):
@@ -149,9 +182,13 @@ class EvaluationSummary(PooledScores, frozen=True, kw_only=True):
 
 
 class Evaluation(EvaluationSummary, frozen=True, kw_only=True):
-    """A whole evaluation: every scenario with every score, sorted by scenario id."""
+    """A whole evaluation: every scenario with every score, sorted by scenario id.
+
+    Of several tries of one attempt, the last is a score here. `retried_errors` counts the errors before it.
+    """
 
     results: tuple[ScenarioResult, ...]
+    retried_errors: int = 0
 
 
 class McNemarTest(_View, frozen=True, kw_only=True):
@@ -188,6 +225,22 @@ class ScenarioChange(_View, frozen=True, kw_only=True):
     gained: tuple[PatternFinding, ...] = ()
 
 
+class ScenarioPasses(_View, frozen=True, kw_only=True):
+    """The attempts and passes of one compared scenario in two runs, without skipped attempts.
+
+    `copies_before` attempts of the first run, and `copies_now` of the second, count as one in the gate's test, because
+    they may be copies of each other.
+    """
+
+    scenario_id: str
+    attempts_before: int
+    passed_before: int
+    attempts_now: int
+    passed_now: int
+    copies_before: int = 1
+    copies_now: int = 1
+
+
 class RunComparison(_View, frozen=True, kw_only=True):
     """A comparison of two runs by scenario and attempt: the candidate minus the baseline.
 
@@ -199,6 +252,7 @@ class RunComparison(_View, frozen=True, kw_only=True):
     errors: scenarios in which the candidate has errors; each is in one of the other lists too.
     not_comparable: fixture, expectations or scorer changed, or only one run states them.
     added: scored now, but not before.
+    passes: the passes of each compared scenario, in all attempts of both runs, for the gate's test.
     """
 
     baseline: EvaluationSummary
@@ -219,6 +273,7 @@ class RunComparison(_View, frozen=True, kw_only=True):
     mean_candidate: float | None = None
     difference: float | None = None
     difference_interval: Interval | None = None
+    passes: tuple[ScenarioPasses, ...] = ()
 
 
 class ScoreboardRow(PooledScores, frozen=True, kw_only=True):
@@ -228,6 +283,7 @@ class ScoreboardRow(PooledScores, frozen=True, kw_only=True):
     counts runs without an end. `previous_version` is the version of the agent whose first run was just before;
     `difference` is over the scenarios of both, and `regressed` names those that got worse. `recorded_by` is as in
     `EvaluationSummary`, of all its runs. `stated` is over the answers that state a confidence; absent without any.
+    `corrected` is the pass rate of a judge's scores, corrected for its errors; absent for other scorers.
     Of a scoreboard of models, a row has the `model` instead of agent and version; absent if its answers name none.
     """
 
@@ -247,6 +303,7 @@ class ScoreboardRow(PooledScores, frozen=True, kw_only=True):
     difference_interval: Interval | None = None
     regressed: tuple[str, ...] = ()
     results: tuple[ScenarioResult, ...] = ()
+    corrected: CorrectedPassRate | None = None
 
 
 class TrendPoint(_View, frozen=True, kw_only=True):

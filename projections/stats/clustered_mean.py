@@ -41,11 +41,26 @@ class ClusteredMean(NamedTuple):
 
 def clustered_mean(values: Floats, cluster: Ints, low: float, high: float) -> ClusteredMean:
     """Return the mean of n >= 2 values in `low`..`high`, given the number of the cluster of each."""
-    n, mean = len(values), float(values.mean())
+    mean = float(values.mean())
     _, index = np.unique(cluster, return_inverse=True)
     sizes = np.bincount(index).astype(np.float64)
-    excess = np.bincount(index, values - mean)
-    spread = ClusterSpread(n, len(sizes), float(values.var()), float(excess @ excess), float(sizes @ sizes))
+    excess = np.bincount(index, values - mean).astype(np.float64)
+    return mean_of_clusters(ClusterMoments(mean, float(values.var()), excess, sizes), low, high)
+
+
+class ClusterMoments(NamedTuple):
+    """The mean of values, their variance, and of each cluster the excess over that mean and the number of values."""
+
+    mean: float
+    variance: float
+    excess: Floats
+    sizes: Floats
+
+
+def mean_of_clusters(moments: ClusterMoments, low: float, high: float) -> ClusteredMean:
+    """Return the mean of n >= 2 values in `low`..`high`, given what is known of the clusters."""
+    mean, variance, excess, sizes = moments
+    spread = ClusterSpread(int(sizes.sum()), len(sizes), variance, float(excess @ excess), float(sizes @ sizes))
     found = robust_mean(mean, spread, low, high)
     if not spread.few or spread.clusters == 1:
         return found

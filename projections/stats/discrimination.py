@@ -20,6 +20,7 @@ answers of two models, so it is of no use either.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -55,6 +56,9 @@ SCORE_SCALE = 1_000_000
 _CEILING: Final = SCORE_SCALE
 _SHUFFLES: Final = 999
 _SEED: Final = 1_935
+_SHUFFLED_KEPT: Final = 64
+"""How many results of shuffling are kept; each with its scores, at most 16 KB."""
+
 _TOLERANCE: Final = 1e-9
 
 
@@ -174,6 +178,13 @@ def _squares(rows: Floats, sizes: Ints) -> Floats:
 
 
 def _permutation_p_value(scores: Floats, sizes: Ints, between: float) -> float:
+    return _shuffle(scores.tobytes(), sizes.tobytes(), between)
+
+
+@lru_cache(_SHUFFLED_KEPT)
+def _shuffle(score_bytes: bytes, size_bytes: bytes, between: float) -> float:
+    """Return the p value. It depends on nothing else, so it is kept until the scores change."""
+    scores, sizes = np.frombuffer(score_bytes, dtype=np.float64), np.frombuffer(size_bytes, dtype=np.int64)
     rows = np.random.default_rng(_SEED).permuted(np.tile(scores, (_SHUFFLES, 1)), axis=1)
     as_high = int((_squares(rows, sizes) >= between - _TOLERANCE).sum())
     return (1 + as_high) / (1 + _SHUFFLES)

@@ -72,6 +72,15 @@ def can_be_within(n: Floats, difference_sum: Floats, square_sum: Floats) -> npt.
     return np.asarray((least > 0) & (least * least >= 2 * LOG_SUPPORTED * square_sum))
 
 
+def log_e_within_at_most(side: Floats, square: Floats) -> Floats:
+    """Return an upper bound of `log_e_within`.
+
+    `side` is at least the lower of GAP_MARGIN n plus and minus the sum of differences, and `square` at most the sum of
+    squares, both divided as for clusters.
+    """
+    return _log_mean_bets(side, square)
+
+
 def log_factors_above(difference: Floats) -> Floats:
     """Return the logarithms of the factors of the bets on "the mean is higher than -GAP_MARGIN".
 

@@ -6,14 +6,12 @@ gains minus the sum of costs, in successes for each decision:
 
     successes acted on / n - failures acted on / n * t / (1 - t).
 
-Its interval combines Wilson's intervals of the two shares, which exclude each other, by the method of variance
-estimates recovery (Zou and Donner 2008, Statistics in Medicine 27:1693). It stays wide if all were successes.
+The two shares exclude each other (`exclusive_shares.py`). The interval stays wide if all were successes.
 """
-
-from math import sqrt
 
 import msgspec
 
+from projections.stats.exclusive_shares import weigh_shares
 from projections.stats.intervals import Interval, wilson_interval
 
 
@@ -83,18 +81,4 @@ def use_threshold(threshold: float, acted: OutcomeSums, left: OutcomeSums) -> Th
 
 def _net_benefit(acted: OutcomeSums, n: float, cost: float) -> tuple[float, Interval]:
     """Return the net benefit of acting on some of n decisions, and its interval."""
-    gained, lost = acted.success / n, acted.failure / n
-    benefit = gained - cost * lost
-    gains, losses = wilson_interval(acted.success, n), wilson_interval(acted.failure, n)
-    free = (1 - gained) * (1 - lost)
-    correlation = -1.0 if free <= 0 else -min(1.0, sqrt(gained * lost / free))
-    below, above = gained - gains.low, gains.high - gained
-    fewer, more = cost * (lost - losses.low), cost * (losses.high - lost)
-    return benefit, Interval(
-        benefit - _combine(below, more, correlation),
-        benefit + _combine(above, fewer, correlation),
-    )
-
-
-def _combine(first: float, second: float, correlation: float) -> float:
-    return sqrt(max(0.0, first * first + second * second - 2 * correlation * first * second))
+    return weigh_shares(acted.success, acted.failure, n, (1.0, -cost))

@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from projections.arrays import Floats, Ints
+from projections.arrays import AnyInts, Floats, RowNumbers
 
 CANDIDATES_MAX = 500
 """Most possible shifts at which simulated histories are compared."""
@@ -78,24 +78,21 @@ class ShiftLayout:
     many values on each side have in one stratum.
     """
 
-    def __init__(self, stratum: Ints, ends: Ints, side_min: int) -> None:
+    def __init__(self, stratum: AnyInts, ends: AnyInts, side_min: int) -> None:
         n = len(stratum)
-        self.stratum, self.ends = stratum, ends
         self.sizes = np.maximum(np.bincount(stratum), 1)
-        self.order = np.argsort(stratum, kind="stable")
+        self.stratum = stratum.astype(np.min_scalar_type(len(self.sizes) - 1), copy=False)
+        self.ends = ends
         self.starts = np.append(0, np.cumsum(self.sizes)[:-1])
-        rank = np.empty(n, dtype=np.int64)
-        rank[self.order] = np.arange(n) - np.repeat(self.starts, self.sizes)
-        size = self.sizes[stratum]
-        self.information = np.cumsum((size - 2 * rank - 1) / size)[ends - 1]
+        self.information = self._information()
         enough = self.information >= side_min / 2 - 1e-9
-        self.candidates = np.flatnonzero((ends >= side_min) & (n - ends >= side_min) & enough)
+        self.candidates = np.flatnonzero((ends >= side_min) & (n - ends >= side_min) & enough).astype(np.int32)
         chosen = self.candidates[:: max(1, -(-len(self.candidates) // CANDIDATES_MAX))]
         step = -(-len(ends) // POINTS_MAX)
         self.points = np.unique(np.concatenate([chosen, np.arange(len(ends) - 1, -1, -step)]))
         """Indices of `ends`: some of the candidates, and ends of windows."""
         self._candidate = np.searchsorted(self.points, chosen)
-        self.before = self.cumulated(np.ones(n))
+        self.before = self.cumulated()
         at = ends[self.points]
         scaled = self.before / self.sizes[:, None]
         self._kernel = np.minimum.outer(at[self._candidate], at) - self.before[:, self._candidate].T @ scaled
@@ -108,21 +105,47 @@ class ShiftLayout:
         self.window_error = sqrt(4 / 3 * self._window_values / max(1, len(self._from)) / n)
         """The relative standard error of `windows` if values are independent (Meketon and Schmeiser 1984)."""
 
-    def cumulated(self, values: Floats, points: Ints | None = None) -> Floats:
-        """Return the sum of the values before each point in each stratum. Shape: strata, points."""
-        points = self.points if points is None else points
-        shape = len(self.sizes), len(points) + 1
-        segment = np.searchsorted(self.ends[points], np.arange(len(values)), side="right")
-        sums = np.bincount(self.stratum * shape[1] + segment, values, shape[0] * shape[1])
-        return sums.reshape(shape).cumsum(axis=1)[:, :-1]
+    def order(self) -> RowNumbers:
+        """Return the places of the values by stratum, within each in order of time."""
+        return np.argsort(self.stratum, kind="stable")
 
-    def covariance(self, points: Ints) -> Floats:
+    def _information(self) -> Floats:
+        """Return the information before each of `ends`: the sum of (size - 2 rank - 1) / size, ranks from 0.
+
+        One column is filled at a time, because each takes 8 MB of a million values. Up to the division all are whole
+        numbers, so that no order of the steps changes the result.
+        """
+        sizes = self.sizes.astype(np.float64)
+        added = np.arange(0.0, -2.0 * len(self.stratum), -2.0)
+        added += np.repeat(sizes + 2.0 * self.starts - 1.0, self.sizes)
+        added /= np.repeat(sizes, self.sizes)
+        information = np.empty(len(added))
+        information[self.order()] = added
+        return self._at_ends(np.cumsum(information, out=information))
+
+    def _at_ends(self, values: Floats) -> Floats:
+        """Return the last of the values before each of `ends`."""
+        return values if len(values) == len(self.ends) else values[self.ends - 1]
+
+    def cumulated(self, values: Floats | None = None, points: AnyInts | None = None) -> Floats:
+        """Return the sum of the values (by default their number) before each point in each stratum.
+
+        Shape: strata, points.
+        """
+        points, n = self.points if points is None else points, len(self.stratum)
+        shape = len(self.sizes), len(points) + 1
+        place = np.repeat(np.arange(shape[1]), np.diff(self.ends[points], prepend=0, append=n))
+        place += np.multiply(self.stratum, shape[1], dtype=np.intp)
+        sums = np.bincount(place, values, shape[0] * shape[1])
+        return sums.astype(np.float64, copy=False).reshape(shape).cumsum(axis=1)[:, :-1]
+
+    def covariance(self, points: AnyInts) -> Floats:
         """Return the covariance of the sums at some points, if the values are independent with variance 1."""
-        at, before = self.ends[points], self.cumulated(np.ones(len(self.stratum)), points)
+        at, before = self.ends[points], self.cumulated(points=points)
         covariance: Floats = np.minimum.outer(at, at) - before.T @ (before / self.sizes[:, None])
         return covariance
 
-    def weight(self, points: Ints) -> Floats:
+    def weight(self, points: AnyInts) -> Floats:
         """Return the factor by which the sums at some points are weighted."""
         n = len(self.stratum)
         weight: Floats = (self.information[points] / n) ** _POWER / sqrt(n)
@@ -148,11 +171,12 @@ class ShiftLayout:
 
     def centred(self, values: Floats) -> Floats:
         """Return the values minus the mean of their stratum."""
-        return values - (np.bincount(self.stratum, values) / self.sizes)[self.stratum]
+        centred: Floats = (np.bincount(self.stratum, values) / self.sizes)[self.stratum]
+        return np.subtract(values, centred, out=centred)
 
     def sums(self, centred: Floats) -> Floats:
         """Return the sum of centred values up to each of `ends`."""
-        return np.cumsum(centred)[self.ends - 1]
+        return self._at_ends(np.cumsum(centred))
 
     def locate(self, sums: Floats, variance: float) -> Shift:
         """Return the most likely shift, given the sums at `ends` and the long-run variance of the values."""

@@ -42,7 +42,7 @@ class Load(Message, frozen=True):
 
 
 class Open(Message, frozen=True):
-    """Open the ledger file, or a client of the server at `url`, to record a run; answered by Done."""
+    """Open the ledger, or a client of the server at `url`, to record a run; answered by Done."""
 
     ledger: str
     url: str | None = None
@@ -52,6 +52,8 @@ class Begin(Message, frozen=True):
     """Record the scenarios and begin a run of these attempts; answered by Begun. Open comes first."""
 
     attempts: tuple[AttemptKey, ...]
+    keep_files: bool = True
+    """Whether the files of the suite are stored as evidence."""
 
 
 class Score(Message, frozen=True):

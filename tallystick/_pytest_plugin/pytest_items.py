@@ -110,6 +110,11 @@ def resolve_typed_path(config: pytest.Config, path: str) -> Path:
     return Path(os.path.abspath(config.invocation_params.dir / path))  # noqa: PTH100 - links are not followed
 
 
+def resolve_typed_place(config: pytest.Config, place: str) -> str:
+    """Return the place of a ledger as `resolve_typed_path` does, or the address of a database unchanged."""
+    return place if "://" in place else str(resolve_typed_path(config, place))
+
+
 def _load_request(config: pytest.Config) -> Load:
     option = config.getoption
     return Load(

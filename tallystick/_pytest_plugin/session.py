@@ -26,7 +26,7 @@ from tallystick._pytest_plugin.pytest_items import (
     Attempt,
     LoadedSuite,
     ScenarioFile,
-    resolve_typed_path,
+    resolve_typed_place,
 )
 
 SCORE = "tallystick_score"
@@ -60,7 +60,7 @@ class ScenarioSession:
             raise pytest.UsageError("--tallystick-ledger and --tallystick-url: name one of them.")
         if (ledger or url) and not option("collectonly") and not hasattr(self._config, "workerinput"):
             try:
-                self._worker.call(Open(ledger=str(resolve_typed_path(self._config, ledger or "")), url=url), Done)
+                self._worker.call(Open(ledger=resolve_typed_place(self._config, ledger or ""), url=url), Done)
             except (WorkerRefused, WorkerFailed) as error:
                 raise pytest.UsageError(str(error)) from None
             self._records = True
@@ -137,7 +137,8 @@ class ScenarioSession:
         keys = tuple(attempts)
         if self._records and not self._run_id and keys:
             try:
-                self._run_id = self._worker.call(Begin(attempts=keys), Begun).run_id
+                keep_files = not self._config.getoption("tallystick_no_keep_files")
+                self._run_id = self._worker.call(Begin(attempts=keys, keep_files=keep_files), Begun).run_id
             except (WorkerRefused, WorkerFailed) as error:
                 raise pytest.UsageError(str(error)) from None
 
@@ -153,7 +154,7 @@ def _skip(item: Attempt, reason: str) -> Scored:
 def _collect_scenarios(config: pytest.Config, files: list[Path]) -> None:
     """Make pytest collect all scenarios, unless paths on the command line name some of them."""
     typed = config.args if config.args_source is pytest.Config.ArgsSource.ARGS else []
-    paths = {resolve_typed_path(config, argument.partition("::")[0]) for argument in typed}
+    paths = {resolve_typed_place(config, argument.partition("::")[0]) for argument in typed}
     if not any(file.is_relative_to(path) for path in paths for file in files):
         config.args = [*typed, *map(str, files)]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.http.route_table import OPERATIONS
+from api.http.route_table import operations
 from api.parameters import (
     Parameter,
     check_parameter_names,
@@ -26,7 +26,7 @@ NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 PARAMETERS = {
     (each.name, parameter.name): parameter
-    for each in OPERATIONS
+    for each in operations()
     for parameter in (*each.path_parameters, *each.query)
     if (each.name, parameter.name) != ("get_projection", "name")  # a name that does not exist is a 404
 }

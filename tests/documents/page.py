@@ -2,7 +2,9 @@
 
 Comments in a page say what it needs; they show neither on GitHub nor in the manual:
 
-    <!-- run: server -->            from here on a server runs over tallystick.db; more words are options of `serve`
+    <!-- run: server -->            from here on a server runs over tallystick.db; more words are options of `serve`,
+                                    in which STATE is a folder
+    <!-- run: postgres -->          from here on a PostgreSQL runs at db.example.com; without one the page is not run
     <!-- run: after PAGE -->        the blocks of another page are run first, in the same folder
     <!-- run: with FILE -->         a file of shared/data is put into the folder; without it the page is not run
     <!-- run: not, REASON -->       the block that follows is not run
@@ -67,6 +69,11 @@ def parts(page: str) -> Iterator[Need | Block]:
             skipped = False
         else:
             yield Block(found["language"], found["text"], *found.span("text"))
+
+
+def needs_postgres(page: str) -> bool:
+    """Whether a page needs a PostgreSQL."""
+    return any(isinstance(part, Need) and part.kind == "postgres" for part in parts(page))
 
 
 def files_needed(page: str) -> list[Path]:

@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +12,13 @@ from pathlib import Path
 from tests.documents.page import DOCS, Block, Need, parts
 from tests.documents.python_session import PythonSession
 from tests.support.paths import ROOT, SHARED
+from tests.support.postgres import postgres_server
+from tests.support.postgres_programs import postgres_folder
 from tests.support.server import Served, served
 
 ADDRESS = "http://127.0.0.1:8321"
+DATABASE = "db.example.com"
+"""The host of the databases that the pages name."""
 
 _varying = (
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "UUID"),
@@ -56,33 +60,55 @@ def run(page: str, folder: Path) -> Iterator[Shown]:
     if not (folder / "examples").exists():
         (folder / "examples").symlink_to(ROOT / "examples")
     with ExitStack() as stack:
-        url, printed = ADDRESS, ""
+        real = {ADDRESS: ADDRESS}
+        printed = ""
         python: PythonSession | None = None
         ran = False
         for part in parts(page):
             if isinstance(part, Need) and part.kind == "server":
-                assert url == ADDRESS, "one server a page"
-                url = stack.enter_context(_server(folder, part.words)).url
+                assert real[ADDRESS] == ADDRESS, "one server a page"
+                words = [_replace(word, real | {"STATE": str(folder.parent / "state")}) for word in part.words]
+                real[ADDRESS] = stack.enter_context(_server(folder, *words)).url
+            elif isinstance(part, Need) and part.kind == "postgres":
+                database = stack.enter_context(postgres_server())
+                real[DATABASE] = f"{database.host}:{database.port}"
             elif isinstance(part, Need):
                 _prepare(part, folder)
             elif part.language == "sh":
-                printed, ran = _paste(part.text.replace(ADDRESS, url), folder).replace(url, ADDRESS), True
+                printed, ran = _restore(_paste(_replace(part.text, real), folder), real), True
             elif part.language == "python":
-                python = python or stack.enter_context(PythonSession(folder, environment(TALLYSTICK_URL=url)))
-                printed, ran = python.run(part.text.replace(ADDRESS, url)).replace(url, ADDRESS), True
+                variables = environment(TALLYSTICK_URL=real[ADDRESS])
+                python = python or stack.enter_context(PythonSession(folder, variables))
+                printed, ran = _restore(python.run(_replace(part.text, real)), real), True
             elif part.language == "text" and ran:
                 yield Shown(part, printed)
                 ran = False
 
 
-def _server(folder: Path, options: tuple[str, ...]) -> AbstractContextManager[Served]:
+def _replace(text: str, real: Mapping[str, str]) -> str:
+    """Replace the addresses that a page names by the real ones."""
+    for named, address in real.items():
+        text = text.replace(named, address)
+    return text
+
+
+def _restore(text: str, real: Mapping[str, str]) -> str:
+    return _replace(text, {address: named for named, address in real.items()})
+
+
+def _server(folder: Path, *options: str) -> AbstractContextManager[Served]:
     return served(folder / "tallystick.db", *options, logs=folder.parent)
 
 
 def environment(**variables: str) -> dict[str, str]:
     """Return a reader's environment: the command is on the path, and only the given settings of Tallystick are set."""
     others = {name: value for name, value in os.environ.items() if not name.startswith("TALLYSTICK_")}
-    return {**others, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "120", **variables}
+    programs = [
+        str(Path(sys.executable).parent),
+        os.environ["PATH"],
+        *([str(found)] if (found := postgres_folder()) else []),
+    ]
+    return {**others, "PATH": ":".join(programs), "COLUMNS": "120", **variables}
 
 
 def _prepare(need: Need, folder: Path) -> None:

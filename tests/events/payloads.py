@@ -13,13 +13,19 @@ from msgspec import inspect as types
 from events import Payload
 from events.breaker import BREAKER_SCOPE_PATTERN
 from events.guardrail import ORDERING, GuardrailCondition
-from events.payload import DIGEST_PATTERN
+from events.payload import DIGEST_PATTERN, SPAN_ID_PATTERN, TRACE_ID_PATTERN
 
 Values: TypeAlias = st.SearchStrategy[Any]
 
 CHARACTERS = st.characters(codec="utf-8")
 DIGESTS = st.text("0123456789abcdef", min_size=64, max_size=64)
 BREAKER_SCOPES = st.sampled_from(["global", "stakes:high", "category:tooling", "tag:x:y", "agent:claude"])
+PATTERNS = {
+    DIGEST_PATTERN: DIGESTS,
+    TRACE_ID_PATTERN: st.text("0123456789abcdef", min_size=32, max_size=32),
+    SPAN_ID_PATTERN: st.text("0123456789abcdef", min_size=16, max_size=16),
+    BREAKER_SCOPE_PATTERN: BREAKER_SCOPES,
+}
 STREAM_IDS = st.text("abcXYZ019._-", min_size=1, max_size=64)
 ZONES = st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=30)), timezone(timedelta(hours=-11))])
 TEXT_CHARS, ITEMS = 12, 2
@@ -39,7 +45,7 @@ def value_of(kind: types.Type) -> Values:
     if isinstance(kind, types.Metadata):
         return STREAM_IDS if "pattern" in (kind.extra_json_schema or {}) else value_of(kind.type)
     if isinstance(kind, types.StrType) and kind.pattern is not None:
-        return {DIGEST_PATTERN: DIGESTS, BREAKER_SCOPE_PATTERN: BREAKER_SCOPES}.get(kind.pattern, STREAM_IDS)
+        return PATTERNS.get(kind.pattern, STREAM_IDS)
     assert type(kind) in MAKERS, f"tests/events/payloads.py makes no {type(kind).__name__} yet: add it to MAKERS"
     return MAKERS[type(kind)](kind)
 

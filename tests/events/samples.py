@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from msgspec import structs
 
 from events import VOCABULARY, Line, Payload, encode_line
+from events.call import CallRecorded
 from events.decision import (
     Bridge,
     DecisionAmended,
@@ -22,24 +23,25 @@ from events.decision import (
     Reason,
     TraceStep,
 )
-from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted
-from events.evaluation import (
-    Component,
-    EvalFinished,
-    EvalScenarioCaptured,
-    EvalScenarioRevised,
-    EvalScored,
-    EvalScoredV1,
-    EvalStarted,
-    PatternFinding,
+from events.discovery import (
+    BatteryProbe,
+    DiscoveryAttempted,
+    DiscoveryFinished,
+    DiscoverySignalled,
+    DiscoverySignalledLate,
+    DiscoveryStarted,
+    DiscoveryStartedV1,
 )
+from events.evaluation import EvalScoredV2, EvalStarted
 from events.evidence import EvidenceErased, EvidenceStored
 from events.link import DecisionLinked
-from events.model import ModelAliased, ModelIdentity, ModelRegistered
+from events.model import ModelAliased, ModelIdentity, ModelRegistered, WrapperDeclared, WrapperWithdrawn
 from events.probe import ProbeScored, ProbeScoredV1
 from events.thought import RelatedDecision, ThoughtAdopted, ThoughtRecorded, ThoughtTracked
 from events.vector import DecisionEmbedded, ThoughtEmbedded
 from tests.events.alert_samples import ALERT_SAMPLES
+from tests.events.evaluation_samples import EVALUATION_SAMPLES
+from tests.events.judging_samples import JUDGING_SAMPLES, scored_by_judge
 from tests.events.rule_samples import RULE_SAMPLES
 
 _REASON = Reason(type="analysis", text="One writer is enough", strength=0.75)
@@ -146,7 +148,7 @@ SAMPLES: dict[str, Payload] = {
     ),
     "thought.embedded.v1": ThoughtEmbedded(thought_id="51f0c3aa", model="bge-small", vector="zTgzOg=="),
     "thought.adopted.v1": ThoughtAdopted(thought_id="51f0c3aa", decision_id="3f2a9c1e"),
-    "discovery.started.v1": DiscoveryStarted(
+    "discovery.started.v1": DiscoveryStartedV1(
         run_id="night-7",
         probe_id="refactor-go",
         probe_version="1",
@@ -158,6 +160,24 @@ SAMPLES: dict[str, Payload] = {
         sensitive=True,
         router="openai:http://127.0.0.1:4000/v1",
         requested_model="auto",
+        start_time="2026-11-21T10:30:00.000001234+02:00",
+    ),
+    "discovery.started.v2": DiscoveryStarted(
+        run_id="night-7",
+        probe_id="refactor-go",
+        probe_version="1",
+        prompt_version="1",
+        max_iterations=15,
+        max_attempts=40,
+        terminate_on_repeat=True,
+        keep_going=False,
+        sensitive=True,
+        router="openai:http://127.0.0.1:4000/v1",
+        requested_model="auto",
+        battery=(
+            BatteryProbe(probe_id="refactor-go", probe_version="1"),
+            BatteryProbe(probe_id="debugging", probe_version="2"),
+        ),
         start_time="2026-11-21T10:30:00.000001234+02:00",
     ),
     "discovery.attempted.v1": DiscoveryAttempted(
@@ -193,10 +213,21 @@ SAMPLES: dict[str, Payload] = {
         end_time="2026-11-21T10:31:00+02:00",
         unique_models=(_IDENTITY,),
     ),
+    "discovery.signalled_late.v1": DiscoverySignalledLate(
+        run_id="night-7",
+        event="checked",
+        agent="watcher",
+        case_id="case-3",
+        step="5",
+        meta={"verdict": "the gateway's own name, naïve"},
+        ts="2026-11-21T11:02:00+02:00",
+    ),
     "model.registered.v1": ModelRegistered(
         key="example-large", provider="Example", name="Example Large", note="the one we pay for"
     ),
     "model.aliased.v1": ModelAliased(key="example-large", alias="Example/XL:latest"),
+    "wrapper.declared.v1": WrapperDeclared(key="acme-gateway", name="Acme Gateway", note="our gateway à la carte"),
+    "wrapper.withdrawn.v1": WrapperWithdrawn(key="acme-gateway", note="it is a model since March"),
     "probe.scored.v1": ProbeScoredV1(
         score_id="c41d0e77",
         probe_id="refactor-go",
@@ -213,99 +244,27 @@ SAMPLES: dict[str, Payload] = {
         dimension_scores={"naming": 1.0, "decomposition": 0.6666666666666666},
         apart={"unreached": 1},
     ),
-    "eval.scenario_captured.v1": EvalScenarioCaptured(
-        scenario_id="job-image.llm",
-        name="Job image not found",
-        family="pod_not_healthy",
-        failure_type="image_pull",
-        mode="llm",
-        description="A tag that was never pushed",
-        fixture_digest=_DIGEST,
-        expectation_digest=_DIGEST,
-        investigation_digest=_DIGEST,
-        source="alertmanager",
-        fingerprint="0a1b2c3d4e5f6071",
-        captured_at="2026-02-18T10:05:00Z",
-        captured_by="edith",
-    ),
-    "eval.scenario_revised.v1": EvalScenarioRevised(
-        scenario_id="job-image.llm",
-        name="Job image not found",
-        family="pod_not_healthy",
-        failure_type="image_pull",
-        mode="llm",
-        description="A tag that was never pushed, or was deleted",
-        fixture_digest=_DIGEST,
-        expectation_digest=_DIGEST,
-        investigation_digest=_DIGEST,
-        source="alertmanager",
-        fingerprint="0a1b2c3d4e5f6071",
-        captured_at="2026-02-18T10:05:00Z",
-        captured_by="edith",
-    ),
-    "eval.started.v1": EvalStarted(
-        run_id="night-7",
-        suite="examples",
+    **EVALUATION_SAMPLES,
+    "call.recorded.v1": CallRecorded(
+        call_id="0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331",
+        trace_id="0af7651916cd43dd8448eb211c80319c",
+        span_id="b7ad6b7169203331",
+        parent_span_id="00f067aa0ba902b7",
+        operation="chat",
+        provider="example",
         agent="triage",
         agent_version="1.4.0",
-        baseline="most_frequent",
-        answers="command",
-        scenarios=8,
-        attempts=3,
-        suite_digest=_DIGEST,
-        scorer_id="rca",
-        scorer_version="1",
-        selection="image and not llm",
-        meta={"commit": "ecbda25"},
+        model="Example-Large",
+        reported_model="vendor/example-large-20261001",
+        tool="query_logs",
+        response_id="chatcmpl-7",
+        conversation_id="thread-3",
+        input_tokens=2_400,
+        output_tokens=310,
+        cost_usd=0.0125,
+        elapsed_ns=4_500_000_000,
+        error="timeout",
     ),
-    "eval.scored.v1": EvalScoredV1(
-        run_id="night-7",
-        scenario_id="job-image.llm",
-        attempt=2,
-        state="scored",
-        total_score=92.5,
-        pass_threshold=70.0,
-        passed=True,
-        components=(
-            Component(
-                name="root_cause",
-                applicable=True,
-                score=90.0,
-                weight=0.5,
-                mark=70.0,
-                passed=True,
-                findings=(
-                    PatternFinding(
-                        expectation="root_cause.patterns[0]",
-                        pattern="image.*not found",
-                        match_type="regex",
-                        matched=True,
-                        where="decision.why[1]",
-                        start=4,
-                        end=23,
-                        text="image was not found",
-                        similarity=0.75,
-                        note="looked for as it is written",
-                    ),
-                ),
-            ),
-        ),
-        breakdown_digest=_DIGEST,
-        weight=2.0,
-        fixture_digest=_DIGEST,
-        expectation_digest=_DIGEST,
-        scorer_id="rca",
-        scorer_version="1",
-        agent="triage",
-        agent_version="1.4.0",
-        analysis='{"rca":{"root_cause":"the image was not found"}}',
-        analysis_digest=_DIGEST,
-        elapsed_ns=1_250_000_000,
-        failure="pattern",
-        detail="one pattern was cut off",
-        said="last words",
-    ),
-    "eval.finished.v1": EvalFinished(run_id="night-7", reason="asked to stop", elapsed_ns=90_000_000_000),
     "evidence.stored.v1": EvidenceStored(
         digest="9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
         size_bytes=4,
@@ -318,12 +277,13 @@ SAMPLES: dict[str, Payload] = {
     ),
     **RULE_SAMPLES,
     **ALERT_SAMPLES,
+    **JUDGING_SAMPLES,
 }
 
 _ADDED: dict[str, tuple[type[Payload], dict[str, object]]] = {
     "decision.recorded": (DecisionRecorded, {"cluster": "task-7"}),
     "probe.scored": (ProbeScored, {}),
-    "eval.scored": (EvalScored, {"confidence": 0.85}),
+    "eval.scored": (EvalScoredV2, {"confidence": 0.85}),
 }
 """The payloads of version 2, and what they add to the samples of version 1, beside the names of the model."""
 
@@ -332,6 +292,14 @@ for _name, (_payload, _more) in _ADDED.items():
     if "model" in _payload.__struct_fields__:
         _stated["model"] = "Example-Large"
     SAMPLES[f"{_name}.v2"] = _payload(**structs.asdict(SAMPLES[f"{_name}.v1"]), **_stated)
+
+SAMPLES["eval.started.v2"] = EvalStarted(
+    **structs.asdict(SAMPLES["eval.started.v1"]),
+    suite_files_digest=_DIGEST,
+    imported_from="inspect_ai 0.3.285",
+    source_digest=_DIGEST,
+)
+SAMPLES["eval.scored.v3"] = scored_by_judge(SAMPLES["eval.scored.v2"])
 
 
 def line_of(type_: str, payload: Payload) -> bytes:

@@ -10,7 +10,7 @@ from events.probe import ProbeScored, ProbeScoredV1
 from tests.events.samples import SAMPLES, line_of
 from tests.golden import path_of
 
-VERSIONS = {
+VERSIONS: dict[str, tuple[type[Payload], type[Payload], tuple[str, ...]]] = {
     "decision.recorded": (DecisionRecordedV1, DecisionRecorded, ("cluster", "model", "reported_model")),
     "eval.scored": (EvalScoredV1, EvalScored, ("model", "reported_model", "confidence")),
     "probe.scored": (ProbeScoredV1, ProbeScored, ("reported_model",)),
@@ -19,6 +19,11 @@ VERSIONS = {
 
 def plain(payload: Payload) -> object:
     return msgspec.to_builtins(payload)
+
+
+def read_as(payload: Payload, shape: type[Payload]) -> Payload:
+    """The payload of an older version as the current shape."""
+    return msgspec.convert(plain(payload), shape)
 
 
 @pytest.mark.parametrize("name", VERSIONS)
@@ -37,14 +42,38 @@ def test_an_old_line_is_read_as_the_new_shape_and_keeps_its_name(name: str) -> N
 @pytest.mark.parametrize("name", VERSIONS)
 def test_a_payload_is_written_in_the_oldest_version_that_can_state_it(name: str) -> None:
     old, current, added = VERSIONS[name]
-    new = SAMPLES[f"{name}.v2"]
+    new = read_as(SAMPLES[f"{name}.v2"], current)
     for field in added:
         kept = {other: None for other in added if other != field}
         draft = VOCABULARY.draft_of(msgspec.structs.replace(new, **kept), id="e")
-        assert (draft.name, type(draft.data), draft.id) == (f"{name}.v2", current, "e")
+        assert (draft.name, type(draft.data), draft.id) == (f"{name}.v2", type(SAMPLES[f"{name}.v2"]), "e")
     without = VOCABULARY.draft_of(msgspec.structs.replace(new, **dict.fromkeys(added)))
     assert (without.name, type(without.data)) == (f"{name}.v1", old)
     assert plain(without.data) == plain(SAMPLES[f"{name}.v1"])
+
+
+@pytest.mark.parametrize("change", ["component", "match type", "failure", "verdict", "judge", "embeddings"])
+def test_a_score_that_version_2_cannot_state_is_written_as_version_3(change: str) -> None:
+    full = SAMPLES["eval.scored.v3"]
+    assert isinstance(full, EvalScored)
+    older = read_as(SAMPLES["eval.scored.v2"], EvalScored)
+    assert isinstance(older, EvalScored)
+    (component,) = older.components
+    added = full.components[-1]
+    changed: dict[str, dict[str, object]] = {
+        "component": {"components": (msgspec.structs.replace(component, name="tone"),)},
+        "match type": {"components": (msgspec.structs.replace(component, findings=added.findings),)},
+        "failure": {"failure": "judge"},
+        "verdict": {"components": (msgspec.structs.replace(component, verdict=added.verdict),)},
+        "judge": {"judge": full.judge},
+        "embeddings": {"embeddings": full.embeddings},
+    }
+    draft = VOCABULARY.draft_of(msgspec.structs.replace(older, **changed[change]))
+    assert draft.name == "eval.scored.v3"
+    line = line_of("eval.scored.v3", draft.data)
+    assert VOCABULARY.event(line).data == draft.data
+    with pytest.raises(InvalidEvent):
+        VOCABULARY.draft(msgspec.json.encode({"type": "eval.scored.v2", "data": msgspec.to_builtins(draft.data)}))
 
 
 def test_a_payload_of_one_version_stays_as_it_is() -> None:
@@ -65,5 +94,5 @@ def test_the_old_version_does_not_have_the_new_fields(name: str) -> None:
 def test_every_version_of_a_payload_by_name() -> None:
     assert VOCABULARY.names_of(DecisionRecorded) == ("decision.recorded.v1", "decision.recorded.v2")
     assert VOCABULARY.names_of(ProbeScored, EvalScored) == (
-        "probe.scored.v1", "probe.scored.v2", "eval.scored.v1", "eval.scored.v2",
+        "probe.scored.v1", "probe.scored.v2", "eval.scored.v1", "eval.scored.v2", "eval.scored.v3",
     )  # fmt: skip

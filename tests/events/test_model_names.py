@@ -15,8 +15,41 @@ from events import (
 from events.payload import STREAM_ID_PATTERN
 from tests.events.payloads import CHARACTERS
 
-WRAPPERS = ["Auto", "cursor", "Cursor Composer", "GitHub Copilot", "azure-openai", "cursor-agent 1.0", "copilot_chat"]
+WRAPPERS = [
+    "Auto", "cursor", "Cursor Composer", "GitHub Copilot", "azure-openai", "cursor-agent 1.0", "copilot_chat",
+    "openrouter/auto", "OpenRouter", "Claude Code", "claude-code 2.0.1", "Windsurf", "windsurf/cascade", "ChatGPT",
+    "Codex", "Codex CLI", "codex-cli 0.46", "openai/codex", "Gemini CLI", "google/gemini-cli", "Cline", "Aider",
+    "Devin",
+    "Amp", "Sourcegraph Amp", "Zed", "Replit Agent", "Perplexity AI", "Poe", "VS Code", "GitHub Copilot in VS Code",
+]  # fmt: skip
 MODELS = [
+    "gpt-5-codex",
+    "gpt-5.1-codex-max",
+    "codex-mini-latest",
+    "openai/codex-mini",
+    "codex-1",
+    "composer-1",
+    "Composer 1.5",
+    "chatgpt-4o-latest",
+    "codestral",
+    "codestral-2508",
+    "command-r",
+    "command-r-plus-08-2024",
+    "azure/gpt-4o",
+    "openrouter/anthropic/claude-sonnet-4",
+    "openrouter/sonoma-sky-alpha",
+    "perplexity/sonar-pro",
+    "replit-code-v1-3b",
+    "gemini-2.5-pro",
+    "claude-sonnet-4",
+    "bedrock/anthropic.claude-3-5-sonnet-20241022-v2:0",
+    "windsurf-swe-1",
+    "copilot-gpt-4o",
+    "cursor/claude-3.7-sonnet",
+    "autocoder-33b",
+    "goose-70b",
+    "amplify",
+    "zed-industries/zeta",
     "gpt-4o",
     "azure/gpt-4o",
     "auto-gpt",

@@ -167,7 +167,7 @@ def test_the_agent_tells_its_version() -> None:
 def test_the_expectations_of_the_manual_load(tmp_path: Path) -> None:
     """They load, and an analysis that meets them passes."""
     page = (EXAMPLES.parent / "docs" / "reference" / "scenario-files.md").read_text(encoding="utf-8")
-    (stated,) = re.findall(r"^```yaml\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    stated, *_ = re.findall(r"^```yaml\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     shutil.copytree(EXAMPLES / "evaluations" / "secret-key-missing", tmp_path / "one")
     (tmp_path / "one" / "scenario.yaml").write_text(stated, encoding="utf-8")
     scenario = load(tmp_path).scenarios[0]

@@ -76,7 +76,7 @@ def test_a_workflow_trusts_nobody(path: Path) -> None:
     for step in steps(path):
         assert "${{" not in step.get("run", "")
         if "uses" in step:
-            assert re.fullmatch(r"actions/[a-z/-]+@v\d+", step["uses"])
+            assert re.fullmatch(r"actions/[a-z/-]+@[0-9a-f]{40}", step["uses"])
         if step.get("uses", "").startswith("actions/checkout@"):
             assert step["with"] == {"persist-credentials": False}
 

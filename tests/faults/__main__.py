@@ -35,16 +35,19 @@ def main() -> int:
     """Do the faults that are named; 1 where something did not hold, or could not be done here."""
     known = {fault.name: fault for fault in FAULTS}
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
-    parser.add_argument("names", nargs="*", help=f"which to do: {' '.join(known)} (default all)")
+    parser.add_argument(
+        "names", nargs="*", help=f"which to do: {' '.join(known)} (default all); postgres and cluster are all of theirs"
+    )
     parser.add_argument("--dose", type=int, help="how much of each (default: what the table says)")
     parser.add_argument("--seed", type=int, default=SEED, help=f"what they follow from (default {SEED})")
     parser.add_argument("--json", type=Path, default=Path("faults.json"), help="where rows are kept; others there stay")
     parser.add_argument("--markdown", type=Path, help="write the table to this file")
     arguments = parser.parse_args()
-    if unknown := [name for name in arguments.names if name not in known]:
+    chosen = [[name for name in known if name == asked or name.startswith(f"{asked}-")] for asked in arguments.names]
+    if unknown := [asked for asked, names in zip(arguments.names, chosen, strict=True) if not names]:
         parser.error(f"there is no fault {unknown[0]!r}; choose of {', '.join(known)}")
     console, failed = Console(stderr=True), False
-    for name in arguments.names or known:
+    for name in [name for names in chosen for name in names] or known:
         fault = known[name]
         if why := fault.unfit():
             console.print(f"{name}: cannot be done here: {why}")

@@ -11,12 +11,14 @@ import sqlite3
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
 from api.verify.export import verify_export
 from events.errors import TallystickError
 from ledger import Checkpoint, Signer, SqliteLog, SqliteReader
+from ledger.errors import ViewDamaged
 from ledger.sqlite.backup import remove_files
 from ledger.sqlite.schema import COLUMNS
 from ledger.transparency.checkpoints import checkpoint_path
@@ -239,13 +241,26 @@ async def _views(path: Path, *, save: bool = False) -> tuple[Digests, bool]:
         newest = [await snapshots.latest(kind.name, kind.version, head) for kind in PROJECTIONS]
         used = all(one is not None and one.position == head for one in newest)
         await engine.start()
-        return {name: projection.digest() for name, projection in engine.live.items()}, used
+        try:
+            return _contents(engine), used
+        except ViewDamaged:
+            await engine.catch_up()
+            return _contents(engine), False
     finally:
         if save:
             await engine.close()
         else:
             await snapshots.close()
         await reader.close()
+
+
+def _contents(engine: Engine) -> Digests:
+    """The digest of each view, of all that its tables hold."""
+    digests = {}
+    for name, state in engine.live.items():
+        columns = [table.column(column) for table in state.tables().values() for column in table.saved().columns]
+        digests[name] = sha256(b"".join([state.encode(), *(column.tobytes() for column in columns)])).hexdigest()
+    return digests
 
 
 async def _read(path: Path) -> Read:

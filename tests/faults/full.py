@@ -1,6 +1,7 @@
 """A disk that is full (I3, I4): on a small file system, again and again, in the log, its tiles, and its checkpoints."""
 
 import asyncio
+import errno
 import os
 import random
 import subprocess
@@ -73,13 +74,20 @@ class Disk:
         self._ballast = place / "ballast"
 
     def leave(self, space_bytes: int) -> None:
-        """Leave this much free space, or less if the disk has less."""
-        held = self._ballast.stat().st_size if self._ballast.exists() else 0
-        size = max(0, held + self._free() - space_bytes)
+        """Leave this much free space, or less if the disk has less; others may write to it meanwhile."""
         with self._ballast.open("ab") as file:
-            if size > held:
-                os.posix_fallocate(file.fileno(), 0, size)
-            file.truncate(size)
+            while True:
+                held = os.fstat(file.fileno()).st_size
+                size = max(0, held + self._free() - space_bytes)
+                try:
+                    if size > held:
+                        os.posix_fallocate(file.fileno(), 0, size)
+                    file.truncate(size)
+                except OSError as error:
+                    if error.errno != errno.ENOSPC:
+                        raise
+                else:
+                    return
 
     def _free(self) -> int:
         found = os.statvfs(self._place)

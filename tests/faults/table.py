@@ -9,6 +9,8 @@ from tests.faults.full import FULL
 from tests.faults.greedy import GREEDY
 from tests.faults.kill import KILL
 from tests.faults.middle import MIDDLE
+from tests.faults.patroni.table import CLUSTER
+from tests.faults.postgres.table import POSTGRES
 from tests.faults.power import POWER
 from tests.faults.retry import RETRY
 from tests.faults.row import Fault
@@ -27,4 +29,6 @@ FAULTS: Sequence[Fault] = (
     STALL,
     GREEDY,
     TAMPER,
+    *POSTGRES,
+    *CLUSTER,
 )

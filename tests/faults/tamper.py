@@ -18,7 +18,8 @@ from typing import NamedTuple
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from api.principal import OWNER, Unauthenticated
-from api.service.calibration import CalibrationQuery, compute_calibration
+from api.service.calibration import compute_calibration
+from api.service.calibration_query import CalibrationQuery
 from api.service.decisions import DecisionQuery, select_decisions
 from api.service.evidence import Blob
 from api.service.ledger import LedgerService

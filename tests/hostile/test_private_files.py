@@ -14,6 +14,7 @@ from ledger.errors import LedgerUnusable
 from ledger.private_file import make_private_folder, open_private, read_private
 from tests.api.cli.command import done, refused
 from tests.support.server import served
+from tests.support.wait import wait_until
 
 EVENT = b'{"type":"decision.recorded.v1","data":{"decision_id":"d1","decision":"ship it","confidence":0.7}}\n'
 
@@ -70,8 +71,7 @@ def test_what_a_server_makes_is_private(tmp_path: Path, umask: int) -> None:
     ledger = folder / "t.db"
     with served(ledger, logs=logs) as server:
         done(ledger, "--url", server.url, "append", "-", given=EVENT)
-        while not (folder / "t.db.views.db").exists():
-            pass
+        wait_until((folder / "t.db.views.db").exists, server.process)
         assert (folder / "t.db-wal").exists()
         assert (folder / "t.db-shm").exists()
         done(ledger, "--url", server.url, "export", "--output", folder / "out.zip")

@@ -99,6 +99,7 @@ def test_a_command_that_still_runs_keeps_its_daemon(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as threads:
         running = threads.submit(run, program(slow, code))
         while not pids(slow):
+            assert not running.done(), running.result()
             time.sleep(0.01)
         run(program(quick, "daemon(sys.argv[1] + '/pid1')"))
         assert all(map(is_running, pids(slow)))

@@ -103,8 +103,9 @@ def test_damaged_tokens_keep_everybody_out_by_name(tmp_path: Path, content: byte
         for path in ("/decisions", "/events", "/status", "/evidence"):
             assert httpx.get(server.url + path).status_code == 503
         assert httpx.post(f"{server.url}/cstp", json={"jsonrpc": "2.0", "id": 1, "method": "x"}).status_code == 503
-        for path in ("/healthz", "/metrics", "/openapi.json", "/"):
-            assert httpx.get(server.url + path).status_code == 200, path
+        for path in ("/healthz", "/metrics", "/openapi.json", "/", "/ui/programs"):
+            assert httpx.get(server.url + path, headers={"accept": "application/json"}).status_code == 200, path
+        assert httpx.get(f"{server.url}/ui").status_code == 503
         ready = httpx.get(f"{server.url}/readyz")
         assert (ready.status_code, ready.json()["status"]) == (503, "not ready")
         assert str(tokens.path) in server.wait_for("tokens")["reason"]

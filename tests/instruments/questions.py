@@ -1,6 +1,6 @@
 """Probes of each kind, whose scorer counts words: what discovery does with an answer is the same for every scorer."""
 
-from instruments.probes import Probe, ProbeScore
+from instruments.probes import Probe, ProbeScore, Unscored
 
 
 class Words:
@@ -16,6 +16,16 @@ class Words:
             if words
             else ProbeScore(valid=False)
         )
+
+
+class Sandboxed:
+    """Needs a sandbox that this machine does not have."""
+
+    id = "sandboxed"
+    version = "1"
+
+    def score(self, output: str) -> Unscored:
+        return Unscored(f"no sandbox for {len(output)} characters")
 
 
 STIMULUS = "func f(a int) int {\n\treturn a\n}\n"

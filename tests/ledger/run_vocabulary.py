@@ -1,4 +1,4 @@
-"""A vocabulary with every life: runs are opened, continued and closed, probes are single."""
+"""A vocabulary with every life but one: runs are opened, continued, closed and reopened, probes are single."""
 
 from events import Draft, EventType, Life, Payload, Vocabulary
 from events.payload import StreamId
@@ -26,6 +26,13 @@ class RunFinished(Payload, frozen=True, kw_only=True):
     note: str = ""
 
 
+class RunReopened(Payload, frozen=True, kw_only=True):
+    """Reopens a run."""
+
+    run_id: StreamId
+    note: str = ""
+
+
 class ProbeScored(Payload, frozen=True, kw_only=True):
     """A stream of one, of another family and with another id field."""
 
@@ -38,6 +45,7 @@ RUNS = Vocabulary(
         EventType("run.started.v1", RunStarted, "run", "run_id", Life.OPENS),
         EventType("run.stepped.v1", RunStepped, "run", "run_id", Life.CONTINUES),
         EventType("run.finished.v1", RunFinished, "run", "run_id", Life.CLOSES),
+        EventType("run.reopened.v1", RunReopened, "run", "run_id", Life.REOPENS),
         EventType("probe.scored.v1", ProbeScored, "probe", "probe_id", Life.SINGLE),
     ]
 )
@@ -85,6 +93,16 @@ def finish(
     expectedversion: int | None = None,
 ) -> Draft:
     return draft(RunFinished(run_id=name, note=note), id, expectedversion=expectedversion)
+
+
+def reopen(
+    name: str,
+    note: str = "",
+    *,
+    id: str | None = None,  # noqa: A002 - the attribute's name
+    expectedversion: int | None = None,
+) -> Draft:
+    return draft(RunReopened(run_id=name, note=note), id, expectedversion=expectedversion)
 
 
 def score(

@@ -56,15 +56,17 @@ async def engine(
     kinds: Sequence[type[Projection]] = PROJECTIONS,
     *,
     vocabulary: Vocabulary = VOCABULARY,
+    started: bool = True,
     crash: bool = False,
     progress: Progress | None = None,
 ) -> AsyncIterator[Opened]:
-    """An engine that has started on a file; one that crashes keeps nothing of what it folded."""
+    """An engine on a file, which is `started` or not; one that crashes keeps nothing of what it folded."""
     async with ledger(path, vocabulary) as log:
         snapshots = await Snapshots.open(views_of(path), writable=True, secret=SECRET)
         try:
             one = Engine(log, kinds, snapshots, vocabulary)
-            await one.start(progress)
+            if started:
+                await one.start(progress)
             yield Opened(log, one)
             if not crash:
                 await one.close()
@@ -108,7 +110,7 @@ async def compare_with_replay(one: Engine, upto: int | None = None) -> list[Repl
     ]
 
 
-def encoded(states: Sequence[Projection] | Engine) -> dict[str, bytes]:
-    """Each state's bytes, by its projection's name."""
+def encoded(states: Sequence[Projection] | Engine) -> dict[str, tuple[bytes, str]]:
+    """Each state's bytes without its tables, and its digest, by its projection's name."""
     projections = list(states.live.values()) if isinstance(states, Engine) else states
-    return {projection.name: projection.encode() for projection in projections}
+    return {projection.name: (projection.encode(), projection.digest()) for projection in projections}

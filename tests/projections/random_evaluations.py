@@ -1,5 +1,7 @@
 """Random payloads of scenarios and evaluations, as runners of any kind post them: what is optional may be missing."""
 
+from typing import Any
+
 from hypothesis import strategies as st
 
 from events import EvalFinished, EvalScenarioCaptured, EvalScenarioRevised, EvalScored, EvalStarted
@@ -18,6 +20,16 @@ POINTS = (0.0, 20.0, 50.0, 69.9, 70.0, 100.0)
 WEIGHTS = (None, None, 0.0, 0.5, 1.0, 3.0)
 
 _about = {"name": st.none() | st.sampled_from(("Image pull", "Café")), "family": st.sampled_from((None, "pods"))}
+
+_tokens = st.none() | st.sampled_from((0, 1, 1_200, 2**53 - 1))
+_used: st.SearchStrategy[dict[str, Any]] = st.just({}) | st.fixed_dictionaries(
+    {
+        "input_tokens": _tokens,
+        "output_tokens": _tokens,
+        "cost_usd": st.none() | st.sampled_from((0.0, 0.1, 0.2, 0.0123, 3.0, 1e6)),
+        "elapsed_ns": st.none() | st.integers(0, 10**12),
+    }
+)
 
 captured = st.builds(EvalScenarioCaptured, fixture_digest=st.just("a" * 64), **_about)
 revised = st.builds(EvalScenarioRevised, scenario_id=st.just("?"), fixture_digest=st.just("b" * 64), **_about)
@@ -60,6 +72,7 @@ def _scores(draw: st.DrawFn) -> EvalScored:
         scorer_version=scorer_version,
         agent=draw(st.sampled_from(AGENTS)),
         agent_version=draw(st.sampled_from(VERSIONS)),
+        **draw(_used),
     )
 
 

@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any, Literal, NamedTuple
@@ -24,7 +24,7 @@ from events import (
     DiscoverySignalled,
     DiscoveryStarted,
     Draft,
-    Event,
+    EventFacts,
     ModelAliased,
     ModelIdentity,
     ModelRegistered,
@@ -38,6 +38,7 @@ from events.link import LinkType
 from ledger.admission import GroupAdmission, Lookups, prepare
 from ledger.log import Head
 from ledger.sqlite.schema import COLUMNS
+from projections.event_slice import EventSlice
 from tests.projections.drafts import post
 from tests.projections.random_evaluations import (
     captured,
@@ -300,9 +301,12 @@ def drafts_of(steps: Sequence[Step]) -> list[Draft]:
     return drafts
 
 
-def histories(max_size: int = 40) -> st.SearchStrategy[list[Draft]]:
-    """Histories of up to so many events, as drafts in the order in which they are posted."""
-    return st.lists(_steps, max_size=max_size).map(drafts_of)
+def histories(max_size: int = 40, min_size: int = 0) -> st.SearchStrategy[list[Draft]]:
+    """Histories of up to so many events, as drafts in the order in which they are posted.
+
+    Of `min_size` steps at least, of which some may have nothing to continue.
+    """
+    return st.lists(_steps, min_size=min_size, max_size=max_size).map(drafts_of)
 
 
 def discoveries(max_size: int = 40) -> st.SearchStrategy[list[Draft]]:
@@ -315,10 +319,10 @@ def evaluations(max_size: int = 40) -> st.SearchStrategy[list[Draft]]:
     return st.lists(_evaluation_steps, max_size=max_size).map(drafts_of)
 
 
-def everything(max_size: int = 40) -> st.SearchStrategy[list[Draft]]:
+def everything(max_size: int = 40, min_size: int = 0) -> st.SearchStrategy[list[Draft]]:
     """Histories of decisions, and of all there is."""
-    mixed = st.lists(_steps | _discovery_steps | _evaluation_steps, max_size=max_size).map(drafts_of)
-    return histories(max_size) | mixed
+    steps = _steps | _discovery_steps | _evaluation_steps
+    return histories(max_size, min_size) | st.lists(steps, min_size=min_size, max_size=max_size).map(drafts_of)
 
 
 def lines_of(drafts: Sequence[Draft]) -> list[bytes]:
@@ -335,6 +339,13 @@ def lines_of(drafts: Sequence[Draft]) -> list[bytes]:
     return lines
 
 
-def events_of(drafts: Sequence[Draft]) -> list[Event]:
+def events_of(drafts: Sequence[Draft]) -> EventSlice:
     """The events that a ledger holds for these drafts."""
-    return [VOCABULARY.event(line) for line in lines_of(drafts)]
+    return sliced(VOCABULARY.event(line) for line in lines_of(drafts))
+
+
+def sliced(events: Iterable[EventFacts]) -> EventSlice:
+    """The events of a whole log, each with the position at which its stream begins."""
+    firsts: dict[str, int] = {}
+    kept = list(events)
+    return EventSlice(kept, [firsts.setdefault(event.subject, event.position) for event in kept])

@@ -18,7 +18,7 @@ from projections.calibration.calibration import CalibrationFilter
 from projections.calibration.calibration_view import CalibrationView
 from projections.calibration.scores import Bucket, CalibrationScores, ConfidenceSpread
 from projections.decisions.decision_counts import DecisionCounts
-from projections.decisions.decision_index import DecisionSelection
+from projections.decisions.decision_selection import DecisionSelection
 from projections.time_range import TimeRange
 
 WORTH = {"success": Fraction(1), "partial": Fraction(1, 2), "failure": Fraction(0), "abandoned": Fraction(0)}
@@ -53,6 +53,8 @@ class Reported:
     retracted: bool = False
     preserved: bool = False
     model: str | None = None
+    cluster: str | None = None
+    due: datetime | None = None
 
     @property
     def status(self) -> str:
@@ -86,6 +88,8 @@ def report(lines: Iterable[bytes]) -> list[Reported]:
                 shown=stated,
                 counted=stated,
                 pr=data.get("pr"),
+                cluster=data.get("cluster"),
+                due=datetime.fromisoformat(data["review_by"]) if "review_by" in data else None,
             )
         elif event["type"] == "decision.reviewed.v1":
             reported[subject].outcome = data["outcome"]
@@ -270,6 +274,10 @@ def find(reported: Sequence[Reported], wanted: DecisionSelection) -> list[Report
         and (wanted.confidence_max is None or (one.shown is not None and one.shown <= wanted.confidence_max))
         and (wanted.compaction is None or level(one, wanted.compaction.now) in wanted.compaction.levels)
         and wanted.preserved in (None, one.preserved)
+        and wanted.cluster in (None, one.cluster)
+        and (wanted.models is None or one.model in wanted.models)
+        and (wanted.due_before is None or (one.due is not None and one.due < wanted.due_before))
+        and wanted.dated in (None, one.due is not None)
     ]
 
 

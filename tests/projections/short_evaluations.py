@@ -8,7 +8,7 @@ from typing import Any
 
 from scipy import stats
 
-from events import Draft, EvalFinished, EvalScored, EvalStarted, Event
+from events import Draft, EvalFinished, EvalScored, EvalStarted, EventFacts
 from events.evaluation import Component, PatternFinding
 from projections.evaluation.run_view import build_evaluation
 from projections.evaluation.view_types import Evaluation
@@ -80,11 +80,11 @@ class Reported:
     weight: float | None
 
 
-def report(events: Sequence[Event]) -> list[Reported]:
+def report(events: Sequence[EventFacts]) -> list[Reported]:
     """Every score that no later one replaces, in the order of the log."""
     runs = {event.data.run_id: event for event in events if isinstance(event.data, EvalStarted)}
     ended = {event.data.run_id for event in events if isinstance(event.data, EvalFinished)}
-    counted: dict[tuple[str, str, int], Event] = {}
+    counted: dict[tuple[str, str, int], EventFacts] = {}
     for event in events:
         if isinstance(event.data, EvalScored):
             counted[event.data.run_id, event.data.scenario_id, event.data.attempt] = event

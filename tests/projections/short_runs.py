@@ -15,7 +15,7 @@ from events import (
     ProbeScored,
 )
 from projections.discovery.attempt_index import AttemptIndex
-from projections.discovery.model_inventory import InventoryView, build_inventory
+from projections.discovery.model_inventory import InventoryQuery, InventoryView, build_inventory
 from projections.discovery.probe_score_index import ProbeScoreIndex
 from projections.discovery.probe_score_tables import ProbeScoreQuery, ProbeScores, build_score_tables
 from tests.projections.drafts import post
@@ -87,16 +87,16 @@ def inventory_of(drafts: Sequence[Draft]) -> AttemptIndex:
     return made
 
 
-def surveyed(*drafts: Draft, model: str | None = None) -> InventoryView:
-    """The inventory of these drafts."""
-    return build_inventory(inventory_of(drafts).attempts(), model)
+def surveyed(*drafts: Draft, **part: object) -> InventoryView:
+    """The inventory of these drafts, or a part of it."""
+    return build_inventory(inventory_of(drafts).attempts(), InventoryQuery(**part))  # type: ignore[arg-type]
 
 
-def tables(drafts: Sequence[Draft], **wanted: str) -> list[ProbeScores]:
+def tables(drafts: Sequence[Draft], **wanted: object) -> list[ProbeScores]:
     """The score tables of these drafts."""
     probes = ProbeScoreIndex()
     probes.fold(events_of(drafts))
-    return build_score_tables(probes.scores(), inventory_of(drafts).names, ProbeScoreQuery(**wanted))
+    return build_score_tables(probes.scores(), inventory_of(drafts).names, ProbeScoreQuery(**wanted))  # type: ignore[arg-type]
 
 
 def real() -> Iterator[Draft]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from events import VOCABULARY, DecisionRecorded, DecisionReviewed, Draft
 from events.breaker import BreakerReset, BreakerRule, BreakersConfigured
 from events.decision import DecisionAmended, DecisionRetracted
-from events.envelope import Event
+from events.envelope import EventFacts
 from events.payload import Payload
 from projections.breaker_states import BreakerStates, BreakerView
 from tests.projections.random_histories import events_of
@@ -42,7 +42,7 @@ def configured(*rules: BreakerRule, hours: float = 0) -> Draft:
     return at(hours, BreakersConfigured(config_id=f"c{next(_number)}", breakers=rules))
 
 
-def folded(events: Sequence[Event]) -> BreakerStates:
+def folded(events: Sequence[EventFacts]) -> BreakerStates:
     projection = BreakerStates()
     projection.fold(events)
     return projection

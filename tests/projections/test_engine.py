@@ -1,7 +1,6 @@
 """The engine: however a state was got (live, from a snapshot, as of a position, from 1), its bytes are the same."""
 
 import asyncio
-from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,13 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from events import VOCABULARY, Draft, Event
+from events import VOCABULARY, Draft
 from ledger import Query
 from ledger.errors import InvalidQuery
+from projections import column_table, slice_reader
 from projections import engine as engine_module
 from projections.calibration.calibration import Calibration
 from projections.calibration.reason_index import ReasonIndex
-from projections.decisions.decision_index import DecisionIndex, DecisionSelection
+from projections.decisions.decision_index import DecisionIndex
+from projections.decisions.decision_selection import DecisionSelection
+from projections.event_slice import EventSlice
 from projections.projection import Projection
 from projections.registry import PROJECTIONS
 from tests.projections.bad_projections import (
@@ -27,6 +29,7 @@ from tests.projections.bad_projections import (
     Forgetting,
     Lying,
 )
+from tests.projections.chunks import restored
 from tests.projections.drafts import record, review, think
 from tests.projections.open_ledgers import (
     Opened,
@@ -37,14 +40,14 @@ from tests.projections.open_ledgers import (
     post_each,
     write,
 )
-from tests.projections.random_histories import events_of, everything
+from tests.projections.random_histories import events_of, everything, sliced
 from tests.support.event_loop import run
 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Slices and snapshots of a few events, so that small histories have many."""
-    monkeypatch.setattr(engine_module, "SLICE_EVENTS", 3)
+    monkeypatch.setattr(slice_reader, "SLICE_EVENTS", 3)
     monkeypatch.setattr(engine_module, "SNAPSHOT_EVENTS_MIN", 5)
 
 
@@ -62,7 +65,7 @@ def twelve() -> list[Draft]:
     return some(4)
 
 
-def fresh(events: Sequence[Event], kind: type[Projection]) -> Projection:
+def fresh(events: EventSlice, kind: type[Projection]) -> Projection:
     """A state folded in one run."""
     projection = kind()
     projection.fold(events)
@@ -86,14 +89,14 @@ def test_how_a_history_is_cut_makes_no_difference(kind: type[Projection], drafts
     for start, end in pairwise([0, *sorted(cuts), len(events)]):
         run_of_events = events[start:end]
         cut.fold(run_of_events)
-        decoded = kind.decode(decoded.encode())
+        decoded = restored(decoded)
         decoded.fold(run_of_events)
-    for event in events:
-        single.fold((event,))
+    for place in range(len(events)):
+        single.fold(events[place : place + 1])
     assert whole.encode() == cut.encode() == decoded.encode() == single.encode()
-    assert whole.digest() == cut.digest() == decoded.digest()
-    assert kind.decode(whole.encode()).encode() == whole.encode()
-    assert kind.decode(whole.encode()).summary() == whole.summary()
+    assert whole.digest() == cut.digest() == decoded.digest() == single.digest()
+    assert restored(whole).digest() == whole.digest()
+    assert restored(whole).summary() == whole.summary()
 
 
 @given(
@@ -101,13 +104,14 @@ def test_how_a_history_is_cut_makes_no_difference(kind: type[Projection], drafts
     cuts=st.lists(st.integers(0, 24), max_size=6),
     slice_events=st.integers(1, 9),
     between=st.integers(1, 12),
+    group_rows=st.integers(1, 9),
 )
 @settings(max_examples=40, deadline=None)
 def test_as_of_every_position_is_what_stood_there(
-    drafts: list[Draft], cuts: list[int], slice_events: int, between: int
+    drafts: list[Draft], cuts: list[int], slice_events: int, between: int, group_rows: int
 ) -> None:
     """Appended in runs of any size, with snapshots at any distance: each position's view is the one that was live."""
-    before: dict[int, dict[str, bytes]] = {}
+    before: dict[int, dict[str, tuple[bytes, str]]] = {}
     cuts = sorted({min(cut, len(drafts)) for cut in cuts} | {len(drafts)})
 
     async def scenario(path: Path) -> None:
@@ -119,7 +123,7 @@ def test_as_of_every_position_is_what_stood_there(
                 assert await opened.engine.catch_up() == end
                 before[end] = encoded(opened.engine)
             await all_agree(opened)
-            events = VOCABULARY.events((await opened.log.read(Query(limit=1000))).ndjson)
+            events = sliced(VOCABULARY.events((await opened.log.read(Query(limit=1000))).ndjson))
             for position in range(len(drafts) + 1):
                 dated = [(await opened.engine.at(kind, position)) for kind in PROJECTIONS]
                 assert [at for _, at in dated] == [position] * len(PROJECTIONS)
@@ -131,7 +135,8 @@ def test_as_of_every_position_is_what_stood_there(
             assert encoded(opened.engine) == before[len(drafts)], "looking back moved what is live"
 
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine_module, "SLICE_EVENTS", slice_events)
+        patch.setattr(slice_reader, "SLICE_EVENTS", slice_events)
+        patch.setattr(column_table, "GROUP_ROWS", group_rows)
         patch.setattr(engine_module, "SNAPSHOT_EVENTS_MIN", between)
         run(scenario(Path(folder) / "ledger.db"))
 
@@ -330,7 +335,7 @@ def test_what_is_found_is_what_was_posted(tmp_path: Path) -> None:
             for number in range(5):
                 await opened.log.append([record(f"d{number}", 0.5)])
                 state, _ = await opened.engine.at(DecisionIndex)
-                names = state.subjects(state.find(DecisionSelection()))
+                names = await opened.engine.names.subjects(state.positions(state.find(DecisionSelection())))
                 assert names == [f"decision/d{n}" for n in range(number + 1)]
 
     run(scenario())
@@ -361,7 +366,7 @@ def test_live_projections_share_their_index_also_after_a_restart(tmp_path: Path)
                 decisions, _ = await opened.engine.at(DecisionIndex)
                 calibration, _ = await opened.engine.at(Calibration)
                 reasons, _ = await opened.engine.at(ReasonIndex)
-                assert calibration.cells.index is decisions.index
+                assert calibration.cells.numbers is decisions.numbers
                 assert reasons._cells is calibration.cells
                 await all_agree(opened)
 

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from projections import engine as engine_module
-from projections.decisions.decision_index import DecisionIndex, DecisionSelection
+from projections import slice_reader
+from projections.decisions.decision_index import DecisionIndex
+from projections.decisions.decision_selection import DecisionSelection
 from projections.registry import PROJECTIONS
 from projections.snapshots import Snapshots
 from tests.projections.drafts import record
@@ -24,7 +26,7 @@ from tests.support.event_loop import run
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Slices and snapshots of a few events, so that small histories have many."""
-    monkeypatch.setattr(engine_module, "SLICE_EVENTS", 3)
+    monkeypatch.setattr(slice_reader, "SLICE_EVENTS", 3)
     monkeypatch.setattr(engine_module, "SNAPSHOT_EVENTS_MIN", 5)
 
 
@@ -75,6 +77,7 @@ def test_a_fold_that_is_interrupted_goes_on_where_it_was(tmp_path: Path) -> None
             starting.cancel()
             await asyncio.wait([starting])
             assert 30 < one.position < 60
+            await one._store.finish()
             assert await snapshots.latest(DecisionIndex.name, DecisionIndex.version, 60) is not None, (
                 "it was kept on the way"
             )

@@ -1,11 +1,13 @@
 """The evidence view: what was kept, what was erased, and nothing else that moves it."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from events import DecisionRecorded, Draft, Event, EvidenceErased, EvidenceStored
+from events import DecisionRecorded, Draft, EvidenceErased, EvidenceStored
+from events.envelope import EventFacts
 from projections.evidence_index import EvidenceIndex
 from tests.projections.random_histories import events_of
 from tests.support.drafts import draft_of
@@ -24,7 +26,7 @@ def erased(number: int) -> Draft:
     return draft_of(EvidenceErased(digest=DIGESTS[number], reason=f"reason {number}"), source="/agents/bo")
 
 
-def folded(events: list[Event]) -> EvidenceIndex:
+def folded(events: Sequence[EventFacts]) -> EvidenceIndex:
     projection = EvidenceIndex()
     projection.fold(events)
     return projection

@@ -3,8 +3,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from events import Draft, Event
+from events import Draft
 from events.guardrail import CheckedRule, GuardrailCondition, GuardrailEvaluated, GuardrailRetired, GuardrailSet
+from projections.event_slice import EventSlice
 from projections.guardrails.guardrail_index import GuardrailIndex
 from tests.projections.random_histories import events_of
 from tests.support.drafts import draft_of
@@ -47,7 +48,7 @@ def histories(draw: st.DrawFn) -> list[Draft]:
     return drafts
 
 
-def folded(*batches: list[Event]) -> GuardrailIndex:
+def folded(*batches: EventSlice) -> GuardrailIndex:
     projection = GuardrailIndex()
     for batch in batches:
         projection.fold(batch)

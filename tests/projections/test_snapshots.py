@@ -2,19 +2,21 @@
 
 import shutil
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from msgspec.msgpack import decode, encode
 
 from events import Draft
 from projections import engine as engine_module
+from projections import slice_reader
 from projections.decisions.decision_index import DecisionIndex
 from projections.projection import Projection
 from projections.registry import PROJECTIONS
-from projections.snapshots import SNAPSHOTS_MAX, Snapshot, Snapshots
+from projections.snapshots import EARLIER_APART, NEWEST_SNAPSHOTS, Snapshots
 from tests.projections.bad_projections import (
     ANEW,
     Counting,
@@ -52,13 +54,7 @@ def kept(path: Path) -> list[tuple[str, int, int]]:
 def spoil(path: Path, statement: str) -> None:
     with opened_views(path) as connection:
         connection.create_function("flip", 1, lambda blob: bytes([blob[0] ^ 1]) + blob[1:])
-        connection.create_function("garbled", 1, garbled)
         assert connection.execute(statement).rowcount > 0
-
-
-def garbled(state: bytes) -> bytes:
-    """Well-formed MessagePack that is not a state."""
-    return encode({**decode(state), "outcome": b"one too many" * 99})
 
 
 async def start(path: Path, kinds: tuple[type[Projection], ...] = PROJECTIONS, *, crash: bool = False) -> set[Position]:
@@ -81,7 +77,7 @@ async def append(path: Path, drafts: list[Draft], *, crash: bool = False) -> Non
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A ledger of twelve events whose views were kept at 12; slices are of one event."""
-    monkeypatch.setattr(engine_module, "SLICE_EVENTS", 1)
+    monkeypatch.setattr(slice_reader, "SLICE_EVENTS", 1)
     run(append(tmp_path / "ledger.db", twelve()))
     return tmp_path / "ledger.db"
 
@@ -126,12 +122,13 @@ def test_snapshots_ahead_of_a_restored_ledger_are_left_aside_and_let_go(path: Pa
     """A backup is put back and goes on another way; what was kept of the lost history must not crowd that out."""
     backup = tmp_path / "backup.db"
     shutil.copy(path, backup)
-    for number in range(SNAPSHOTS_MAX + 1):
+    for number in range(NEWEST_SNAPSHOTS + EARLIER_APART + 1):
         run(append(path, some(1, f"lost{number}-")))
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     shutil.copy(backup, path)
-    assert run(start(path)) == set(range(1, 13)), "none was kept at or before 12 but those let go"
+    spoil(path, "DELETE FROM snapshots WHERE position <= 12")
+    assert run(start(path)) == set(range(1, 13)), "none at or before 12 is left"
     run(append(path, some(1, "other")))
     assert run(start(path)) == set(), "new snapshots are kept, although the lost history had later ones"
     assert {position for *_, position in kept(path)} == {12, 15}
@@ -139,13 +136,13 @@ def test_snapshots_ahead_of_a_restored_ledger_are_left_aside_and_let_go(path: Pa
 
 @pytest.mark.parametrize("name", [kind.name for kind in PROJECTIONS])
 def test_a_damaged_state_is_folded_again(path: Path, name: str) -> None:
-    spoil(path, f"UPDATE snapshots SET state = flip(state) WHERE name = '{name}'")
+    spoil(path, f"UPDATE snapshots SET contents = flip(contents) WHERE name = '{name}'")
     assert run(start(path)) == set(range(1, 13))
 
 
 def test_a_damaged_state_gives_way_to_an_older_one(path: Path) -> None:
     run(append(path, some(1, "more")))
-    spoil(path, "UPDATE snapshots SET state = flip(state) WHERE position = 15")
+    spoil(path, "UPDATE snapshots SET contents = flip(contents) WHERE position = 15")
     assert run(start(path)) == {13, 14, 15}
 
 
@@ -214,7 +211,7 @@ def test_a_reader_finds_none_and_makes_none(tmp_path: Path) -> None:
         snapshots = await Snapshots.open(file, writable=False, secret=SECRET)
         try:
             assert await snapshots.latest("decisions", DecisionIndex.version, 99) is None
-            await snapshots.save([Snapshot("decisions", 1, 1, b"", b"")])
+            assert not await snapshots.save(1, b"", [])
         finally:
             await snapshots.close()
 
@@ -225,16 +222,58 @@ def test_a_reader_finds_none_and_makes_none(tmp_path: Path) -> None:
     assert (tmp_path / "garbage.views.db").read_bytes() == b"garbage" * 999, "a reader changes nothing"
 
 
+def link(file: Path) -> None:
+    file.symlink_to(file.rename(file.with_name("elsewhere.db")))
+
+
+@pytest.mark.parametrize("damage", [garbage, empty, cut_short, riddled, gone, of_another_shape, link])
+def test_a_reader_finds_none_in_a_file_that_cannot_be_used(path: Path, damage: Callable[[Path], None]) -> None:
+    damage(views_of(path))
+    before = views_of(path).read_bytes() if views_of(path).exists() else None
+
+    async def scenario() -> None:
+        snapshots = await Snapshots.open(views_of(path), writable=False, secret=SECRET)
+        try:
+            assert await snapshots.latest("decisions", DecisionIndex.version, 99) is None
+            assert not snapshots.damaged
+        finally:
+            await snapshots.close()
+
+    run(scenario())
+    assert (views_of(path).read_bytes() if views_of(path).exists() else None) == before, "a reader changes nothing"
+
+
+def test_a_reader_opens_one_connection_and_no_thread_of_its_own(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect, opened = sqlite3.connect, list[str]()
+
+    def note(database: str, **options: object) -> sqlite3.Connection:
+        opened.append(threading.current_thread().name)
+        return connect(database, **options)  # type: ignore[call-overload, no-any-return]
+
+    async def scenario() -> None:
+        snapshots = await Snapshots.open(views_of(path), writable=False, secret=SECRET)
+        try:
+            assert await snapshots.latest("decisions", DecisionIndex.version, 99) is not None
+        finally:
+            await snapshots.close()
+
+    run(scenario())  # the schema to compare with is made once
+    monkeypatch.setattr(sqlite3, "connect", note)
+    run(scenario())
+    assert len(opened) == 1
+    assert opened[0].startswith("asyncio"), "the event loop's thread for work of any kind"
+
+
 def test_a_reader_takes_up_what_the_writer_kept(path: Path) -> None:
     async def scenario() -> None:
         snapshots = await Snapshots.open(views_of(path), writable=False, secret=SECRET)
         try:
             found = await snapshots.latest("decisions", DecisionIndex.version, 99)
             assert found is not None
-            assert (found.position, len(DecisionIndex.decode(found.state))) == (12, 4)
+            assert (found.position, len(snapshots.restore(DecisionIndex, found))) == (12, 4)
             assert await snapshots.latest("decisions", DecisionIndex.version, 11) is None
             assert await snapshots.latest("decisions", DecisionIndex.version + 1, 99) is None
-            await snapshots.save([found._replace(position=5)])
+            assert not await snapshots.save(5, b"", [])
         finally:
             await snapshots.close()
 
@@ -269,7 +308,7 @@ def test_another_version_is_folded_again_and_the_old_one_let_go(path: Path) -> N
 def test_few_are_kept_and_each_dates_a_view(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_module, "SNAPSHOT_EVENTS_MIN", 2)
     path = tmp_path / "ledger.db"
-    states: list[dict[str, bytes]] = []
+    states: list[dict[str, tuple[bytes, str]]] = []
 
     async def scenario() -> None:
         async with engine(path) as opened:
@@ -277,14 +316,16 @@ def test_few_are_kept_and_each_dates_a_view(tmp_path: Path, monkeypatch: pytest.
                 states.append(encoded(opened.engine))
                 await opened.log.append([draft])
                 await opened.engine.catch_up()
+                await opened.engine._store.finish()  # one that is still being saved would leave out the next
             for position, state in enumerate(states):
                 seen = [(await opened.engine.at(kind, position))[0] for kind in PROJECTIONS]
                 assert encoded(seen) == state
 
     run(scenario())
     positions = [position for name, _, position in kept(path) if name == "decisions"]
-    assert len(positions) == SNAPSHOTS_MAX
+    assert NEWEST_SNAPSHOTS < len(positions) <= NEWEST_SNAPSHOTS + EARLIER_APART
     assert max(positions) == 60
+    assert all(after - before <= 60 // 2 for before, after in pairwise([0, *positions]))
 
 
 @pytest.mark.parametrize("crash", [False, True])
@@ -292,7 +333,7 @@ def test_what_is_kept_while_catching_up_is_taken_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, crash: bool
 ) -> None:
     monkeypatch.setattr(engine_module, "SNAPSHOT_EVENTS_MIN", 4)
-    monkeypatch.setattr(engine_module, "SLICE_EVENTS", 1)
+    monkeypatch.setattr(slice_reader, "SLICE_EVENTS", 1)
     path = tmp_path / "ledger.db"
 
     async def scenario() -> None:

@@ -73,7 +73,7 @@ def new(number: int) -> Draft:
     return draft_of(MeasuredAnew(probe_id=f"p{number}", elapsed_ms=number * 125), vocabulary=BOTH)
 
 
-async def folded(path: Path, drafts: Sequence[Draft]) -> dict[str, bytes]:
+async def folded(path: Path, drafts: Sequence[Draft]) -> dict[str, tuple[bytes, str]]:
     """Append half, fold, restart, append the rest. Check the state against a replay, at the end and half way."""
     half = len(drafts) // 2
     async with engine(path, (Slowest,), vocabulary=BOTH) as opened:

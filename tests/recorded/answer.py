@@ -39,6 +39,7 @@ SHOWN_CHARS = 160
 _varying = (
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "<uuid>"),
     (re.compile(r'("(?:queryTimeMs|durationMs)":)\d+'), r'\1"<ms>"'),
+    (re.compile(r'("folded":)\d+(?=[,}])'), r'\1"<position>"'),
     (re.compile(r'("checkId":)"[0-9a-f]{8}"'), r'\1"<check id>"'),
     (re.compile(r'("request_id":)"[0-9a-f]+-[0-9a-f]+"'), r'\1"<request id>"'),
     (re.compile(r'("version":)"\d+\.\d+\.\d+[^"]*"'), r'\1"<version>"'),

@@ -50,7 +50,8 @@ def record(name: str, session: Session, folder: Path) -> list[RecordedAnswer]:
     beside(ledger, "key").write_bytes(KEY.read_bytes())
     beside(ledger, "key").chmod(0o600)
     session.prepare(ledger)
-    server = Served(ledger, *session.options, environment=shim.environment)
+    no_programs = {"PATH": str(folder)}  # without Go, so that answers in Go are unscored on every machine
+    server = Served(ledger, *session.options, environment={**shim.environment, **no_programs})
     try:
         with httpx.Client(base_url=server.url, timeout=TIMEOUT_S, headers={"accept": "*/*"}) as client:
             return _answers(name, session, client, shim)

@@ -18,26 +18,27 @@ from tests.support.warm_process import Warm
 COMMAND = "tallystick"
 NULL = Path(os.devnull)
 POLL_S = 0.02
-STOP_S = 60.0
+STOP_S = 300.0
 """How long a server that was asked to stop is given before it is killed."""
 
 
 class Served:
     """A running server: its address, its process, and the lines of its log.
 
-    `module` is what is run as the command, `environment` what it finds beside ours, and `logs` the folder of its log.
-    With a module or an environment of its own it starts cold, as for a user; without, and for a test, warm.
+    `ledger` is a file, or the address of a database; then `logs` is needed, the folder of its log. `module` is what is
+    run as the command, `environment` what it finds beside ours. With a module or an environment of its own it starts
+    cold, as for a user; without, and for a test, warm.
     """
 
     def __init__(
         self,
-        ledger: Path,
+        ledger: Path | str,
         *serve_args: str,
         module: str = "",
         environment: Mapping[str, str] | None = None,
         logs: Path | None = None,
     ) -> None:
-        self.errors = (logs or ledger.parent) / f"{ledger.name}.{time.monotonic_ns()}.stderr"
+        self.errors = (logs or Path(ledger).parent) / f"{Path(ledger).name}.{time.monotonic_ns()}.stderr"
         words = ["--ledger", str(ledger), "serve", "--port", "0", *serve_args]
         self.process: Warm | subprocess.Popen[bytes]
         if module or environment or "PYTEST_VERSION" not in os.environ:
@@ -86,8 +87,8 @@ class Served:
 
 
 @contextmanager
-def served(ledger: Path, *serve_args: str, module: str = "", logs: Path | None = None) -> Iterator[Served]:
-    """Run a server over a ledger file, and stop it at the end."""
+def served(ledger: Path | str, *serve_args: str, module: str = "", logs: Path | None = None) -> Iterator[Served]:
+    """Run a server over a ledger, and stop it at the end."""
     server = Served(ledger, *serve_args, module=module, logs=logs)
     try:
         yield server

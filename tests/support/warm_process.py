@@ -1,6 +1,6 @@
 """A command that starts warm: a process of its own, forked from one that has loaded what verbs load.
 
-Loading takes half a second, and these tests run two thousand commands and servers. Each has its own descriptors,
+Loading takes a second, and these tests run two thousand commands and servers. Each has its own descriptors,
 environment, folder, signals and exit code. Commands that are killed or signalled, README's, and what starts under a
 changed C library or runs at full dose start cold.
 """
@@ -14,14 +14,28 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests.support.paths import ROOT
+
 LOADED = [
-    "api.cli.main", "api.service.ledger", "api.cli.output", "api.importers.runs", "api.http.server",
-    "api.client.open_store", "httpx", "numpy",
-    "tallystick.__main__", "typer._adapters", "uvicorn.lifespan.on", "uvicorn.protocols.http.httptools_impl", "uvloop",
+    "cryptography.hazmat.primitives.asymmetric.ed25519", "httpx", "numpy.ma", "pydantic.plugin._loader",
+    "rich.markdown", "tallystick.__main__", "typer._adapters", "typer._click.decorators", "typer.rich_utils",
+    "uvicorn.lifespan.on", "uvicorn.protocols.http.httptools_impl", "uvloop",
 ]  # fmt: skip
+"""Modules of others that verbs and servers load when they need them."""
+
+APART = ("api/export/parquet.py", "api/mcp/", "api/pytest_plugin/")
+"""Of the application, what needs an optional extra, or is started by others."""
+
+
+def application() -> list[str]:
+    """Every module that a verb or a request may load."""
+    files = [path.relative_to(ROOT) for folder in ("api", "instruments") for path in (ROOT / folder).rglob("*.py")]
+    shared = sorted(path for path in files if path.stem != "__main__" and not str(path).startswith(APART))
+    return [".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in shared]
+
 
 _warm = multiprocessing.get_context("forkserver")
-_warm.set_forkserver_preload(LOADED)
+_warm.set_forkserver_preload([*application(), *LOADED])
 
 
 class Warm:

@@ -12,6 +12,7 @@ from tallystick.client import Client as Documented
 from tests.api.cli.command import environment
 from tests.support.paths import ROOT
 from tests.support.server import served, serving
+from tests.support.wait import wait_until
 from tests.tallystick.proxy import Fault, proxying
 
 pytestmark = pytest.mark.slow
@@ -89,8 +90,7 @@ def test_the_example_killed_anywhere_and_run_again_adds_nothing_twice(
         with proxying(url, [*forwarded, *[fault] * 1_000]) as proxy:
             program = EXAMPLE.replace("http://127.0.0.1:8321", proxy.url)
             killed = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, env=environment())
-            while len(proxy.seen) <= before:
-                assert killed.poll() is None
+            wait_until(lambda: len(proxy.seen) > before, killed)
             killed.kill()
             killed.wait()
             proxy.faults.clear()

@@ -42,7 +42,7 @@ EXPECTED: dict[type[TallystickError], set[str]] = {
     TooLarge: {"body-too-large", "head-too-large", "address-too-long"},
     Busy: {"ledger-busy", "ledger-unavailable", "ledger-locked", "rate-limited", "too-many-connections", "too-slow",
            "stalled-reader", "tokens-unreadable", "query-timeout", "server-limit-reached", "server-stops",
-           "token-limit-reached", "too-many-refusals"},
+           "token-limit-reached", "too-many-refusals", "view-damaged"},
     ServerFault: {"ledger-full", "ledger-damaged", "damaged", "internal-fault", "forked", "unwitnessed",
                   "ledger-unusable", "unexpected-answer", "file-unusable", "extra-missing"},
     Refused: {"no-route", "wrong-method", "unsupported-media"},

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,8 @@ from tallystick.local_server import holder_of, is_locked
 from tests.api.cli.command import environment
 from tests.api.cli.lines import history
 from tests.support.paths import ROOT
-from tests.support.server import POLL_S, served
+from tests.support.server import served
+from tests.support.wait import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -31,8 +31,7 @@ def program(text: str, *arguments: object) -> "subprocess.Popen[str]":
 
 def wait_until_free(ledger: Path) -> None:
     """Wait until no process holds a ledger."""
-    while is_locked(ledger):
-        time.sleep(POLL_S)
+    wait_until(lambda: not is_locked(ledger))
 
 
 def test_a_private_server_keeps_what_was_recorded_and_ends_with_its_client(tmp_path: Path) -> None:
@@ -198,8 +197,7 @@ def test_a_file_that_another_program_writes_is_waited_for(tmp_path: Path) -> Non
         assert writer.stdin is not None
         writer.stdin.write(history(1))
         writer.stdin.flush()
-        while not is_locked(ledger):
-            time.sleep(POLL_S)
+        wait_until(lambda: is_locked(ledger) and holder_of(ledger) is not None, writer)
         with pytest.raises(LocalServerFailed, match=rf"process {writer.pid} writes it"):
             local(ledger, start_s=0.2)
         writer.stdin.close()

@@ -11,7 +11,10 @@ IMPORT = (
     Verb("decisions", "Import decisions and their outcomes.", "imports:decisions"),
     Verb("cstp", "Import a CSTP installation: decision files, a SQLite store, or a folder with both.", "imports:cstp"),
     Verb("runs", "Import reports of discovery runs.", "imports:runs"),
-    Verb("ledger", "Create a ledger from a complete export.", "imports:ledger"),
+    Verb("results", "Import results of evaluations by other tools.", "import_results:results"),
+    Verb(
+        "ledger", "Create a ledger from a complete export, or move one between a file and PostgreSQL.", "imports:ledger"
+    ),
 )
 EVIDENCE = (
     Verb("put", "Store the bytes of a file and print their digest.", "evidence:put"),
@@ -26,24 +29,46 @@ GUARDRAIL = (
     Verb("check", "Ask whether an action is allowed.", "guardrail:check"),
     Verb("retire", "Put a rule out of force.", "guardrail:retire"),
 )
+SUITE = (
+    Verb("list", "List the versions of suites that runs used.", "eval_suite:list_versions"),
+    Verb("show", "Show a version of a suite, or one of its scenarios.", "eval_suite:show"),
+    Verb("save", "Write the files of a version into a new folder.", "eval_suite:save"),
+    Verb("diff", "Compare two versions of a suite.", "eval_suite:diff"),
+)
 EVAL = (
     Verb("capture", "Capture an incident as a scenario.", "eval_capture:capture"),
     Verb("run", "Run an agent on scenarios and score its answers.", "eval_run:run"),
     Verb("show", "Show one evaluation.", "eval_show:show"),
     Verb("compare", "Compare two evaluations, scenario by scenario.", "eval_show:compare"),
     Verb("list", "List evaluations.", "eval_show:list_evaluations"),
+    Verb("label", "Label an answer: whether it meets a criterion, or passes as a whole.", "eval_label:label"),
+    Verb("labels", "List the judged answers that lack a label.", "eval_label:labels"),
     Verb("gate", "Check that an evaluation is not worse than its baseline.", "eval_gate:gate"),
     Verb("import", "Import labelled benchmark cases as scenarios.", "eval_import:import_cases"),
+    Verb("suite", "Show, save and compare old versions of suites.", verbs=SUITE),
+    Verb("export", "Export the scores of an evaluation as OpenTelemetry events.", "eval_export:export_scores"),
+)
+JUDGE = (
+    Verb("run", "Judge the recorded answers of an evaluation.", "judge_run:run"),
+    Verb("compare", "Ask a judge which of two answers is better.", "judge_run:compare"),
+    Verb("report", "Report how well judges agree with the labels of people.", "judge_report:report"),
 )
 RUN = (
     Verb("save", "Save one report of a discovery run.", "discovery_run:save"),
     Verb("show", "Show one discovery run.", "discovery_run:show"),
     Verb("list", "List discovery runs.", "discovery_run:list_runs"),
 )
+WRAPPER = (
+    Verb("add", "Declare that a name is a host's, not a model's.", "model_wrapper:add"),
+    Verb("remove", "State that a name is not a host's, but a model's.", "model_wrapper:remove"),
+    Verb("list", "List the names of hosts: yours, and the default list.", "model_wrapper:list_names"),
+)
 MODEL = (
     Verb("register", "Register a model that you know.", "model:register"),
     Verb("alias", "Give a registered model another name.", "model:alias"),
     Verb("list", "List the registered models.", "model:list_models"),
+    Verb("profile", "Show how models did on every probe, and one figure over all.", "model:profile"),
+    Verb("wrapper", "State which names are hosts', not models'.", verbs=WRAPPER),
 )
 PROBE = (
     Verb("scores", "Show how each model scored on the probes.", "probe:scores"),
@@ -60,6 +85,15 @@ TOKEN = (
     Verb("add", "Make a token and print it once.", "token:add"),
     Verb("list", "List the tokens with their agents and scopes.", "token:list_tokens"),
     Verb("revoke", "Revoke a token at once, also in a running server.", "token:revoke"),
+)
+LEDGER = (
+    Verb("create", "Make an empty ledger, and let a role use it.", "ledger:create"),
+    Verb(
+        "check",
+        "Check a ledger in PostgreSQL: whether it opens, how durable it is, and what the role may do.",
+        "ledger:check",
+    ),
+    Verb("list", "List the ledgers of a database.", "ledger:list_ledgers"),
 )
 WEBHOOK = (
     Verb("add", "Add a webhook and print its secret once.", "webhook:add"),
@@ -92,6 +126,7 @@ VERBS = (
     Verb("related", "Show what happened under a correlation id.", "related:related", panel=ASK),
     Verb("guardrail", "Set rules for actions, and check actions.", verbs=GUARDRAIL, panel=ASK),
     Verb("eval", "Evaluate agents on scenarios.", verbs=EVAL, panel=EVALUATE),
+    Verb("judge", "Judge answers with a language model, and check judges.", verbs=JUDGE, panel=EVALUATE),
     Verb("scoreboard", "Compare the versions of each agent, suite by suite.", "eval_show:scoreboard", panel=EVALUATE),
     Verb("discover", "Find out which models a router uses.", "discover:discover", panel=DISCOVER),
     Verb("run", "Save, show and list discovery runs.", verbs=RUN, panel=DISCOVER),
@@ -101,11 +136,12 @@ VERBS = (
     Verb("checkpoint", "Print the newest checkpoint.", "checkpoint:checkpoint", panel=PROVE),
     Verb("receipt", "Print or check the proof that an event is in the log.", "receipt:receipt", panel=PROVE),
     Verb("witness", "Ask a witness to cosign the newest checkpoint.", "witness:witness", panel=PROVE),
-    Verb("verify", "Verify an export, a ledger file or a server.", "verify:verify", panel=PROVE),
+    Verb("verify", "Verify an export, a ledger or a server.", "verify:verify", panel=PROVE),
     Verb("export", "Export events with everything that proves them.", "export:export", panel=PROVE),
     Verb("key", "Show or make the key that signs checkpoints.", verbs=KEY, panel=PROVE),
     Verb("serve", "Serve the ledger over HTTP and JSON-RPC.", "serve:serve", panel=OPERATE),
     Verb("mcp", "Serve tools for agents over MCP, on standard input and output.", "mcp:mcp", panel=OPERATE),
+    Verb("ledger", "Make, check and list ledgers in PostgreSQL.", verbs=LEDGER, panel=OPERATE),
     Verb("doctor", "Check the installation of a ledger, and say what to do.", "doctor:doctor", panel=OPERATE),
     Verb("token", "Make, list and revoke access tokens.", verbs=TOKEN, panel=OPERATE),
     Verb("breakers", "Configure and list circuit breakers.", verbs=BREAKERS, panel=OPERATE),

@@ -8,7 +8,7 @@ import typer
 from api.cli.ledger_target import LedgerTarget, verb
 
 if TYPE_CHECKING:
-    from api.service.backup import RestoreResult
+    from api.service.backup import BackupResult, RestoreResult
 
 
 @verb()
@@ -18,29 +18,64 @@ def backup(
     with_key: Annotated[
         bool, typer.Option("--with-key", help="Copy the private key too. Anyone who has it can sign as this log.")
     ] = False,
+    without_evidence: Annotated[
+        bool,
+        typer.Option(
+            "--without-evidence", help="Back up a ledger in PostgreSQL even if this machine lacks some evidence."
+        ),
+    ] = False,
 ) -> None:
     """Copy a ledger while it is in use, and verify the copy.
 
-    FILE appears only after the whole copy, with its evidence, is verified. Exit code 1: the ledger is damaged. Exit
-    code 2: no backup could be made.
+    FILE appears only after the whole copy, with its evidence, is verified. A ledger in PostgreSQL is copied into a
+    ledger file; if its address names only standbys, up to the newest event that is signed there. Exit code 1: the
+    ledger is damaged. Exit code 2: no backup could be made.
 
     Example: tallystick backup backups/2026-11-22.db
     """
-    from api.cli.output import print_json, print_note, show_progress
-    from api.service.backup import back_up
-    from api.text_format import pluralize
+    from api.cli.output import print_json, print_note
 
-    result = back_up(target.ledger, file, with_key=with_key, progress=show_progress)
+    result = _back_up(target, file, with_key=with_key, without_evidence=without_evidence)
     if target.json:
         print_json(result)
         return
+    _print_backed_up(result)
+    if not with_key:
+        print_note("The backup does not contain the private key: keep a copy elsewhere, or use --with-key.")
+
+
+def _back_up(target: LedgerTarget, file: Path, *, with_key: bool, without_evidence: bool) -> "BackupResult":
+    from api.cli.output import show_progress
+    from ledger.errors import InvalidQuery
+
+    if target.place.database is not None:
+        from api.importers.database_backup import back_up_database
+
+        return back_up_database(
+            target.place, file, with_key=with_key, without_evidence=without_evidence, progress=show_progress
+        )
+    from api.service.backup import back_up
+
+    if without_evidence:
+        detail = f"{target.place} is a file, and its evidence is beside it."
+        raise InvalidQuery("without-evidence", detail, "Leave it out.")
+    return back_up(target.place.path, file, with_key=with_key, progress=show_progress)
+
+
+def _print_backed_up(result: "BackupResult") -> None:
+    from api.cli.output import print_note
+    from api.text_format import pluralize
+
     evidence = f", {pluralize(result.evidence, 'piece')} of evidence" if result.evidence else ""
     typer.echo(
         f"Backed up and verified: {pluralize(result.events, 'event')}{evidence}, root {result.root}, in {result.file}"
         f" ({result.size_bytes / 1e6:,.1f} MB, {result.elapsed_s:,.1f} s)."
     )
-    if not with_key:
-        print_note("The backup does not contain the private key: keep a copy elsewhere, or use --with-key.")
+    if result.standby is not None:
+        print_note(f"Read from the standby {result.standby}, up to the newest event that is signed there.")
+    if result.missing:
+        pieces = pluralize(len(result.missing), "piece")
+        print_note(f"{pieces} of evidence are not on this machine: {', '.join(result.missing)}.")
 
 
 @verb()
@@ -69,8 +104,12 @@ def restore(
     from api.service import backup as service
     from ledger import system_clock
 
+    instead = (
+        "Restore a file, then move it: tallystick import ledger FILE --to PLACE. "
+        "Or restore the cluster with PostgreSQL's own programs."
+    )
     result = service.restore(
-        target.ledger,
+        target.place.require_file("tallystick restore", instead),
         file,
         system_clock(),
         replace=replace,

@@ -11,6 +11,7 @@ from api.cli.options import (
     AsOf,
     Category,
     Feature,
+    Model,
     Project,
     Since,
     Stakes,
@@ -27,6 +28,7 @@ GROUPINGS = ("confidence_bucket", "category", "stakes", "agent", "project", "fea
 DETAILS = ("figures", "curves")
 FIGURES = (
     "curve", "murphy", "evidence", "drift", "recalibration", "missing", "groups", "comparison", "threshold",
+    "trend",
 )  # fmt: skip
 INCLUSIONS = ("trend", "drift", "comparison", "reviews_by_age", "plots")
 
@@ -40,6 +42,7 @@ def calibration(
     stakes: Stakes = None,
     project: Project = None,
     feature: Feature = None,
+    model: Model = None,
     since: Since = None,
     until: Until = None,
     window: Window = None,
@@ -83,14 +86,14 @@ def calibration(
     """
     from api.cli.open_ledger import answer_as_of
     from api.service.calibration import compute_calibration
-    from api.service.query_params import parse_calibration_query
+    from api.service.calibration_params import parse_calibration_query
     from ledger import system_clock
 
     drawings = _name_drawings(plot, figure, murphy)
     detail, include = _check_drawings(target, drawings, detail, include)
     parameters = given(
-        agent=agent, category=category, stakes=stakes, project=project, feature=feature, since=since, until=until,
-        window=window, group_by=group_by, min_decisions=min_decisions, detail=detail, threshold=threshold,
+        agent=agent, category=category, stakes=stakes, project=project, feature=feature, model=model, since=since,
+        until=until, window=window, group_by=group_by, min_decisions=min_decisions, detail=detail, threshold=threshold,
         include=include, trend_days=trend_days, limit=limit, offset=offset,
     )  # fmt: skip
     query = parse_calibration_query(parameters, system_clock())
@@ -100,8 +103,7 @@ def calibration(
         lambda service, position: compute_calibration(service, query, position),
         lambda server: server.calibration(parameters),
     )
-    _draw_all(drawings, answer, parameters)
-    _print(target, answer, parameters)
+    _show(target, answer, parameters, drawings)
 
 
 def _check_drawings(
@@ -111,6 +113,8 @@ def _check_drawings(
 
     Errors: InvalidQuery, naming the option.
     """
+    if not drawings:
+        return detail, include
     from api.reports.plots.figures import FIGURES as DRAWN
 
     included = include.split(",") if include else []
@@ -134,10 +138,17 @@ def _name_drawings(plot: Path | None, figure: str | None, murphy: Path | None) -
     return {option: (name, path) for option, (name, path) in named.items() if path is not None}
 
 
-def _print(target: LedgerTarget, answer: "CalibrationAnswer", parameters: dict[str, str]) -> None:
+def _show(
+    target: LedgerTarget,
+    answer: "CalibrationAnswer",
+    parameters: dict[str, str],
+    drawings: dict[str, tuple[str, Path]],
+) -> None:
+    """Draw the figures of an answer, and print it. Errors: InvalidQuery, if it has not all figures."""
     from api.cli.output import print_json
     from api.cli.render.calibration import print_calibration
 
+    _draw_all(drawings, answer, parameters)
     if target.json:
         print_json(answer)
     else:
@@ -146,15 +157,15 @@ def _print(target: LedgerTarget, answer: "CalibrationAnswer", parameters: dict[s
 
 def _draw_all(drawings: dict[str, tuple[str, Path]], answer: "CalibrationAnswer", parameters: dict[str, str]) -> None:
     """Draw figures of an answer into their files; all or none. Errors: InvalidQuery, if the answer has not all."""
-    from api.reports.plots.figure_source import FigureMissing, FigureSource
+    if not drawings:
+        return
+    from api.reports.plots.figure_source import FigureMissing
     from api.reports.plots.figures import FIGURES as DRAWN
     from api.reports.report_files import write_file
+    from api.service.calibration_figures import figure_source
     from ledger.errors import InvalidQuery
-    from projections.calibration.history_view import CalibrationHistory
 
-    history = CalibrationHistory(drift=answer.drift, comparison=answer.comparison, plots=answer.plots)
-    group_by = parameters.get("group_by", "confidence_bucket")
-    source = FigureSource(answer, history, _subject(parameters), answer.as_of.position, group_by)
+    source = figure_source(answer, parameters)
     drawn = {}
     for option, (name, _) in drawings.items():
         try:
@@ -172,15 +183,9 @@ def _check_plot(target: LedgerTarget, option: str, path: Path, detail: str | Non
 
     if detail == "figures":
         raise InvalidQuery(option, "it needs the curve.", f"Leave out --detail figures, or --{option}.")
-    if path.resolve() == target.ledger.resolve():
+    if path.resolve() == target.place.path.resolve():
         raise InvalidQuery(option, f"{path} is the ledger.", "Name another file.")
     check_file(option, path)
-
-
-def _subject(parameters: dict[str, str]) -> str:
-    """Return the title of the drawing: the agent and the filters."""
-    filters = [parameters[name] for name in ("category", "stakes", "project", "feature") if name in parameters]
-    return ", ".join([parameters.get("agent", "All agents"), *filters])
 
 
 @verb(server=True, reads=True)
@@ -202,7 +207,7 @@ def advice(
     from api.cli.open_ledger import answer_as_of
     from api.cli.output import open_console, print_json
     from api.service.advice import advise
-    from api.service.query_params import parse_planned_decision
+    from api.service.calibration_params import parse_planned_decision
 
     parameters = given(agent=agent, category=category, stakes=stakes, confidence=confidence)
     planned = parse_planned_decision(parameters, agent)

@@ -33,5 +33,5 @@ async def _fetch(target: LedgerTarget) -> bytes:
     if target.url is not None:
         async with open_remote_store(target.url, target.token) as remote:
             return (await remote.checkpoint()).note.encode()
-    async with open_for_signing(target.ledger) as service:
+    async with open_for_signing(target.place) as service:
         return (await service.proving.checkpoint()).note.encode()

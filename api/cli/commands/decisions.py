@@ -13,6 +13,7 @@ from api.cli.options import (
     Category,
     Feature,
     Limit,
+    Model,
     Offset,
     Project,
     Since,
@@ -28,7 +29,6 @@ RETRIEVAL_MODES = ("semantic", "keyword", "hybrid")
 SORTS = ("created_at", "confidence", "category", "stakes", "status")
 
 Cluster = Annotated[str | None, typer.Option(help="Only decisions of this cluster.", metavar="NAME")]
-Model = Annotated[str | None, typer.Option(help="Only decisions by this model, by any of its names.", metavar="NAME")]
 Retrieval = Annotated[str | None, choice("Rank the search by its meaning, by its words, or by both.", RETRIEVAL_MODES)]
 HybridWeight = Annotated[
     float | None, typer.Option(help="The weight of the meaning in the mode hybrid; 0.7 without it.", min=0, max=1)

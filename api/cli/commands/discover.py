@@ -27,6 +27,9 @@ RouterName = Annotated[
     str | None, typer.Option(help="The router's name in events, instead of its program or address.", metavar="NAME")
 ]
 ProbeId = Annotated[str | None, typer.Option(help="The probe in each prompt.", metavar="ID")]
+ProbeIds = Annotated[
+    str | None, typer.Option(help="Several probes in each prompt, separated by commas.", metavar="ID,ID,...")
+]
 MaxIterations = Annotated[
     int | None, typer.Option(min=1, max=1000, help="Stop after this many models; 15 without it.", metavar="N")
 ]
@@ -57,6 +60,7 @@ def discover(
     header: Header = None,
     router_name: RouterName = None,
     probe: ProbeId = None,
+    probes: ProbeIds = None,
     max_iterations: MaxIterations = None,
     max_attempts: MaxAttempts = None,
     timeout: Timeout = 120.0,
@@ -77,6 +81,8 @@ def discover(
 
     Example: tallystick discover --router 'command:claude -p' --probe refactor-go
 
+    Example: tallystick discover --router 'command:claude -p' --probes refactor-go,debugging,weighting
+
     Example: tallystick discover --router openai:https://openrouter.ai/api/v1 --key-env OPENROUTER_API_KEY
 
     Example: tallystick discover --router 'command:claude -p' --resume 3f2a9c1e
@@ -84,7 +90,8 @@ def discover(
     from api.service.discovery.discover_command import DiscoverCommand
 
     settings: dict[str, object] = {
-        "probe_id": probe, "max_iterations": max_iterations, "max_attempts": max_attempts,
+        "probe_id": probe, "probes": None if probes is None else [one.strip() for one in probes.split(",")],
+        "max_iterations": max_iterations, "max_attempts": max_attempts,
         "keep_going": keep_going or None, "sensitive": sensitive or None, "run_id": run,
     }  # fmt: skip
     runner = DiscoverCommand(

@@ -106,7 +106,7 @@ def list_runs(
     from api.cli.output import print_json
     from api.cli.render.discovery_runs import print_runs
     from api.importers import runs
-    from api.service.query_params import parse_run_query
+    from api.service.run_params import parse_run_query
     from ledger import system_clock
 
     parameters = given(

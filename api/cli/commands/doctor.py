@@ -21,7 +21,8 @@ def doctor(target: LedgerTarget) -> None:
     from api.service.doctor.examination import examine
     from api.text_format import one_line
 
-    report = asyncio.run(examine(target.ledger))
+    ledger = target.place.require_file("tallystick doctor", "Run tallystick status, which works on any ledger.")
+    report = asyncio.run(examine(ledger))
     if target.json:
         print_json(report)
     else:

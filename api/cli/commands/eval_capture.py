@@ -36,6 +36,7 @@ from instruments.evals.capture.scenario_template import (
     alert_description,
     alert_family,
     alert_labels,
+    fill_cluster,
     initial_investigation,
     stated_failure,
 )
@@ -151,7 +152,7 @@ def _capture(options: CaptureOptions, alertmanager: Alertmanager | None, target:
     if alertmanager is None:
         investigation, details = _read_investigation(options, folder)
     else:
-        open_trial = partial(open_store, target, writable=target.ledger.exists())
+        open_trial = partial(open_store, target, writable=target.place.may_exist())
         investigation, details = _investigate(options, folder, alertmanager, open_trial)
     result = asyncio.run(
         capture_incident(partial(open_store, target), folder, details, investigation, force=options.force)
@@ -195,7 +196,8 @@ def _investigate(
         with instrument_errors():
             answer = asyncio.run(investigator.investigate(question))
         check_investigation("investigate", "its answer", answer)
-        investigation = {field: question[field] for field in ("alert", "time_window") if field not in answer} | answer
+        known = {field: question[field] for field in ("alert", "time_window", "target") if field not in answer}
+        investigation = fill_cluster(known | answer)
     return investigation, _details(options, "alertmanager", name, failure_type, investigation)
 
 

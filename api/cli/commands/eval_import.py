@@ -30,11 +30,14 @@ def import_cases(
     """Import labelled benchmark cases as scenarios.
 
     A scenario expects what the case's label supports, and nothing else. opsbench: JSON Lines of labelled faults.
-    case: a folder with metadata.json and the golden traces path1.json, path2.json ..., or a folder of such folders.
+    case: a folder with metadata.json, tool_cache.json and the golden traces path1.json, path2.json ..., or a folder of
+    such folders.
     itbench: a ground truth in YAML, its folder, or a folder of such folders.
 
     All cases are imported, or none: if some are faulty, each of these is named and nothing is written. Importing the
     same cases again adds nothing. Fixtures with other content are only replaced with --force.
+
+    An input contains nothing of the id or label. Cases whose inputs are equal and whose causes differ are counted.
 
     Example: tallystick eval import opsbench labels.jsonl --output suites/cloud
     """
@@ -48,6 +51,7 @@ def import_cases(
         print_json(result)
     else:
         _print_imported(result, output)
+    _print_warnings(result)
 
 
 def _read_cases(kind: str, path: Path, output: Path, prefix: str | None, *, force: bool) -> "BenchmarkImport":
@@ -80,3 +84,26 @@ def _print_imported(result: "BenchmarkImportResult", output: Path) -> None:
         f"{pluralize(result.captured, 'scenario')} captured, {result.revised:,} revised, {result.knew:,} unchanged; "
         f"{format_speed(result.cases, result.elapsed_ms, 'cases')}."
     )
+    if result.ambiguous:
+        typer.echo(
+            f"{pluralize(result.cases, 'case')} have {pluralize(result.inputs, 'distinct input')} for "
+            f"{result.truths:,} distinct causes: at most {result.answerable:,} ({result.ceiling:.1%}) can be answered "
+            "right from the input alone."
+        )
+
+
+def _print_warnings(result: "BenchmarkImportResult") -> None:
+    """Warn of inputs that cannot tell causes apart, and of evidence that the solution selected."""
+    from api.cli.output import print_note
+    from api.text_format import pluralize
+
+    if result.ambiguous:
+        print_note(
+            f"warning: {pluralize(result.ambiguous, 'case')} have the same input as a case with another cause. Compare "
+            "scores with that limit, or add evidence."
+        )
+    if result.golden_evidence:
+        print_note(
+            f"warning: the evidence of {pluralize(result.golden_evidence, 'case')} is what golden paths looked at, as "
+            "tool_cache.json is missing. The choice of evidence points to the solution."
+        )

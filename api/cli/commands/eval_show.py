@@ -26,7 +26,14 @@ def show(
     scenario: Annotated[
         str | None, typer.Option(help="Only this scenario, with every expected pattern.", metavar="ID")
     ] = None,
+    fixture: Annotated[
+        str | None, typer.Option(help="Show the files of this scenario, as the run kept them.", metavar="ID")
+    ] = None,
     analyses: Annotated[bool, typer.Option("--analyses", help="Show every answer, too.")] = False,
+    trace: Annotated[
+        str | None,
+        typer.Option(help="Only the steps that the agent recorded in this attempt.", metavar="SCENARIO[/ATTEMPT]"),
+    ] = None,
     junit: Junit = None,
     html: Html = None,
     markdown: Markdown = None,
@@ -35,19 +42,38 @@ def show(
     """Show one evaluation.
 
     For each scenario: the score in parts, the patterns that did not match, and errors with the last lines of output.
+    With --trace: the steps of one attempt, its first without /ATTEMPT.
 
     Example: tallystick eval show 3f2a9c1e --scenario image-pull
 
+    Example: tallystick eval show 3f2a9c1e --trace image-pull/2
+
     Example: tallystick eval show 3f2a9c1e --html report.html
+
+    Example: tallystick eval show 3f2a9c1e --fixture image-pull
     """
+    if fixture is not None:
+        from api.cli.commands.eval_suite import show_fixture
+        from ledger.errors import InvalidQuery
+
+        if scenario or analyses or junit or html or markdown:
+            raise InvalidQuery("fixture", "is given beside an option about answers.", "Leave out the other one.")
+        show_fixture(target, run_id, fixture, as_of)
+        return
     from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json
     from api.cli.render.evaluations import print_evaluation_detail, print_scenario
     from api.reports import ReportFiles
     from api.service.evaluation.queries import find_scenario_result, without_analyses
     from api.service.evaluation.report_data import build_evaluation_report
+    from ledger.errors import InvalidQuery
 
-    files = ReportFiles.checked(target.ledger, junit=junit, html=html, markdown=markdown)
+    files = ReportFiles.checked(target.place.path, junit=junit, html=html, markdown=markdown)
+    if trace is not None:
+        if scenario is not None or analyses or junit or html or markdown:
+            raise InvalidQuery("trace", "shows the steps of one attempt and nothing else.", "Leave the others out.")
+        _show_trace(target, run_id, trace, as_of)
+        return
     report = answer_as_of(
         target,
         as_of,
@@ -63,6 +89,25 @@ def show(
         print_evaluation_detail(report.evaluation)
     else:
         print_scenario(result, analyses=analyses)
+
+
+def _show_trace(target: LedgerTarget, run_id: str, attempt: str, as_of: str | None) -> None:
+    """Print the recorded steps of one attempt."""
+    from api.cli.open_ledger import answer_as_of
+    from api.cli.output import print_json
+    from api.cli.render.traces import print_trace
+    from api.service.evaluation.trace_queries import show_trace
+
+    answer = answer_as_of(
+        target,
+        as_of,
+        lambda service, position: show_trace(service, run_id, attempt, position),
+        lambda server: server.evaluation_trace(run_id, attempt),
+    )
+    if target.json:
+        print_json(answer)
+    else:
+        print_trace(answer)
 
 
 @verb(server=True, reads=True)
@@ -89,7 +134,7 @@ def compare(
     from api.reports import ReportFiles
     from api.service.evaluation.report_data import build_comparison_report
 
-    files = ReportFiles.checked(target.ledger, html=html, markdown=markdown)
+    files = ReportFiles.checked(target.place.path, html=html, markdown=markdown)
     report = answer_as_of(
         target,
         as_of,
@@ -126,7 +171,7 @@ def list_evaluations(
     from api.cli.output import print_json
     from api.cli.render.evaluations import print_evaluation_list
     from api.service.evaluation import queries
-    from api.service.query_params import parse_evaluation_query
+    from api.service.run_params import parse_evaluation_query
     from ledger import system_clock
 
     parameters = given(suite=suite, agent=agent, since=since, until=until, window=window, limit=limit, offset=offset)
@@ -166,7 +211,7 @@ def scoreboard(
     from api.cli.output import print_json
     from api.cli.render.scoreboard import print_scoreboard
     from api.service.evaluation.queries import show_scoreboard
-    from api.service.query_params import parse_scoreboard_query
+    from api.service.run_params import parse_scoreboard_query
 
     parameters = given(suite=suite, agent=agent, versions=versions, group_by=group_by)
     query = parse_scoreboard_query(parameters)

@@ -74,7 +74,7 @@ def get(
     if target.json:
         print_json(_json_fields(content))
     elif output is None:
-        if sys.stdout.isatty() and not _is_readable(content.data):
+        if sys.stdout.isatty() and not is_readable(content.data):
             detail = "the bytes contain control characters, which a terminal would obey."
             raise InvalidQuery("output", detail, "Name a file, or add --json.")
         sys.stdout.buffer.write(content.data)
@@ -166,7 +166,7 @@ def _read(file: str) -> bytes:
         return stream.read(EVIDENCE_BYTES_MAX + 1)
 
 
-def _is_readable(data: bytes) -> bool:
+def is_readable(data: bytes) -> bool:
     """Return whether bytes are text, without control characters other than tabs and line ends."""
     text = data.decode(errors="replace")
     return "\ufffd" not in text and all(letter.isprintable() or letter in "\t\r\n" for letter in text)

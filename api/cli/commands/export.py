@@ -1,7 +1,5 @@
 """export: write events with everything that proves them, for an auditor."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +10,7 @@ from api.cli.options import choice, given
 
 if TYPE_CHECKING:
     from api.export import ExportSelection, Manifest
-    from api.service.ledger import LedgerService
+    from ledger.place import Place
 
 FORMATS = ("ndjson", "csv", "parquet")
 
@@ -56,41 +54,28 @@ def export(
         with show_progress("receiving", "bytes") as report:
             manifest = asyncio.run(download_export(target.url, target.token, parameters, output, report))
     else:
-        manifest = asyncio.run(_export(target.ledger, parse_selection(parameters), output))
+        manifest = asyncio.run(_export(target.place, parse_selection(parameters), output))
     if target.json:
         print_json(manifest)
     else:
         _print_manifest(manifest, output)
 
 
-async def _export(ledger: Path, selection: "ExportSelection", output: Path) -> "Manifest":
-    from api.cli.output import show_progress
+async def _export(ledger: "Place", selection: "ExportSelection", output: Path) -> "Manifest":
+    from api.cli.open_ledger import note_standby
+    from api.cli.output import print_note, show_progress
     from api.export import open_export, write_export
+    from api.service.ledger import open_for_signing
 
-    async with _open_for_export(ledger) as service, open_export(service, selection) as export:
-        with show_progress("exporting", "events") as report:
-            return await write_export(export, output, report)
-
-
-@asynccontextmanager
-async def _open_for_export(ledger: Path) -> "AsyncIterator[LedgerService]":
-    """Open the ledger for writing, to sign a checkpoint; if another process writes it, open it for reading."""
-    from api.cli.output import print_note
-    from api.service.ledger import LedgerService
-    from ledger.errors import LedgerLocked
-    from ledger.sqlite.read_only import can_be_written
-
-    try:
-        service = await LedgerService.open(ledger, writable=can_be_written(ledger), views=False)
-    except LedgerLocked:
-        service = await LedgerService.open(ledger, writable=False, views=False)
-        print_note(
-            "Another process writes this ledger: the export ends with the events it has signed. Use --url for all."
-        )
-    try:
-        yield service
-    finally:
-        await service.close()
+    async with open_for_signing(ledger) as service:
+        note_standby(service)
+        if service.log is None and not service.standby:
+            print_note(
+                "Another process writes this ledger: the export ends with the events it has signed. Use --url for all."
+            )
+        async with open_export(service, selection) as export:
+            with show_progress("exporting", "events") as report:
+                return await write_export(export, output, report)
 
 
 def _print_manifest(manifest: "Manifest", output: Path) -> None:

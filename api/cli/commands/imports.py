@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from api.importers.decisions import DecisionImport, DecisionImportOptions
     from api.importers.ledger_rebuild import LedgerImportResult
     from api.importers.runs import RunImportResult
+    from ledger.place import Place
+
+SQLITE = b"SQLite format 3\0"
+"""The first bytes of a ledger file."""
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C."""
@@ -22,7 +26,7 @@ CONTINUE = "Stopped: kept all that was written; run the same command again to co
 
 
 @contextmanager
-def _exit_when_interrupted(note: str) -> Iterator[None]:
+def exit_when_interrupted(note: str) -> Iterator[None]:
     """On Ctrl-C, print a note and exit."""
     from api.cli.output import print_note
 
@@ -151,7 +155,7 @@ def cstp(
     from api.cli.output import print_json, show_progress
     from api.importers.cstp import CstpImport
 
-    with _exit_when_interrupted(CONTINUE):
+    with exit_when_interrupted(CONTINUE):
         report = asyncio.run(_import_cstp(CstpImport(path, progress=show_progress), target, dry_run=dry_run))
     if target.json:
         print_json(report)
@@ -200,7 +204,7 @@ def runs(
     from api.cli.output import print_json
     from api.cli.render.discovery_runs import print_import_result
 
-    with _exit_when_interrupted(CONTINUE):
+    with exit_when_interrupted(CONTINUE):
         result = asyncio.run(_import_runs(files, agent, target, rescore=rescore))
     if target.json:
         print_json(result)
@@ -235,25 +239,51 @@ async def _import_runs(
 @verb()
 def ledger(
     target: LedgerTarget,
-    export: Annotated[Path, typer.Argument(metavar="EXPORT", help="A complete export: its folder or its ZIP.")],
+    source: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="A complete export (its folder or its ZIP), or a ledger to move.")
+    ],
+    *,
+    to: Annotated[
+        str | None,
+        typer.Option(help="The new place: a file, or postgresql://HOST/DATABASE?ledger=NAME.", metavar="PLACE"),
+    ] = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Copy a ledger without its key, and do not seal the old place.")
+    ] = False,
+    without_evidence: Annotated[
+        bool, typer.Option("--without-evidence", help="Move a ledger even if it lacks evidence.")
+    ] = False,
     key: Annotated[
-        str | None, typer.Option(help="The verifier key of the exported log, from a source you trust.", metavar="KEY")
+        str | None, typer.Option(help="The verifier key of the log, from a source you trust.", metavar="KEY")
     ] = None,
 ) -> None:
-    """Create a ledger from a complete export.
+    """Create a ledger from a complete export, or move one between a file and PostgreSQL.
 
-    --ledger names the new file, which must not exist. It gets the same bytes, positions and root. The export is
-    verified first: if anything is wrong, no file is written. The ledger gets its own key when it is first served. The
-    checkpoint of the export is kept beside it, in LEDGER.imported.
+    --to names the new place, or else --ledger; there must be no ledger, or an incomplete one of an interrupted import,
+    which continues. The new ledger gets the same bytes, positions and root. Everything is verified first: if anything
+    is wrong, the new place accepts no events.
 
-    Example: tallystick --ledger again.db import ledger audit.zip --key "$(cat log.vkey)"
+    A ledger that is moved takes its key, tokens, evidence and checkpoints along. The old place is then sealed: it can
+    be read, and accepts no events. A ledger from an export gets its own key when it is first served; the checkpoint of
+    the export is kept beside it, in LEDGER.imported.
+
+    Example: tallystick import ledger tallystick.db --to 'postgresql://n1,n2,n3/db?ledger=acme'
     """
     from api.cli.output import print_json, show_progress
-    from api.importers.ledger_rebuild import rebuild_ledger
 
-    stopped = f"Stopped: {target.ledger} was not created."
-    with _exit_when_interrupted(stopped), show_progress("importing", "events") as report:
-        result = rebuild_ledger(export, target.ledger, key, progress=report)
+    place = target.place if to is None else target.place_of(to, "to")
+    old = _ledger_to_move(target, source)
+    stopped = f"Stopped: {place} accepts no events. Run the same command again."
+    with exit_when_interrupted(stopped), show_progress("importing", "events") as report:
+        if old is None:
+            from api.importers.ledger_rebuild import rebuild_ledger
+
+            _refuse_move_options(source, keep=keep, without_evidence=without_evidence)
+            result = rebuild_ledger(Path(source), place, key, progress=report)
+        else:
+            from api.importers.ledger_move import move_ledger
+
+            result = move_ledger(old, place, key=key, keep=keep, without_evidence=without_evidence, progress=report)
     if target.json:
         print_json(result)
     else:
@@ -262,21 +292,52 @@ def ledger(
         raise typer.Exit(1)
 
 
+def _ledger_to_move(target: LedgerTarget, source: str) -> "Place | None":
+    """Return the place of a ledger file or of a ledger in a database; None for an export. Errors: InvalidQuery."""
+    from contextlib import suppress
+
+    if "://" in source:
+        return target.place_of(source, "SOURCE")
+    with suppress(OSError), Path(source).open("rb") as file:
+        if file.read(len(SQLITE)) == SQLITE:
+            return target.place_of(source, "SOURCE").follow_link()
+    return None
+
+
+def _refuse_move_options(source: str, **options: bool) -> None:
+    from ledger.errors import InvalidQuery
+
+    for name, value in options.items():
+        if value:
+            advice = "Leave it out, or name a ledger."
+            raise InvalidQuery(name.replace("_", "-"), f"{source} is not a ledger that can be moved.", advice)
+
+
 def _print_rebuilt(result: "LedgerImportResult") -> None:
     from base64 import b64encode
 
     from api.cli.commands.verify import print_report
+    from api.cli.output import print_note
     from api.text_format import pluralize
 
     if not result.placed:
         print_report(result.report)
-        typer.echo(f"Nothing was imported, and {result.ledger} was not created.")
+        typer.echo(f"Nothing was imported, and {result.ledger} accepts no events.")
         return
     for note in result.report.notes:
         typer.echo(note)
     root = b64encode(result.report.root).decode()
+    if result.complete_before:
+        events = pluralize(result.report.events, "event")
+        typer.echo(f"{result.ledger}: {events}, root {root}. An earlier attempt moved them; nothing was left to do.")
+        return
+    rate = result.report.events / max(result.report.elapsed_ms, 1) * 1000
     typer.echo(
         f"{result.ledger}: {pluralize(result.report.events, 'event')} "
         f"with {pluralize(result.evidence, 'piece')} of evidence, "
-        f"root {root}."
+        f"root {root} ({rate:,.0f} events/s)."
     )
+    if result.missing:
+        print_note(f"{pluralize(len(result.missing), 'piece')} of evidence are missing: {', '.join(result.missing)}.")
+    if result.sealed is not None:
+        print_note(f"{result.sealed} is sealed: it can be read, and accepts no more events.")

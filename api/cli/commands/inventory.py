@@ -26,11 +26,12 @@ def inventory(
     from api.cli.output import print_json
     from api.cli.render.model_inventory import print_inventory
     from api.service.model_queries import list_inventory
+    from projections.discovery.model_inventory import InventoryQuery
 
     answer = answer_as_of(
         target,
         as_of,
-        lambda service, position: list_inventory(service, model, position),
+        lambda service, position: list_inventory(service, InventoryQuery(model=model), position),
         lambda server: server.inventory(model),
     )
     if target.json:

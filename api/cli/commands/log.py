@@ -10,7 +10,7 @@ from api.cli.options import ORDERS, choice, given
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ledger import Page, Query
+    from ledger import LogPage, Query
 
 
 @verb(server=True, reads=True)
@@ -55,7 +55,7 @@ def log(
     import asyncio
     import sys
 
-    from api.service.query_params import check_followable, parse_event_query
+    from api.service.event_params import check_followable, parse_event_query
 
     parameters = given(
         after=after, before=before, limit=limit, order=order, type=type_, subject=subject, source=source,
@@ -141,7 +141,7 @@ def _print_page(positions: "Sequence[int]", lines: "Sequence[bytes]", *, raw: bo
         print_line(b"\n".join(lines))
 
 
-def _table(page: "Page") -> object:
+def _table(page: "LogPage") -> object:
     from api.cli.output import make_table, truncate
 
     columns = ("position", "time (UTC)", "type", "subject", "agent", "")

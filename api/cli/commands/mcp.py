@@ -42,4 +42,4 @@ def mcp(
         return
     from api.mcp.stdio import serve_ledger
 
-    asyncio.run(serve_ledger(target.ledger, offer))
+    asyncio.run(serve_ledger(target.place, offer))

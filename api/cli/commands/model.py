@@ -95,3 +95,33 @@ def list_models(target: LedgerTarget, as_of: AsOf = None) -> None:
         print_json(models)
     else:
         print_models(models)
+
+
+@verb(server=True, reads=True)
+def profile(
+    target: LedgerTarget,
+    model: Annotated[str | None, typer.Argument(metavar="MODEL", help="Only this model, by any of its names.")] = None,
+    as_of: AsOf = None,
+) -> None:
+    """Show how models did on every probe, and one figure over all.
+
+    Each probe's score is placed among the models of the ledger (percentile). The overall figure is the mean of a
+    model's percentiles. A declined answer counts as 0. With MODEL, each probe has a line.
+
+    Example: tallystick model profile example-large
+    """
+    from api.cli.open_ledger import answer_as_of
+    from api.cli.output import print_json
+    from api.cli.render.model_profiles import print_profiles
+    from api.service.model_profiles import profile_models
+
+    answer = answer_as_of(
+        target,
+        as_of,
+        lambda service, position: profile_models(service, model, position),
+        lambda server: server.profiles(model),
+    )
+    if target.json:
+        print_json(answer)
+    else:
+        print_profiles(answer, whole=model is not None)

@@ -8,7 +8,8 @@ from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import AsOf, given
 
 if TYPE_CHECKING:
-    from api.service.rescore import RescoreQuery, RescoreResult, ScoreSummary
+    from api.service.rescore import RescoreQuery, RescoreResult
+    from projections.discovery.model_names import ModelNames
 
 ProbeId = Annotated[
     str | None,
@@ -94,26 +95,27 @@ def analyze(
     from api.service.discovery.prompt_and_analysis import analyze_response, read_input
 
     answer = read_input(response_file, "response_file")
-    analysis = asyncio.run(analyze_response(answer, probe, lambda name: _is_registered(target, name)))
+    analysis = analyze_response(answer, probe, asyncio.run(_read_names(target)))
     print_json(analysis)
     if analysis.verdict != "identified":
         raise typer.Exit(1)
 
 
-async def _is_registered(target: LedgerTarget, model_name: str) -> bool:
-    """Return whether a model is registered at the server, or else in the ledger file, if that exists."""
+async def _read_names(target: LedgerTarget) -> "ModelNames":
+    """Return what owners said about names at the server, or else in the ledger file, if that exists."""
     from api.cli.open_ledger import open_reader
     from api.client.open_store import open_remote_store
-    from api.client.remote_views import RemoteViews
-    from api.service.model_queries import is_registered
+    from api.service.store import LocalStore
+    from api.service.stored_model_names import load_model_names
+    from projections.discovery.model_names import ModelNames
 
     if target.url is not None:
         async with open_remote_store(target.url, target.token) as remote:
-            return await RemoteViews(remote).is_registered(model_name)
-    if not target.ledger.is_file():
-        return False
-    async with open_reader(target.ledger) as service:
-        return await is_registered(service, model_name)
+            return await load_model_names(remote)
+    if target.place.database is None and not target.place.path.is_file():
+        return ModelNames()
+    async with open_reader(target.place) as service:
+        return await load_model_names(LocalStore(service))
 
 
 @verb(ledger=False)
@@ -128,12 +130,19 @@ def list_probes(target: LedgerTarget) -> None:
     if target.json:
         names = ("id", "version", "kind", "language")
         print_json(
-            [{name: getattr(probe, name) for name in names} | {"scorer": scorer_name(probe.scorer)} for probe in PROBES]
+            [
+                {name: getattr(probe, name) for name in names}
+                | {"scorer": scorer_name(probe.scorer), "older_scorers": list(map(scorer_name, probe.older_scorers))}
+                for probe in PROBES
+            ]
         )
         return
-    table = make_table("id", "version", "kind", "language", "scorer")
+    table = make_table("id", "version", "kind", "language", "scorer", "older scorers")
     for probe in PROBES:
-        table.add_row(probe.id, probe.version, probe.kind, probe.language or "-", scorer_name(probe.scorer))
+        older = ", ".join(map(scorer_name, probe.older_scorers))
+        table.add_row(
+            probe.id, probe.version, probe.kind, probe.language or "-", scorer_name(probe.scorer), older or "-"
+        )
     open_console().print(table)
 
 
@@ -146,24 +155,27 @@ def rescore(
     probe: Annotated[
         str | None, typer.Option(help="Only outputs of this probe; without it the scorer's own.", metavar="ID")
     ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the comparison, and write nothing.")] = False,
 ) -> None:
     """Score stored outputs with another scorer.
 
-    Shows old and new scores side by side. The new scores are events beside the old ones. A repetition adds nothing.
-    Erased outputs are skipped.
+    Shows old and new scores side by side, for each model and each answer; an invalid answer counts as 0. The new scores
+    are events beside the old ones, which stay. A repetition adds nothing. Answers that cannot be scored are listed with
+    the reason.
 
-    Example: tallystick probe rescore --scorer debugging@1
+    Example: tallystick probe rescore --scorer debugging@2 --dry-run
     """
     import asyncio
 
     from api.cli.output import print_json
+    from api.cli.render.rescored import print_rescored
     from api.service.rescore import RescoreQuery
 
-    result = asyncio.run(_rescore(RescoreQuery(scorer=scorer, run=run, probe=probe), target))
+    result = asyncio.run(_rescore(RescoreQuery(scorer=scorer, run=run, probe=probe, dry_run=dry_run), target))
     if target.json:
         print_json(result)
     else:
-        _print_rescored(result)
+        print_rescored(result)
 
 
 async def _rescore(query: "RescoreQuery", target: LedgerTarget) -> "RescoreResult":
@@ -171,42 +183,6 @@ async def _rescore(query: "RescoreQuery", target: LedgerTarget) -> "RescoreResul
     from api.cli.output import show_progress
     from api.service.rescore import rescore
 
-    async with open_store(target) as store:
+    async with open_store(target, writable=not query.dry_run) as store:
         with show_progress("rescoring", "outputs") as report:
             return await rescore(store, query, report)
-
-
-def _print_rescored(result: "RescoreResult") -> None:
-    from api.cli.output import format_speed, make_table, open_console, print_note
-    from api.text_format import format_count, one_line, pluralize
-
-    typer.echo(
-        f"{pluralize(result.outputs, 'output')}: {result.appended:,} scored by {result.scorer}, {result.known:,} scored"
-        f" before; {format_speed(result.appended, result.elapsed_ms, 'outputs')}."
-    )
-    if result.erased:
-        print_note(f"{pluralize(result.erased, 'output')} skipped: the evidence was erased.")
-    if result.lost:
-        print_note(f"{pluralize(result.lost, 'output')} skipped: the evidence is missing or damaged.")
-    if not result.models:
-        return
-    columns = [column for name in result.scorers for column in (name, "values", "invalid")]
-    drop = ("invalid", "values", "outputs")
-    table = make_table("model", "outputs", *columns, right=("outputs", *columns), wrap=("model",), drop=drop)
-    for row in result.models:
-        table.add_row(one_line(row.model), format_count(row.outputs), *_cells(row.scorers, result.scorers))
-    table.add_row("all", format_count(result.outputs), *_cells(result.total, result.scorers))
-    open_console().print(table)
-    for name in result.scorers:
-        typer.echo(f"{name}: {result.discrimination[name].says}")
-
-
-def _cells(summaries: "dict[str, ScoreSummary]", scorers: list[str]) -> list[str]:
-    from api.cli.output import format_figure
-    from api.text_format import format_count
-
-    return [
-        cell
-        for summary in (summaries[name] for name in scorers)
-        for cell in (format_figure(summary.mean), format_count(summary.distinct), format_count(summary.invalid))
-    ]

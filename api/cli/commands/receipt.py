@@ -72,7 +72,7 @@ async def _fetch(target: LedgerTarget, position: int) -> bytes:
     if target.url is not None:
         async with open_remote_store(target.url, target.token) as remote:
             return (await remote.receipt(position)).encode()
-    async with open_for_signing(target.ledger) as service:
+    async with open_for_signing(target.place) as service:
         return (await service.proving.receipt(position)).encode()
 
 

@@ -42,7 +42,7 @@ def replay(
     if differing:
         typer.echo(
             f"The snapshots of {', '.join(differing)} differ from the events. The log itself is not damaged: stop the "
-            f"server and remove {target.ledger}.views.db; the views are then folded again.",
+            f"server and remove {target.place.path}.views.db; the views are then folded again.",
             err=True,
         )
         raise typer.Exit(1)
@@ -53,7 +53,7 @@ async def _replay(target: LedgerTarget, name: str | None, to: str | None, *, che
     from api.cli.output import show_progress
     from api.service.projections import replay_projections
 
-    async with open_reader(target.ledger, views=check) as service:
+    async with open_reader(target.place) as service:
         upto = await service.resolve(to, "to")
         with show_progress("replaying", "events") as report:
             return await replay_projections(service, name, upto, check=check, progress=report)

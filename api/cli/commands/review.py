@@ -141,7 +141,7 @@ def _print_sample(target: LedgerTarget, parameters: dict[str, str]) -> None:
     from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json
     from api.cli.render.review_sample import print_review_sample
-    from api.service.query_params import parse_review_sample_query
+    from api.service.calibration_params import parse_review_sample_query
     from api.service.review_sample import draw_review_sample
 
     as_of = parameters.pop("as_of", None)

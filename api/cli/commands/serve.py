@@ -11,6 +11,7 @@ from api.cli.options import choice
 if TYPE_CHECKING:
     from api.http.audit_log import AuditLog
     from api.http.server import ServerSettings, TlsFiles
+    from ledger.place import Place
 
 LEVELS = ("debug", "info", "warning", "error")
 ANY_CASE = (*map(str.upper, LEVELS), *map(str.title, LEVELS))
@@ -56,6 +57,13 @@ EmbeddingsUrl = Annotated[
 EmbeddingsModel = Annotated[
     str | None, typer.Option(help="The endpoint's embedding model, needed with --embeddings-url.", metavar="NAME")
 ]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="The signing key, if it is not beside the ledger's other files: for example a mounted secret.",
+        metavar="FILE",
+    ),
+]
 AuditLogFile = Annotated[
     Path | None, typer.Option(help="Append a line for each authenticated request to this file.", metavar="FILE")
 ]
@@ -82,6 +90,7 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    key: KeyFile = None,
     audit_log: AuditLogFile = None,
     tls_cert: Annotated[Path | None, typer.Option(help="Serve https with this certificate and its chain, PEM.")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="The key of the certificate, PEM, unencrypted.")] = None,
@@ -106,6 +115,7 @@ def serve(
 
     Example: tallystick --ledger team.db serve --port 8321
     """
+    _compute_on_one_thread()
     from api.http.connection_table import ConnectionLimits
     from api.http.limits import RequestLimits
     from api.http.server import ServerSettings
@@ -128,28 +138,48 @@ def serve(
     settings = ServerSettings(
         Rate(rate, burst) if rate else None, limits, tls, require_tokens, _open_audit_log(audit_log), embeddings
     )
-    _run(target, host, port, log_level, settings)
+    _run(_with_key(target.place, key), host, port, log_level, settings)
 
 
-def _run(target: LedgerTarget, host: str, port: int, log_level: str, settings: "ServerSettings") -> None:
+def _with_key(place: "Place", key: Path | None) -> "Place":
+    """Return the place with the file of its key, which can be read. Errors: LedgerUnusable, BadNote."""
+    if key is None:
+        return place
+    from msgspec.structs import replace
+
+    from ledger.transparency.keys import read_key
+
+    read_key(place.path, key)
+    return replace(place, key=key)
+
+
+def _compute_on_one_thread() -> None:
+    """Let a query compute on one core: on every core it would keep requests waiting. Call it before numpy is imported.
+
+    Sums in another order differ in the last digits, so figures do not depend on the number of cores, either.
+    """
     import os
+
+    for name in BLAS_THREADS:
+        os.environ.setdefault(name, "1")
+
+
+def _run(place: "Place", host: str, port: int, log_level: str, settings: "ServerSettings") -> None:
     import sys
 
     import uvloop
 
-    for name in BLAS_THREADS:
-        os.environ.setdefault(name, "1")  # a query that computes on every core would keep requests waiting
     from api.cli.output import print_note, show_progress
     from api.http import server
 
-    listener = server.listen(host, port, target.ledger)
+    listener = server.listen(host, port, place)
 
     def announce(address: str) -> None:
         if sys.stderr.isatty():
-            print_note(f"Tallystick serves {target.ledger} at {address}. Ctrl-C stops it.")
+            print_note(f"Tallystick serves {place} at {address}. Ctrl-C stops it.")
 
     with show_progress("opening", "events", piped=False) as report:
-        uvloop.run(server.serve(target.ledger, listener, log_level.lower(), settings, report, announce))
+        uvloop.run(server.serve(place, listener, log_level.lower(), settings, report, announce))
 
 
 def _open_audit_log(path: Path | None) -> "AuditLog | None":

@@ -27,19 +27,21 @@ def status(target: LedgerTarget) -> None:
     if target.json:
         print_json(state)
     else:
-        print_status(state, target.url or str(target.ledger))
+        shared = target.url is None and target.place.database is not None
+        print_status(state, target.url or str(target.place), shared=shared)
     if state.checkpoint is not None and not state.checkpoint.valid:
         raise typer.Exit(1)
 
 
 async def _read(target: LedgerTarget) -> "LedgerStatus":
-    from api.cli.open_ledger import open_reader
-    from api.client.open_store import open_remote_store
-    from api.client.remote_views import RemoteViews
-    from api.service.status import read_status
-
     if target.url is not None:
+        from api.client.open_store import open_remote_store
+        from api.client.remote_views import RemoteViews
+
         async with open_remote_store(target.url, target.token) as remote:
             return await RemoteViews(remote).status()
-    async with open_reader(target.ledger, views=False) as service:
+    from api.cli.open_ledger import open_reader
+    from api.service.status import read_status
+
+    async with open_reader(target.place) as service:
         return await read_status(service)

@@ -8,7 +8,7 @@ from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import choice
 
 if TYPE_CHECKING:
-    from api.token_store import Token
+    from api.token_store import Token, TokenStore
 
 SCOPES = ("append", "read", "review", "import", "admin")
 REVIEW_POLICIES = ("any", "others", "none")
@@ -46,11 +46,11 @@ def add(
     from api.cli.output import print_json, print_note
     from api.principal import DEFAULT_SCOPES, DeliberationPolicy, ReviewPolicy, Scope
     from api.text_format import format_time
-    from api.token_store import TokenStore
     from ledger import system_clock
 
     scopes = cast(tuple[Scope, ...], tuple(dict.fromkeys(scope))) if scope else DEFAULT_SCOPES
-    token, secret = TokenStore(target.ledger).add(
+    target.place.make_folder()
+    token, secret = _open_tokens(target).add(
         agent, scopes, system_clock(), days, cast(ReviewPolicy, review), cast(DeliberationPolicy | None, deliberation)
     )
     if target.json:
@@ -72,9 +72,8 @@ def list_tokens(target: LedgerTarget) -> None:
     """
     from api.cli.output import make_table, open_console, print_json, print_note
     from api.text_format import format_time
-    from api.token_store import TokenStore
 
-    store = TokenStore(target.ledger)
+    store = _open_tokens(target)
     tokens = store.list()
     if target.json:
         print_json([_public_fields(token) for token in tokens])
@@ -106,9 +105,8 @@ def revoke(
     Example: tallystick token revoke 3f2a9c1e
     """
     from api.cli.output import print_json
-    from api.token_store import TokenStore
 
-    tokens = TokenStore(target.ledger)
+    tokens = _open_tokens(target)
     revoked = tokens.revoke(token_id)
     if target.json:
         print_json({"id": revoked.id, "agent": revoked.agent, "revoked": True})
@@ -116,6 +114,17 @@ def revoke(
     typer.echo(f"Token {revoked.id} of {revoked.agent} is revoked.")
     if not tokens.list():
         typer.echo("It was the last one: now nobody has access. Make another: tallystick token add AGENT.")
+
+
+def _open_tokens(target: LedgerTarget) -> "TokenStore":
+    """Return the tokens of a ledger. Errors: LedgerUnusable, LedgerUnavailable."""
+    from api.token_store import TokenStore
+
+    if target.place.database is None:
+        return TokenStore(target.place.path)
+    from api.service.shared_tokens import open_tokens
+
+    return open_tokens(target.place)
 
 
 def _public_fields(token: "Token") -> dict[str, object]:

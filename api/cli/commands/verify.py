@@ -22,7 +22,9 @@ def verify(
     target: LedgerTarget,
     path: Annotated[Path | None, typer.Argument(metavar="[EXPORT]", help="An export: its folder or its ZIP.")] = None,
     *,
-    ledger: Annotated[Path | None, typer.Option(help="A ledger file, with or without a running server.")] = None,
+    ledger: Annotated[
+        str | None, typer.Option(help="A ledger, with or without a running server.", metavar="PLACE")
+    ] = None,
     url: Annotated[str | None, typer.Option(help="The address of a server to verify.")] = None,
     key: Annotated[
         str | None, typer.Option(help="The log's verifier key, from a source you trust.", metavar="NAME+ID+KEY")
@@ -38,9 +40,9 @@ def verify(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Skip SQLite's own check of a ledger file.")] = False,
 ) -> None:
-    """Verify an export, a ledger file or a server.
+    """Verify an export, a ledger or a server.
 
-    Everything is computed again from the events' lines. Without an export and a server, the ledger file is verified.
+    Everything is computed again from the events' lines. Without an export and a server, the ledger is verified.
     Prints the checks and the first wrong position. Exit code 0: nothing is wrong; 1: something is wrong; 2: it
     could not be verified.
 
@@ -62,7 +64,7 @@ def verify(
 def _verify(
     target: LedgerTarget,
     path: Path | None,
-    ledger: Path | None,
+    ledger: str | None,
     url: str | None,
     given: _Options,
     *,
@@ -80,8 +82,8 @@ def _verify(
             return verify_package(path, key, since, witnesses=witnesses, progress=report)
         if url is not None:
             return verify_server(url, target.token, key, since, witnesses=witnesses, progress=report)
-        file = ledger or target.ledger
-        return verify_ledger(file, key, since, witnesses=witnesses, quick=quick, progress=report)
+        place = target.place_of(ledger, "ledger") if ledger is not None else target.place
+        return verify_ledger(place, key, since, witnesses=witnesses, quick=quick, progress=report)
 
 
 def print_report(report: "VerifyReport") -> None:

@@ -54,8 +54,9 @@ def add(
 
     pace = Pace(timeout_s=timeout, first_wait_s=first_wait, longest_wait_s=longest_wait, give_up_s=give_up_after)
     kinds = cast(tuple[Kind, ...], tuple(event or ()))
-    after = asyncio.run(head_position(target.ledger))
-    store = EndpointStore(target.ledger)
+    after = asyncio.run(head_position(target.place))
+    target.place.make_folder()
+    store = EndpointStore(target.place.path)
     endpoint = store.add(url, kinds, after, system_clock(), allow_private=allow_private, pace=pace)
     if target.json:
         print_json({**_public_fields(endpoint), "secret": endpoint.secret})
@@ -74,7 +75,7 @@ def list_webhooks(target: LedgerTarget) -> None:
     from api.service.webhooks.endpoint_store import EndpointStore
     from api.text_format import format_time
 
-    endpoints = EndpointStore(target.ledger).list()
+    endpoints = EndpointStore(target.place.path).list()
     if target.json:
         print_json([_public_fields(endpoint) for endpoint in endpoints])
         return
@@ -99,8 +100,8 @@ def show(target: LedgerTarget, endpoint_id: EndpointId) -> None:
     from api.service.webhooks.endpoint_store import EndpointStore
     from api.service.webhooks.states import read_state
 
-    endpoint = EndpointStore(target.ledger).find(endpoint_id)
-    state, waiting = asyncio.run(read_state(target.ledger, endpoint))
+    endpoint = EndpointStore(target.place.path).find(endpoint_id)
+    state, waiting = asyncio.run(read_state(target.place, endpoint))
     fields = {**_public_fields(endpoint), **_state_fields(state), "waiting": waiting}
     if target.json:
         print_json(fields)
@@ -119,7 +120,7 @@ def remove(target: LedgerTarget, endpoint_id: EndpointId) -> None:
     from api.cli.output import print_json
     from api.service.webhooks.endpoint_store import EndpointStore
 
-    removed = EndpointStore(target.ledger).remove(endpoint_id)
+    removed = EndpointStore(target.place.path).remove(endpoint_id)
     if target.json:
         print_json({"id": removed.id, "url": removed.url, "removed": True})
         return
@@ -142,7 +143,7 @@ def test(target: LedgerTarget, endpoint_id: EndpointId) -> None:
     from api.service.webhooks.message import build_test_message
     from ledger import system_clock
 
-    endpoint = EndpointStore(target.ledger).find(endpoint_id)
+    endpoint = EndpointStore(target.place.path).find(endpoint_id)
     result = asyncio.run(attempt(endpoint, build_test_message(endpoint.id, system_clock())))
     if target.json:
         print_json({"id": endpoint.id, "accepted": result.reason is None, **result._asdict()})

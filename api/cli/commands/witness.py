@@ -31,7 +31,7 @@ def witness(
     verifier = Verifier.parse(key)
 
     async def cosign() -> CosignResult:
-        async with open_for_signing(target.ledger) as service:
+        async with open_for_signing(target.place) as service:
             return await request_cosignature(service, url, verifier)
 
     cosigned = asyncio.run(cosign())

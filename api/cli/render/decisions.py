@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 from msgspec import UNSET
 
-from api.cli.output import format_figure, make_facts, make_table, open_console, print_note, truncate
+from api.cli.output import make_facts, make_table, open_console, print_note, truncate
 from api.service.decisions import DecisionPage
 from api.text_format import (
     format_count,
+    format_figure,
     format_time,
     one_line,
     pluralize,

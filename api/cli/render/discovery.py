@@ -1,6 +1,7 @@
 """Print the models that a discovery found, and the commands that register unknown ones."""
 
 import typer
+from msgspec import UNSET
 
 from api.cli.output import make_table, open_console
 from api.service.discovery.summary import DiscoverySummary
@@ -15,18 +16,22 @@ def print_findings(summary: DiscoverySummary, elapsed_ns: int) -> None:
     if summary.ending is not None:
         typer.echo(render_summary(len(models), summary.iterations, elapsed_ns))
     if models:
-        columns = ("model", "provider", "score", "elapsed")
-        table = make_table(*columns, right=("score", "elapsed"), wrap=("model", "provider"))
+        probes = next((tuple(model.scores) for model in models if model.scores is not UNSET), ("score",))
+        columns = ("model", "provider", *probes, "elapsed")
+        table = make_table(
+            *columns, right=(*probes, "elapsed"), wrap=("model", "provider"), drop=("elapsed", "provider")
+        )
         for model in models:
             row = (
                 one_line(model.model_name),
                 one_line(model.provider),
-                format_score(model.score),
+                *map(format_score, (model.score,) if model.scores is UNSET else model.scores.values()),
                 format_ms(model.elapsed_ns),
             )
             table.add_row(*row)
         typer.echo()
         open_console().print(table)
+    typer.echo(f"\nThe report is kept: tallystick run show {summary.run_id}")
     commands = [model.register for model in models if model.register is not None]
     if commands:
         typer.echo("\nNot known yet:")

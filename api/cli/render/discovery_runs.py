@@ -5,18 +5,11 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from api.cli.output import (
-    format_figure,
-    format_speed,
-    make_facts,
-    make_table,
-    open_console,
-    print_note,
-    truncate,
-)
+from api.cli.output import format_speed, make_facts, make_table, open_console, print_note, truncate
 from api.importers.runs import TOLERANCE, FileFault, RunImportResult, RunPage, RunView, UnsupportedScore
 from api.text_format import (
     format_count,
+    format_figure,
     format_time,
     one_line,
     pluralize,

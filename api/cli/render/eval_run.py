@@ -6,7 +6,7 @@ import typer
 from rich.text import Text
 
 from api.cli.output import make_table, open_console
-from api.cli.render.evaluations import STYLES, mean_component
+from api.cli.render.evaluations import STYLES, mean_component, retried_line
 from api.reports.escape import one_line, visible
 from api.reports.format import (
     bracketed,
@@ -23,6 +23,8 @@ from api.reports.report import (
     failed_patterns,
     is_forbidden,
 )
+from api.reports.score_text import verdict_line
+from api.reports.usage_text import has_costs, usage_lines
 from api.text_format import pluralize
 from events.evaluation import PatternFinding
 from projections.evaluation.view_types import Evaluation, ScenarioResult, ScoreRow
@@ -89,6 +91,8 @@ def summary_lines(evaluation: Evaluation) -> Iterator[str]:
         words.append(f"{unscored:,} not scored yet")
     duration = f"; {seconds(evaluation.elapsed_ns)}" if evaluation.elapsed_ns is not None else ""
     yield f"{pluralize(evaluation.scenarios, 'scenario')}: {', '.join(words)}{duration}."
+    if (retried := retried_line(evaluation.retried_errors)) is not None:
+        yield retried
     if evaluation.mean is not None:
         errors = (
             f" Errors count 0; without them the mean is {points(evaluation.mean_scored)}." if evaluation.errors else ""
@@ -99,6 +103,8 @@ def summary_lines(evaluation: Evaluation) -> Iterator[str]:
             f"Mean {points(evaluation.mean)} of 100{bracketed(point_interval(evaluation.mean_interval))}, "
             f"pass rate {rate(evaluation.pass_rate)}{bracketed(rate_interval(evaluation.pass_interval))}.{errors}"
         )
+    if has_costs([evaluation.usage]):
+        yield from usage_lines(evaluation.usage)
 
 
 def _points(result: ScenarioResult) -> float:
@@ -125,6 +131,9 @@ def _missed(result: ScenarioResult) -> Iterator[str]:
     attempt = f", attempt {row.attempt}" if result.attempts > 1 else ""
     total = points_below(row.total_score, row.pass_threshold)
     yield f"\n{result.scenario_id}{attempt}: {total} of the {points(row.pass_threshold)} to pass"
+    for component in row.components:
+        if component.verdict is not None and not component.verdict.passed:
+            yield f"  {one_line(component.name)}: {verdict_line(component.verdict)[2:]}"
     findings = list(dict.fromkeys(_finding(finding) for finding in failed_patterns(row)))
     yield from findings[:FINDINGS_MAX]
     if len(findings) > FINDINGS_MAX:
@@ -133,6 +142,8 @@ def _missed(result: ScenarioResult) -> Iterator[str]:
 
 def _finding(finding: PatternFinding) -> str:
     pattern = f"  {finding.expectation} {_quoted(finding.pattern)} ({finding.match_type})"
+    if finding.note is not None and finding.match_type == "max_calls":
+        return f"{pattern}, but {finding.note}"
     if not is_forbidden(finding):
         return f"{pattern} not found"
     return f"{pattern} found in {finding.where}: {_quoted(finding.text or '')}"

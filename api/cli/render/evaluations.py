@@ -12,11 +12,13 @@ from api.cli.output import (
     open_console,
     print_note,
 )
+from api.cli.render.usage import print_scenario_usage, print_usage_lines, print_usage_table
 from api.reports import EvaluationReport, verdict_sentence
 from api.reports.escape import one_line, visible
 from api.reports.format import (
     bracketed,
     count_noun,
+    pass_of,
     point_interval,
     points,
     points_below,
@@ -24,6 +26,8 @@ from api.reports.format import (
     rate_interval,
     seconds,
 )
+from api.reports.gate_text import gate_lines
+from api.reports.judge_text import label_lines
 from api.reports.report import (
     COMPONENTS,
     agent_name,
@@ -32,8 +36,9 @@ from api.reports.report import (
     scorer_name,
 )
 from api.reports.score_text import lost_pattern_line, score_lines
+from api.reports.usage_text import cost_total, describe_try, has_costs, median_latency
 from api.service.evaluation.queries import EvaluationPage
-from api.text_format import format_count, format_time
+from api.text_format import format_count, format_time, pluralize
 from projections.evaluation.view_types import (
     Evaluation,
     EvaluationSummary,
@@ -44,6 +49,7 @@ from projections.evaluation.view_types import (
 )
 
 STYLES = {"stable": "green", "flaky": "yellow", "failing": "red", "error": "magenta", "skipped": "dim"}
+_LIST_DROPS = ("scenarios", "begun (UTC)", "version", "errors", "suite", "pass rate")
 JUDGED = {"passed": "bold green", "worse": "bold red", "unusable": "bold magenta"}
 
 
@@ -52,10 +58,11 @@ def print_evaluation_list(page: EvaluationPage) -> None:
     console = open_console()
     numbers = ("mean", "pass rate", "scenarios", "errors")
     by = ("recorded by",) if any(summary.recorded_by for summary in page.evaluations) else ()
+    used = ("cost", "latency") if has_costs(summary.usage for summary in page.evaluations) else ()
     table = make_table(
-        "run", "begun (UTC)", "suite", "agent", "version", *by, *numbers, "", right=numbers,
+        "run", "begun (UTC)", "suite", "agent", "version", *by, *numbers, *used, "", right=(*numbers, *used),
         wrap=("suite", "agent", "version", *by),
-        drop=("scenarios", "begun (UTC)", "version", "errors", "suite", "pass rate", *by, "agent", "mean"),
+        drop=("latency", "cost", *_LIST_DROPS, *by, "agent", "mean"),
     )  # fmt: skip
     for summary in page.evaluations:
         table.add_row(
@@ -69,6 +76,7 @@ def print_evaluation_list(page: EvaluationPage) -> None:
             rate(summary.pass_rate),
             format_count(summary.scenarios),
             format_count(summary.errors),
+            *((cost_total(summary.usage), median_latency(summary.usage)) if used else ()),
             "" if summary.ended else "not ended",
         )
     console.print(table)
@@ -85,11 +93,24 @@ def print_evaluation_detail(run: Evaluation) -> None:
         console.print()
         _print_scenarios(console, results)
     console.print()
+    print_scenario_usage(console, results)
     for result in results:
         for row in result.rows:
             if row.state == "error" or row.passed is False:
                 _print_row(console, result, row)
-    console.print(f"Mean {_mean(run)}; pass rate {_rate(run)}; {_verdicts(run)}.", soft_wrap=True)
+    if (retried := retried_line(run.retried_errors)) is not None:
+        console.print(retried, soft_wrap=True)
+    several = f"; {described}" if (described := pass_of(run.pass_of)) is not None else ""
+    console.print(f"Mean {_mean(run)}; pass rate {_rate(run)}{several}; {_verdicts(run)}.", soft_wrap=True)
+    print_usage_lines(console, run.usage)
+
+
+def retried_line(errors: int) -> str | None:
+    """Say how many errors were retried; None if none was."""
+    if not errors:
+        return None
+    were = "was" if errors == 1 else "were"
+    return f"{pluralize(errors, 'error')} {were} retried; the last try of an attempt counts."
 
 
 def _print_facts(console: Console, run: Evaluation) -> None:
@@ -165,13 +186,23 @@ def _scored(result: ScenarioResult, row: ScoreRow) -> Iterator[str]:
         return
     needed = "" if row.pass_threshold is None else f" of {points(row.pass_threshold)} needed"
     yield f"{result.scenario_id}, attempt {row.attempt}: {points_below(row.total_score, row.pass_threshold)}{needed}"
+    yield from _used(row)
     yield from (f"  {text}" for text in score_lines(row))
+    yield from (f"  {text}" for text in label_lines(row))
 
 
 def _error(scenario_id: str, row: ScoreRow) -> list[str]:
     reason = ": ".join(filter(None, (row.failure, row.detail))) or "no reason given"
     output = [f"  | {text}" for text in visible(row.said or "").splitlines()]
-    return [f"Error: {scenario_id}, attempt {row.attempt}: {one_line(reason)}", *output]
+    return [f"Error: {scenario_id}, attempt {row.attempt}: {one_line(reason)}", *_used(row), *output]
+
+
+def _used(row: ScoreRow) -> list[str]:
+    """Return the model, tokens and cost of an answer, and its latency if it states one of these."""
+    if not (stated := describe_try(row)):
+        return []
+    took = "" if row.elapsed_ns is None else f", {seconds(row.elapsed_ns)}"
+    return [f"  {one_line(stated)}{took}"]
 
 
 def _print_lines(console: Console, texts: Iterable[str], style: str) -> None:
@@ -189,7 +220,11 @@ def print_comparison(report: EvaluationReport) -> None:
         console.print()
     for text in _figures(contrast):
         console.print(text, soft_wrap=True)
+    runs = (("baseline", contrast.baseline), ("candidate", contrast.candidate))
+    print_usage_table(console, ("run",), [((name,), summary.usage) for name, summary in runs])
     if report.judgement is not None:
+        for text in gate_lines(report.judgement):
+            console.print(one_line(text), soft_wrap=True)
         console.print(
             verdict_sentence(report.judgement, contrast), style=JUDGED[report.judgement.verdict], soft_wrap=True
         )

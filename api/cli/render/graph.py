@@ -1,9 +1,9 @@
 """Print the links around a decision."""
 
-from api.cli.output import format_figure, make_table, open_console, print_note, truncate
+from api.cli.output import make_table, open_console, print_note, truncate
 from api.cli.render.calibration import format_as_of
 from api.service.decision_links import DecisionGraph, LinkedDecision
-from api.text_format import format_count, format_time, one_line, pluralize
+from api.text_format import format_count, format_figure, format_time, one_line, pluralize
 
 
 def print_graph(graph: DecisionGraph) -> None:

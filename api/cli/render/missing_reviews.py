@@ -2,9 +2,8 @@
 
 from rich.console import Console
 
-from api.cli.output import format_figure, format_interval
 from api.service.calibration import CalibrationAnswer
-from api.text_format import one_line
+from api.text_format import format_figure, format_interval, one_line
 
 
 def print_missing_reviews(console: Console, answer: CalibrationAnswer) -> None:

@@ -2,9 +2,8 @@
 
 from rich.console import Console
 
-from api.cli.output import format_figure, format_interval
 from api.service.model_figures import ModelFigures
-from api.text_format import one_line, pluralize
+from api.text_format import format_count, format_figure, format_interval, one_line, pluralize
 from projections.stats.intervals import Interval
 
 
@@ -32,8 +31,9 @@ def print_figures(console: Console, figures: ModelFigures) -> None:
     for probe in figures.probes:
         scorer = probe.scorer_id if probe.scorer_version is None else f"{probe.scorer_id}@{probe.scorer_version}"
         console.print(
-            f"Probe {one_line(probe.probe_id)} by {one_line(scorer)}: {pluralize(probe.totals, 'score')}, mean "
-            f"{format_figure(probe.mean)}{_bracketed(probe.interval)}."
+            f"Probe {one_line(probe.probe_id)} by {one_line(scorer)}: answered {format_count(probe.answered)} of "
+            f"{format_count(probe.counted)}, mean {format_figure(probe.counted_mean)}"
+            f"{_bracketed(probe.counted_interval)}."
         )
 
 

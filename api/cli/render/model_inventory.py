@@ -5,14 +5,7 @@ from collections.abc import Iterable, Sequence
 import typer
 from rich.console import Console
 
-from api.cli.output import (
-    format_figure,
-    format_interval,
-    make_table,
-    open_console,
-    print_json,
-    truncate,
-)
+from api.cli.output import make_table, open_console, print_json, truncate
 from api.cli.render.calibration import format_as_of
 from api.cli.render.model_figures import print_figures
 from api.service.model_queries import InventoryAnswer, ModelList, ProbesAnswer
@@ -20,6 +13,8 @@ from api.service.model_registry import registration_command
 from api.service.store import AppendResult
 from api.text_format import (
     format_count,
+    format_figure,
+    format_interval,
     format_time,
     one_line,
     pluralize,
@@ -137,7 +132,7 @@ def _place(place: AttemptPlace) -> str:
 def _command(model: InventoryModel) -> str:
     """Return the command that registers a model under the name it claims most often."""
     claimed = ModelIdentity(model_name=next(iter(model.claims)), provider=next(iter(model.providers), None))
-    command = registration_command(claimed)
+    command = registration_command(claimed, lambda name: False)
     assert command is not None, "the claimed name names a model"
     return command
 
@@ -185,9 +180,9 @@ def _print_table(console: Console, scores: ProbeScores) -> None:
     console.print(f"{probe}, scored by {scorer}: {pluralize(scores.scores, 'score')}", style="bold")
     text = scores.discrimination.says
     console.print(f"{text[0].upper()}{text[1:]}.")
-    numbers = ("scores", "valid", "mean", "its interval", "min", "max", "percentile", "first", "last")
+    numbers = ("scores", "answered", "mean", "its interval", "min", "max", "percentile", "first", "last")
     drop = (
-        "counts and dimensions", "first", "last", "min", "max", "percentile", "valid", "scores", "its interval",
+        "counts and dimensions", "first", "last", "min", "max", "percentile", "scores", "its interval",
     )  # fmt: skip
     table = make_table(
         "model", *numbers, "counts and dimensions", right=numbers, wrap=("model", "counts and dimensions"), drop=drop
@@ -196,12 +191,12 @@ def _print_table(console: Console, scores: ProbeScores) -> None:
         table.add_row(
             _model_name(row),
             format_count(row.scores),
-            "-" if row.valid_share is None else f"{row.valid_share:.0%}",
-            format_figure(row.mean),
-            format_interval(row.interval),
+            f"{format_count(row.answered)} of {format_count(row.counted)}",
+            format_figure(row.counted_mean),
+            format_interval(row.counted_interval),
             format_figure(row.min),
             format_figure(row.max),
-            "-" if row.percentile is None else f"{row.percentile:.0f}",
+            "-" if row.counted_percentile is None else f"{row.counted_percentile:.0f}",
             format_figure(row.first.total if row.first is not None else None),
             format_figure(row.last.total if row.last is not None and row.totals > 1 else None),
             _means(row),

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from msgspec import UNSET, UnsetType
 from rich.console import Console
 
-from api.cli.output import format_figure
-from api.text_format import format_count, one_line
+from api.text_format import format_count, format_figure, one_line
 from projections.calibration.category_recalibration import CategoryRecalibration
 from projections.calibration.map_families import MapFamily
 from projections.calibration.recalibration import GAIN_MIN, Recalibration

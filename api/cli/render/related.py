@@ -1,9 +1,9 @@
 """Print what happened under a correlation id."""
 
-from api.cli.output import format_figure, make_table, open_console, print_note, truncate
+from api.cli.output import make_table, open_console, print_note, truncate
 from api.cli.render.calibration import format_as_of
 from api.service.related_events import RelatedEvents
-from api.text_format import format_time, one_line, pluralize
+from api.text_format import format_figure, format_time, one_line, pluralize
 
 
 def print_related(answer: RelatedEvents) -> None:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from shlex import quote
 
-from api.cli.output import format_figure, format_interval, make_table, open_console, truncate
+from api.cli.output import make_table, open_console, truncate
 from api.service.review_sample import ReviewSample
-from api.text_format import format_count, format_time, one_line, pluralize
+from api.text_format import format_count, format_figure, format_interval, format_time, one_line, pluralize
 
 
 def print_review_sample(sample: ReviewSample, parameters: Mapping[str, str]) -> None:

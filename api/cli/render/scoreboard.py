@@ -4,15 +4,18 @@ from rich.console import Console
 
 from api.cli.output import make_table, open_console
 from api.cli.render.calibration import format_as_of
+from api.cli.render.usage import print_usage_table
 from api.reports.escape import one_line
 from api.reports.format import (
     DASH,
     bracketed,
     count_noun,
+    pass_of,
     point_interval,
     points,
     rate,
 )
+from api.reports.judge_text import corrected_cell
 from api.reports.report import BASELINES
 from api.service.evaluation.queries import ScoreboardAnswer
 from api.text_format import format_count
@@ -55,11 +58,15 @@ def _print_suite(console: Console, suite: SuiteScoreboard) -> None:
         change,
     )
     stated = any(row.stated is not None for row in suite.rows)
+    judged = any(row.corrected is not None for row in suite.rows)
+    numbers += ("corrected pass rate",) if judged else ()
     numbers += ("stated", "right minus stated") if stated else ()
+    several = any(row.pass_of for row in suite.rows)
+    numbers += ("several attempts",) if several else ()
     name = "model" if any(row.model is not None for row in suite.rows) else "agent"
     table = make_table(
         name, "version", *numbers, right=numbers, wrap=(name, "version"),
-        drop=("runs", "failing", "flaky", "stable", "errors", "pass rate", "its interval"),
+        drop=("several attempts", "runs", "failing", "flaky", "stable", "errors", "pass rate", "its interval"),
     )  # fmt: skip
     for row in suite.rows:
         counts = (row.errors, row.stable, row.flaky, row.failing + row.broken, row.runs)
@@ -71,11 +78,15 @@ def _print_suite(console: Console, suite: SuiteScoreboard) -> None:
             rate(row.pass_rate),
             *map(format_count, counts),
             f"{points(row.difference, '+')}{bracketed(point_interval(row.difference_interval, '+'))}",
+            *((corrected_cell(row.corrected),) if judged else ()),
             *(_stated(row) if stated else ()),
+            *((pass_of(row.pass_of) or DASH,) if several else ()),
         )
     console.print(table)
     if suite.left_out:
         console.print(f"and {count_noun(suite.left_out, 'older version')}: --versions", style="dim")
+    versions = [((_agent(row), one_line(row.agent_version or DASH)), row.usage) for row in suite.rows]
+    print_usage_table(console, (name, "version"), versions)
     for row in suite.rows:
         _print_lost(console, row)
     console.print()

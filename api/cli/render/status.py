@@ -19,12 +19,12 @@ AGENTS_MAX = 10
 SPANS_S = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 
 
-def print_status(status: LedgerStatus, name: str) -> None:
-    """Print one line for each fact, and a table of agents."""
+def print_status(status: LedgerStatus, name: str, *, shared: bool = False) -> None:
+    """Print one line for each fact, and a table of agents. Any process may write a `shared` ledger."""
     console = open_console()
     console.print(name, style="bold", soft_wrap=True)
     facts = make_facts()
-    for label, text in _facts(status):
+    for label, text in _facts(status, shared=shared):
         facts.add_row(label, text)
     console.print(facts)
     if status.agents:
@@ -37,12 +37,16 @@ def print_status(status: LedgerStatus, name: str) -> None:
         console.print(f"and {pluralize(len(status.agents) - AGENTS_MAX, 'more agent')}; --json prints all.")
 
 
-def _facts(status: LedgerStatus) -> Iterator[tuple[str, str]]:
-    if status.writer is None:
+def _facts(status: LedgerStatus, *, shared: bool) -> Iterator[tuple[str, str]]:
+    if shared:
+        yield "written by", "any process that may write the database"
+    elif status.writer is None:
         yield "written by", "no process"
     else:
         address = f" at {status.writer.address}" if status.writer.address is not None else ""
         yield "written by", f"process {status.writer.pid}{address}"
+    if status.durability is not UNSET:
+        yield "durability", f"{status.durability} promised"
     last = f", the last recorded {format_time(status.head.time)} UTC" if status.head.time is not None else ""
     yield "events", f"{format_count(status.head.position)}{last}"
     retracted = "" if status.retracted is UNSET else f"; {format_count(status.retracted)} more retracted"

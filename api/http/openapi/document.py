@@ -124,7 +124,9 @@ def _responses(operation: Operation) -> JsonSchema:
         if status in responses:
             responses[status]["content"] |= _problem(status)["content"]
     for status in _error_statuses(operation):
-        responses.setdefault(status, _problem(status))
+        if status not in responses:
+            responses[status] = _problem(status)
+            responses[status]["content"] |= _content(operation.error_content)
     return {str(status): responses[status] for status in sorted(responses)}
 
 
@@ -173,7 +175,11 @@ def _schema(shape: Shape) -> JsonSchema:
 
 def _structs(operation: Operation) -> Iterator[type[msgspec.Struct]]:
     """Yield the structs of the bodies."""
-    for content in (operation.body, *(answer.content for answer in operation.answers.values())):
+    for content in (
+        operation.body,
+        operation.error_content,
+        *(answer.content for answer in operation.answers.values()),
+    ):
         for shape in content.values():
             if not isinstance(shape, dict):
                 for choice in shape if isinstance(shape, tuple) else (shape,):

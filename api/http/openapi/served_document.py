@@ -6,14 +6,14 @@ import msgspec
 
 from api.http.compressed_document import CompressedDocument, compress_document
 from api.http.openapi.document import make_document
-from api.http.route_table import OPERATIONS
+from api.http.route_table import operations
 from api.parameters import JsonSchema
 
 
 @cache
 def openapi_document() -> JsonSchema:
     """Return the OpenAPI document of every operation."""
-    return make_document(OPERATIONS)
+    return make_document(operations())
 
 
 @cache

@@ -6,7 +6,7 @@ from api.http.operation import Operation, json_answer
 from api.http.request import Call, json_response
 from api.service.advice import Advice, advise
 from api.service.calibration import CalibrationAnswer, compute_calibration
-from api.service.query_params import (
+from api.service.calibration_params import (
     ADVICE_PARAMETERS,
     CALIBRATION_PARAMETERS,
     parse_calibration_query,

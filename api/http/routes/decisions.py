@@ -9,6 +9,7 @@ from api.http.media_types import JSON
 from api.http.operation import Link, Operation, json_answer
 from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response, read_json
+from api.service.calibration_params import REVIEW_SAMPLE_PARAMETERS, parse_review_sample_query
 from api.service.decision_search import find_decisions
 from api.service.decision_writer import (
     RecordedDecision,
@@ -19,12 +20,7 @@ from api.service.decision_writer import (
     review_decision,
 )
 from api.service.decisions import DecisionPage, find_decision
-from api.service.query_params import (
-    AS_OF,
-    PREFIX,
-    REVIEW_SAMPLE_PARAMETERS,
-    parse_review_sample_query,
-)
+from api.service.event_params import AS_OF, PREFIX
 from api.service.review_sample import ReviewSample, draw_review_sample
 from api.service.search_params import SEARCH_PARAMETERS, parse_decision_search
 from api.service.supplied_vector import embedding_to_record

@@ -6,7 +6,7 @@ import msgspec
 from starlette.responses import Response
 
 from api.http.media_types import JSON
-from api.http.operation import Link, Operation, json_answer
+from api.http.operation import TEXT, Answer, Link, Operation, json_answer
 from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response, read_json
 from api.parameters import (
@@ -18,7 +18,7 @@ from api.parameters import (
     parse_integer,
     text_parameter,
 )
-from api.service.discovery import run_operations
+from api.service.discovery import run_operations, run_signals
 from api.service.discovery.queries import show_run
 from api.service.discovery.run_types import (
     NextPrompt,
@@ -28,6 +28,7 @@ from api.service.discovery.run_types import (
     SignalEntry,
     SignalPage,
 )
+from api.service.discovery.summary import read_golden
 from api.service.store import LocalStore
 from events.envelope import timestamp
 from events.errors import InvalidEvent
@@ -35,6 +36,8 @@ from events.payload import COUNT_MAX, Count, Label, Text
 from instruments.answer import Failure, RouterAnswer
 from ledger import Query
 from projections.discovery.run_report import RunDetail
+
+GOLDEN = "text/plain; charset=utf-8"
 
 NS_PER_MS = 1_000_000
 
@@ -150,9 +153,9 @@ async def post_response(call: Call) -> Response:
     errors=(404, *_WRITE_ERRORS),
 )
 async def post_signal(call: Call) -> Response:
-    """Record a signal for the people who watch a run."""
+    """Record a signal for the people who watch a run, also after the run has ended."""
     signal = await read_json(call.request, SignalDraft)
-    return json_response(await run_operations.signal(_store(call), call.path(RUN), signal), 201)
+    return json_response(await run_signals.signal(_store(call), call.path(RUN), signal), 201)
 
 
 @Operation(
@@ -170,8 +173,20 @@ async def get_signals(call: Call) -> Response:
     if since.isascii() and since.isdigit():
         after = parse_integer("since", since, 0)
         await call.ledger.read(Query(after=after, limit=1))
-        return json_response(await run_operations.signals(store, run_id, after))
-    return json_response(await run_operations.signals(store, run_id, since=timestamp(parse_instant("since", since))))
+        return json_response(await run_signals.signals(store, run_id, after))
+    return json_response(await run_signals.signals(store, run_id, since=timestamp(parse_instant("since", since))))
+
+
+@Operation(
+    method="GET",
+    path="/discovery/{run}/golden",
+    path_parameters=(RUN,),
+    answers={200: Answer("The response, byte for byte.", {GOLDEN.partition(";")[0]: TEXT})},
+    errors=(404, 410),
+)
+async def get_golden(call: Call) -> Response:
+    """Return the first accepted response of a run, for use as a test fixture (a golden file)."""
+    return Response((await read_golden(_store(call), call.path(RUN))).encode(), media_type=GOLDEN)
 
 
 @Operation(

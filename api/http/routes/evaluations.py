@@ -7,19 +7,27 @@ from api.http.path_parameters import STREAM_ID_SCHEMA, stream_id_parameter
 from api.http.request import Call, json_response
 from api.parameters import choice_list_parameter, integer_parameter, number_parameter, text_parameter
 from api.reports import GateLimits
+from api.reports.loss_test import ALPHA, DROP
 from api.reports.report import POINTS_MAX
 from api.service.evaluation import queries
 from api.service.evaluation.gate import GateAnswer, GateQuery, build_gate_answer, judge_run
-from api.service.query_params import (
-    AS_OF,
+from api.service.evaluation.scenario_queries import ScenarioHistoryAnswer, show_history
+from api.service.event_params import AS_OF, PREFIX
+from api.service.run_params import (
     EVALUATIONS_PARAMETERS,
-    PREFIX,
+    SCENARIO_PARAMETERS,
     SCOREBOARD_PARAMETERS,
     parse_evaluation_query,
+    parse_scenario_query,
     parse_scoreboard_query,
 )
+from events.evaluation import COST_USD_MAX
+
+SECONDS_MAX = 1e9
+"""The highest limit of a latency, seconds."""
 
 RUN = stream_id_parameter("run", "The run's id.")
+SCENARIO = stream_id_parameter("scenario_id", "The scenario's id.")
 INCLUDE = choice_list_parameter(
     "include",
     "Further parts of the answer. `analyses`: every answer of the agent, also those stored as evidence.",
@@ -45,9 +53,25 @@ GATE_BASELINE = text_parameter(
     required=True,
 )
 SUITE = text_parameter("suite", "The suite of the latest run, by its name.")
-MAX_REGRESSIONS = integer_parameter("max_regressions", "How many scenarios may have regressed.", 0, default=0)
+MAX_REGRESSIONS = integer_parameter(
+    "max_regressions", "How many scenarios may have regressed; without it, a test decides.", 0
+)
 MAX_ERRORS = integer_parameter("max_errors", "How many errors the candidate may have.", 0, default=0)
 MIN_SCORE = number_parameter("min_score", "The lowest allowed mean.", 0, POINTS_MAX)
+ALPHA_LEVEL = number_parameter(
+    "alpha", f"How often an unchanged agent may be called worse; {ALPHA} if absent.", 0.0001, 0.5
+)
+DROP_SIZE = number_parameter("drop", f"The drop of the pass rate to tell the power for; {DROP} if absent.", 0.01, 1)
+DROP_IN = integer_parameter("drop_in", "The drop is in so many scenarios; in all if absent.", 1)
+MAX_LATENCY = number_parameter("max_latency", "The highest allowed median latency, seconds.", 0, SECONDS_MAX)
+MAX_LATENCY_P95 = number_parameter(
+    "max_latency_p95", "The highest allowed 95th percentile of the latency, seconds.", 0, SECONDS_MAX
+)
+MAX_COST = number_parameter(
+    "max_cost_per_attempt", "The highest allowed cost of an attempt with all its tries, US dollars.", 0, COST_USD_MAX
+)
+USAGE_LIMITS = (MAX_LATENCY, MAX_LATENCY_P95, MAX_COST)
+LIMITS = (MAX_REGRESSIONS, MAX_ERRORS, MIN_SCORE, ALPHA_LEVEL, DROP_SIZE, DROP_IN, *USAGE_LIMITS)
 
 
 @Operation(
@@ -112,9 +136,23 @@ async def get_comparison(call: Call) -> Response:
 
 @Operation(
     method="GET",
+    path="/scenarios/{scenario_id}",
+    path_parameters=(SCENARIO,),
+    query=SCENARIO_PARAMETERS,
+    answers={200: json_answer("A page of its runs, and its results by version.", ScenarioHistoryAnswer)},
+    errors=(404,),
+)
+async def get_scenario(call: Call) -> Response:
+    """Return the history of a scenario: its result in each run, the last begun first, and by version of each agent."""
+    query = parse_scenario_query(call.path(SCENARIO), call.parameters)
+    return json_response(await show_history(call.ledger, query, await call.as_of()))
+
+
+@Operation(
+    method="GET",
     path="/evaluations/{run}/gate",
     path_parameters=(CANDIDATE_RUN,),
-    query=(GATE_BASELINE, SUITE, MAX_REGRESSIONS, MAX_ERRORS, MIN_SCORE, AS_OF),
+    query=(GATE_BASELINE, SUITE, *LIMITS, AS_OF),
     answers={200: json_answer("The comparison, with the gate's judgement on the candidate.", GateAnswer)},
     errors=(404,),
 )
@@ -123,16 +161,30 @@ async def get_gate(call: Call) -> Response:
 
     The answer is 200 whatever the judgement; `judgement.exit` is the exit code of the command `eval gate`.
     """
-    limits = GateLimits(
-        regressions=MAX_REGRESSIONS.read(call.parameters),
-        errors=MAX_ERRORS.read(call.parameters),
-        score=MIN_SCORE.find(call.parameters),
-    )
     query = GateQuery(
         baseline=GATE_BASELINE.read(call.parameters),
         candidate=call.path(CANDIDATE_RUN),
         suite=SUITE.find(call.parameters),
-        limits=limits,
+        limits=read_limits(call),
     )
     report = await judge_run(call.ledger, query, await call.as_of())
     return json_response(build_gate_answer(report))
+
+
+def read_limits(call: Call) -> GateLimits:
+    """Return the limits in the query. Regressions are counted if their limit is given; otherwise the test decides."""
+    parameters = call.parameters
+    regressions = MAX_REGRESSIONS.find(parameters)
+    alpha, drop = ALPHA_LEVEL.find(parameters), DROP_SIZE.find(parameters)
+    return GateLimits(
+        regressions=regressions or 0,
+        errors=MAX_ERRORS.read(parameters),
+        score=MIN_SCORE.find(parameters),
+        strict=regressions is not None,
+        alpha=ALPHA if alpha is None else alpha,
+        drop=DROP if drop is None else drop,
+        drop_scenarios=DROP_IN.find(parameters),
+        latency_s=MAX_LATENCY.find(parameters),
+        latency_p95_s=MAX_LATENCY_P95.find(parameters),
+        cost_per_attempt_usd=MAX_COST.find(parameters),
+    )

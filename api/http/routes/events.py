@@ -29,8 +29,8 @@ from api.parameters import (
     text_parameter,
 )
 from api.service.batch_evaluation import WarnedEvent, WarnedResult, warnings_of_batch, with_warnings
+from api.service.event_params import AFTER, EVENT_PARAMETERS, LIMIT, check_followable, parse_event_query
 from api.service.ledger import LedgerService, page_json
-from api.service.query_params import AFTER, EVENT_PARAMETERS, LIMIT, check_followable, parse_event_query
 from api.service.store import AppendResult, append_result
 from events.decode_error_messages import DECODE_ERRORS
 from events.envelope import Draft
@@ -42,7 +42,7 @@ from events.limits import (
     PAGE_EVENTS_MAX,
 )
 from events.registry import VOCABULARY
-from ledger import AppendedEvent, Page, Query
+from ledger import AppendedEvent, LogPage, Query
 
 HEARTBEAT_S = 15.0
 """Seconds between two comments of an idle feed."""
@@ -249,7 +249,7 @@ async def get_stream(call: Call) -> Response:
     return await _page(call.ledger, await call.ledger.stream(call.path(SUBJECT), after, limit))
 
 
-async def _page(ledger: LedgerService, page: Page) -> Response:
+async def _page(ledger: LedgerService, page: LogPage) -> Response:
     return Response(page_json(page, (await ledger.reader.head()).position), media_type=JSON)
 
 
@@ -283,7 +283,7 @@ async def _feed(call: Call, query: Query) -> Response:
 
 
 async def _messages(
-    pages: AsyncIterator[Page], ended: asyncio.Future[None], await_turn: Callable[[], Awaitable[None]]
+    pages: AsyncIterator[LogPage], ended: asyncio.Future[None], await_turn: Callable[[], Awaitable[None]]
 ) -> AsyncIterator[bytes]:
     """Yield server-sent events, each with its position as id, until `ended` is done or the client disconnects.
 
@@ -310,5 +310,5 @@ async def _messages(
         next_page.cancel()
 
 
-def _next(pages: AsyncIterator[Page]) -> asyncio.Future[Page]:
+def _next(pages: AsyncIterator[LogPage]) -> asyncio.Future[LogPage]:
     return asyncio.ensure_future(anext(pages))

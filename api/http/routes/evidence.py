@@ -8,8 +8,8 @@ from api.http.operation import BYTES, Answer, Link, Operation, json_answer
 from api.http.path_parameters import DIGEST_SCHEMA
 from api.http.request import Call, json_response, read_body
 from api.parameters import text_parameter
+from api.service.event_params import AS_OF, LIMIT, OFFSET
 from api.service.evidence import Blob, ErasureReceipt, EvidencePage, StoredEvidence, digest_of
-from api.service.query_params import AS_OF, LIMIT, OFFSET
 from events.limits import EVIDENCE_NOTE_CHARS_MAX
 from ledger.errors import InvalidQuery
 

@@ -9,6 +9,7 @@ from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response, read_json
 from api.parameters import flag_parameter, text_parameter
 from api.service.decision_writer import act_as
+from api.service.event_params import AS_OF
 from api.service.guardrails.action_check import CheckAnswer, PlannedAction, check_action
 from api.service.guardrails.rule_set import (
     GuardrailList,
@@ -20,7 +21,6 @@ from api.service.guardrails.rule_set import (
     set_rules,
     show_rule,
 )
-from api.service.query_params import AS_OF
 from events.envelope import EventId, Source
 
 GUARDRAIL_ID = stream_id_parameter("guardrail_id", "The id of the rule.")

@@ -1,5 +1,6 @@
 """Routes about the server: liveness, readiness, status, metrics, and the OpenAPI document."""
 
+from asyncio import to_thread
 from typing import Literal
 
 import msgspec
@@ -7,11 +8,13 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.compressed_document import CompressedDocument, accepts_gzip, etag_matches
+from api.http.compressed_document import accepts_gzip, etag_matches
 from api.http.media_types import JSON
 from api.http.metrics import Metrics
+from api.http.openapi.served_document import compressed_openapi
 from api.http.operation import TEXT, Answer, Operation, json_answer
-from api.http.request import Call, json_response, ledger_of
+from api.http.readiness import Readiness, read_readiness
+from api.http.request import Call, json_response
 from api.service.status import LedgerStatus, read_status
 from api.text_format import to_json
 
@@ -20,20 +23,6 @@ class Liveness(msgspec.Struct, frozen=True):
     """The process is alive."""
 
     status: Literal["alive"] = "alive"
-
-
-class Readiness(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Whether the ledger accepts events, the newest position, and the position up to which the views are folded.
-
-    `reason` says why the ledger does not accept events. `unsigned` says why checkpoints are not signed; the ledger
-    accepts events nevertheless.
-    """
-
-    status: Literal["ready", "not ready"]
-    head: int
-    folded: int
-    reason: str | None = None
-    unsigned: str | None = None
 
 
 _ALIVE = to_json(Liveness())
@@ -55,19 +44,8 @@ async def get_healthz(request: Request) -> Response:
 ).raw
 async def get_readyz(request: Request) -> Response:
     """Report whether the ledger accepts events. It may be ready before views are folded; their reads then wait."""
-    ledger = ledger_of(request)
-    head = (await ledger.reader.head()).position
-    reason = None
-    if ledger.log is not None and ledger.log.broken is not None:
-        reason = str(ledger.log.broken)
-    elif request.app.state.stopping.is_set():
-        reason = "stopping"
-    elif ledger.tokens.required() and ledger.tokens.unreadable:
-        reason = "the file of the tokens cannot be read: every caller is refused"
-    refusal = ledger.proving.refusal
-    unsigned = str(refusal) if refusal is not None else None
-    body = Readiness("ready" if reason is None else "not ready", head, ledger.engine.position, reason, unsigned)
-    return json_response(body, 200 if reason is None else 503)
+    readiness = await read_readiness(request)
+    return json_response(readiness, 200 if readiness.status == "ready" else 503)
 
 
 @Operation(method="GET", path="/status", heavy=True, answers={200: json_answer("The status.", LedgerStatus)})
@@ -103,7 +81,7 @@ async def get_metrics(request: Request) -> Response:
 ).raw
 async def get_openapi(request: Request) -> Response:
     """Return this description of the HTTP interface."""
-    document: CompressedDocument = request.app.state.openapi()
+    document = await to_thread(compressed_openapi)
     headers = {"etag": document.etag, "vary": "accept-encoding", "cache-control": "no-cache"}
     if etag_matches(request.headers.get("if-none-match", ""), document.etag):
         return Response(status_code=304, headers=headers)

@@ -15,8 +15,8 @@ from api.service.decision_links import (
     list_neighbors,
     walk_graph,
 )
+from api.service.event_params import AS_OF, PREFIX
 from api.service.link_params import GRAPH_PARAMETERS, NEIGHBORS_PARAMETERS, parse_graph_query
-from api.service.query_params import AS_OF, PREFIX
 from events.envelope import EventId, Source
 from events.link import DecisionLinked
 

@@ -6,8 +6,8 @@ from api.http.operation import Link, Operation, json_answer
 from api.http.request import Call, json_response
 from api.parameters import text_parameter
 from api.service.breakers import BreakerList, list_breakers
+from api.service.event_params import AS_OF
 from api.service.projections import ProjectionList, ProjectionState, list_projections, show_projection
-from api.service.query_params import AS_OF
 from projections.registry import PROJECTIONS
 
 NAME = text_parameter("name", "The projection's name.", {"enum": [kind.name for kind in PROJECTIONS]})

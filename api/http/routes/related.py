@@ -5,7 +5,7 @@ from starlette.responses import Response
 from api.http.operation import Operation, json_answer
 from api.http.request import Call, json_response
 from api.parameters import text_parameter
-from api.service.query_params import AFTER, AS_OF, LIMIT
+from api.service.event_params import AFTER, AS_OF, LIMIT
 from api.service.related_events import RelatedEvents, find_related
 from ledger.errors import InvalidQuery
 

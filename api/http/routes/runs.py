@@ -8,7 +8,8 @@ from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response
 from api.parameters import choice_list_parameter
 from api.service.discovery.queries import RunPage, list_runs, show_run
-from api.service.query_params import AS_OF, PREFIX, RUNS_PARAMETERS, parse_run_query
+from api.service.event_params import AS_OF, PREFIX
+from api.service.run_params import RUNS_PARAMETERS, parse_run_query
 from projections.discovery.run_report import RunDetail
 
 RUN_ID = stream_id_parameter("run_id", "The run's id.")

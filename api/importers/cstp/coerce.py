@@ -67,7 +67,8 @@ class Coercion:
                 result = self.convert(field.convert, value, _join(path, name))
                 if result is not _LEFT_OUT and (field.required or result not in _EMPTY):
                     converted[name] = result
-        missing = {name for name, field in fields.items() if field.required} - except_for - converted.keys()
+        found = except_for | converted.keys()
+        missing = [name for name, field in fields.items() if field.required and name not in found]
         if not missing:
             return converted
         for name in missing:

@@ -85,7 +85,7 @@ def read_decision(
         report.add_loss(file, "id", decision_id, str(error), left_out="decision")
         return None
     coercion = Coercion(report, file, decision_id)
-    recorded = {name: source[name] for name in _RECORDED if name in source}
+    recorded = {name: value for name, value in source.items() if name in _RECORDED}
     recorded["decision"] = source.get("decision") or source.get("summary")
     if isinstance(recorded.get("tags"), str):
         recorded["tags"] = [tag.strip() for tag in recorded["tags"].split(",") if tag.strip()]

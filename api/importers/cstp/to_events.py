@@ -256,9 +256,9 @@ class _LedgerUpdate:
 
     def _complete(self, stored: SourceReview, review: SourceReview) -> SourceReview | None:
         """Return a review with the fields of both; None if the ledger's has them all."""
-        for name in stored.values.keys() & review.values.keys():
-            if not equal_values(stored.values[name], review.values[name]):
-                self._add_conflict(f"review.{name}", stored.values[name], review.values[name])
+        for name, value in review.values.items():
+            if name in stored.values and not equal_values(stored.values[name], value):
+                self._add_conflict(f"review.{name}", stored.values[name], value)
         adds_reviewer = stored.agent is None and review.agent is not None
         if not adds_reviewer and review.values.keys() <= stored.values.keys():
             return None

@@ -23,7 +23,7 @@ from events.decision import Outcome, Stakes
 from events.envelope import source_of, timestamp
 from events.limits import LABEL_CHARS_MAX, LINE_BYTES_MAX
 from ledger.errors import InvalidQuery
-from projections.decisions.decision_index import STAKES
+from projections.decisions.decision_selection import STAKES
 
 FIELDS = (
     "agent", "category", "decision", "confidence", "outcome", "id", "time", "review_time", "stakes", "project",

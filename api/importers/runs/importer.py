@@ -27,6 +27,7 @@ from events.probe import score_id_of
 from events.registry import VOCABULARY
 from instruments.probes import SCORERS
 from ledger.errors import AppendRefused, Gone, InvalidQuery, LifecycleViolation
+from ledger.threads import run_on_thread
 from projections.discovery.run_report import REPORTED_SCORER_ID, DiscoveryRun, RunReport, build_report
 
 
@@ -114,7 +115,7 @@ async def import_runs(
     writing: asyncio.Task[None] | None = None
     try:
         while True:
-            batch = await asyncio.to_thread(next, batches, None)
+            batch = await run_on_thread(next, batches, None)
             if writing is not None:
                 await writing
                 report(result.runs + result.there + len(result.faults), total)

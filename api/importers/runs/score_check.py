@@ -2,7 +2,7 @@
 
 The counts and the total in a report come from another scorer, which may count differently. So there are three separate
 checks: whether our scorer can score the output, whether the total matches the counts, and whether it matches the total
-of our scorer.
+of our scorer. Ours is the first version of the probe's scorer: it counts what reports count, and runs no code.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from api.importers.runs.to_events import RunEvents
-from instruments.probes import FORMER_PROBE_IDS, Probe, ProbeScore, find_probe, scorer_name
+from instruments.probes import FORMER_PROBE_IDS, Probe, ProbeScore, Unscored, find_probe, scorer_name
 from instruments.probes.refactor.scorer import WEIGHTS
 from projections.discovery.run_report import TOTAL_KEY
 
@@ -53,9 +53,10 @@ def unsupported_scores(run: RunEvents) -> Iterator[UnsupportedScore]:
             continue
         score = _score(probe.id, result.probe.raw_output or "")
         total, by_counts = stated.get(TOTAL_KEY), _by_counts(probe, stated)
-        why: list[Why] = [] if score.valid else ["invalid"]
+        by_scorer = None if isinstance(score, Unscored) else score.total
+        why: list[Why] = [] if isinstance(score, Unscored) or score.valid else ["invalid"]
         why += ["counts"] if _differ(total, by_counts) else []
-        why += ["rescored"] if _differ(total, score.total) else []
+        why += ["rescored"] if _differ(total, by_scorer) else []
         if why:
             yield UnsupportedScore(
                 file=run.file,
@@ -63,10 +64,10 @@ def unsupported_scores(run: RunEvents) -> Iterator[UnsupportedScore]:
                 attempt=number,
                 model_name=result.model.model_name,
                 probe_id=result.probe.probe_id or "",
-                scorer=scorer_name(probe.scorer),
+                scorer=scorer_name(probe.scorers[-1]),
                 stated=total,
                 by_counts=by_counts,
-                by_scorer=score.total,
+                by_scorer=by_scorer,
                 why=why,
             )
 
@@ -77,10 +78,10 @@ def probe_of(probe_id: str) -> Probe | None:
 
 
 @lru_cache(SCORES_KEPT)
-def _score(probe_id: str, output: str) -> ProbeScore:
+def _score(probe_id: str, output: str) -> ProbeScore | Unscored:
     probe = find_probe(probe_id)
     assert probe is not None
-    return probe.scorer.score(output)
+    return probe.scorers[-1].score(output)
 
 
 def _by_counts(probe: Probe, stated: Mapping[str, float]) -> float | None:

@@ -5,6 +5,7 @@ autoescape), after `visible` has replaced control and format characters with vis
 """
 
 from base64 import b64encode
+from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from importlib import resources
@@ -13,23 +14,44 @@ from typing import TYPE_CHECKING
 from api.reports import format as formats
 from api.reports.escape import cut, one_line, visible
 from api.reports.gate import verdict_sentence
+from api.reports.gate_text import gate_lines
 from api.reports.html.trend_chart import trend_chart
 from api.reports.match_excerpt import excerpt_finder, scored_texts
 from api.reports.report import (
-    COMPONENTS,
     EvaluationReport,
     agent_name,
     by_urgency,
     changes_by_scenario,
+    component_title,
     is_forbidden,
     lost_patterns,
     scorer_name,
     versions_of,
 )
+from api.reports.score_text import verdict_line
+from api.reports.usage_text import (
+    SCENARIO_USAGE_COLUMNS,
+    USAGE_COLUMNS,
+    cost_total,
+    describe_try,
+    has_costs,
+    known_columns,
+    median_cost,
+    median_latency,
+    models_of,
+    p95_latency,
+    scenario_cells,
+    token_total,
+    usage_cells,
+    usage_lines,
+)
 from projections.evaluation.view_types import Evaluation, EvaluationSummary, ScenarioResult, ScoreRow
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+VERDICT_CHARS_MAX = 400
+"""Characters of the verdict of a judge, with its reason and quotation."""
 
 OPENED_MAX = 5
 """How many scenarios that did not pass are open when the page is loaded."""
@@ -45,6 +67,7 @@ FORMATTERS = (
     formats.bracketed,
     formats.count_noun,
     formats.minute_utc,
+    formats.pass_of,
     formats.points,
     formats.rate,
     formats.rate_interval,
@@ -64,8 +87,9 @@ def html_page(report: EvaluationReport) -> str:
             contrast=contrast,
             policy=_policy(),
             style=_style(),
-            banner=_banner(report),
-            errors=_errors(run),
+            banner=banner(report),
+            decided=list(gate_lines(report.judgement)) if report.judgement is not None else [],
+            errors=group_errors(run),
             trend=trend,
             chart=trend_chart(trend, run.agent_version) if trend else None,
             results=by_urgency(report),
@@ -74,7 +98,7 @@ def html_page(report: EvaluationReport) -> str:
     )
 
 
-def _banner(report: EvaluationReport) -> tuple[str, str]:
+def banner(report: EvaluationReport) -> tuple[str, str]:
     """Return the banner's CSS class and text: the gate's verdict, or a summary if there was no gate."""
     run, contrast = report.evaluation, report.contrast
     if report.judgement is not None and contrast is not None:
@@ -91,7 +115,7 @@ def _banner(report: EvaluationReport) -> tuple[str, str]:
     return ("worse" if run.failed else "unusable"), f"Not all passed: {passed}; {rest}."
 
 
-def _errors(run: Evaluation) -> list[tuple[_Error, list[tuple[ScenarioResult, ScoreRow]]]]:
+def group_errors(run: Evaluation) -> list[tuple[_Error, list[tuple[ScenarioResult, ScoreRow]]]]:
     """Group the attempts that ended in an error by failure, detail and output."""
     groups: dict[_Error, list[tuple[ScenarioResult, ScoreRow]]] = {}
     for result in run.results:
@@ -101,7 +125,8 @@ def _errors(run: Evaluation) -> list[tuple[_Error, list[tuple[ScenarioResult, Sc
     return list(groups.items())
 
 
-def _verdict_counts(run: EvaluationSummary) -> list[tuple[str, int]]:
+def verdict_counts(run: EvaluationSummary) -> list[tuple[str, int]]:
+    """Return how many scenarios have each verdict, without those that none has."""
     counts = {"stable": run.stable, "flaky": run.flaky, "failing": run.failing, "error": run.broken}
     return [(verdict, number) for verdict, number in counts.items() if number]
 
@@ -115,6 +140,24 @@ def _policy() -> str:
 def _style() -> str:
     files = resources.files(__package__)
     return "".join(files.joinpath(name).read_text("utf-8") for name in ("base.css", "style.css"))
+
+
+TEMPLATE_NAMES: Mapping[str, object] = {
+    "ANSWER_CHARS_MAX": ANSWER_CHARS_MAX,
+    "OPENED_MAX": OPENED_MAX,
+    "SCENARIO_USAGE_COLUMNS": SCENARIO_USAGE_COLUMNS,
+    "USAGE_COLUMNS": USAGE_COLUMNS,
+    "VERDICT_CHARS_MAX": VERDICT_CHARS_MAX,
+    **{
+        function.__name__: function
+        for function in (
+            scored_texts, lost_patterns, excerpt_finder, scorer_name, is_forbidden, agent_name, verdict_counts,
+            component_title, verdict_line, cost_total, describe_try, has_costs, median_cost, median_latency, models_of,
+            p95_latency, scenario_cells, token_total, usage_cells, usage_lines, known_columns, formats.whole_number,
+        )
+    },
+}  # fmt: skip
+"""The constants and functions that the templates use; those of the web pages use them, too."""
 
 
 @cache
@@ -133,13 +176,7 @@ def _environment() -> "Environment":
     )
     filters = (*FORMATTERS, cut, one_line)
     environment.filters |= {function.__name__: function for function in filters} | {"trusted": Markup}
-    functions = (scored_texts, lost_patterns, excerpt_finder, scorer_name, is_forbidden, agent_name)
-    environment.globals |= {function.__name__: function for function in functions} | {
-        "ANSWER_CHARS_MAX": ANSWER_CHARS_MAX,
-        "COMPONENTS": COMPONENTS,
-        "OPENED_MAX": OPENED_MAX,
-        "verdict_counts": _verdict_counts,
-    }
+    environment.globals |= TEMPLATE_NAMES
     return environment
 
 

@@ -4,17 +4,16 @@ from collections.abc import Iterator, Sequence
 
 from api.reports.plots.figure_source import FigureSource
 from api.reports.plots.panel import LEFT, RIGHT, TOP, Panel, Scale, percent_ticks
-from api.reports.plots.svg import (
-    MARGIN,
-    draw_heading,
-    draw_page,
-    draw_position,
-    draw_text,
-    format_gap,
-    format_percent,
-)
+from api.reports.plots.svg import MARGIN, Heading, draw_figure, draw_position, draw_text, format_gap, format_percent
 from projections.calibration.corp import Corp
 from projections.calibration.scores import Bucket
+
+READING = (
+    "Across is the confidence that was stated, upwards the share that succeeded. On the dashed line both are "
+    "equal; below it the agent was overconfident, above it underconfident. The curve of a calibrated agent stays "
+    "within the lighter band in 95% of samples. Bars count the reviews of each confidence."
+)
+"""How to read the drawing."""
 
 HEIGHT = 830
 BOTTOM = 560
@@ -38,16 +37,17 @@ def draw_calibration_curve(source: FigureSource) -> str:
         raise source.too_few("curve")
     stated, right = format_percent(scores.mean_confidence), format_percent(scores.accuracy)
     low, high = format_gap(scores.gap_interval.low), format_gap(scores.gap_interval.high)
-    return draw_page(
+    return draw_figure(
         HEIGHT,
         f"Calibration curve of {source.subject}: {scores.reviewed:,} reviewed decisions, "
         f"stated {stated} on average, {right} successful",
+        Heading(
+            source.subject,
+            f"{scores.reviewed:,} reviews: stated {stated}, successful {right}",
+            f"Gap {format_gap(scores.gap)} ({low} to {high}), Brier score {scores.brier_score:.3f}",
+        ),
+        READING,
         [
-            *draw_heading(
-                source.subject,
-                f"{scores.reviewed:,} reviews: stated {stated}, successful {right}",
-                f"Gap {format_gap(scores.gap)} ({low} to {high}), Brier score {scores.brier_score:.3f}",
-            ),
             *_panel.draw_grid(percent_ticks(), percent_ticks()),
             *_panel.draw_titles("stated confidence", "share of successes"),
             *_draw_band(scores.corp),

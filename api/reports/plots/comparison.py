@@ -6,9 +6,15 @@ from api.reports.escape import one_line
 from api.reports.plots.figure_source import FigureMissing, FigureSource
 from api.reports.plots.interval_rows import IntervalRow, draw_rows, rows_height
 from api.reports.plots.panel import TOP, draw_left_out, draw_legend
-from api.reports.plots.svg import draw_heading, draw_page, draw_position
+from api.reports.plots.svg import Heading, draw_figure, draw_position
 from projections.calibration.agent_comparison import SHARED_QUESTIONS_MIN, AgentPair
 from projections.stats.false_discovery import FALSE_DISCOVERY_RATE
+
+READING = (
+    "Each row is a pair on the questions that both answered. Left of 0 the first has the lower, better Brier "
+    "score. A filled dot is supported among all pairs; a hollow one is not."
+)
+"""How to read the drawing."""
 
 NAME_CHARS_MAX = 26
 
@@ -30,15 +36,16 @@ def draw_comparison(source: FigureSource) -> str:
     left_out = len(comparison.pairs) - len(pairs)
     legend_top = TOP + rows_height(rows) + 34
     height = legend_top + 84
-    return draw_page(
+    return draw_figure(
         height,
         f"Comparison of {len(pairs):,} pairs: difference of Brier scores on shared questions",
+        Heading(
+            source.subject,
+            f"{len(pairs):,} pairs on shared questions: difference of Brier scores",
+            f"Supported: false discovery rate at most {FALSE_DISCOVERY_RATE:.0%}",
+        ),
+        READING,
         [
-            *draw_heading(
-                source.subject,
-                f"{len(pairs):,} pairs on shared questions: difference of Brier scores",
-                f"Supported: false discovery rate at most {FALSE_DISCOVERY_RATE:.0%}",
-            ),
             *draw_rows(rows, TOP, "below 0 the first is better, above 0 the second"),
             *draw_legend(legend_top, (("dot", "supported, with the 95% interval"), ("open", "not supported"))),
             *draw_left_out(left_out, "pairs have too few questions in common", legend_top),

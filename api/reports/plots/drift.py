@@ -1,10 +1,11 @@
 """Draw the sum of outcome minus stated confidence over time, and the date of a change with its interval."""
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from msgspec import UNSET
 
+from api.reports.no_test import NO_TEST
 from api.reports.plots.figure_source import FigureMissing, FigureSource
 from api.reports.plots.panel import (
     LEFT,
@@ -13,30 +14,23 @@ from api.reports.plots.panel import (
     TOP,
     Panel,
     Scale,
-    Tick,
+    date_ticks,
     draw_legend,
-    even_values,
     height_with_legend,
     round_ticks,
 )
-from api.reports.plots.svg import draw_heading, draw_page, draw_position, format_gap
-from projections.calibration.change_point import ChangePoint, Drift, NoTest
+from api.reports.plots.svg import Heading, draw_figure, draw_position, format_gap
+from projections.calibration.change_point import ChangePoint, Drift
 from projections.calibration.plot_data import GapSum
 
+READING = (
+    "The sum of outcome minus confidence rises while the agent does better than its own average and falls while "
+    "it does worse. A lasting change bends it: its highest or lowest point is the most likely date."
+)
+"""How to read the drawing."""
+
 BOTTOM = 520
-DATES = 3
-"""Dates are written at this many equal distances."""
-
-HOURS_BELOW = timedelta(days=DATES)
-"""In a shorter time, hours are written."""
-
 _P_MIN = 0.001
-
-_NO_TEST: dict[NoTest, str] = {
-    "too few times": "too few reviews have a time that says when the decision was made.",
-    "all outcomes alike": "all outcomes are alike.",
-    "no category before and after": "no agent and category has enough reviews both before and after any time.",
-}
 
 
 def draw_drift(source: FigureSource) -> str:
@@ -58,12 +52,13 @@ def draw_drift(source: FigureSource) -> str:
             ("span", f"{drift.change.coverage:.0%} interval of that date"),
         ]
     height = height_with_legend(BOTTOM, len(entries))
-    return draw_page(
+    return draw_figure(
         height,
         f"Drift of {source.subject}: outcomes minus stated confidence, added up over time",
+        Heading(source.subject, _result(drift), _gaps(drift.change)),
+        READING,
         [
-            *draw_heading(source.subject, _result(drift), _gaps(drift.change)),
-            *panel.draw_grid(_dates(first, last), [(value, f"{value:+g}" if value else "0") for value in ticks]),
+            *panel.draw_grid(date_ticks(first, last), [(value, f"{value:+g}" if value else "0") for value in ticks]),
             *panel.draw_titles("time of the decision", "sum (decisions)"),
             *_draw_change(panel, drift.change, first),
             panel.draw_level("perfect", 0),
@@ -80,7 +75,7 @@ def _drift(source: FigureSource) -> tuple[Drift, list[GapSum]]:
         more = 0 if drift is UNSET else drift.reviews_needed
         raise FigureMissing(f"{more:,} more reviews are needed to look for drift.", "Review more decisions.")
     if drift.reason is not None:
-        raise FigureMissing(_NO_TEST[drift.reason], "Choose other decisions.")
+        raise FigureMissing(f"{NO_TEST[drift.reason]}.", "Choose other decisions.")
     return drift, plots.gap_sums
 
 
@@ -103,10 +98,3 @@ def _draw_change(panel: Panel, change: ChangePoint | None, first: datetime) -> I
     height = panel.y.start - panel.y.end
     yield f'<rect class="span" x="{low:.1f}" y="{panel.y.end:.1f}" width="{high - low:.1f}" height="{height:.1f}"/>'
     yield panel.draw_place("mark", (change.time - first).total_seconds())
-
-
-def _dates(first: datetime, last: datetime) -> list[Tick]:
-    """Return ticks in seconds after the first time, labelled with dates, or hours in a short time."""
-    form = "%d %H:%M" if last - first < HOURS_BELOW else "%Y-%m-%d"
-    seconds = even_values(0.0, max((last - first).total_seconds(), 1.0), DATES)
-    return [(after, f"{first + timedelta(seconds=after):{form}}") for after in seconds]

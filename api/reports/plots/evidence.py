@@ -19,7 +19,7 @@ from api.reports.plots.panel import (
     round_ticks,
     signed_ticks,
 )
-from api.reports.plots.svg import draw_heading, draw_page, draw_position, format_gap
+from api.reports.plots.svg import Heading, draw_figure, draw_position, format_gap
 from projections.calibration.plot_data import EvidencePoint
 from projections.calibration.scores import CalibrationScores
 from projections.stats.gap_martingale import E_VALUE_SUPPORTED
@@ -27,6 +27,13 @@ from projections.stats.intervals import Interval
 
 EVIDENCE_BOTTOM, GAP_TOP, GAP_BOTTOM = 360, 424, 656
 """The lower edge of the evidence, and the edges of the gap below it, in SVG units."""
+
+READING = (
+    "Above, evidence of over- and of underconfidence after each review: a verdict is supported once its line "
+    "reaches the level, however often one looks. Below, the gap with its interval for one look and the wider one "
+    "for every look."
+)
+"""How to read the drawing."""
 
 E_VALUE_SHOWN_MIN = 0.001
 """Evidence below this is drawn at the lower edge."""
@@ -58,11 +65,12 @@ def draw_evidence(source: FigureSource) -> str:
     if supported_at is not None:
         entries.append(("mark", "the review at which the verdict became supported"))
     height = height_with_legend(GAP_BOTTOM, len(entries))
-    return draw_page(
+    return draw_figure(
         height,
         f"Evidence of {source.subject} over {points[-1].reviews:,} reviews",
+        Heading(source.subject, _result(source, scores, supported_at), _intervals(scores)),
+        READING,
         [
-            *draw_heading(source.subject, _result(source, scores, supported_at), _intervals(scores)),
             *_draw_e_values(above, points),
             *_draw_gap(below, points),
             *_draw_support(above, below, supported_at),
@@ -77,7 +85,7 @@ def _points(source: FigureSource) -> list[EvidencePoint]:
     if plots is UNSET or plots.evidence is None:
         raise FigureMissing(
             "evidence is not followed from review to review within a range of time.",
-            "Leave out --since, --until and --window.",
+            "Leave out the range of time.",
         )
     if not plots.evidence:
         raise FigureMissing("no decision was reviewed.", "Review some decisions.")

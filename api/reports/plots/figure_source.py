@@ -6,6 +6,9 @@ from projections.calibration.calibration_view import CalibrationView
 from projections.calibration.history_view import CalibrationHistory
 from projections.calibration.scores import CalibrationScores
 
+MORE_REVIEWS = "Review more decisions, or ask for figures of fewer (min_decisions)."
+"""What helps if there are too few reviews for a figure."""
+
 
 class FigureMissing(Exception):
     """A figure does not exist for these decisions: why, and what would help."""
@@ -48,5 +51,5 @@ class FigureSource(NamedTuple):
         """Return the error if there are too few reviews."""
         return FigureMissing(
             f"{self.view.coverage.reviewed:,} reviewed decisions with a stated confidence are too few for a {of_what}.",
-            "Review more decisions, or lower --min-decisions.",
+            MORE_REVIEWS,
         )

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from api.reports.escape import one_line
-from api.reports.plots.panel import Scale, draw_dot, round_ticks, signed_ticks
+from api.reports.plots.panel import Scale, Tick, draw_dot, round_ticks, signed_ticks
 from api.reports.plots.svg import MARGIN, WIDTH, draw_text
 from projections.stats.intervals import Interval
 
@@ -39,15 +39,22 @@ def draw_rows(rows: Sequence[IntervalRow], top: float, title: str) -> Iterator[s
     values = [row.value for row in rows if row.value is not None]
     ends = [*values, *(end for row in rows if row.interval for end in (row.interval.low, row.interval.high))]
     ticks = round_ticks(min(0.0, *ends), max(0.0, *ends))
-    scale, height = Scale(ticks[0], ticks[-1], LEFT, RIGHT), _row_height(rows)
+    return draw_rows_on(rows, top, title, signed_ticks(ticks), dashed=0.0)
+
+
+def draw_rows_on(
+    rows: Sequence[IntervalRow], top: float, title: str, ticks: Sequence[Tick], *, dashed: float | None = None
+) -> Iterator[str]:
+    """Draw rows from a height on, on the scale from the first tick to the last; one tick may be a dashed line."""
+    scale, height = Scale(ticks[0][0], ticks[-1][0], LEFT, RIGHT), _row_height(rows)
     bottom = top + height * len(rows)
-    for value, label in signed_ticks(ticks):
+    for value, label in ticks:
         yield draw_text(scale.at(value), bottom + 24, label, "", "middle")
     for number, row in enumerate(rows):
         below = top + height * (number + 1)
         yield from _draw_texts(row, below - height, stacked=height == STACKED_HEIGHT)
-        for value in ticks:
-            css_class = "grid" if value else "perfect"
+        for value, _ in ticks:
+            css_class = "perfect" if value == dashed else "grid"
             yield f'<path class="{css_class}" d="M{scale.at(value):.1f} {below - 29:.1f}v28"/>'
         yield from _draw_interval(row, scale, below - 15)
     yield draw_text((LEFT + RIGHT) / 2, bottom + 50, title, "", "middle")

@@ -7,10 +7,16 @@ from msgspec import UNSET
 from api.reports.plots.figure_source import FigureMissing, FigureSource
 from api.reports.plots.interval_rows import IntervalRow, draw_rows, rows_height
 from api.reports.plots.panel import LEFT, LEGEND_BELOW, RIGHT, TOP, Panel, Scale, draw_legend, round_ticks
-from api.reports.plots.svg import draw_heading, draw_page, draw_position, format_gap
+from api.reports.plots.svg import Heading, draw_figure, draw_position, format_gap
 from projections.calibration.missing_reviews import MissingReviews
 from projections.calibration.plot_data import ConfidenceTenth
 from projections.calibration.scores import CalibrationScores
+
+READING = (
+    "Above, how confident reviewed and unreviewed decisions were. Below, the gap of the reviewed ones, the gap "
+    "weighted to represent all, and the bounds: every missing outcome a failure, or every one a success."
+)
+"""How to read the drawing."""
 
 BOTTOM = 336
 """The lower edge of the bars, in SVG units."""
@@ -33,11 +39,12 @@ def draw_missing_reviews(source: FigureSource) -> str:
         raise FigureMissing("every decision with a stated confidence is reviewed.", "Nothing is missing.")
     rows = _rows(scores, found)
     height = ROWS_TOP + rows_height(rows) + 34
-    return draw_page(
+    return draw_figure(
         height,
         f"Missing reviews of {source.subject}: {found.unreviewed:,} of {found.total:,} decisions",
+        Heading(source.subject, _result(found), _judgement(found)),
+        READING,
         [
-            *draw_heading(source.subject, _result(found), _judgement(found)),
             *_draw_bars(plots.tenths),
             *draw_legend(
                 BOTTOM + LEGEND_BELOW,
@@ -46,7 +53,7 @@ def draw_missing_reviews(source: FigureSource) -> str:
                     ("outline", f"unreviewed decisions, n={found.unreviewed:,}"),
                 ),
             ),
-            *draw_rows(rows, ROWS_TOP, "gap: success rate minus stated confidence"),
+            *draw_rows(rows, ROWS_TOP, "gap, success minus stated: 95% intervals, and bounds"),
             draw_position(source.position, height),
         ],
     )

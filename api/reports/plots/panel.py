@@ -1,6 +1,7 @@
 """An area of a drawing with two axes: scales, grid, lines, bands, marks and a legend."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
 from math import ceil, floor, log10
 from typing import NamedTuple
 
@@ -14,6 +15,12 @@ LEGEND_LINE = 28
 
 LEGEND_BELOW = 82
 """How far the first line of a legend is below an area with a titled axis."""
+
+DATES = 3
+"""Dates are written at this many equal distances."""
+
+HOURS_BELOW = timedelta(days=DATES)
+"""In a shorter time, hours are written."""
 
 _STEPS = (1.0, 2.0, 5.0, 10.0)
 _ROUNDING = 1e-9
@@ -87,6 +94,13 @@ class Panel(NamedTuple):
 def percent_ticks(low: float = 0.0) -> list[Tick]:
     """Return ticks of shares from about `low` to 1, labelled in per cent."""
     return [(value, f"{value:.0%}") for value in even_values(low, 1.0, 4)]
+
+
+def date_ticks(first: datetime, last: datetime) -> list[Tick]:
+    """Return ticks in seconds after the first time, labelled with dates, or hours in a short time."""
+    form = "%d %H:%M" if last - first < HOURS_BELOW else "%Y-%m-%d"
+    seconds = even_values(0.0, max((last - first).total_seconds(), 1.0), DATES)
+    return [(after, f"{first + timedelta(seconds=after):{form}}") for after in seconds]
 
 
 def even_values(low: float, high: float, steps: int) -> list[float]:

@@ -15,8 +15,14 @@ from api.reports.plots.panel import (
     height_with_legend,
     round_ticks,
 )
-from api.reports.plots.svg import draw_heading, draw_page, draw_position
+from api.reports.plots.svg import Heading, draw_figure, draw_position
 from projections.calibration.recalibration import ConfidenceMeaning, Recalibration
+
+READING = (
+    "The line gives the confidence to state instead of each stated one. Dots are what stated confidences have "
+    "meant so far, with their 95% intervals. On the dashed line nothing changes."
+)
+"""How to read the drawing."""
 
 BOTTOM = 560
 HEIGHT = height_with_legend(BOTTOM, 3)
@@ -34,16 +40,17 @@ def draw_recalibration(source: FigureSource) -> str:
     panel = Panel(Scale(ticks[0], 1.0, LEFT, RIGHT), Scale(ticks[0], 1.0, BOTTOM, TOP))
     labels = [(value, f"{value:.0%}") for value in ticks]
     family = found.family.replace("_", " ")
-    return draw_page(
+    return draw_figure(
         HEIGHT,
         f"Recalibration map of {source.subject}: which confidence to state instead",
+        Heading(
+            source.subject,
+            f"{found.reviewed:,} reviews ({family}): Brier {found.stated_brier_score:.3f} to "
+            f"{found.mapped_brier_score:.3f}",
+            f"Gain on new decisions {found.gain:.4f}, 95% lower bound {found.gain_lower_bound:.4f}",
+        ),
+        READING,
         [
-            *draw_heading(
-                source.subject,
-                f"{found.reviewed:,} reviews ({family}): Brier {found.stated_brier_score:.3f} to "
-                f"{found.mapped_brier_score:.3f}",
-                f"Gain on new decisions {found.gain:.4f}, 95% lower bound {found.gain_lower_bound:.4f}",
-            ),
             *panel.draw_grid(labels, labels),
             *panel.draw_titles("stated confidence", "confidence to state instead"),
             panel.draw_line("perfect", ((ticks[0], ticks[0]), (1.0, 1.0))),
@@ -70,7 +77,7 @@ def _map(source: FigureSource) -> Recalibration:
     if others:
         raise FigureMissing(
             "no map for all of these decisions surely lowers their Brier score.",
-            f"Some categories have maps of their own: --category {others[0].category!r}.",
+            f"Some categories have maps of their own: select category {others[0].category!r}.",
         )
     raise FigureMissing(
         f"no map surely lowers the Brier score of new decisions ({scores.reviewed:,} reviews).",

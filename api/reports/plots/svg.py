@@ -1,6 +1,7 @@
 """The page of a drawing: its style, its texts and its heading. Self-contained SVG images for light and dark pages."""
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from api.reports.escape import escape_html, one_line
 
@@ -30,16 +31,31 @@ WIDTH = 640
 MARGIN = 28
 """The width of a drawing and the margin of its texts, in SVG units."""
 
-SUBJECT_CHARS_MAX = 44
+SUBJECT_CHARS_MAX = 38
 
 
-def draw_page(height: float, title: str, lines: Iterable[str]) -> str:
-    """Return a drawing of the given height, with a title for screen readers. The lines are SVG elements."""
+class Heading(NamedTuple):
+    """The texts at the top of a drawing: whom it is about, what came out, and what it shows."""
+
+    subject: str
+    result: str
+    explanation: str
+
+
+def draw_figure(height: float, title: str, heading: Heading, reading: str, lines: Iterable[str]) -> str:
+    """Return a drawing with its heading. Its description is the heading and how to read the drawing."""
+    described = f"{heading.result}. {heading.explanation}. {reading}"
+    return draw_page(height, title, [*draw_heading(*heading), *lines], described)
+
+
+def draw_page(height: float, title: str, lines: Iterable[str], description: str = "") -> str:
+    """Return a drawing of the given height, with a title and a description. The lines are SVG elements."""
     box = f'viewBox="0 0 {WIDTH} {height:.0f}"'
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" {box} role="img" aria-labelledby="t">',
             f'<title id="t">{escape_html(one_line(title))}</title>',
+            *([f"<desc>{escape_html(one_line(description))}</desc>"] if description else []),
             f"<style>{STYLE}</style>",
             f'<rect class="paper" x=".5" y=".5" width="{WIDTH - 1}" height="{height - 1:.0f}" rx="10"/>',
             *lines,

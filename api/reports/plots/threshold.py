@@ -18,9 +18,16 @@ from api.reports.plots.panel import (
     percent_ticks,
     round_ticks,
 )
-from api.reports.plots.svg import draw_heading, draw_page, draw_position
+from api.reports.plots.svg import Heading, draw_figure, draw_position
 from projections.stats.intervals import Interval
 from projections.stats.net_benefit import ThresholdUse
+
+READING = (
+    "Net benefit is what acting only at a confidence or above would have gained, in successes a decision, if "
+    "failures cost what the threshold implies. Where the line is highest above both others, choosing by "
+    "confidence pays most."
+)
+"""How to read the drawing."""
 
 BOTTOM = 520
 BELOW_NONE = 0.35
@@ -51,15 +58,16 @@ def draw_threshold(source: FigureSource) -> str:
     if chosen is not None:
         entries.append(("mark", f"the threshold {chosen.threshold:.0%}"))
     height = height_with_legend(BOTTOM, len(entries))
-    return draw_page(
+    return draw_figure(
         height,
         f"Net benefit of {source.subject} at each threshold",
+        Heading(
+            source.subject,
+            _result(chosen, scores.reviewed),
+            "At threshold t a failure costs t / (1 - t) successes",
+        ),
+        READING,
         [
-            *draw_heading(
-                source.subject,
-                _result(chosen, scores.reviewed),
-                "At threshold t a failure costs t / (1 - t) successes",
-            ),
             *panel.draw_grid(percent_ticks(), [(value, f"{value:g}") for value in ticks]),
             *panel.draw_titles("threshold: act at this confidence or above", "net benefit (successes a decision)"),
             *_draw_curves(panel, uses),

@@ -102,7 +102,8 @@ class DiscoverCommand:
         except msgspec.ValidationError as error:
             raise explain_decode_error(error, (), shape=RunConfig) from None
         run_id = _started.stream_id(DiscoveryStarted(run_id=config.run_id))
-        existing = run_id is not None and await store.streams([f"discovery/{run_id}"], [_started.name])
+        types = VOCABULARY.names_of(DiscoveryStarted)
+        existing = run_id is not None and await store.streams([f"discovery/{run_id}"], types)
         started = StartResult(run_id or "", duplicate=True) if existing else await start(store, config)
         if started.duplicate:
             raise run_exists_error("discovery", started.run_id)

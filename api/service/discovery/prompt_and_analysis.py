@@ -1,14 +1,14 @@
 """Single steps of discovery, for scripts: build a prompt, or analyse one answer. Nothing is written."""
 
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from api.service.discovery.run_types import PROBE
 from events import ModelIdentity
 from events.limits import BODY_BYTES_MAX, LABEL_CHARS_MAX
-from instruments.discovery import analyze, build_prompt
+from instruments.discovery import NameRules, analyze, build_prompt
 from instruments.discovery.answer_analysis import Verdict
 from instruments.probes import (
     FORMER_PROBE_IDS,
@@ -31,6 +31,8 @@ class AnalyzedResponse(msgspec.Struct, frozen=True, kw_only=True):
     wrapper: bool
     verdict: Verdict
     reason: str
+    unscored: str | UnsetType = UNSET
+    """Why the answer was not scored; absent if it was."""
 
 
 def get_probe(probe_id: str | None) -> Probe:
@@ -54,26 +56,24 @@ def build_discovery_prompt(probe_id: str | None, exclude_file: str | None) -> st
     )
 
 
-async def analyze_response(
-    answer: bytes, probe_id: str | None, is_registered: Callable[[str], Awaitable[bool]]
-) -> AnalyzedResponse:
-    """Analyse an answer; `is_registered` says whether a claimed name belongs to a registered model.
+def analyze_response(answer: bytes, probe_id: str | None, names: NameRules) -> AnalyzedResponse:
+    """Analyse an answer; `names` says what claimed names mean.
 
-    Bytes that are not UTF-8 are replaced, not refused.
-    Errors: InvalidQuery, and those of `is_registered`.
+    Bytes that are not UTF-8 are replaced, not refused. Errors: InvalidQuery.
     """
     probe = get_probe(probe_id)
-    analysis = analyze(answer.decode(errors="replace"), probe)
+    analysis = analyze(answer.decode(errors="replace"), probe, names)
     identity = analysis.identity
     return AnalyzedResponse(
         identity=identity,
         key=analysis.key,
         code=analysis.code,
         score=None if analysis.score is None else _score_fields(analysis.score, probe),
-        known=identity is not None and await is_registered(identity.model_name),
+        known=analysis.known,
         wrapper=analysis.wrapper,
         verdict=analysis.verdict,
         reason=analysis.reason,
+        unscored=analysis.unscored,
     )
 
 

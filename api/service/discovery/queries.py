@@ -24,6 +24,10 @@ POSITIONS_APART_MAX = 256
 SCORED = VOCABULARY.names_of(ProbeScored)
 
 
+NAMES_MAX = 50
+"""Names of each kind that `list_run_names` returns."""
+
+
 class RunQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which runs to list: a page of them, the most recently begun first."""
 
@@ -40,6 +44,14 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     next: int | None
     as_of: AsOf
     unknown_names: UnknownNames = UNSET
+
+
+class RunNames(msgspec.Struct, frozen=True, kw_only=True):
+    """Names that filters of runs may state, in alphabetical order, up to NAMES_MAX of each kind."""
+
+    agents: list[str]
+    routers: list[str]
+    probes: list[str]
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +78,13 @@ async def list_runs(ledger: LedgerService, query: RunQuery, as_of: int | None = 
     )
 
 
+async def list_run_names(ledger: LedgerService) -> RunNames:
+    """Return the agents, routers and probes of all runs, as proposals for a filter."""
+    projection, _ = await ledger.engine.at(RunIndex)
+    names = {kind: sorted(found)[:NAMES_MAX] for kind, found in projection.names().items()}
+    return RunNames(agents=names["agent"], routers=names["router"], probes=names["probe"])
+
+
 async def show_run(
     ledger: LedgerService, run_id: str, as_of: int | None = None, *, attempts: bool = False, prefix: bool = False
 ) -> RunView:
@@ -76,8 +95,9 @@ async def show_run(
     projection, position = await ledger.engine.at(RunIndex, as_of)
     run_id = resolve_id(projection, run_id, "run", prefix=prefix)
     entry, scores = projection.entry(run_id), projection.scores(run_id)
-    streams = await ledger.engine.read_streams([f"discovery/{run_id}"], position)
-    run = DiscoveryRun.of(streams[f"discovery/{run_id}"], await _read_scores(ledger, scores))
+    streams = await ledger.engine.events.read_streams([f"discovery/{run_id}", f"signal/{run_id}"], position)
+    events = [event for stream in streams.values() for event in stream]
+    run = DiscoveryRun.of(events, await read_scores(ledger, scores))
     texts = await _read_outputs(ledger, run)
     detail = RunDetail(**structs.asdict(build_report(run, texts)))
     if attempts:
@@ -91,7 +111,7 @@ async def _read_outputs(ledger: LedgerService, run: DiscoveryRun) -> dict[str, s
     return {digest: None if data is None else data.decode(errors="replace") for digest, data in blobs.items()}
 
 
-async def _read_scores(ledger: LedgerService, positions: Sequence[int]) -> list[EventFacts]:
+async def read_scores(ledger: LedgerService, positions: Sequence[int]) -> list[EventFacts]:
     """Return the scores at some positions. Most of these are adjacent."""
     scores: list[EventFacts] = []
     needed, start = set(positions), 0
@@ -99,6 +119,6 @@ async def _read_scores(ledger: LedgerService, positions: Sequence[int]) -> list[
         if number == len(positions) or positions[number] - position > POSITIONS_APART_MAX:
             query = Query(after=positions[start] - 1, before=position + 1, types=SCORED, limit=PAGE_EVENTS_MAX)
             async for page in ledger.scan(query):
-                scores.extend(event for event in ledger.engine.usable_events(page) if event.position in needed)
+                scores.extend(event for event in ledger.engine.events.usable_events(page) if event.position in needed)
             start = number
     return scores

@@ -1,4 +1,4 @@
-"""The operations on a discovery run: begin, read the prompt, record an answer or a signal, end.
+"""The operations on a discovery run: begin, read the prompt, record an answer, end. Signals are in `run_signals.py`.
 
 The state of a run is in the log alone. Each operation reads the stream of the run, lets `instruments.discovery.Session`
 decide, and appends the result at the version that it read. If two operations run at the same time, the log accepts one;
@@ -8,92 +8,54 @@ the other reads and decides again. An answer is durable before the caller gets i
 import re
 import secrets
 from asyncio import to_thread
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
-from typing import Any
 
 import msgspec
-from msgspec import structs
+from msgspec import UNSET, structs
 
-from api.errors import AttemptTaken, RunEnded
+from api.errors import AttemptTaken
+from api.service.discovery.run_stream import (
+    PROBE_IDS,
+    START_AND_END,
+    LiveRun,
+    check_running,
+    load_run,
+    read_events,
+    read_stored,
+)
 from api.service.discovery.run_types import (
+    PROBE,
     RUN_LIMIT_MAX,
     NextPrompt,
     ResponseResult,
     RunConfig,
-    SignalDraft,
-    SignalEntry,
-    SignalPage,
     StartResult,
 )
 from api.service.evidence import Blob
 from api.service.store import EventStore, without_erased
-from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted, Ending
-from events.envelope import Draft, Event
+from api.service.stored_model_names import load_model_names
+from events.discovery import BatteryProbe, DiscoveryAttempted, DiscoveryFinished, DiscoveryStarted, Ending
+from events.envelope import Draft
 from events.errors import InvalidEvent
 from events.limits import ANSWER_BYTES_MAX, PAYLOAD_BYTES_MAX
-from events.model import ModelAliased, ModelRegistered
-from events.payload import STREAM_ID_PATTERN, Payload
+from events.payload import Payload
 from events.probe import ProbeScored, ProbeScoredV1
 from events.registry import VOCABULARY
 from instruments.answer import RouterAnswer
 from instruments.discovery import (
+    BATTERY_PROMPT_VERSION,
     PROMPT_VERSION,
     Session,
     analyze,
     render_events,
 )
-from instruments.probes import PROBES, Probe, find_probe
-from ledger.errors import Gone, LifecycleViolation, LineTooLong, NotFound, StreamConflict
+from instruments.probes import Probe, find_probe
+from ledger.errors import Gone, LifecycleViolation, LineTooLong, StreamConflict
 from projections.discovery.model_names import ModelNames
 
-_PROBE_IDS = ", ".join(probe.id for probe in PROBES)
-_START_AND_END = ("discovery.started.v1", "discovery.finished.v1")
-_MODELS = ("model.registered.v1", "model.aliased.v1")
-_id = re.compile(STREAM_ID_PATTERN)
 _secret = re.compile(r"//[^/\s]*@")
 _json = msgspec.json.encode
-
-
-class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
-    """The events of a run, and the state that follows from them."""
-
-    events: list[Event]
-    session: Session
-
-    @property
-    def version(self) -> int:
-        """The number of events in its stream."""
-        return self.events[-1].streamversion
-
-    @property
-    def probe(self) -> Probe:
-        """The probe of the run. Errors: LifecycleViolation, if this version does not have it."""
-        started = self.session.started
-        probe = None if started.probe_id is None else find_probe(started.probe_id, started.probe_version)
-        if probe is None:
-            probe_name = f"{started.probe_id or 'no probe'}@{started.probe_version or '?'}"
-            raise LifecycleViolation(
-                f"Run {self.session.run_id} asks {probe_name}, which this version does not have: it has {_PROBE_IDS}.",
-                "Finish it, and start another; its findings stay.",
-                subject=f"discovery/{self.session.run_id}",
-                index=0,
-            )
-        return probe
-
-    def before(self, attempt: int) -> Session:
-        """Return the state of the run before an attempt."""
-        earlier = []
-        for event in self.events:
-            if isinstance(event.data, DiscoveryAttempted) and event.data.attempt == attempt:
-                break
-            earlier.append(event)
-        return Session.of(earlier)
-
-    def recorded(self, attempt: int) -> DiscoveryAttempted | None:
-        """Return an attempt that was answered before; None if it was not."""
-        attempts = (event.data for event in self.events if isinstance(event.data, DiscoveryAttempted))
-        return next((data for data in attempts if data.attempt == attempt), None)
 
 
 async def start(store: EventStore, config: RunConfig) -> StartResult:
@@ -101,12 +63,13 @@ async def start(store: EventStore, config: RunConfig) -> StartResult:
 
     Errors: InvalidEvent, naming the field; LifecycleViolation, for the id of another run; those of appending.
     """
-    probe = _find_probe(_check_config(config).probe_id)
+    probes = _find_probes(_check_config(config))
+    probe, is_battery = probes[0], len(probes) > 1
     settings = DiscoveryStarted(
         run_id=config.run_id,
         probe_id=probe.id,
         probe_version=probe.version,
-        prompt_version=PROMPT_VERSION,
+        prompt_version=BATTERY_PROMPT_VERSION if is_battery else PROMPT_VERSION,
         max_iterations=config.max_iterations,
         max_attempts=config.max_attempts,
         terminate_on_repeat=config.terminate_on_repeat and not config.keep_going,
@@ -114,6 +77,9 @@ async def start(store: EventStore, config: RunConfig) -> StartResult:
         sensitive=config.sensitive or None,
         router=config.router,
         requested_model=config.requested_model,
+        battery=tuple(BatteryProbe(probe_id=one.id, probe_version=one.version) for one in probes)
+        if is_battery
+        else None,
     )
     while True:
         started = structs.replace(settings, run_id=config.run_id or secrets.token_hex(4))
@@ -121,7 +87,7 @@ async def start(store: EventStore, config: RunConfig) -> StartResult:
         try:
             await store.append([_draft(started, 0)])
         except StreamConflict:
-            stored = await _read_stored(store, started.run_id, _START_AND_END)
+            stored = await read_stored(store, started.run_id, START_AND_END)
             if config.run_id is None or not stored:
                 continue
             if stored[0].data != started:
@@ -132,7 +98,7 @@ async def start(store: EventStore, config: RunConfig) -> StartResult:
 
 async def prompt(store: EventStore, run_id: str) -> NextPrompt:
     """Return the next prompt of a run, or why the run ended. Errors: NotFound, LifecycleViolation."""
-    run = await _load_run(store, run_id)
+    run = await load_run(store, run_id)
     return _next_prompt(run.session, None if run.session.finished is not None else run.probe)
 
 
@@ -145,65 +111,41 @@ async def respond(store: EventStore, run_id: str, answer: RouterAnswer, attempt:
     """
     _check_size(answer)
     while True:
-        run = await _load_run(store, run_id)
+        run = await load_run(store, run_id)
         due = run.session.attempts + 1
-        if attempt is not None and (recorded := run.recorded(attempt)) is not None:
+        if attempt is not None and (found := run.recorded(attempt)) is not None:
+            position, recorded = found
             if not _is_recorded_answer(recorded, answer):
                 raise _attempt_taken_error(run_id, recorded)
-            before = run.before(attempt)
-            return await _build_result(store, run, before, answer, await to_thread(before.decide, answer, run.probe))
-        _check_running(run.events)
+            before, names = run.before(attempt), await load_model_names(store, position)
+            payloads = await to_thread(before.decide, answer, run.probe, names)
+            return await _build_result(run, before, answer, payloads, names)
+        check_running(run.events)
         if attempt is not None and attempt != due:
             raise AttemptTaken(
                 f"attempt {attempt} of run {run_id} is not due: attempt {due} is; nothing was written.",
                 "Read the prompt again, and answer the attempt it names.",
             )
-        payloads = await to_thread(run.session.decide, answer, run.probe)
+        names = await load_model_names(store)
+        payloads = await to_thread(run.session.decide, answer, run.probe, names)
         drafts, blobs = _fit_to_lines(payloads, sensitive=run.session.started.sensitive is True)
         drafts[0].expectedversion = run.version
         try:
             await _append(store, drafts, blobs)
         except StreamConflict:
             continue
-        return await _build_result(store, run, run.session, answer, payloads)
-
-
-async def signal(store: EventStore, run_id: str, draft: SignalDraft) -> SignalEntry:
-    """Record a message to the people watching a run. Errors: NotFound, RunEnded; those of appending."""
-    payload = DiscoverySignalled(run_id=run_id, **structs.asdict(draft))
-    while True:
-        _check_running(await _read_events(store, run_id, _START_AND_END))
-        try:
-            placed = await store.append([_draft(payload)])
-        except LifecycleViolation:
-            continue
-        page = await signals(store, run_id, placed.first - 1)
-        return page.signals[0]
-
-
-async def signals(store: EventStore, run_id: str, after: int = 0, since: str = "") -> SignalPage:
-    """Return the signals of a run after a position, recorded at or after the time `since` (`recordedtime` of events).
-
-    Errors: NotFound.
-    """
-    events = await _read_events(store, run_id, (*_START_AND_END, "discovery.signalled.v1"))
-    entries = [
-        SignalEntry(position=event.position, time=event.time, **_signal_fields(event))
-        for event in events
-        if isinstance(event.data, DiscoverySignalled) and event.position > after and event.recordedtime >= since
-    ]
-    return SignalPage(signals=entries, next=max(after, events[-1].position))
+        return await _build_result(run, run.session, answer, payloads, names)
 
 
 async def finish(store: EventStore, run_id: str, reason: str | None = None, ending: Ending = "requested") -> None:
     """End a run; do nothing if it has ended in the same way. Errors: NotFound, RunEnded; those of appending."""
     reason_text = reason if reason is not None else "requested"
     while True:
-        events = await _read_events(store, run_id)
+        events = await read_events(store, run_id)
         end = events[-1].data
         if isinstance(end, DiscoveryFinished) and (end.ending, end.reason) == (ending, reason_text):
             return
-        _check_running(events)
+        check_running(events)
         try:
             await store.append([_draft(Session.of(events).finish(ending, reason_text), events[-1].streamversion)])
         except StreamConflict:
@@ -211,57 +153,28 @@ async def finish(store: EventStore, run_id: str, reason: str | None = None, endi
         return
 
 
-async def _read_stored(store: EventStore, run_id: str, types: Sequence[str] = ()) -> list[Event]:
-    """Return the events of a run; none for an unknown id, or if its start is not committed yet."""
-    return VOCABULARY.events(await store.streams([f"discovery/{run_id}"], types)) if _id.fullmatch(run_id) else []
-
-
-async def _read_events(store: EventStore, run_id: str, types: Sequence[str] = ()) -> list[Event]:
-    """Return the events of a run, its start included. Errors: NotFound."""
-    events = await _read_stored(store, run_id, types)
-    if not events:
-        raise NotFound(f"Run not found: {run_id}", "Check the id; POST /discovery and tallystick discover begin runs.")
-    return events
-
-
-async def _load_run(store: EventStore, run_id: str) -> LiveRun:
-    """Return the current state of a run. Errors: NotFound."""
-    events = await _read_events(store, run_id)
-    return LiveRun(events=events, session=Session.of(events))
-
-
 async def _build_result(
-    store: EventStore, run: LiveRun, before: Session, answer: RouterAnswer, payloads: Sequence[Payload]
+    run: LiveRun, before: Session, answer: RouterAnswer, payloads: Sequence[Payload], names: ModelNames
 ) -> ResponseResult:
-    """Return the result of an answer. It depends only on the answer and the run before it: a retry gets the same."""
+    """Return the result of an answer. A retry gets the same: it depends on the answer and on what was before it."""
     attempted = payloads[0]
     assert isinstance(attempted, DiscoveryAttempted)
-    score = next((payload.total_score for payload in payloads if isinstance(payload, ProbeScored)), None)
+    scores = {payload.probe_id: payload.total_score for payload in payloads if isinstance(payload, ProbeScored)}
     analysis = None
     if answer.failure is None:
-        analysis = await to_thread(analyze, answer.text, run.probe, await load_registered_names(store))
+        analysis = await to_thread(analyze, answer.text, run.probe, names)
     return ResponseResult(
         run_id=attempted.run_id,
         attempt=attempted.attempt,
         outcome=attempted.outcome,
         iteration=attempted.iteration,
         analysis=analysis,
-        score=score,
+        score=next(iter(scores.values()), None),
         detail=attempted.detail,
         lines=render_events(payloads),
         next=_next_prompt(before.then(payloads), run.probe),
+        scores=scores if len(scores) > 1 else UNSET,
     )
-
-
-async def load_registered_names(store: EventStore) -> Callable[[str], bool]:
-    """Return a function that tells whether a claimed name belongs to a registered model."""
-    names = ModelNames()
-    for event in VOCABULARY.events(await store.streams((), _MODELS)):
-        if isinstance(event.data, ModelRegistered):
-            names.register(event.data)
-        elif isinstance(event.data, ModelAliased):
-            names.alias(event.data)
-    return lambda name: names.resolve(name).key in names.models
 
 
 def _next_prompt(session: Session, probe: Probe | None) -> NextPrompt:
@@ -354,16 +267,6 @@ def _check_size(answer: RouterAnswer) -> None:
         )
 
 
-def _check_running(events: Sequence[Event]) -> None:
-    """Refuse a run that has ended. Errors: RunEnded, with when and why it ended."""
-    end = events[-1]
-    if isinstance(end.data, DiscoveryFinished):
-        raise RunEnded(
-            f"Run {end.data.run_id} ended at {end.time}: {end.data.reason}; nothing was written.",
-            f"GET /runs/{end.data.run_id} is its report; POST /discovery begins another.",
-        )
-
-
 def _attempt_taken_error(run_id: str, recorded: DiscoveryAttempted) -> AttemptTaken:
     outcome = f"outcome {recorded.outcome}"
     if recorded.response_digest is not None:
@@ -374,11 +277,18 @@ def _attempt_taken_error(run_id: str, recorded: DiscoveryAttempted) -> AttemptTa
     )
 
 
-def _signal_fields(event: Event) -> dict[str, Any]:
-    """Return the fields of a signal. A signal without an agent gets the agent of its event."""
-    fields = structs.asdict(event.data)
-    del fields["run_id"]
-    return {**fields, "agent": fields["agent"] or event.agent}
+def _find_probes(config: RunConfig) -> list[Probe]:
+    """Return the newest version of each probe of a run. Errors: InvalidEvent."""
+    if config.probes is None:
+        return [_find_probe(config.probe_id)]
+    detail = None
+    if len(set(config.probes)) < len(config.probes):
+        detail = f"probes names one twice: {', '.join(config.probes)}."
+    elif config.probe_id not in (PROBE, config.probes[0]):
+        detail = f"probe_id {config.probe_id!r} is not the first of probes, {config.probes[0]!r}."
+    if detail is not None:
+        raise InvalidEvent(detail, "Name each probe once, in probes only. Nothing was written.", field="probes")
+    return [_find_probe(probe_id) for probe_id in config.probes]
 
 
 def _find_probe(probe_id: str) -> Probe:
@@ -386,7 +296,7 @@ def _find_probe(probe_id: str) -> Probe:
     probe = find_probe(probe_id)
     if probe is None:
         detail = f"probe_id {probe_id!r} is not a probe."
-        raise InvalidEvent(detail, f"Probes: {_PROBE_IDS}. Nothing was written.", field="probe_id")
+        raise InvalidEvent(detail, f"Probes: {PROBE_IDS}. Nothing was written.", field="probe_id")
     return probe
 
 

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from events.discovery import AttemptOutcome
 from events.payload import Label, Meta, StreamId, TimeText
@@ -16,18 +17,25 @@ PROBE = "refactor-go"
 RUN_LIMIT_MAX = 1_000
 """The highest accepted value of `max_attempts` and of `max_iterations`."""
 
+PROBES_MAX = 12
+"""The largest number of probes in one prompt."""
+
 ProbeId = Annotated[Label, msgspec.Meta(extra_json_schema={"enum": list(dict.fromkeys(probe.id for probe in PROBES))})]
+ProbeIds = Annotated[
+    tuple[ProbeId, ...], msgspec.Meta(min_length=1, max_length=PROBES_MAX, extra_json_schema={"uniqueItems": True})
+]
 Limit = Annotated[int, msgspec.Meta(ge=1, le=RUN_LIMIT_MAX)]
 
 
 class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The probe of a run, and when the run stops. With `keep_going` it stops only at its limits.
+    """The probe of a run, or a battery of several (`probes`), and when it stops: with `keep_going` only at its limits.
 
     With `sensitive`, answers are stored only as evidence, which can be erased; no event contains their text.
     """
 
     run_id: StreamId | None = None
     probe_id: ProbeId = PROBE
+    probes: ProbeIds | None = None
     max_iterations: Limit = MAX_ITERATIONS
     max_attempts: Limit = MAX_ATTEMPTS
     terminate_on_repeat: bool = True
@@ -50,7 +58,10 @@ class NextPrompt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ResponseResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one response, the lines to show to people who watch the run, and the next prompt."""
+    """The result of one response, the lines to show to people who watch the run, and the next prompt.
+
+    `scores` has the score of each probe of a battery, `score` that of the first.
+    """
 
     run_id: str
     attempt: int
@@ -61,6 +72,7 @@ class ResponseResult(msgspec.Struct, frozen=True, kw_only=True):
     detail: str | None
     lines: list[str]
     next: NextPrompt
+    scores: dict[str, float | None] | UnsetType = UNSET
 
 
 class SignalDraft(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,12 +1,14 @@
 """The summary of a run so far, from the log alone. The command line prints it at the end."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
-from api.service.discovery.run_operations import load_registered_names
+from api.service.discovery.run_stream import read_events
 from api.service.model_registry import registration_command
 from api.service.store import EventStore
+from api.service.stored_model_names import load_model_names
 from events.discovery import DiscoveryAttempted, DiscoveryStarted, Ending
 from events.envelope import Event
 from events.limits import ITEMS_MAX
@@ -14,10 +16,15 @@ from events.probe import ProbeScored, score_id_of
 from events.registry import VOCABULARY
 from instruments.discovery import Session
 from instruments.probes import find_probe
+from ledger.errors import NotFound
+from projections.discovery.model_names import ModelNames
 
 
 class ModelSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """A model as its answer claims it; `register` is the command that registers it if it is not known."""
+    """A model as its answer claims it; `register` is the command that registers it if it is not known.
+
+    `scores` has the score of each probe of a battery, `score` that of the first.
+    """
 
     iteration: int
     attempt: int
@@ -28,6 +35,7 @@ class ModelSummary(msgspec.Struct, frozen=True, kw_only=True):
     elapsed_ns: int | None
     known: bool
     register: str | None
+    scores: dict[str, float | None] | UnsetType = UNSET
 
 
 class DiscoverySummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +60,7 @@ async def summarize_run(store: EventStore, run_id: str) -> DiscoverySummary:
     attempts = [event.data for event in events if isinstance(event.data, DiscoveryAttempted)]
     accepted = [attempt for attempt in attempts if attempt.outcome == "accepted" and attempt.claimed is not None]
     scores = await _read_scores(store, started, accepted)
-    is_registered = await load_registered_names(store)
+    names = await load_model_names(store)
     return DiscoverySummary(
         run_id=run_id,
         router=started.router,
@@ -62,8 +70,16 @@ async def summarize_run(store: EventStore, run_id: str) -> DiscoverySummary:
         reason=None if finished is None else finished.reason,
         attempts=len(attempts),
         iterations=session.iterations,
-        models=[_summarize_model(attempt, scores.get(attempt.attempt), is_registered) for attempt in accepted],
+        models=[_summarize_model(attempt, scores[attempt.attempt], names) for attempt in accepted],
     )
+
+
+async def read_golden(store: EventStore, run_id: str) -> str:
+    """Return the first accepted response of a run. Errors: NotFound, Gone if it was erased; those of reading."""
+    text = await read_first_response(store, await read_events(store, run_id))
+    if text is None:
+        raise NotFound(f"Run {run_id} has no accepted response.", "GET /runs/{run} with include=attempts shows all.")
+    return text
 
 
 async def read_first_response(store: EventStore, events: Sequence[Event]) -> str | None:
@@ -79,38 +95,42 @@ async def read_first_response(store: EventStore, events: Sequence[Event]) -> str
 
 async def _read_scores(
     store: EventStore, started: DiscoveryStarted, attempts: Sequence[DiscoveryAttempted]
-) -> dict[int, float]:
-    """Return the total score of each attempt, given by the scorer of the run's probe."""
-    probe = find_probe(started.probe_id or "", started.probe_version)
-    if probe is None:
-        return {}
-    scorer = probe.scorer
-    score_ids = [score_id_of(attempt.run_id, attempt.attempt, scorer.id, scorer.version) for attempt in attempts]
-    totals: dict[int, float] = {}
+) -> dict[int, dict[str, float | None]]:
+    """Return the total score of each attempt for each probe of the run, by the newest version of its scorer."""
+    stated = [(one.probe_id, one.probe_version) for one in started.battery or ()]
+    found = [find_probe(*one) for one in stated or [(started.probe_id or "", started.probe_version)]]
+    probes = [probe for probe in found if probe is not None]
+    scores: dict[int, dict[str, float | None]] = {
+        attempt.attempt: {probe.id: None for probe in probes} for attempt in attempts
+    }
+    scorers = [scorer for probe in probes for scorer in reversed(probe.scorers)]
+    versions = {(scorer.id, scorer.version): place for place, scorer in enumerate(scorers)}
+    score_ids = [score_id_of(attempt.run_id, attempt.attempt, *version) for attempt in attempts for version in versions]
+    events: list[Event] = []
     for start in range(0, len(score_ids), ITEMS_MAX):
         subjects = [f"probe/{score_id}" for score_id in score_ids[start : start + ITEMS_MAX]]
-        for event in VOCABULARY.events(await store.streams(subjects)):
-            data = event.data
-            if isinstance(data, ProbeScored) and data.attempt is not None and data.total_score is not None:
-                totals[data.attempt] = data.total_score
-    return totals
+        events += VOCABULARY.events(await store.streams(subjects))
+    found_scores = [event.data for event in events if isinstance(event.data, ProbeScored)]
+    for data in sorted(found_scores, key=lambda one: versions[one.scorer_id or "", one.scorer_version or ""]):
+        if data.attempt in scores and data.probe_id in scores[data.attempt] and data.total_score is not None:
+            scores[data.attempt][data.probe_id] = data.total_score
+    return scores
 
 
-def _summarize_model(
-    attempt: DiscoveryAttempted, score: float | None, is_registered: Callable[[str], bool]
-) -> ModelSummary:
+def _summarize_model(attempt: DiscoveryAttempted, scores: dict[str, float | None], names: ModelNames) -> ModelSummary:
     claimed = attempt.claimed
     assert claimed is not None
     assert attempt.iteration is not None
-    registered = is_registered(claimed.model_name)
+    registered = names.known(claimed.model_name)
     return ModelSummary(
         iteration=attempt.iteration,
         attempt=attempt.attempt,
         model_name=claimed.model_name,
         provider=claimed.provider,
         reported_model=attempt.reported_model,
-        score=score,
+        score=next(iter(scores.values()), None),
         elapsed_ns=attempt.elapsed_ns,
         known=registered,
-        register=None if registered else registration_command(claimed),
+        register=None if registered else registration_command(claimed, names.is_wrapper),
+        scores=scores if len(scores) > 1 else UNSET,
     )

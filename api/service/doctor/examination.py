@@ -48,7 +48,7 @@ async def _examine_contents(path: Path, began_s: float, steady_s: float) -> Asyn
     """Check what needs the events."""
     now = system_clock()
     try:
-        async with open_for_reading(path, views=False) as ledger:
+        async with open_for_reading(path) as ledger:
             head = await ledger.reader.head()
             newest = moment_of(head.recorded_us) if head.position else None
             for finding in await to_thread(

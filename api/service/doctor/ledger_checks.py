@@ -98,7 +98,7 @@ def check_backup(ledger: Path, now: datetime, head: int) -> Iterator[Diagnosis]:
 
 
 async def check_snapshots(ledger: LedgerService) -> AsyncIterator[Diagnosis]:
-    """Check the newest snapshot of each projection against its digest and the log."""
+    """Check the newest snapshot of each projection against its seal, the digests of its parts, and the log."""
     head = (await ledger.reader.head()).position
     secret = await to_thread(read_view_key, ledger.path, make=False)
     path = ledger.path.with_name(f"{ledger.path.name}.views.db")
@@ -110,7 +110,8 @@ async def check_snapshots(ledger: LedgerService) -> AsyncIterator[Diagnosis]:
             newest = await snapshots.position(kind.name, kind.version, head)
             usable = await snapshots.latest(kind.name, kind.version, head)
             found = usable is not None and usable.root == await ledger.engine.root(usable.position)
-            positions.append(usable.position if usable is not None and found else 0)
+            whole = usable is not None and found and not await to_thread(snapshots.count_damaged, usable)
+            positions.append(usable.position if usable is not None and whole else 0)
             if newest != positions[-1]:
                 damaged.append(kind.name)
     finally:

@@ -10,16 +10,28 @@ from msgspec import structs
 
 from api.service.evaluation.options import CLAIMED_MODEL
 from api.service.evaluation.run_operations import GradedAttempt
+from api.service.evaluation.trace_evidence import with_trace_facts, with_trace_tokens
 from api.service.evidence import Blob, digest_of
 from events.evaluation import Component, EvalScored, EvalStarted
+from events.judge import CriterionVerdict
 from events.limits import PAYLOAD_BYTES_MAX
 from instruments.evals import Scenario
 from instruments.evals.agent import AgentOutput, parse_answer
 from instruments.evals.analysis import AnswerStatements
+from instruments.evals.prices import PriceList
 from instruments.evals.scoring.scorer import score
 from instruments.evals.scoring.semantic_matcher import SemanticMatcher
+from instruments.evals.trace.recorded import read_trace
+from instruments.evals.trace.steps import RecordedTrace
+from instruments.evals.usage import Usage
+from instruments.routers.redaction import Redactor
+
+REASON_CHARS_KEPT = 60
+"""Characters of a judge's reason that stay on a line which is too long otherwise."""
 
 NOT_CAPTURED = "no analysis was captured with it, and no agent was asked"
+
+UNNAMED_MODEL = "answers that name no model"
 
 _Result = TypeVar("_Result")
 _JSON = "application/json"
@@ -27,32 +39,42 @@ _json = msgspec.json.Encoder().encode
 
 
 class Grader:
-    """Scores the answers of one run. `hide` removes secrets from the texts that a score quotes."""
+    """Scores the answers of one run. `hide` removes secrets from the texts that a score quotes.
+
+    With `prices`, the cost of an answer that states its tokens and no cost is computed.
+    """
 
     def __init__(
         self,
         started: EvalStarted,
         matcher: SemanticMatcher | None,
         hide: Callable[[Sequence[Component]], tuple[Component, ...]] = tuple,
+        prices: PriceList | None = None,
     ) -> None:
         self._started = started
+        self._prices = prices
+        self.unpriced: set[str] = set()
+        """Models of answers that state tokens and no cost, without a price in the list."""
         self._claimed_model = (started.meta or {}).get(CLAIMED_MODEL)
         self._matcher = matcher
         self._hide = hide
 
     def grade(self, scenario: Scenario, attempt: int, reply: AgentOutput) -> GradedAttempt:
         """Score one answer. An output without an analysis gives an error event with the failure."""
-        score_event = self._base_score(scenario, attempt, reply)
+        score_event = self.base_score(scenario, attempt, reply)
         if reply.analysis is None:
             error = structs.replace(
                 score_event, state="error", failure=reply.failure, detail=reply.detail, said=reply.said
             )
             return _fit_findings(error)
-        result = score(scenario, reply.analysis, self._matcher)
-        score_event = structs.replace(score_event, components=self._hide(result.components))
+        is_agent = self._started.baseline is None
+        trace = reply.trace if is_agent else RecordedTrace()  # a baseline calls no tool
+        result = score(scenario, reply.analysis, self._matcher, reads_language=is_agent, trace=trace)
+        components = self._hide(result.components)
+        score_event = structs.replace(score_event, components=components, embeddings=result.embeddings)
         if result.total is None:
             error = structs.replace(score_event, state="error", failure=result.failure, detail=result.detail)
-            return _fit_to_line(error, reply.text)
+            return fit_to_line(error, reply.text)
         scored = structs.replace(
             score_event,
             state="scored",
@@ -60,18 +82,19 @@ class Grader:
             passed=result.passed,
             pass_threshold=scenario.about.scoring.pass_threshold,
         )
-        return _fit_to_line(scored, reply.text)
+        return fit_to_line(scored, reply.text)
 
     def skip(self, scenario: Scenario, attempt: int, reason: str) -> GradedAttempt:
         """Return the event of a scenario for which no agent was asked."""
-        return GradedAttempt(structs.replace(self._base_score(scenario, attempt, AgentOutput()), detail=reason))
+        return GradedAttempt(structs.replace(self.base_score(scenario, attempt, AgentOutput()), detail=reason))
 
-    def _base_score(self, scenario: Scenario, attempt: int, reply: AgentOutput) -> EvalScored:
+    def base_score(self, scenario: Scenario, attempt: int, reply: AgentOutput) -> EvalScored:
         """Return an event with the fields that every result has."""
         started, weight = self._started, scenario.about.weight
         stated = claim_model(reply.stated, self._claimed_model)
+        usage = self._add_cost(structs.replace(stated, usage=with_trace_tokens(stated.usage, reply.trace)))
         assert started.run_id is not None, "scores are of a run that has begun"
-        return EvalScored(
+        score_event = EvalScored(
             run_id=started.run_id,
             scenario_id=scenario.id,
             attempt=attempt,
@@ -87,7 +110,29 @@ class Grader:
             model=stated.model,
             reported_model=stated.reported_model,
             confidence=stated.confidence,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cost_usd=usage.cost_usd,
+            response_id=usage.response_id,
         )
+        return with_trace_facts(score_event, reply.trace)
+
+    def _add_cost(self, stated: AnswerStatements) -> Usage:
+        """Return the usage of an answer, with the cost by the price of the model that answered if none is stated.
+
+        That is the reported model; without one, the model that the agent or the caller names.
+        """
+        usage, model = stated.usage, stated.reported_model or stated.model
+        if (
+            self._prices is None
+            or usage.cost_usd is not None
+            or (usage.input_tokens, usage.output_tokens) == (None, None)
+        ):
+            return usage
+        if model is None or self._prices.find(model) is None:
+            self.unpriced.add(model or UNNAMED_MODEL)
+            return usage
+        return structs.replace(usage, cost_usd=self._prices.cost_usd(usage, model))
 
 
 def claim_model(stated: AnswerStatements, claimed: str | None) -> AnswerStatements:
@@ -100,7 +145,7 @@ def claim_model(stated: AnswerStatements, claimed: str | None) -> AnswerStatemen
     return structs.replace(stated, model=claimed, reported_model=stated.reported_model or stated.model)
 
 
-def _fit_to_line(score_event: EvalScored, text: str | None) -> GradedAttempt:
+def fit_to_line(score_event: EvalScored, text: str | None) -> GradedAttempt:
     """Return a score with the text of its answer.
 
     If the line would be too long, the text becomes evidence; if it still is, the findings do too.
@@ -119,9 +164,20 @@ def _fit_findings(score_event: EvalScored, *blobs: Blob) -> GradedAttempt:
     if len(_json(score_event)) <= PAYLOAD_BYTES_MAX:
         return GradedAttempt(score_event, blobs)
     breakdown = _json(score_event.components)
-    short = tuple(structs.replace(component, findings=()) for component in score_event.components)
+    short = tuple(
+        structs.replace(component, findings=(), verdict=_shorten(component.verdict))
+        for component in score_event.components
+    )
     score_event = structs.replace(score_event, components=short, breakdown_digest=digest_of(breakdown))
     return GradedAttempt(score_event, (*blobs, Blob(breakdown, _JSON)))
+
+
+def _shorten(verdict: CriterionVerdict | None) -> CriterionVerdict | None:
+    """Return a verdict whose votes fit on the line; the whole ones are in the evidence."""
+    if verdict is None:
+        return None
+    votes = tuple(structs.replace(vote, reason=vote.reason[:REASON_CHARS_KEPT], quote=None) for vote in verdict.votes)
+    return structs.replace(verdict, votes=votes)
 
 
 def captured_output(value: dict[str, Any]) -> AgentOutput:
@@ -130,7 +186,8 @@ def captured_output(value: dict[str, Any]) -> AgentOutput:
         answer = parse_answer(value)
     except ValueError as error:
         return AgentOutput(failure="unreadable", detail=str(error))
-    return AgentOutput(analysis=answer.analysis, text=_json(value).decode(), stated=answer.stated)
+    trace = read_trace(value, None, Redactor(()))
+    return AgentOutput(analysis=answer.analysis, text=_json(value).decode(), stated=answer.stated, trace=trace)
 
 
 async def run_on(executor: Executor, function: Callable[..., _Result], *arguments: object) -> _Result:

@@ -8,8 +8,8 @@ from hashlib import sha256
 
 from api.service.evaluation.answer_scorer import Grader, captured_output, run_on
 from api.service.evaluation.attempt_workers import CAPTURED_JOBS, score_attempts
+from api.service.evaluation.recorded_tries import AttemptKey
 from api.service.evaluation.run_operations import (
-    AttemptKey,
     EvalRun,
     GradedAttempt,
     begin_run,

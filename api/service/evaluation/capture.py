@@ -29,9 +29,11 @@ from events.limits import EVIDENCE_BYTES_MAX
 from instruments.evals import Description, scenario_id, write_scenario
 from instruments.evals.capture.scenario_template import (
     ScenarioDetails,
+    fill_cluster,
     scenario_description,
     scenario_readme,
 )
+from instruments.evals.capture.url_credentials import redact_urls_within
 from instruments.evals.scenario import UNEDITED
 from instruments.evals.suite.json_yaml_reader import json_value
 from instruments.evals.suite.loader import DEPTH_MAX, fixture_digest
@@ -100,7 +102,10 @@ def resolve_folder(output: Path, fixtures: Path | None, *, force: bool) -> Captu
 
 
 def read_investigation(file: str) -> dict[str, Any]:
-    """Read an investigation from a file, or from standard input for `-`. Errors: InvalidQuery."""
+    """Read an investigation from a file, or from standard input for `-`; its URLs lose their credentials.
+
+    Errors: InvalidQuery.
+    """
     label = "standard input" if file == "-" else file
     try:
         with sys.stdin.buffer if file == "-" else Path(file).open("rb") as stream:
@@ -114,7 +119,7 @@ def read_investigation(file: str) -> dict[str, Any]:
         raise InvalidQuery(
             "investigation", f"{label} cannot be read: {error.strerror}.", "Name another file."
         ) from None
-    return check_investigation("investigation", label, value)
+    return fill_cluster(redact_urls_within(check_investigation("investigation", label, value)))
 
 
 def check_investigation(field: str, label: str, value: object) -> dict[str, Any]:

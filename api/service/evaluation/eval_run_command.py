@@ -1,6 +1,7 @@
 """The command `tallystick eval run`: check its options, begin or resume a run, and score each attempt."""
 
 import asyncio
+import random
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -8,57 +9,81 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from msgspec import structs
 
 from api.reports import EvaluationReport
-from api.service.evaluation.answer_scorer import (
-    NOT_CAPTURED,
-    Grader,
-    captured_output,
-    run_on,
-)
-from api.service.evaluation.attempt_workers import CAPTURED_JOBS, GradeAttempt, score_attempts
+from api.service.evaluation.attempt_grader import build_attempt_grader
+from api.service.evaluation.attempt_workers import CAPTURED_JOBS, score_attempts
 from api.service.evaluation.baseline_answers import record_baseline_answers
+from api.service.evaluation.cost_budget import Halt
 from api.service.evaluation.evaluation_reader import read_evaluation, read_trend
-from api.service.evaluation.options import EvalOptions, build_start, check_options
-from api.service.evaluation.resume_checks import check_scenarios, check_settings, describe_changes
+from api.service.evaluation.judge_permission import require_judge
+from api.service.evaluation.options import EvalOptions, ScorerName, build_start, check_options
+from api.service.evaluation.price_file import read_prices
+from api.service.evaluation.resume_checks import check_scenarios, check_settings, check_unchanged, describe_changes
+from api.service.evaluation.retry_plan import (
+    RetryPlan,
+    errors_of_reopening,
+    errors_to_retry,
+    reopening_reason,
+    retries_of,
+)
 from api.service.evaluation.run_operations import (
-    AttemptKey,
     EvalRun,
     GradedAttempt,
     begin_run,
+    find_existing,
+    find_run,
     find_unfinished,
     finish_run,
+    reopen_run,
     require_unused_id,
 )
-from api.service.evaluation.scenario_recorder import record_scenarios
+from api.service.evaluation.run_suite import load_suite_of, record_changes, record_suite
+from api.service.evaluation.scenario_selection import describe_limit, select_scenarios
+from api.service.evaluation.sequential_looks import find_reason_to_stop, run_looks
 from api.service.store import EventStore
 from events.errors import TallystickError
-from instruments.evals import Scenario
 from instruments.evals.scoring.semantic_matcher import SemanticMatcher
-from instruments.evals.suite.filter_expression import select
 from instruments.evals.suite.loader import Suite, load
-from ledger.errors import InvalidQuery
+from ledger.errors import NotFound
 
 THREADS = 8
 """Threads in addition to one per job, so that writing does not wait for an agent."""
-
-TITLES_SHOWN = 20
-"""The most scenarios that an error lists."""
 
 Say = Callable[[str], None]
 """Prints a line."""
 
 OnScore = Callable[[GradedAttempt | None, int, int], None]
-"""Called with each durable score (None at the start), the number of scores so far, and the number of attempts."""
+"""Called with each durable score (None at the start), the number of settled attempts, and the number of all."""
 
 
 class EvalRunCommand:
     """The command with its checked options and loaded scenarios. Errors: BadFixtures, InvalidQuery."""
 
-    def __init__(self, options: EvalOptions, matcher: SemanticMatcher | None) -> None:
+    def __init__(
+        self, options: EvalOptions, matcher: SemanticMatcher | None, chance: random.Random | None = None
+    ) -> None:
+        """`chance` draws the jitter of the waits before retries."""
         self._options = options
         self._matcher = matcher
+        self._chance = chance
         self._agent = check_options(options)
-        self.suite: Suite = load(options.fixtures)
-        self._scenarios = select_scenarios(self.suite, options.selection)
+        self._judge = None if options.judge is None else options.judge.build()
+        self._prices = read_prices(options.prices)
+        self._unpriced: set[str] = set()
+        if options.fixtures is not None:
+            self._use(load(options.fixtures))
+        self._retried: dict[tuple[str, int], int] | None = None
+        """The scenarios and attempts whose errors are retried, with their last tries; None: none are selected."""
+        self.nothing_to_retry = False
+        """Set if the run with --retry-errors has no such error: nothing was written."""
+        self.halt: Halt | None = None
+        """Set if the run stopped before its end for another reason than `stop`: the reason, in words."""
+        self.left = 0
+        """Attempts that were not settled when the run stopped."""
+
+    def _use(self, suite: Suite) -> None:
+        """Run on a suite. Errors: InvalidQuery."""
+        self.suite = suite
+        self._scenarios = select_scenarios(suite, self._options.selection)
 
     async def run(
         self, store: EventStore, stop: asyncio.Event, say: Say, warn: Say, on_score: OnScore
@@ -68,23 +93,27 @@ class EvalRunCommand:
         `say` and `warn` print lines for the user.
         Errors: NotFound, RunEnded, LifecycleViolation, InvalidQuery; those of appending, with advice on how to resume.
         """
-        run = await (
-            self._begin(store) if self._options.resume is None else self._resume(store, self._options.resume, warn)
-        )
+        if self._judge is not None:
+            await require_judge(store, self._judge.agent)
+        if self._options.suite_of is not None:
+            self._use(await load_suite_of(store, self._options.suite_of, warn))
+        run = await self._open_run(store, warn)
+        if self.nothing_to_retry:
+            return await self._report(store, run)
+        if self._agent is not None and (limit := describe_limit(self._scenarios)) is not None:
+            warn(f"warning: {limit}")
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(self._options.jobs + THREADS))
         executor = ThreadPoolExecutor(1)
         try:
-            if self._options.baselines:
+            if self._options.baselines and self._judge is None and self._options.retry.run_id is None:
                 start = structs.replace(run.started, suite_digest=self.suite.digest)
                 await record_baseline_answers(store, start, self.suite.scenarios, self._matcher, executor, stop)
-            say(f"run {run.run_id}: {f'asking {run.started.agent}' if self._agent else 'scoring the captured answers'}")
+            answers = f"asking {run.started.agent}" if self._agent else "scoring the captured answers"
+            say(f"run {run.run_id}: {answers}{f', judged by {self._judge.agent}' if self._judge else ''}")
             await self._score_attempts(store, run, stop, on_score, executor)
-            evaluation = await read_evaluation(
-                store, run.run_id, self.suite.scenarios, analyses=bool(self._options.files)
-            )
-            return EvaluationReport(
-                evaluation=evaluation, trend=await read_trend(store, evaluation) if self._options.files else ()
-            )
+            if self._unpriced:
+                warn(f"warning: no price, so no cost: {', '.join(sorted(self._unpriced))}")
+            return await self._report(store, run)
         except TallystickError as error:
             error.advice = (
                 f"{error.advice} The scores until then are recorded: --resume {run.run_id} continues.".lstrip()
@@ -93,64 +122,92 @@ class EvalRunCommand:
         finally:
             executor.shutdown(wait=False, cancel_futures=True)
 
+    async def _report(self, store: EventStore, run: EvalRun) -> EvaluationReport:
+        """Return the data of the reports on a run. Errors: those of reading."""
+        files = bool(self._options.files)
+        evaluation = await read_evaluation(store, run.run_id, self.suite.scenarios, analyses=files)
+        return EvaluationReport(evaluation=evaluation, trend=await read_trend(store, evaluation) if files else ())
+
+    async def _open_run(self, store: EventStore, warn: Say) -> EvalRun:
+        """Begin, resume or reopen a run, as the options say; return it."""
+        if (run_id := self._options.retry.run_id) is not None:
+            return await self._retry_errors(store, run_id)
+        if (run_id := self._options.resume) is not None:
+            return await self._resume(store, run_id, warn)
+        return await self._begin(store)
+
     async def _begin(self, store: EventStore) -> EvalRun:
-        started = build_start(self._options, self.suite, self._agent, len(self._scenarios))
+        scorer = ScorerName.of(self._judge, self.suite.scenarios, self._matcher)
+        started = build_start(self._options, self.suite, self._agent, len(self._scenarios), scorer)
         await require_unused_id(store, self._options.run_id)
-        await record_scenarios(store, self.suite.scenarios, keep=False)
+        if (baseline := self._options.sequential) is not None and await find_run(store, baseline) is None:
+            raise NotFound(f"There is no evaluation {baseline}.", "See the evaluations: tallystick eval list.")
+        started = await record_suite(store, started, self.suite.scenarios, keep_files=self._options.keep_files)
         return await begin_run(store, started)
 
-    async def _resume(self, store: EventStore, run_id: str, warn: Say) -> EvalRun:
-        """Check that a run can be resumed, and select its scenarios; return it."""
-        run = await find_unfinished(store, run_id)
-        check_settings(run, self._options, None if self._agent is None else self._agent.name)
+    def _check_run(self, run: EvalRun) -> None:
+        """Check that a run began with these options and scenarios, and select its scenarios. Errors: InvalidQuery."""
+        agent_name = None if self._agent is None else self._agent.name
+        scorer = ScorerName.of(self._judge, self.suite.scenarios, self._matcher)
+        check_settings(run, self._options, agent_name, scorer)
         self._scenarios = select_scenarios(self.suite, run.started.selection)
         check_scenarios(run, self._scenarios)
+
+    async def _resume(self, store: EventStore, run_id: str, warn: Say) -> EvalRun:
+        """Check that a run can be resumed; return it."""
+        run = await find_unfinished(store, run_id)
+        self._check_run(run)
         if (changes := describe_changes(run, self._scenarios, self.suite.digest)) is not None:
             warn(f"warning: {changes}")
-        await record_scenarios(store, self.suite.scenarios, keep=False)
+        self._retried = errors_of_reopening(run.tries)
+        await record_changes(store, self.suite.scenarios)
+        return run
+
+    async def _retry_errors(self, store: EventStore, run_id: str) -> EvalRun:
+        """Check that a run has errors to retry, and reopen it if it has ended; return it."""
+        run = await find_existing(store, run_id)
+        self._check_run(run)
+        check_unchanged(run, self._scenarios)
+        self._retried = errors_to_retry(run.scored, self._options.retry.only)
+        self.nothing_to_retry = not self._retried
+        if self._retried:
+            await reopen_run(store, run, reopening_reason(self._options.retry.only))
         return run
 
     async def _score_attempts(
         self, store: EventStore, run: EvalRun, stop: asyncio.Event, on_score: OnScore, executor: Executor
     ) -> None:
-        """Score the attempts; end the run once all are scored."""
-        attempts = range(1, (run.started.attempts or 1) + 1)
-        keys = [(scenario.id, attempt) for attempt in attempts for scenario in self._scenarios]
-        began_ns = time.monotonic_ns()
+        """Score the attempts; end the run once all are scored, or early if a look at a sequential run says so."""
+        looks = run_looks(run.started)
+        keys = [(scenario.id, attempt) for attempt in range(1, looks[-1] + 1) for scenario in self._scenarios]
+        plan = RetryPlan(run, retries_of(self._options.retry.retries, run.started), self._retried, self._chance)
+        limits = self._options.retry.build_limits()
+        grader = build_attempt_grader(
+            store, run, self._scenarios, self._options, limits,
+            agent=self._agent, judge=self._judge, matcher=self._matcher, prices=self._prices, executor=executor,
+        )  # fmt: skip
+        self._unpriced = grader.unpriced
+        began_ns, settled = time.monotonic_ns(), len(keys) - len(plan.due(keys))
 
         def report_score(graded: GradedAttempt) -> None:
-            on_score(graded, len(run.scored), len(keys))
+            nonlocal settled
+            settled += not plan.is_due(graded.key)
+            on_score(graded, settled, len(keys))
 
-        on_score(None, len(run.scored), len(keys))
-        jobs = CAPTURED_JOBS if self._agent is None else self._options.jobs
-        await score_attempts(store, run, keys, self._make_grade_attempt(run, executor), jobs, stop, report_score)
-        if run.scored.keys() >= set(keys):
-            await finish_run(store, run, run.worked_ns + time.monotonic_ns() - began_ns)
-
-    def _make_grade_attempt(self, run: EvalRun, executor: Executor) -> GradeAttempt:
-        """Return a function that gets the answer of one attempt, from the agent or as captured, and scores it."""
-        agent, scenarios = self._agent, {scenario.id: scenario for scenario in self._scenarios}
-        grader = Grader(run.started, self._matcher, tuple if agent is None else agent.hide)
-
-        async def grade_attempt(key: AttemptKey) -> GradedAttempt:
-            scenario_id, attempt = key
-            scenario = scenarios[scenario_id]
-            if agent is None and scenario.captured is None:
-                return grader.skip(scenario, attempt, NOT_CAPTURED)
-            reply = await agent.ask(scenario) if agent is not None else captured_output(scenario.captured or {})
-            return await run_on(executor, grader.grade, scenario, attempt, reply)
-
-        return grade_attempt
-
-
-def select_scenarios(suite: Suite, expression: str | None) -> tuple[Scenario, ...]:
-    """Return the scenarios that an expression selects; without one, all. Errors: InvalidQuery, if it selects none."""
-    if expression is None:
-        return suite.scenarios
-    selected = select(suite.scenarios, expression)
-    if not selected:
-        titles = [scenario.title for scenario in suite.scenarios]
-        more = f", and {len(titles) - TITLES_SHOWN} more" if len(titles) > TITLES_SHOWN else ""
-        listed = f"{', '.join(titles[:TITLES_SHOWN])}{more}"
-        raise InvalidQuery("-k", f"{expression!r} chooses no scenario.", f"Scenarios: {listed}.")
-    return selected
+        on_score(None, settled, len(keys))
+        jobs = CAPTURED_JOBS if self._agent is None and self._judge is None else self._options.jobs
+        try:
+            for look in looks:
+                until = keys[: look * len(self._scenarios)]
+                await score_attempts(
+                    store, run, until, grader.grade, jobs, stop, report_score, plan=plan, may_try=grader.may_try
+                )
+                if plan.due(until):
+                    self.halt, self.left = grader.halt, len(plan.due(keys))
+                    return
+                reason = await find_reason_to_stop(store, run.started, look)
+                if reason is not None or look == looks[-1]:
+                    await finish_run(store, run, run.worked_ns + time.monotonic_ns() - began_ns, reason)
+                    return
+        finally:
+            limits.stop()

@@ -3,13 +3,22 @@
 import msgspec
 from msgspec import structs
 
-from api.reports import EvaluationReport, GateLimits, GateResult, judge
-from api.service.evaluation.queries import LATEST, RunComparisonAnswer, find_latest, show_evaluation
+from api.reports import EvaluationReport, FlakyScenario, GateLimits, GateResult, judge
+from api.service.evaluation.queries import (
+    LATEST,
+    RunComparisonAnswer,
+    compare_evaluations,
+    find_latest,
+    show_evaluation,
+    show_scoreboard,
+)
 from api.service.evaluation.report_data import build_comparison_report
 from api.service.ledger import LedgerService
 from ledger.errors import NotFound
+from ledger.threads import run_on_thread
 from projections.evaluation.evaluation_index import EvaluationIndex
-from projections.evaluation.view_types import Evaluation
+from projections.evaluation.scoreboard import ScoreboardQuery
+from projections.evaluation.view_types import Evaluation, RunComparison
 
 
 class GateQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +56,34 @@ async def judge_run(ledger: LedgerService, query: GateQuery, as_of: int | None =
     if report.contrast.baseline.run_id == run.run_id:
         detail = f"Nothing newer than the baseline {run.run_id} has ended."
         raise NotFound(detail, "Evaluate the candidate first, or name it with --run.")
-    return structs.replace(report, judgement=judge(report.contrast, query.limits))
+    return structs.replace(report, judgement=await _judge(ledger, report.contrast, query.limits, as_of))
+
+
+async def judge_comparison(
+    ledger: LedgerService, baseline: str, candidate: str, limits: GateLimits, as_of: int | None = None
+) -> GateAnswer:
+    """Compare two runs as `compare_evaluations` does, and judge the candidate by limits. Errors: NotFound."""
+    comparison = await compare_evaluations(ledger, baseline, candidate, as_of)
+    fields = {name: getattr(comparison, name) for name in comparison.__struct_fields__}
+    return GateAnswer(**fields, judgement=await _judge(ledger, comparison, limits, as_of))
+
+
+async def _judge(ledger: LedgerService, contrast: RunComparison, limits: GateLimits, as_of: int | None) -> GateResult:
+    """Judge a comparison, and name the compared scenarios that are flaky under the version of the baseline."""
+    judgement = await run_on_thread(judge, contrast, limits)
+    first = contrast.baseline
+    board = await show_scoreboard(ledger, ScoreboardQuery(suite=first.suite, agent=first.agent), as_of)
+    of_version = (first.agent, first.agent_version, first.baseline)
+    compared = {each.scenario_id for each in contrast.passes}
+    flaky = [
+        FlakyScenario(scenario_id=result.scenario_id, attempts=result.attempts, passed=result.passed)
+        for suite in board.suites
+        for row in suite.rows
+        if (row.agent, row.agent_version, row.baseline) == of_version
+        for result in row.results
+        if result.verdict == "flaky" and result.scenario_id in compared
+    ]
+    return structs.replace(judgement, flaky=tuple(flaky))
 
 
 async def _find_candidate(ledger: LedgerService, query: GateQuery, baseline: str | None, as_of: int | None) -> str:

@@ -8,19 +8,23 @@ import msgspec
 from msgspec import UNSET, structs
 
 from api.service.as_of import AsOf
+from api.service.call_records import CALLS, CallRecords
 from api.service.evidence import read_blobs
 from api.service.id_prefix import resolve_id
+from api.service.judge_records import find_judging, find_labels
 from api.service.ledger import LedgerService
-from api.service.model_names import find_model_names, model_resolver
+from api.service.model_names import MODEL_NAMES, find_model_names, model_resolver
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from events.limits import PAGE_EVENTS_DEFAULT
 from ledger.errors import NotFound
 from ledger.threads import run_on_thread
 from projections.evaluation.aggregation import ScenarioLabels
-from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationSelection
+from projections.evaluation.corrected_rows import correct_rows
+from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationSelection, ScoreFilter
+from projections.evaluation.judge_index import JudgeIndex, LabelKey, records_of
 from projections.evaluation.run_comparison import compare_runs
 from projections.evaluation.run_summaries import summarize_runs
-from projections.evaluation.run_view import build_evaluation, evidence_digests
+from projections.evaluation.run_view import NO_LABELS, build_evaluation, evidence_digests
 from projections.evaluation.scoreboard import ScoreboardQuery, build_scoreboard
 from projections.evaluation.view_types import Evaluation, EvaluationSummary, RunComparison, ScenarioResult, Scoreboard
 
@@ -70,11 +74,12 @@ class ScoreboardAnswer(Scoreboard, frozen=True, kw_only=True):
 
 async def list_evaluations(ledger: LedgerService, query: EvaluationQuery, as_of: int | None = None) -> EvaluationPage:
     """Return a page of evaluations. Errors: InvalidQuery."""
-    projection, position = await ledger.engine.at(EvaluationIndex, as_of)
+    projection, position = await ledger.engine.at(EvaluationIndex, as_of, also=CALLS)
     rows = projection.find(query.selection)
-    summaries = await run_on_thread(
-        summarize_runs, projection.scores(), rows[query.offset : query.offset + query.limit]
-    )
+    listed = rows[query.offset : query.offset + query.limit]
+    scores = projection.scores(ScoreFilter(runs=listed))
+    scores = await (await CallRecords.find(ledger, as_of)).fill_scores(scores)
+    summaries = await run_on_thread(summarize_runs, scores, listed)
     after = query.offset + len(summaries)
     total, dated = len(rows), await ledger.dated(position)
     return EvaluationPage(
@@ -93,10 +98,12 @@ async def show_evaluation(
 
     With `prefix`, `run_id` may be the beginning of exactly one id. Errors: NotFound, InvalidQuery.
     """
-    projection, position = await ledger.engine.at(EvaluationIndex, as_of)
+    projection, position = await ledger.engine.at(EvaluationIndex, as_of, also=(JudgeIndex, *CALLS))
     labels = dict(projection.known)  # copied before the first await: later events change it
+    calls = await CallRecords.find(ledger, as_of)
     full_id = resolve_id(projection, run_id, "evaluation", prefix=prefix)
-    evaluation = await _build_evaluation(ledger, full_id, labels, position, analyses=analyses)
+    marks = await find_labels(ledger, as_of)
+    evaluation = await _build_evaluation(ledger, full_id, labels, calls, position, analyses=analyses, marks=marks)
     return EvaluationAnswer(**_fields(evaluation), as_of=await ledger.dated(position))
 
 
@@ -107,7 +114,8 @@ async def compare_evaluations(
 
     Errors: NotFound, InvalidQuery.
     """
-    projection, position = await ledger.engine.at(EvaluationIndex, as_of)
+    projection, position = await ledger.engine.at(EvaluationIndex, as_of, also=CALLS)
+    calls = await CallRecords.find(ledger, as_of)
     candidate_id = resolve_id(projection, candidate, "evaluation", prefix=prefix)
     if baseline == LATEST and not projection.has(LATEST):
         baseline_id = _find_latest(
@@ -116,8 +124,8 @@ async def compare_evaluations(
     else:
         baseline_id = resolve_id(projection, baseline, "evaluation", prefix=prefix)
     labels = dict(projection.known)
-    baseline_run = await _build_evaluation(ledger, baseline_id, labels, position)
-    candidate_run = await _build_evaluation(ledger, candidate_id, labels, position)
+    baseline_run = await _build_evaluation(ledger, baseline_id, labels, calls, position)
+    candidate_run = await _build_evaluation(ledger, candidate_id, labels, calls, position)
     comparison = await run_on_thread(compare_runs, baseline_run, candidate_run)
     return RunComparisonAnswer(**_fields(comparison), as_of=await ledger.dated(position))
 
@@ -143,11 +151,17 @@ async def find_latest(
 
 async def show_scoreboard(ledger: LedgerService, query: ScoreboardQuery, as_of: int | None = None) -> ScoreboardAnswer:
     """Return by suite the scores of each version of each agent, or of each model. Errors: InvalidQuery."""
-    projection, position = await ledger.engine.at(EvaluationIndex, as_of)
+    also = (JudgeIndex, *CALLS, *(MODEL_NAMES if query.group_by == "model" else ()))
+    projection, position = await ledger.engine.at(EvaluationIndex, as_of, also=also)
     # Baselines are always shown: a board without a row of an agent may be a board of an unknown one.
     unknown = _unknown_names(projection, query)
     resolve = model_resolver(await find_model_names(ledger, as_of)) if query.group_by == "model" else None
-    scoreboard = await run_on_thread(build_scoreboard, projection.scores(), query, resolve)
+    scores = projection.scores(ScoreFilter(suite=query.suite))
+    judging = (await find_judging(ledger, as_of)).encode()
+    scores = await (await CallRecords.find(ledger, as_of)).fill_scores(scores)
+    scoreboard = await run_on_thread(build_scoreboard, scores, query, resolve)
+    records = await run_on_thread(records_of, judging)
+    scoreboard = await run_on_thread(correct_rows, scoreboard, records, query.agent, resolve)
     return ScoreboardAnswer(suites=scoreboard.suites, as_of=await ledger.dated(position), unknown_names=unknown)
 
 
@@ -157,12 +171,20 @@ def _unknown_names(projection: EvaluationIndex, asked: EvaluationSelection | Sco
 
 
 async def _build_evaluation(
-    ledger: LedgerService, run_id: str, labels: Mapping[str, ScenarioLabels], position: int, *, analyses: bool = False
+    ledger: LedgerService,
+    run_id: str,
+    labels: Mapping[str, ScenarioLabels],
+    calls: CallRecords,
+    position: int,
+    *,
+    analyses: bool = False,
+    marks: Mapping[LabelKey, bool] = NO_LABELS,
 ) -> Evaluation:
     subject = f"evaluation/{run_id}"
-    events = (await ledger.engine.read_streams([subject], position))[subject]
+    stream = (await ledger.engine.events.read_streams([subject], position))[subject]
+    events = calls.fill_stream(stream)
     texts = await read_blobs(ledger.evidence, evidence_digests(events, analyses=analyses))
-    return await run_on_thread(partial(build_evaluation, events, labels, texts, analyses=analyses))
+    return await run_on_thread(partial(build_evaluation, events, labels, texts, analyses=analyses, marks=marks))
 
 
 def _find_latest(projection: EvaluationIndex, suite: str | None, before: str | None, agent: str | None) -> str:

@@ -13,9 +13,14 @@ from projections.evaluation.scoreboard import ScoreboardQuery
 from projections.evaluation.view_types import Evaluation, TrendPoint
 
 
-async def build_evaluation_report(ledger: LedgerService, run_id: str, as_of: int | None = None) -> EvaluationReport:
-    """Return the report data of an evaluation; `run_id` may be a unique beginning of its id. Errors: NotFound."""
-    run = await show_evaluation(ledger, run_id, as_of, analyses=True, prefix=True)
+async def build_evaluation_report(
+    ledger: LedgerService, run_id: str, as_of: int | None = None, *, analyses: bool = True
+) -> EvaluationReport:
+    """Return the report data of an evaluation; `run_id` may be a unique beginning of its id. Errors: NotFound.
+
+    Without `analyses`, the answers are left out.
+    """
+    run = await show_evaluation(ledger, run_id, as_of, analyses=analyses, prefix=True)
     return EvaluationReport(evaluation=run, trend=await _read_trend(ledger, run, as_of))
 
 

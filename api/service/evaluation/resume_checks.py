@@ -2,20 +2,22 @@
 
 from collections.abc import Sequence
 
-from api.service.evaluation.options import CLAIMED_MODEL, LLM, EvalOptions
+from api.service.evaluation.options import ALLOW, CLAIMED_MODEL, LLM, NETWORK, EvalOptions, ScorerName
 from api.service.evaluation.run_operations import EvalRun
+from api.service.evaluation.sequential_looks import SEQUENTIAL_BASELINE
 from api.text_format import pluralize
 from instruments.evals import Scenario
-from instruments.evals.scoring.scorer import SCORER_ID, SCORER_VERSION
+from instruments.evals.judging.judge import SCORER_ID as JUDGE_ID
 from ledger.errors import InvalidQuery
 
 NAMES_SHOWN = 5
 """The most scenarios that a message names."""
 
 
-def check_settings(run: EvalRun, options: EvalOptions, command_name: str | None) -> None:
-    """Refuse options that differ from those of the run's start; `command_name` is the name of the agent's command.
+def check_settings(run: EvalRun, options: EvalOptions, command_name: str | None, scorer: ScorerName) -> None:
+    """Refuse options that differ from those of the run's start.
 
+    `command_name` is the name of the agent's command, `scorer` the scorer of this process.
     Errors: InvalidQuery, naming the option.
     """
     started, run_id = run.started, run.run_id
@@ -27,6 +29,8 @@ def check_settings(run: EvalRun, options: EvalOptions, command_name: str | None)
         ("agent_name", options.agent_name, started.agent),
         ("agent_version", options.agent_version, started.agent_version),
         ("model", options.model, meta.get(CLAIMED_MODEL)),
+        ("sequential", options.sequential, meta.get(SEQUENTIAL_BASELINE)),
+        ("network", options.network or ALLOW, meta.get(NETWORK, ALLOW)),
         (LLM, None if options.enable_llm is None else str(options.enable_llm).lower(), meta.get(LLM)),
         *(
             ("meta", f"{key}={value}", f"{key}={meta[key]}" if key in meta else None)
@@ -44,10 +48,16 @@ def check_settings(run: EvalRun, options: EvalOptions, command_name: str | None)
     agent = started.agent or ""
     if command_name is not None and agent.startswith("command:") and agent != command_name:
         raise _mismatch_error("agent", f"run {run_id} asks {agent}, not {command_name}")
-    if (started.scorer_id, started.scorer_version) != (SCORER_ID, SCORER_VERSION):
-        scorer = f"{started.scorer_id}@{started.scorer_version}"
+    check_scorer(run, scorer)
+
+
+def check_scorer(run: EvalRun, scorer: ScorerName) -> None:
+    """Refuse another scorer than that of the run's start. Errors: InvalidQuery."""
+    began = ScorerName(run.started.scorer_id or "", run.started.scorer_version or "")
+    if began != scorer:
         raise _mismatch_error(
-            "resume", f"run {run_id} was scored by {scorer}, and {SCORER_ID}@{SCORER_VERSION} scores now"
+            "judge" if JUDGE_ID in (began.id, scorer.id) else "resume",
+            f"run {run.run_id} was scored by {began.id}@{began.version}, and {scorer.id}@{scorer.version} scores now",
         )
 
 
@@ -64,15 +74,34 @@ def check_scenarios(run: EvalRun, chosen: Sequence[Scenario]) -> None:
         )
 
 
+def check_unchanged(run: EvalRun, chosen: Sequence[Scenario]) -> None:
+    """Refuse scenarios that have changed since they were scored: a retry would answer another question.
+
+    Errors: InvalidQuery.
+    """
+    changed = _changed_scenarios(run, chosen)
+    if changed:
+        raise InvalidQuery(
+            "fixtures",
+            f"run {run.run_id} scored {_list_names(changed)}, which changed since then; nothing was written.",
+            "Give the scenarios as they were, or start another run.",
+        )
+
+
 def describe_changes(run: EvalRun, chosen: Sequence[Scenario], digest: str) -> str | None:
     """Return a warning if the fixtures have changed since the run began; None if they have not."""
     if digest == run.started.suite_digest:
         return None
-    digests = {scenario.id: scenario.fixture_digest for scenario in chosen}
-    changed = sorted({name for (name, _), fixture in run.scored.items() if fixture != digests[name]})
+    changed = _changed_scenarios(run, chosen)
     if not changed:
         return "the fixtures have changed since the run began; none of those that are scored has."
     return f"changed since scored: {_list_names(changed)}. What was scored stays, and is not scored again."
+
+
+def _changed_scenarios(run: EvalRun, chosen: Sequence[Scenario]) -> list[str]:
+    """Return the scenarios that differ from those that were scored."""
+    digests = {scenario.id: scenario.fixture_digest for scenario in chosen}
+    return sorted({name for (name, _), last in run.scored.items() if last.fixture_digest != digests[name]})
 
 
 def _list_names(names: Sequence[str]) -> str:

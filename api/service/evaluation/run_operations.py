@@ -8,6 +8,7 @@ and the append is tried again; it leaves out scores that an earlier try wrote.
 import re
 import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from hashlib import sha256
@@ -17,13 +18,14 @@ import msgspec
 from msgspec import structs
 
 from api.errors import RunEnded
+from api.service.evaluation.recorded_tries import AttemptKey, LastTry, RecordedTries
 from api.service.evidence import Blob, digest_of
 from api.service.retry import retry, while_unavailable
 from api.service.run_checks import run_exists_error
 from api.service.store import EventStore, without_erased
 from events.decode_error_messages import explain_decode_error
 from events.envelope import Draft, Event
-from events.evaluation import EvalFinished, EvalScored, EvalStarted
+from events.evaluation import EvalFinished, EvalReopened, EvalScored, EvalStarted
 from events.limits import EVENT_ID_CHARS_MAX, STREAM_ID_CHARS_MAX
 from events.payload import STREAM_ID_PATTERN
 from events.registry import VOCABULARY
@@ -37,39 +39,60 @@ from ledger.errors import (
     StreamConflict,
 )
 
-AttemptKey = tuple[str, int]
-"""A scenario's id, and the number of an attempt at it, from 1."""
+APPENDED_EVENTS_MAX = 500
+"""Events in one append of scores."""
 
 _Payload = TypeVar("_Payload", EvalStarted, EvalScored)
 _id = re.compile(STREAM_ID_PATTERN)
-_started = VOCABULARY.event_types["eval.started.v1"].draft
 _finished = VOCABULARY.event_types["eval.finished.v1"].draft
 
 
 class GradedAttempt(msgspec.Struct, frozen=True):
-    """A score to add to a run, and the bytes that it names by digest."""
+    """A score to add to a run, the bytes that it names by digest, and events to append together with it."""
 
     score: EvalScored
     blobs: tuple[Blob, ...] = ()
+    drafts: tuple[Draft, ...] = ()
+    lasting: bool = False
+    """Whether a retry would end in the same error."""
 
     @property
     def key(self) -> AttemptKey:
         """The scenario and the attempt."""
         return self.score.scenario_id, self.score.attempt
 
+    @property
+    def retry(self) -> int:
+        """The number of the retry; 0 for the first try."""
+        return self.score.retry or 0
+
+    def with_retry(self, number: int) -> "GradedAttempt":
+        """Return the try with its number; 0 is the first one, which states none."""
+        return structs.replace(self, score=structs.replace(self.score, retry=number)) if number else self
+
 
 class EvalRun(msgspec.Struct, kw_only=True):
     """The state of a run after the last read or append.
 
-    `version` is the number of events in the stream, `scored` has the scored attempts with the digests of their
-    fixtures, `worked_ns` is the time that agents took to answer before this process began to work on the run.
+    `version` is the number of events in the stream, `tries` has the tries of each attempt, `worked_ns` is the time that
+    agents took to answer before this process began to work on the run.
     """
 
     started: EvalStarted
     version: int
-    scored: dict[AttemptKey, str | None]
+    tries: RecordedTries
     finished: bool
     worked_ns: int
+
+    @property
+    def scored(self) -> dict[AttemptKey, LastTry]:
+        """The attempts that have a score or an error, each with its last try."""
+        return self.tries.last
+
+    def lacks(self, graded: GradedAttempt) -> bool:
+        """Tell whether a try, or a later one of the same attempt, is not recorded yet."""
+        last = self.scored.get(graded.key)
+        return last is None or last.retry < graded.retry
 
     @property
     def run_id(self) -> str:
@@ -82,11 +105,12 @@ class EvalRun(msgspec.Struct, kw_only=True):
         """Return the run of a stream's events; the first event is its start."""
         started, last = events[0].data, events[-1]
         assert isinstance(started, EvalStarted)
-        scores = [event.data for event in events if isinstance(event.data, EvalScored)]
+        tries = RecordedTries()
+        tries.fold(events)
         return cls(
             started=started,
             version=last.streamversion,
-            scored={(score.scenario_id, score.attempt): score.fixture_digest for score in scores},
+            tries=tries,
             finished=isinstance(last.data, EvalFinished),
             worked_ns=_worked_ns(events),
         )
@@ -100,13 +124,22 @@ async def find_run(store: EventStore, run_id: str) -> EvalRun | None:
     return EvalRun.of(events) if events else None
 
 
-async def find_unfinished(store: EventStore, run_id: str) -> EvalRun:
-    """Return a run that can be continued. Errors: NotFound, RunEnded; those of reading."""
+async def find_existing(store: EventStore, run_id: str) -> EvalRun:
+    """Return a run. Errors: NotFound; those of reading."""
     run = await find_run(store, run_id)
     if run is None:
         raise NotFound(f"There is no evaluation {run_id}.", "See the evaluations: tallystick eval list.")
+    return run
+
+
+async def find_unfinished(store: EventStore, run_id: str) -> EvalRun:
+    """Return a run that can be continued. Errors: NotFound, RunEnded; those of reading."""
+    run = await find_existing(store, run_id)
     if run.finished:
-        raise RunEnded(f"Evaluation {run_id} has ended.", "Start another; `tallystick eval show` shows it.")
+        raise RunEnded(
+            f"Evaluation {run_id} has ended.",
+            "Start another; `tallystick eval show` shows it, and `--retry-errors` retries its errors.",
+        )
     return run
 
 
@@ -130,7 +163,7 @@ async def begin_run(store: EventStore, started: EvalStarted) -> EvalRun:
     """
     while True:
         start = _validate(structs.replace(started, run_id=started.run_id or secrets.token_hex(4)))
-        run = EvalRun(started=start, version=1, scored={}, finished=False, worked_ns=0)
+        run = EvalRun(started=start, version=1, tries=RecordedTries(), finished=False, worked_ns=0)
         try:
             await require_unused_id(store, run.run_id)
             await retry(partial(_start, store, run), while_unavailable)
@@ -142,11 +175,14 @@ async def begin_run(store: EventStore, started: EvalStarted) -> EvalRun:
 
 
 async def _start(store: EventStore, run: EvalRun, again: bool) -> None:
-    await store.append([_started(data=run.started, id=f"eval:{run.run_id}:started", expectedversion=0)])
+    draft = VOCABULARY.draft_of(run.started, id=f"eval:{run.run_id}:started", expectedversion=0)
+    await store.append([draft])
 
 
 async def add_scores(store: EventStore, run: EvalRun, graded: Sequence[GradedAttempt]) -> None:
-    """Add scores to a run in one append; leave out those that it has already, from this or another process.
+    """Add scores to a run, in as few appends as possible; leave out those that it has already.
+
+    Another process may have added them.
 
     Errors: InvalidEvent, RunEnded; those of appending, after waiting for a server that cannot be reached.
     """
@@ -155,7 +191,7 @@ async def add_scores(store: EventStore, run: EvalRun, graded: Sequence[GradedAtt
         if again:
             await _refresh(store, run)
         with_ids = True
-        while unscored := [each for each in graded if each.key not in run.scored]:
+        while unscored := _first_batch([each for each in graded if run.lacks(each)]):
             if run.finished:
                 raise RunEnded(f"Evaluation {run.run_id} was ended meanwhile.", "Start another.")
             version = run.version
@@ -168,19 +204,32 @@ async def add_scores(store: EventStore, run: EvalRun, graded: Sequence[GradedAtt
                 with_ids = with_ids and run.version != version
                 continue
             run.version += len(unscored)
-            run.scored |= {each.key: each.score.fixture_digest for each in unscored}
+            run.tries.add(each.score for each in unscored)
 
     await retry(attempt, while_unavailable)
 
 
-async def finish_run(store: EventStore, run: EvalRun, elapsed_ns: int | None = None) -> None:
-    """End a run; do nothing if another process has ended it. Errors: those of appending."""
+def _first_batch(graded: Sequence[GradedAttempt]) -> Sequence[GradedAttempt]:
+    """Return the first scores that fit into one append together with their events and bytes; at least one."""
+    events = 0
+    for at, each in enumerate(graded):
+        events += 1 + len(each.drafts) + len(each.blobs)
+        if events > APPENDED_EVENTS_MAX:
+            return graded[: max(at, 1)]
+    return graded
+
+
+async def finish_run(store: EventStore, run: EvalRun, elapsed_ns: int | None = None, reason: str | None = None) -> None:
+    """End a run; do nothing if another process has ended it. Errors: those of appending.
+
+    `reason` says why it ends early.
+    """
 
     async def attempt(again: bool) -> None:
         if again:
             await _refresh(store, run)
         while not run.finished:
-            data = EvalFinished(run_id=run.run_id, elapsed_ns=elapsed_ns)
+            data = EvalFinished(run_id=run.run_id, elapsed_ns=elapsed_ns, reason=reason)
             try:
                 await store.append([_finished(data=data, expectedversion=run.version)])
             except (StreamConflict, LifecycleViolation):
@@ -191,10 +240,25 @@ async def finish_run(store: EventStore, run: EvalRun, elapsed_ns: int | None = N
     await retry(attempt, while_unavailable)
 
 
+async def reopen_run(store: EventStore, run: EvalRun, reason: str) -> None:
+    """Reopen a run that has ended; do nothing if another process has reopened it. Errors: those of appending."""
+
+    async def attempt(again: bool) -> None:
+        if again:
+            await _refresh(store, run)
+        while run.finished:
+            draft = VOCABULARY.draft_of(EvalReopened(run_id=run.run_id, reason=reason), expectedversion=run.version)
+            with suppress(StreamConflict, LifecycleViolation):
+                await store.append([draft])
+            await _refresh(store, run)
+
+    await retry(attempt, while_unavailable)
+
+
 async def _refresh(store: EventStore, run: EvalRun) -> None:
     stored = await find_run(store, run.run_id)
     assert stored is not None, "a run that has begun is never removed"
-    run.version, run.scored, run.finished = stored.version, stored.scored, stored.finished
+    run.version, run.tries, run.finished = stored.version, stored.tries, stored.finished
 
 
 def _drafts(run: EvalRun, graded: Sequence[GradedAttempt], *, with_ids: bool) -> list[Draft]:
@@ -202,7 +266,7 @@ def _drafts(run: EvalRun, graded: Sequence[GradedAttempt], *, with_ids: bool) ->
     return [
         VOCABULARY.draft_of(
             _validate(structs.replace(each.score, run_id=run.run_id)),
-            id=_event_id(run.run_id, each.key) if with_ids else None,
+            id=_event_id(run.run_id, each) if with_ids else None,
             expectedversion=run.version + number,
         )
         for number, each in enumerate(graded)
@@ -217,8 +281,9 @@ def _validate(payload: _Payload) -> _Payload:
         raise explain_decode_error(error, VOCABULARY.type_names, shape=type(payload)) from None
 
 
-def _event_id(run_id: str, key: AttemptKey) -> str:
-    event_id = f"eval:{run_id}:{key[0]}:{key[1]}"
+def _event_id(run_id: str, graded: GradedAttempt) -> str:
+    """Return the id of a try: the same in each process that continues the run."""
+    event_id = f"eval:{run_id}:{graded.key[0]}:{graded.key[1]}{f':r{graded.retry}' if graded.retry else ''}"
     return event_id if len(event_id) <= EVENT_ID_CHARS_MAX else f"eval:{sha256(event_id.encode()).hexdigest()}"
 
 
@@ -228,7 +293,7 @@ async def _append(store: EventStore, drafts: list[Draft], graded: Sequence[Grade
     while True:
         try:
             async with store.keep(blobs) as stored:
-                await store.append([*stored, *drafts])
+                await store.append([*stored, *drafts, *(draft for each in graded for draft in each.drafts)])
             return
         except Gone:
             blobs = await without_erased(store, blobs)

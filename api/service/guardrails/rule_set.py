@@ -1,6 +1,6 @@
 """Set, retire, list and show guardrails."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 import msgspec
@@ -9,14 +9,14 @@ from msgspec import UNSET, UnsetType
 
 from api.principal import Principal
 from api.service.as_of import AsOf
-from api.service.guardrails.rule_file import read_rules
 from api.service.id_prefix import id_not_found
 from api.service.ledger import LedgerService
 from events.errors import InvalidEvent
 from events.guardrail import GuardrailRetired, GuardrailSet
 from events.limits import ITEMS_MAX
 from events.registry import VOCABULARY
-from projections.decisions.decision_index import DecisionIndex, DecisionSelection
+from projections.decisions.decision_index import DecisionIndex
+from projections.decisions.decision_selection import DecisionSelection
 from projections.guardrails.guardrail_index import CheckCounts, GuardrailIndex, Retirement, RuleEntry
 from projections.guardrails.rule_evaluation import digest_of_rules
 from projections.outcome_codes import OUTCOMES
@@ -108,6 +108,8 @@ async def set_rules(ledger: LedgerService, caller: Principal, body: bytes) -> Se
     Errors: InvalidEvent, naming what is wrong or not supported; Forbidden, without the scope `admin`; those of
     `LedgerService.record`. After an error nothing was written.
     """
+    from api.service.guardrails.rule_file import read_rules  # noqa: PLC0415 - loads yaml; only setting reads a file
+
     caller.require("admin")
     rules = read_rules(body)
     index, _ = await ledger.engine.at(GuardrailIndex)
@@ -151,8 +153,7 @@ async def list_rules(ledger: LedgerService, as_of: int | None = None, *, retired
     index, position = await ledger.engine.at(GuardrailIndex, as_of)
     entries = [entry for entry in index.entries() if retired or entry.retired is None]
     in_force, checks = index.rules(), msgspec.structs.replace(index.checks)
-    decisions, _ = await ledger.engine.at(DecisionIndex, as_of)
-    outcomes = _OutcomeRows(decisions)
+    outcomes = await _read_outcomes(ledger, entries, as_of)
     return GuardrailList(
         guardrails=[_row(entry, outcomes) for entry in entries],
         checks=checks,
@@ -167,8 +168,8 @@ async def show_rule(ledger: LedgerService, guardrail_id: str, as_of: int | None 
     index, _ = await ledger.engine.at(GuardrailIndex, as_of)
     entry = _find(index, guardrail_id)
     latest = tuple(dict.fromkeys(reversed(entry.decisions_fired)))[:LATEST_MAX]
-    decisions, _ = await ledger.engine.at(DecisionIndex, as_of)
-    return msgspec.structs.replace(_row(entry, _OutcomeRows(decisions)), latest_fired=latest)
+    outcomes = await _read_outcomes(ledger, [entry], as_of)
+    return msgspec.structs.replace(_row(entry, outcomes), latest_fired=latest)
 
 
 def _find(index: GuardrailIndex, guardrail_id: str) -> RuleEntry:
@@ -178,17 +179,28 @@ def _find(index: GuardrailIndex, guardrail_id: str) -> RuleEntry:
     return entry
 
 
-class _OutcomeRows:
-    """The row numbers of the decisions with each outcome, to count a few decisions by it."""
+async def _read_outcomes(ledger: LedgerService, entries: Iterable[RuleEntry], as_of: int | None) -> "_OutcomeRows":
+    """Return the outcomes of the decisions for which some rules fired or were met."""
+    ids = {name for entry in entries for names in (entry.decisions_fired, entry.decisions_met) for name in names}
+    _, position = await ledger.engine.at(DecisionIndex, as_of)
+    recorded = await ledger.engine.names.first_positions([f"decision/{name}" for name in ids], position)
+    decisions, _ = await ledger.engine.at(DecisionIndex, as_of)
+    return _OutcomeRows(decisions, recorded)
 
-    def __init__(self, decisions: DecisionIndex) -> None:
-        self._index = decisions.index
+
+class _OutcomeRows:
+    """The outcomes of some decisions, to count a few of them."""
+
+    def __init__(self, decisions: DecisionIndex, recorded: Mapping[str, int]) -> None:
+        rows = {subject: decisions.numbers.row(position) for subject, position in recorded.items()}
+        self._row_of = {subject: row for subject, row in rows.items() if row is not None}
         selections = {name: DecisionSelection(outcome=name) for name in OUTCOMES}
         selections["retracted"] = DecisionSelection(status="retracted")
-        self._rows = {name: decisions.find(selection) for name, selection in selections.items()}
+        known = np.array(sorted(set(self._row_of.values())), dtype=np.int64)
+        self._rows = {name: known[decisions.passing(known, selection)] for name, selection in selections.items()}
 
     def count(self, decision_ids: Iterable[str]) -> Outcomes:
-        found = (self._index.get(f"decision/{decision_id}") for decision_id in set(decision_ids))
+        found = (self._row_of.get(f"decision/{decision_id}") for decision_id in set(decision_ids))
         rows = np.array([row for row in found if row is not None], dtype=np.int64)
         counts = {name: int(np.isin(rows, of_outcome).sum()) for name, of_outcome in self._rows.items()}
         return Outcomes(decisions=len(rows), **counts)

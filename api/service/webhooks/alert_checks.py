@@ -12,21 +12,22 @@ from typing import Final
 import numpy as np
 from msgspec import structs
 
-from api.service.calibration import detect_recent_drift
 from api.service.decisions import count_decisions, decision_states
 from api.service.evaluation.gate import GateQuery, judge_run
 from api.service.ledger import LedgerService
+from api.service.recent_drift import detect_recent_drift
 from api.service.webhooks.event_kinds import Kind
 from api.service.webhooks.server_events import ServerEvents
 from events.alert import AlertCheckpointUnsigned, AlertDriftDetected, AlertGateJudged, AlertReviewOverdue
-from events.envelope import timestamp
+from events.envelope import Event, timestamp
 from events.payload import Payload
 from ledger import Query
 from ledger.errors import NotFound
 from projections.alert_index import AlertIndex
 from projections.calibration.calibration import CalibrationFilter
 from projections.calibration.window_comparison import RECENT, DriftLimits, examined_range
-from projections.decisions.decision_index import DecisionIndex, DecisionSelection
+from projections.decisions.decision_index import DecisionIndex
+from projections.decisions.decision_selection import DecisionSelection
 from projections.time_range import TimeRange
 
 UNSIGNED_S: Final = 10.0
@@ -103,18 +104,31 @@ class AlertChecks:
         )
 
     async def _check_evaluations(self, since: int) -> None:
-        """Judge the evaluations that ended after a position against the latest ones before, as `eval gate` does."""
+        """Judge the evaluations that ended after a position against the latest ones before, as `eval gate` does.
+
+        A run that was reopened is judged again at its next end, with an alert of its own; not while it is open.
+        """
         after = since if self._judged is None else self._judged
         page = await self._ledger.reader.read(Query(types=("eval.finished.v1",), after=after))
         for event in self._ledger.usable_events(page):
             run_id = event.subject.partition("/")[2]
             index, _ = await self._ledger.engine.at(AlertIndex)
-            if not index.has(_alert_id("gate", run_id)):
-                alert = await self._judge(run_id)
+            alert_id = await self._gate_alert_id(event)
+            if alert_id is not None and not index.has(alert_id):
+                alert = await self._judge(run_id, alert_id)
                 await self._record([alert] if alert is not None else [])
             self._judged = event.position
 
-    async def _judge(self, run_id: str) -> Payload | None:
+    async def _gate_alert_id(self, end: Event) -> str | None:
+        """Return the id of the alert on the end of an evaluation; None if the run was reopened since then."""
+        page = await self._ledger.reader.read(Query(subjects=(end.subject,), types=("eval.reopened.v1",)))
+        reopened = page.positions
+        if any(position > end.position for position in reopened):
+            return None
+        run_id = end.subject.partition("/")[2]
+        return _alert_id("gate", run_id, str(end.streamversion)) if reopened else _alert_id("gate", run_id)
+
+    async def _judge(self, run_id: str, alert_id: str) -> Payload | None:
         """Return the verdict on an evaluation; None if there is nothing to compare it with."""
         try:
             report = await judge_run(self._ledger, GateQuery(baseline="latest", candidate=run_id))
@@ -126,7 +140,7 @@ class AlertChecks:
         if candidate.baseline is not None:  # it scores a baseline answer, not an agent
             return None
         return AlertGateJudged(
-            alert_id=_alert_id("gate", run_id),
+            alert_id=alert_id,
             run_id=run_id,
             baseline_id=baseline.run_id,
             suite=candidate.suite,
@@ -147,7 +161,8 @@ class AlertChecks:
         new = index.find(structs.replace(overdue, range=TimeRange(since, None)))
         later = np.setdiff1d(index.find(overdue), index.find(structs.replace(overdue, due_before=since)))
         rows = np.union1d(new, later)
-        subjects, dues = index.subjects(rows), index.review_times(rows)
+        recorded, dues = index.positions(rows), index.review_times(rows)
+        subjects = await self._ledger.engine.names.subjects(recorded)
         alerts, _ = await self._ledger.engine.at(AlertIndex)
         missing: dict[str, tuple[str, str]] = {}
         for row, subject in zip(rows.tolist(), subjects, strict=True):

@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-import structlog
-
 from api.service.ledger import LedgerService
+from api.service.server_log import log
 from api.service.webhooks.attempt import AttemptResult, attempt
 from api.service.webhooks.endpoint_store import Endpoint, Pace
 from api.service.webhooks.message import Message, messages_of
@@ -22,8 +21,6 @@ from events.envelope import timestamp
 from events.limits import PAGE_EVENTS_MAX
 from events.webhook import WebhookAbandoned, WebhookDelivered, WebhookEnded
 from ledger import Query
-
-log = structlog.get_logger()
 
 PAGE_EVENTS = 50
 """Events that are read at once."""

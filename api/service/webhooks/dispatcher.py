@@ -4,12 +4,11 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
-
-import structlog
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from api.service.ledger import LedgerService
-from api.service.webhooks.alert_checks import AlertChecks
-from api.service.webhooks.delivery import Delivery, DeliveryNote
+from api.service.server_log import log
 from api.service.webhooks.endpoint_store import Endpoint, EndpointStore
 from api.service.webhooks.event_kinds import Kind, types_of
 from api.service.webhooks.server_events import ServerEvents
@@ -18,7 +17,9 @@ from events.webhook import WebhookEnded, WebhookStarted
 from ledger import Query
 from projections.webhook_index import WebhookIndex
 
-log = structlog.get_logger()
+if TYPE_CHECKING:
+    from api.service.webhooks.alert_checks import AlertChecks
+    from api.service.webhooks.delivery import Delivery, DeliveryNote
 
 TICK_S = 0.5
 """Seconds between two looks at the file of the endpoints and at the head of the log."""
@@ -30,19 +31,24 @@ RESTART_S = 10.0
 class Dispatcher:
     """The webhooks of one ledger that is open for writing. `note` is called with each attempt."""
 
-    def __init__(self, ledger: LedgerService, note: Callable[[DeliveryNote], None]) -> None:
+    def __init__(self, ledger: LedgerService, note: "Callable[[DeliveryNote], None]") -> None:
         assert ledger.log is not None
         self._ledger = ledger
         self._note = note
         self._store = EndpointStore(ledger.path)
         self._events = ServerEvents(ledger.log)
-        self._checks = AlertChecks(ledger, self._events, time.monotonic)
         self._version: tuple[int, int] | None = None
         self._fault: str | None = None
         self._deliveries: dict[str, Delivery] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._seen = 0
         self._known = False
+
+    @cached_property
+    def _checks(self) -> "AlertChecks":
+        from api.service.webhooks.alert_checks import AlertChecks  # noqa: PLC0415 - as `_start`
+
+        return AlertChecks(self._ledger, self._events, time.monotonic)
 
     @property
     def waiting(self) -> int:
@@ -113,12 +119,14 @@ class Dispatcher:
             self._start(endpoint, endpoint.after if state is None else state.position)
 
     def _start(self, endpoint: Endpoint, position: int) -> None:
+        from api.service.webhooks.delivery import Delivery  # noqa: PLC0415 - loads httpx: most ledgers have no endpoint
+
         types = types_of(endpoint.kinds)
         delivery = Delivery(self._ledger, self._events, endpoint, types, position, self._note)
         self._deliveries[endpoint.id] = delivery
         self._tasks[endpoint.id] = asyncio.create_task(self._deliver(delivery), name=f"webhook {endpoint.id}")
 
-    async def _deliver(self, delivery: Delivery) -> None:
+    async def _deliver(self, delivery: "Delivery") -> None:
         """Deliver until the endpoint has gone. After an unexpected fault, start again."""
         while True:
             try:

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-import httpx
 import msgspec
 
 from api.service.webhooks.event_kinds import KINDS, Kind
@@ -144,6 +143,8 @@ class EndpointStore:
 
 def check_url(url: str, *, allow_private: bool) -> None:
     """Check the address of a receiver. Errors: InvalidQuery."""
+    import httpx  # noqa: PLC0415 - only an address that is set is checked
+
     try:
         parsed = httpx.URL(url)
     except httpx.InvalidURL as error:

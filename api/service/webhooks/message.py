@@ -12,7 +12,7 @@ import msgspec
 from api.service.webhooks.server_events import SOURCE
 from events.decode_error_messages import DECODE_ERRORS
 from events.envelope import timestamp
-from ledger import Page
+from ledger import LogPage
 from ledger.transparency.merkle import leaf_hash
 
 CONTENT_TYPE = "application/cloudevents+json"
@@ -53,7 +53,7 @@ class _EventHead(msgspec.Struct, frozen=True):
     data: msgspec.Raw
 
 
-def messages_of(page: Page) -> Iterator[Message]:
+def messages_of(page: LogPage) -> Iterator[Message]:
     """Yield the message of each event of a page that is sent.
 
     Lines that no append wrote are left out, since tallystick verify names those; so are evaluations of guardrails in

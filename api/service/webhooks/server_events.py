@@ -4,16 +4,13 @@ import asyncio
 from collections.abc import Sequence
 from uuid import uuid4
 
-import structlog
-
+from api.service.server_log import log
 from events.envelope import Draft, source_of
 from events.payload import Payload
 from events.registry import VOCABULARY
-from ledger import SqliteLog
+from ledger import Log
 from ledger.errors import LedgerBusy, LedgerFull, LedgerUnavailable
 from ledger.threads import wait_until_done
-
-log = structlog.get_logger()
 
 SOURCE = source_of("tallystick")
 """The source of these events."""
@@ -25,7 +22,7 @@ RETRY_S = 1.0
 class ServerEvents:
     """Appends events in the name of the server, and tries again until the ledger has them."""
 
-    def __init__(self, writer: SqliteLog) -> None:
+    def __init__(self, writer: Log) -> None:
         self._writer = writer
 
     async def record(self, payloads: Sequence[Payload], causes: Sequence[str] = ()) -> None:

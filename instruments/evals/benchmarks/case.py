@@ -7,7 +7,7 @@ import msgspec
 
 from events.decode_error_messages import in_json_words
 from events.limits import STREAM_ID_CHARS_MAX
-from instruments.evals.errors import FixtureFault
+from instruments.errors import FixtureFault
 from instruments.stored_text import sha256_hex
 
 _Kind = TypeVar("_Kind")
@@ -28,8 +28,10 @@ class Case(NamedTuple):
     description: dict[str, Any]
     """`scenario.yaml`."""
     investigation: dict[str, Any]
-    """`investigation.json`: the agent's input, without any part of the solution."""
+    """`investigation.json`: the agent's input. Nothing in it comes from the case's id, place or label."""
     readme: str
+    golden_evidence: bool = False
+    """Whether its evidence is only what the golden paths looked at: the choice of it points to the solution."""
 
 
 class CaseError(Exception):
@@ -71,8 +73,3 @@ def folder_name(name: str, prefix: str | None = None) -> str:
     if len(folder) > STREAM_ID_CHARS_MAX:
         folder = f"{folder[:_kept_chars]}-{sha256_hex(full_name)[:_DIGEST_CHARS]}"
     return folder
-
-
-def alert_fingerprint(name: str) -> str:
-    """Return the fingerprint of a case's alert: 16 hex digits, a digest of the id that does not reveal it."""
-    return sha256_hex(name)[:16]

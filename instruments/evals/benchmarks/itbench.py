@@ -8,7 +8,8 @@ condition, in one text that denies neither;
 - the fix: a term of one of the recommended solutions, and another word of it.
 
 ITBench has no failure classes that an agent would know, and no golden path, so that neither is expected. The agent gets
-the alerts and their objects; the descriptions of alerts are left out, because their authors knew the cause.
+the alerts and their objects; the descriptions of alerts are left out, because their authors knew the cause. The alerts
+are ordered by name and object: their order in the ground truth may follow the propagation from the cause.
 """
 
 import re
@@ -17,12 +18,8 @@ from typing import Any
 
 import msgspec
 
-from instruments.evals.benchmarks.case import (
-    Case,
-    CaseError,
-    alert_fingerprint,
-    convert_value,
-)
+from instruments.errors import FixtureFault
+from instruments.evals.benchmarks.case import Case, CaseError, convert_value
 from instruments.evals.benchmarks.key_terms import cause_patterns, meaningful_words, term_patterns
 from instruments.evals.benchmarks.opsbench_labels import Sentence, Word
 from instruments.evals.benchmarks.term_patterns import (
@@ -32,7 +29,6 @@ from instruments.evals.benchmarks.term_patterns import (
     phrase_pattern,
     regex_matcher,
 )
-from instruments.evals.errors import FixtureFault
 from instruments.evals.regex_patterns import BadPattern, compile_selective
 from instruments.evals.scenario import PATTERNS_MAX
 from instruments.evals.suite.json_yaml_reader import yaml_value
@@ -144,16 +140,17 @@ def _case(truth: GroundTruth, name: str, where: str) -> Case:
     if not truth.alerts:
         raise CaseError("alerts", "is empty", "Give the alert that an agent is to begin with.")
     faults = _faults(truth, roots)
+    investigation = _investigation(truth)
     description: dict[str, Any] = {
         "name": name,
-        "family": truth.alerts[0].id,
+        "family": investigation["alert"]["labels"]["alertname"],
         "failure_type": next((fault.category for fault in faults if fault.category is not None), None),
         "description": _describe_cause(roots, faults),
         "source": FORMAT,
         "expected_outcomes": _expected(truth, roots, faults),
     }
     stated = {key: value for key, value in description.items() if value is not None}
-    return Case(name, where, stated, _investigation(truth, name), _readme(name, roots, faults, truth))
+    return Case(name, where, stated, investigation, _readme(name, roots, faults, truth))
 
 
 def _faults(truth: GroundTruth, roots: Sequence[ObjectGroup]) -> list[ItbenchFault]:
@@ -238,18 +235,17 @@ def _check_count(expected: dict[str, Any]) -> None:
         raise CaseError(None, f"comes to {count} patterns; at most {PATTERNS_MAX} are allowed", "Say less of it.")
 
 
-def _investigation(truth: GroundTruth, name: str) -> dict[str, Any]:
-    """Build the investigation: the first alert is investigated, the others are evidence."""
+def _investigation(truth: GroundTruth) -> dict[str, Any]:
+    """Build the investigation: the first alert by its labels is investigated, the others are evidence."""
     groups = {group.id: group for group in truth.groups}
-    labels = [_labels(alert, groups) for alert in truth.alerts]
-    first = labels[0]
+    distinct = {tuple(labels.items()): labels for labels in (_labels(alert, groups) for alert in truth.alerts)}
+    first, *others = (distinct[items] for items in sorted(distinct))
     target: dict[str, Any] = {"target_type": "service" if "service" in first else "unknown"}
     target |= {key: first[key] for key in ("namespace", "service") if key in first}
-    other_alerts = [{"labels": alert_labels} for alert_labels in labels[1:] if alert_labels != first]
     return {
-        "alert": {"fingerprint": alert_fingerprint(name), "labels": first, "annotations": {}},
+        "alert": {"labels": first, "annotations": {}},
         "target": target,
-        "evidence": {"alerts": other_alerts} if other_alerts else {},
+        "evidence": {"alerts": [{"labels": labels} for labels in others]} if others else {},
         "analysis": {},
     }
 

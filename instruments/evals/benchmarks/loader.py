@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Literal
 
 from events.limits import BODY_BYTES_MAX
+from instruments.errors import FixtureFault
 from instruments.evals.benchmarks import itbench, opsbench_folder, opsbench_labels
 from instruments.evals.benchmarks.case import Case
-from instruments.evals.errors import FixtureFault
 from instruments.evals.suite.json_yaml_reader import read_file
 from instruments.yaml_reader import UnreadableFile
 
@@ -41,7 +41,7 @@ def _read_folders(path: Path) -> CasesAndFaults:
             continue
         names = [
             opsbench_folder.METADATA,
-            *sorted(file.name for file in folder.iterdir() if opsbench_folder.is_trace(file.name)),
+            *sorted(file.name for file in folder.iterdir() if opsbench_folder.is_evidence(file.name)),
         ]
         bodies = {name: _read_file(folder / name) for name in names}
         if faults := [body for body in bodies.values() if isinstance(body, FixtureFault)]:

@@ -12,7 +12,7 @@ not expected; without common tools, no steps are expected;
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from instruments.evals.benchmarks.case import Case, CaseError, alert_fingerprint
+from instruments.evals.benchmarks.case import Case, CaseError
 from instruments.evals.benchmarks.term_patterns import (
     denial_patterns,
     name_pattern,
@@ -39,7 +39,9 @@ class CaseTruth(NamedTuple):
     paths: Sequence[Path]
 
 
-def build_case(truth: CaseTruth, source: str, where: str, observations: Sequence[object] = ()) -> Case:
+def build_case(
+    truth: CaseTruth, source: str, where: str, observations: Sequence[object] = (), *, golden_evidence: bool = False
+) -> Case:
     """Build the scenario of a label; `observations` become the evidence for the agent. Errors: CaseError."""
     description: dict[str, Any] = {
         "name": truth.id,
@@ -50,7 +52,8 @@ def build_case(truth: CaseTruth, source: str, where: str, observations: Sequence
         "expected_outcomes": _expected(truth),
     }
     stated = {key: value for key, value in description.items() if value is not None}
-    return Case(truth.id, where, stated, _investigation(truth, observations), _readme(truth, source))
+    readme = _readme(truth, source)
+    return Case(truth.id, where, stated, _investigation(truth, observations), readme, golden_evidence)
 
 
 def _expected(truth: CaseTruth) -> dict[str, Any]:
@@ -91,9 +94,11 @@ def parse_tool(key: str, call: str) -> str:
 
 
 def _investigation(truth: CaseTruth, observations: Sequence[object]) -> dict[str, Any]:
-    """Build the agent's input: the symptom, the namespace, and the observations. Nothing identifies the case."""
+    """Build the agent's input: the symptom, the namespace, and the observations.
+
+    Nothing is added that differs between cases. A label states no fingerprint, so that the alert has none.
+    """
     alert: dict[str, Any] = {
-        "fingerprint": alert_fingerprint(truth.id),
         "labels": {"alertname": truth.query.rstrip(". ") or truth.query},
         "annotations": {"summary": truth.query},
     }

@@ -1,7 +1,9 @@
-"""Read a case folder of Cloud-OpsBench: `metadata.json` with the fault, `path*.json` with the golden paths' traces.
+"""Read a case folder of Cloud-OpsBench: the fault, what the tools answer, and the golden paths' traces.
 
-The outputs of the tools in a trace become evidence. The tools and their order are part of the solution, and are used
-in the expectations only.
+`metadata.json` has the fault. `tool_cache.json` has what every call of a tool answers, and becomes the evidence. A
+folder without it has only the answers in `path*.json`, which the golden paths asked for: they become the evidence, and
+the case says so (`golden_evidence`), because the choice points to the solution. The tools and their order are part of
+the solution, and are used in the expectations only.
 """
 
 import re
@@ -11,6 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from instruments.errors import FixtureFault
 from instruments.evals.benchmarks.case import Case, CaseError, convert_value
 from instruments.evals.benchmarks.opsbench_case import CaseTruth, build_case, parse_tool
 from instruments.evals.benchmarks.opsbench_labels import (
@@ -19,7 +22,6 @@ from instruments.evals.benchmarks.opsbench_labels import (
     Word,
     golden_tools,
 )
-from instruments.evals.errors import FixtureFault
 from instruments.evals.suite.json_yaml_reader import json_value
 from instruments.yaml_reader import UnreadableFile
 
@@ -27,6 +29,10 @@ _Kind = TypeVar("_Kind")
 
 FORMAT = "case"
 METADATA = "metadata.json"
+TOOL_CACHE = "tool_cache.json"
+
+_call = re.compile(r"\w+:\{.*\}", re.DOTALL)
+"""A key of the tool cache: the tool and its arguments as JSON. Other keys state how the cache was made."""
 
 _trace_name = re.compile(r"path[0-9]+\.json")
 
@@ -64,6 +70,11 @@ class GoldenTrace(msgspec.Struct, frozen=True, kw_only=True):
 _canonical = msgspec.json.Encoder(order="deterministic").encode
 
 
+def is_evidence(file: str) -> bool:
+    """Whether a file of a case folder has answers of tools, by its name."""
+    return file == TOOL_CACHE or is_trace(file)
+
+
 def is_trace(file: str) -> bool:
     """Whether a file of a case folder is the trace of a golden path, by its name."""
     return _trace_name.fullmatch(file) is not None
@@ -82,16 +93,21 @@ def decode(files: Mapping[str, bytes], name: str, where: str) -> Case | list[Fix
             faults.append(error.at(f"{where}/{file}"))
 
     metadata = list(read(METADATA, Metadata))
+    caches = list(read(TOOL_CACHE, dict[str, Any])) if TOOL_CACHE in files else []
     traces = [trace for file in sorted(files) if is_trace(file) for trace in read(file, GoldenTrace)]
     if faults:
         return faults
     try:
-        return _case(metadata[0], traces, name, where)
+        outputs = _cached_outputs(caches[0]) if caches else None
+    except CaseError as error:
+        return [error.at(f"{where}/{TOOL_CACHE}")]
+    try:
+        return _case(metadata[0], traces, outputs, name, where)
     except CaseError as error:
         return [error.at(f"{where}/{METADATA}")]
 
 
-def _case(metadata: Metadata, traces: list[GoldenTrace], name: str, where: str) -> Case:
+def _case(metadata: Metadata, traces: list[GoldenTrace], outputs: list[object] | None, name: str, where: str) -> Case:
     """Errors: CaseError."""
     trace_tools = tuple(
         tuple(parse_tool("tool_name", step.tool_name) for step in trace.diagnostic_trace) for trace in traces
@@ -106,15 +122,22 @@ def _case(metadata: Metadata, traces: list[GoldenTrace], name: str, where: str) 
         category=None,
         paths=golden_tools(metadata.process) or trace_tools,
     )
-    return build_case(truth, FORMAT, where, _observations(traces))
+    if outputs is not None:
+        return build_case(truth, FORMAT, where, _observations(outputs))
+    observations = _observations([step.output for trace in traces for step in trace.diagnostic_trace])
+    return build_case(truth, FORMAT, where, observations, golden_evidence=bool(observations))
 
 
-def _observations(traces: list[GoldenTrace]) -> list[object]:
-    """Return the tools' outputs, each once, ordered by digest to hide the order of the calls."""
-    by_digest = {
-        sha256(_canonical(step.output)).digest(): step.output
-        for trace in traces
-        for step in trace.diagnostic_trace
-        if step.output not in (None, "", [], {})
-    }
+def _cached_outputs(cache: dict[str, Any]) -> list[object]:
+    """Return what the calls in a tool cache answer. Errors: CaseError."""
+    outputs = [output for call, output in cache.items() if _call.fullmatch(call)]
+    if not outputs:
+        problem = "has no call of a tool, such as GetResources:{...}"
+        raise CaseError(None, problem, "Put the benchmark's own file there, or remove it.")
+    return outputs
+
+
+def _observations(outputs: list[object]) -> list[object]:
+    """Return the outputs that are not empty, each once, ordered by digest to hide the order of the calls."""
+    by_digest = {sha256(_canonical(output)).digest(): output for output in outputs if output not in (None, "", [], {})}
     return [by_digest[digest] for digest in sorted(by_digest)]

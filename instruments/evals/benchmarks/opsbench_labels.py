@@ -7,9 +7,9 @@ from typing import Annotated
 import msgspec
 
 from events.limits import LABEL_CHARS_MAX
+from instruments.errors import FixtureFault
 from instruments.evals.benchmarks.case import Case, CaseError, convert_value
 from instruments.evals.benchmarks.opsbench_case import CaseTruth, build_case, parse_tool
-from instruments.evals.errors import FixtureFault
 from instruments.evals.suite.json_yaml_reader import json_value
 from instruments.yaml_reader import UnreadableFile
 

@@ -1,7 +1,8 @@
 """Read the firing alerts of an Alertmanager over its v2 API, and select one of them.
 
-Silenced and inhibited alerts are left out: they notify no one. Redirects are not followed, so that the password reaches
-no other host. Proxies come from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.
+Silenced and inhibited alerts are left out: they notify no one. URLs in an alert lose their credentials. Redirects are
+not followed, so that the password reaches no other host. Proxies come from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and
+NO_PROXY.
 """
 
 import asyncio
@@ -18,6 +19,7 @@ import msgspec
 
 from events.decode_error_messages import DECODE_ERRORS, in_json_words
 from events.limits import BODY_BYTES_MAX
+from instruments.evals.capture.url_credentials import clean_link, redact_urls_within
 from instruments.routers.redaction import Redactor
 from instruments.routers.router import shorten
 
@@ -56,7 +58,7 @@ class FiringAlert(msgspec.Struct, frozen=True, kw_only=True):
     ends_at: str | None
     """The time from which it is resolved, unless it is renewed."""
     generator_url: str | None
-    """The page of its rule."""
+    """The page of its rule, without user and password."""
     state: str
     """`active`, or `unprocessed`."""
 
@@ -219,11 +221,11 @@ def _summary(alerts: Sequence[FiringAlert]) -> str:
 def _to_alert(alert: _ApiAlert) -> FiringAlert:
     return FiringAlert(
         fingerprint=alert.fingerprint,
-        labels=alert.labels,
-        annotations=alert.annotations,
+        labels=redact_urls_within(alert.labels),
+        annotations=redact_urls_within(alert.annotations),
         starts_at=alert.startsAt,
         ends_at=alert.endsAt or None,
-        generator_url=alert.generatorURL or None,
+        generator_url=clean_link(alert.generatorURL) if alert.generatorURL else None,
         state=alert.status.state,
     )
 

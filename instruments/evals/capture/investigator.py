@@ -2,7 +2,7 @@
 
 Its input is one JSON object with the first keys of an investigation: alert, time_window and target. It may query live
 systems, and answers with one JSON object, the investigation. Keys and passwords in its environment and arguments are
-removed from its output.
+removed from its output, and so are the credentials of URLs.
 """
 
 import os
@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from events.limits import ANSWER_BYTES_MAX
+from instruments.evals.capture.url_credentials import redact_urls_within
 from instruments.evals.suite.json_yaml_reader import json_value
 from instruments.routers.bounded_process import (
     BadCommand,
@@ -69,7 +70,7 @@ class Investigator:
             ) from None
         if not isinstance(value, dict):
             raise self._no_investigation(result, "wrote no investigation: its output is JSON, but not an object.")
-        redacted: dict[str, Any] = self._secrets.hide_within(value)
+        redacted: dict[str, Any] = redact_urls_within(self._secrets.hide_within(value))
         return redacted
 
     def _no_investigation(self, result: ProcessResult, detail: str) -> NoInvestigation:

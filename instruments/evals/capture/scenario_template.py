@@ -16,7 +16,17 @@ can only use the content of that file, so add what you know."""
 
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _window = re.compile(rf"([1-9][0-9]{{0,4}})([{''.join(_UNITS)}])")
-_shown_labels = ("alertname", "namespace", "severity", "cluster")
+_shown_labels = ("alertname", "namespace", "severity")
+_cluster_labels = (
+    "cluster",
+    "k8s_cluster",
+    "k8s_cluster_name",
+    "kube_cluster_name",
+    "kubernetes_cluster",
+    "cluster_name",
+)
+"""Labels that name the cluster of an alert, the preferred one first: Prometheus adds one as an external label."""
+
 _target_labels = (
     "namespace",
     "pod",
@@ -25,7 +35,6 @@ _target_labels = (
     "instance",
     "job",
     "node",
-    "cluster",
     "team",
     "environment",
 )
@@ -61,11 +70,31 @@ def initial_investigation(alert: FiringAlert, time_window: str, now: datetime) -
     start = now - timedelta(seconds=seconds)
     target = {name: alert.labels[name] for name in _target_labels if name in alert.labels}
     kind = next((name for name in _target_types if name in target), "unknown")
-    return {
-        "alert": msgspec.to_builtins(alert),
-        "time_window": {"window": time_window, "start_time": _format_time(start), "end_time": _format_time(now)},
-        "target": {"target_type": kind, **target},
-    }
+    return fill_cluster(
+        {
+            "alert": msgspec.to_builtins(alert),
+            "time_window": {"window": time_window, "start_time": _format_time(start), "end_time": _format_time(now)},
+            "target": {"target_type": kind, **target},
+        }
+    )
+
+
+def fill_cluster(investigation: dict[str, Any]) -> dict[str, Any]:
+    """Return an investigation whose target names its alert's cluster; one without either is returned as it is.
+
+    A cluster that the target names already is kept.
+    """
+    target = investigation.get("target")
+    cluster = _alert_cluster(investigation)
+    if cluster is None or not isinstance(target, dict) or target.get("cluster"):
+        return investigation
+    return investigation | {"target": target | {"cluster": cluster}}
+
+
+def _alert_cluster(investigation: dict[str, Any]) -> str | None:
+    """Return the cluster that the alert's labels name."""
+    labels = alert_labels(investigation)
+    return next((cluster for name in _cluster_labels if (cluster := labels.get(name))), None)
 
 
 def alert_labels(investigation: dict[str, Any]) -> dict[str, str]:
@@ -100,7 +129,8 @@ def stated_failure(investigation: dict[str, Any]) -> str | None:
 
 def scenario_description(about: ScenarioDetails, investigation: dict[str, Any]) -> dict[str, Any]:
     """Build `scenario.yaml`, with texts to replace in place of the expectations."""
-    labels = alert_labels(investigation)
+    labels, cluster = alert_labels(investigation), _alert_cluster(investigation)
+    shown = {name: labels[name] for name in _shown_labels if name in labels}
     texts: dict[str, Any] = {
         "name": about.name,
         "family": about.family,
@@ -109,7 +139,7 @@ def scenario_description(about: ScenarioDetails, investigation: dict[str, Any]) 
         "captured_at": _format_time(about.captured_at),
         "captured_by": about.captured_by,
         "source": about.source,
-        "alert_labels": {name: labels[name] for name in _shown_labels if name in labels} or None,
+        "alert_labels": shown | ({} if cluster is None else {"cluster": cluster}) or None,
         "expected_outcomes": _expected(about.failure_type),
         "scoring": {
             "root_cause_weight": 0.4,
@@ -151,6 +181,7 @@ def scenario_readme(about: ScenarioDetails, investigation: dict[str, Any]) -> st
         "Alert": labels.get("alertname"),
         "Namespace": labels.get("namespace"),
         "Severity": labels.get("severity"),
+        "Cluster": _alert_cluster(investigation),
         "Firing since": _texts(alert).get("starts_at"),
         "Captured": f"{_format_time(about.captured_at)}{f' by {about.captured_by}' if about.captured_by else ''}",
     }

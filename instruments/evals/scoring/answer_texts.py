@@ -8,9 +8,14 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from instruments.evals.analysis import Analysis, AnalysisVerdict, Decision, Hypothesis, RootCause
+from instruments.evals.scoring.mention_credit import ReadingRules
 
 UNKNOWN = "unknown"
 """The failure class of an analysis that states none."""
+
+CLAIM_RULES = ReadingRules(hedges=True, alternatives_min=2, keywords=True)
+FIX_RULES = ReadingRules(hedges=True, alternatives_min=3, keywords=True)
+HYPOTHESIS_RULES = ReadingRules(alternatives_min=2, keywords=True)
 
 
 class AnswerText(NamedTuple):
@@ -27,28 +32,31 @@ class TextLocation(NamedTuple):
     items: tuple[AnswerText, ...]
     joined: tuple[AnswerText, ...] = ()
     """Lists of several items, each joined into one text."""
+    rules: ReadingRules = ReadingRules()
+    """How its texts are read."""
 
 
 def root_cause_location(analysis: Analysis) -> TextLocation:
     """Return the root cause that the analysis names."""
-    return TextLocation("rca.root_cause", _item("rca.root_cause", (analysis.rca or RootCause()).root_cause))
+    items = _item("rca.root_cause", (analysis.rca or RootCause()).root_cause)
+    return TextLocation("rca.root_cause", items, rules=CLAIM_RULES)
 
 
 def reasons_location(analysis: Analysis) -> TextLocation:
     """Return the reasons of the decision."""
-    return _list_location("decision.why", (analysis.decision or Decision()).why)
+    return _list_location("decision.why", (analysis.decision or Decision()).why)._replace(rules=CLAIM_RULES)
 
 
 def hypothesis_location(at: int, hypothesis: Hypothesis) -> TextLocation:
     """Return title and reasons of the hypothesis at a 0-based place."""
-    return TextLocation(f"hypotheses[{at}]", *_hypothesis_texts(at, hypothesis))
+    return TextLocation(f"hypotheses[{at}]", *_hypothesis_texts(at, hypothesis), HYPOTHESIS_RULES)
 
 
 def fix_location(analysis: Analysis) -> TextLocation:
     """Return the texts about a fix."""
     remediation = _list_location("rca.remediation", (analysis.rca or RootCause()).remediation)
     following = step_location(analysis)
-    return TextLocation("fix", remediation.items + following.items, remediation.joined + following.joined)
+    return TextLocation("fix", remediation.items + following.items, remediation.joined + following.joined, FIX_RULES)
 
 
 def step_location(analysis: Analysis) -> TextLocation:
@@ -58,15 +66,15 @@ def step_location(analysis: Analysis) -> TextLocation:
     return TextLocation("steps", decision.items + verdict.items, decision.joined + verdict.joined)
 
 
-def hypothesis_locations(analysis: Analysis) -> list[TextLocation]:
-    """Return each hypothesis that has any text: title, reasons, id and failure class."""
+def hypothesis_locations(analysis: Analysis) -> list[tuple[Hypothesis, TextLocation]]:
+    """Return each hypothesis that has any text, with its title, reasons, id and failure class."""
     locations = []
     for at, hypothesis in enumerate(analysis.hypotheses or ()):
         items, joined = _hypothesis_texts(at, hypothesis)
         items += _item(f"hypotheses[{at}].hypothesis_id", hypothesis.hypothesis_id)
         items += _item(f"hypotheses[{at}].failure_mode", hypothesis.failure_mode)
         if items:
-            locations.append(TextLocation(f"hypotheses[{at}]", items, joined))
+            locations.append((hypothesis, TextLocation(f"hypotheses[{at}]", items, joined, HYPOTHESIS_RULES)))
     return locations
 
 

@@ -15,8 +15,10 @@ import msgspec
 from events.limits import ANSWER_BYTES_MAX
 from instruments.evals.scoring.embedding_cache import Vector
 from instruments.routers.chat_completion import error_message
+from instruments.routers.endpoint_limits import EndpointLimits, PauseTooLong
 from instruments.routers.http_endpoint import HttpEndpoint
 from instruments.routers.redaction import Redactor
+from instruments.routers.retry_after import BUSY_STATUSES, parse_retry_after
 from instruments.routers.router import shorten
 
 TIMEOUT_S = 10.0
@@ -52,10 +54,15 @@ class EmbeddingsClient:
         self._endpoint = HttpEndpoint(base, "/embeddings", key)
         self.model = model
         self.name = self._endpoint.name
+        self.host = f"{base.host}:{base.port or (443 if base.scheme == 'https' else 80)}"
+        """Host and port of the endpoint."""
+        self.limits: EndpointLimits | None = None
+        """The limits that the requests share with others; None: there are none."""
         self._secrets = Redactor(self._endpoint.secrets)
 
     def ask(self, texts: Sequence[str]) -> "list[Vector[float]]":
         """Return a vector of length 1 for each text, all of the same size. Errors: EmbeddingsUnavailable."""
+        self._acquire()
         try:
             with httpx.Client(headers=self._endpoint.headers, verify=self._endpoint.tls, timeout=TIMEOUT_S) as client:
                 status, body = self._post(client, {"model": self.model, "input": list(texts)})
@@ -71,10 +78,26 @@ class EmbeddingsClient:
             raise EmbeddingsUnavailable(f"answered {status}{f': {reason}' if reason else ''}")
         return _vectors(body, len(texts))
 
+    def _acquire(self) -> None:
+        """Wait until the endpoint may be asked. Errors: EmbeddingsUnavailable."""
+        if self.limits is None:
+            return
+        try:
+            self.limits.acquire_blocking(self._endpoint.host)
+        except PauseTooLong as refusal:
+            raise EmbeddingsUnavailable(f"was not asked: {refusal}") from None
+
+    def _pause(self, response: httpx.Response) -> None:
+        """Let nobody ask the endpoint until the time that it states, if it is busy."""
+        wait_s = parse_retry_after(response.headers.get("retry-after", ""))
+        if self.limits is not None and response.status_code in BUSY_STATUSES and wait_s is not None:
+            self.limits.pause(self._endpoint.host, wait_s)
+
     def _post(self, client: httpx.Client, request: object) -> tuple[int, bytes]:
         deadline_s = time.monotonic() + TIMEOUT_S
         body = bytearray()
         with client.stream("POST", self._endpoint.url, json=request) as response:
+            self._pause(response)
             for chunk in response.iter_raw():
                 body += chunk
                 if len(body) > ANSWER_BYTES_MAX:

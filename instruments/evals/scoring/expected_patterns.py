@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from events.evaluation import MatchType
 from instruments.evals.scenario import (
+    Expectations,
     Expected,
     FailureMode,
     Matcher,
@@ -18,7 +18,7 @@ class ExpectedPattern(NamedTuple):
 
     path: str
     text: str
-    match_type: MatchType
+    match_type: str
     mode: bool = False
     """Whether it names a failure class, whose words may be joined by any separator."""
 
@@ -85,8 +85,17 @@ def step_patterns(expected: NextSteps | None) -> tuple[Group, ExpectedPatterns]:
     return commands, ExpectedPatterns(required, (), _joined_group(expected.none_of, f"{path}.none_of"))
 
 
+def match_types(outcomes: Expectations) -> set[str]:
+    """Return the match types of all patterns."""
+    classes, modes, hypotheses = hypothesis_patterns(outcomes.hypotheses, outcomes.failure_mode)
+    commands, steps = step_patterns(outcomes.next_steps)
+    parts = [collect_patterns(part, "") for part in (outcomes.root_cause, outcomes.proposed_fix)]
+    patterns = [pattern for part in (*parts, hypotheses, steps) for pattern in part.patterns()]
+    return {pattern.match_type for pattern in (*classes, *modes, *commands, *patterns)}
+
+
 def _matcher_group(matcher: Expected | Matcher, path: str) -> Group:
-    kind: MatchType = matcher.match_type or "substring"
+    kind = matcher.match_type or "substring"
     return tuple(ExpectedPattern(f"{path}.patterns[{at}]", text, kind) for at, text in enumerate(matcher.patterns))
 
 

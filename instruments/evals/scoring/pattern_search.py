@@ -1,19 +1,29 @@
 """Search patterns in the texts of an analysis.
 
+Every occurrence of a pattern is read in its sentence until one is claimed. The best one counts, with its credit
+(`mention_credit.py`): a denied occurrence is not found, and a hedged one is found in part.
+
 `exact` compares whole items, stripped; `substring` searches each item and, if the pattern has a line feed, joined
 lists; `word` searches whole words; `semantic` compares embeddings of items. All ignore case.
 
 A `regex` searches items and joined lists within a time limit (`regex_budget.py`); the result of a search that is cut
-off is unknown. A joined list that is longer than REGEX_CHARS_MAX is searched item by item only.
+off is unknown. A joined list that is longer than REGEX_CHARS_MAX is searched item by item only. The result of a
+`semantic` comparison is unknown too if the endpoint gives no vectors; text that contains the pattern literally needs no
+endpoint. Other types are those of plugins (`plugins.py`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
+from msgspec import structs
+
 from events.evaluation import PatternFinding
+from instruments.evals.plugins import find_match
 from instruments.evals.scoring import word_match
 from instruments.evals.scoring.answer_texts import AnswerText, TextLocation
 from instruments.evals.scoring.expected_patterns import ExpectedPattern, Group
+from instruments.evals.scoring.mention_credit import CLAIMED, DENIED, Credit, credit_of_match
 from instruments.evals.scoring.regex_budget import REGEX_CHARS_MAX, RegexBudget
 from instruments.evals.scoring.regex_prefilter import can_match
 from instruments.evals.scoring.semantic_matcher import NearestText, SemanticMatcher
@@ -21,8 +31,20 @@ from instruments.evals.scoring.semantic_matcher import NearestText, SemanticMatc
 TEXT_CHARS_MAX = 200
 """Characters of a match that a finding quotes."""
 
-Truth = bool | None
-"""Whether a pattern was found; None if its search was cut off."""
+OCCURRENCES_MAX = 32
+"""Occurrences of one pattern in one text that are read."""
+
+NO_ENDPOINT = (
+    "no embeddings endpoint is configured, and no text contains it literally. Set TALLYSTICK_EMBEDDINGS_URL, or write "
+    "another match_type"
+)
+
+Found = float | None
+"""The credit of a pattern, 0..1: 1 if it was found, 0 if not; None if its search was cut off."""
+
+
+class Unknown:
+    """The result of a search that was cut off."""
 
 
 class PatternMatch(NamedTuple):
@@ -32,27 +54,35 @@ class PatternMatch(NamedTuple):
     start: int
     end: int
     similarity: float | None = None
+    credit: Credit = Credit(CLAIMED)
 
 
 class PatternSearch:
-    """Searches the patterns of one scenario in one analysis, and remembers the matches. Not thread-safe."""
+    """Searches the patterns of one scenario in one analysis, and remembers the matches. Not thread-safe.
 
-    def __init__(self, semantic_matcher: SemanticMatcher | None = None) -> None:
+    Without `reads_language`, each match counts in full.
+    """
+
+    def __init__(self, semantic_matcher: SemanticMatcher | None = None, *, reads_language: bool = True) -> None:
         self.cut_off: dict[str, str] = {}
         """The reason and the place of each search that was cut off, by the pattern's path."""
+        self.without_vectors: set[str] = set()
+        """The paths of the patterns for which no embeddings could be had."""
+        self.compared_by_meaning = False
+        """Whether the embeddings endpoint was needed."""
         self._semantic_matcher = semantic_matcher
+        self.reads_language = reads_language
         self._hits: dict[str, dict[str, PatternMatch]] = {}
-        self._notes: dict[str, str] = {}
         self._best_similarity: dict[str, float] = {}
         self._folded: dict[str, _Folded] = {}
         self._regex_budget = RegexBudget()
 
-    def matches_any(self, group: Group, location: TextLocation) -> Truth:
-        """Whether any of these patterns matches in a location; each is searched."""
+    def matches_any(self, group: Group, location: TextLocation) -> Found:
+        """Return the best credit of these patterns in a location; each is searched."""
         return any_of([self.matches(pattern, location) for pattern in group])
 
-    def matches(self, pattern: ExpectedPattern, location: TextLocation) -> Truth:
-        """Whether a pattern matches in a location."""
+    def matches(self, pattern: ExpectedPattern, location: TextLocation) -> Found:
+        """Return the credit of a pattern in a location."""
         return self._remember(pattern, location, self._find(pattern, location))
 
     def matches_name(self, group: Group, location: TextLocation) -> bool:
@@ -60,72 +90,95 @@ class PatternSearch:
         hits = [(pattern, _find_name(pattern.text, location)) for pattern in group]
         return any([self._remember(pattern, location, hit) for pattern, hit in hits])  # noqa: C419 - every hit is remembered
 
-    def _remember(self, pattern: ExpectedPattern, location: TextLocation, result: "PatternMatch | Truth") -> Truth:
+    def best_match(self, group: Group, location: TextLocation) -> PatternMatch | None:
+        """Return the best match of these patterns in a location, which no finding shows; None if there is none."""
+        found = [self._find(pattern, location) for pattern in group]
+        return max(
+            (one for one in found if isinstance(one, PatternMatch)), key=lambda one: one.credit.value, default=None
+        )
+
+    def _remember(
+        self, pattern: ExpectedPattern, location: TextLocation, result: PatternMatch | Unknown | None
+    ) -> Found:
         if isinstance(result, PatternMatch):
             self._hits.setdefault(pattern.path, {}).setdefault(location.name, result)
-            return True
-        return result
+            return result.credit.value
+        return None if isinstance(result, Unknown) else DENIED
 
     def finding(self, pattern: ExpectedPattern, location: str | None, note: str | None = None) -> PatternFinding:
-        """Build the finding of a pattern: its match in that location, or in the first location with a match."""
+        """Build the finding of a pattern: its match in that location, or its best match in another."""
         hits = self._hits.get(pattern.path, {})
-        hit = hits.get(location or "") or next(iter(hits.values()), None)
-        notes = [note, self._notes.get(pattern.path), None if hit else self.cut_off.get(pattern.path)]
-        notes_text = "; ".join(text for text in notes if text) or None
-        if hit is None:
-            return PatternFinding(
-                expectation=pattern.path,
-                pattern=pattern.text,
-                match_type=pattern.match_type,
-                matched=False,
-                similarity=self._best_similarity.get(pattern.path),
-                note=notes_text,
-            )
-        return PatternFinding(
+        hit = hits.get(location or "") or max(hits.values(), key=lambda found: found.credit.value, default=None)
+        matched = hit is not None and hit.credit.value > DENIED
+        notes = [note, None if matched else self.cut_off.get(pattern.path), hit.credit.note if hit else None]
+        common = PatternFinding(
             expectation=pattern.path,
             pattern=pattern.text,
             match_type=pattern.match_type,
-            matched=True,
-            where=hit.item.where,
-            start=hit.start,
-            end=hit.end,
-            text=hit.item.text[hit.start : min(hit.end, hit.start + TEXT_CHARS_MAX)],
-            similarity=hit.similarity,
-            note=notes_text,
+            matched=matched,
+            similarity=hit.similarity if hit else self._best_similarity.get(pattern.path),
+            note="; ".join(text for text in notes if text) or None,
         )
+        if hit is None:
+            return common
+        text = hit.item.text[hit.start : min(hit.end, hit.start + TEXT_CHARS_MAX)]
+        return structs.replace(common, where=hit.item.where, start=hit.start, end=hit.end, text=text)
 
-    def _find(self, pattern: ExpectedPattern, location: TextLocation) -> PatternMatch | Truth:
-        if pattern.match_type == "regex":
-            return self._regex(pattern, location)
+    def _find(self, pattern: ExpectedPattern, location: TextLocation) -> PatternMatch | Unknown | None:
         if pattern.match_type == "semantic":
             return self._semantic(pattern, location)
-        if pattern.match_type == "word":
-            return self._word(pattern, location) or False
-        exact = pattern.match_type == "exact"
-        match = _exact(pattern.text, location) if exact else self._substring(pattern.text, location)
-        if match is None and pattern.mode:
-            match = _find_name(pattern.text, location) if exact else self._word(pattern, location)
-        return match or False
+        best: PatternMatch | None = None
+        unknown: Unknown | None = None
+        for found in self._occurrences(pattern, location):
+            if isinstance(found, Unknown):
+                unknown = found
+                continue
+            match = self._with_credit(found, location)
+            if best is None or match.credit.value > best.credit.value:
+                best = match
+            if best.credit.value == CLAIMED:
+                return best
+        return unknown or best
 
-    def _substring(self, text: str, location: TextLocation) -> PatternMatch | None:
+    def _with_credit(self, match: PatternMatch, location: TextLocation) -> PatternMatch:
+        if not self.reads_language:
+            return match
+        return match._replace(credit=credit_of_match(match.item.text, match.start, match.end, location.rules))
+
+    def _occurrences(self, pattern: ExpectedPattern, location: TextLocation) -> Iterator[PatternMatch | Unknown]:
+        """Yield the occurrences of a pattern in a location, at most OCCURRENCES_MAX in each text."""
+        if pattern.match_type == "regex":
+            yield from self._regex(pattern, location)
+        elif pattern.match_type == "word":
+            yield from self._word(pattern, location)
+        elif pattern.match_type == "substring":
+            yield from self._substring(pattern.text, location)
+            if pattern.mode:
+                yield from self._word(pattern, location)
+        elif pattern.match_type != "exact":
+            yield from _added(pattern, location)
+        else:
+            found = _exact(pattern.text, location) or (_find_name(pattern.text, location) if pattern.mode else None)
+            yield from [found] if found else []
+
+    def _substring(self, text: str, location: TextLocation) -> Iterator[PatternMatch]:
         folded_pattern = text.casefold()
         for item in (*location.items, *location.joined) if "\n" in text else location.items:
-            folded = self._fold(item)
-            at = folded.text.find(folded_pattern)
-            if at >= 0:
-                return PatternMatch(item, *folded.span(at, at + len(folded_pattern)))
-        return None
+            folded, at = self._fold(item), -1
+            for _ in range(OCCURRENCES_MAX):
+                at = folded.text.find(folded_pattern, at + 1)
+                if at < 0:
+                    break
+                yield PatternMatch(item, *folded.span(at, at + len(folded_pattern)))
 
-    def _word(self, pattern: ExpectedPattern, location: TextLocation) -> PatternMatch | None:
+    def _word(self, pattern: ExpectedPattern, location: TextLocation) -> Iterator[PatternMatch]:
         regex = word_match.class_pattern(pattern.text) if pattern.mode else word_match.command_pattern(pattern.text)
         is_whole = word_match.is_whole_class if pattern.mode else word_match.is_whole_command
         for item in location.items:
             folded = self._fold(item)
-            for occurrence in regex.finditer(folded.text):
-                span = folded.span(*occurrence.span())
-                if is_whole(item.text, *span):
-                    return PatternMatch(item, *span)
-        return None
+            spans = (folded.span(*occurrence.span()) for occurrence in regex.finditer(folded.text))
+            whole = (PatternMatch(item, *span) for span in spans if is_whole(item.text, *span))
+            yield from islice(whole, OCCURRENCES_MAX)
 
     def _fold(self, item: AnswerText) -> "_Folded":
         folded = self._folded.get(item.text)
@@ -133,54 +186,58 @@ class PatternSearch:
             folded = self._folded[item.text] = _Folded(item.text)
         return folded
 
-    def _regex(self, pattern: ExpectedPattern, location: TextLocation) -> PatternMatch | Truth:
-        unknown = False
+    def _regex(self, pattern: ExpectedPattern, location: TextLocation) -> Iterator[PatternMatch | Unknown]:
         joined_items = (item for item in location.joined if len(item.text) <= REGEX_CHARS_MAX)
         for item in (*location.items, *joined_items):
             if not can_match(pattern.text, item.text, self._fold(item).text):
                 continue
-            result = self._regex_budget.search(pattern.text, item.text)
-            if isinstance(result, tuple):
-                return PatternMatch(item, *result)
-            if result is not None:
-                self.cut_off.setdefault(pattern.path, f"{result} in {item.where}")
-                unknown = True
-        return None if unknown else False
+            at = 0
+            for _ in range(OCCURRENCES_MAX):
+                result = self._regex_budget.search(pattern.text, item.text, at)
+                if not isinstance(result, tuple):
+                    if result is not None:
+                        yield self._unknown(pattern, f"{result} in {item.where}")
+                    break
+                yield PatternMatch(item, *result)
+                at = max(result[1], result[0] + 1)
 
-    def _semantic(self, pattern: ExpectedPattern, location: TextLocation) -> PatternMatch | Truth:
-        literal = self._substring(pattern.text, location)
-        if self._semantic_matcher is None:
-            self._notes[pattern.path] = "looked for as a substring: no embeddings endpoint is configured"
-            return literal or False
-        if literal is not None:
+    def _semantic(self, pattern: ExpectedPattern, location: TextLocation) -> PatternMatch | Unknown | None:
+        literal = self._find(pattern._replace(match_type="substring"), location)
+        if literal is not None or not location.items:
             return literal
+        if self._semantic_matcher is None:
+            self.without_vectors.add(pattern.path)
+            return self._unknown(pattern, f"not compared: {NO_ENDPOINT}")
+        self.compared_by_meaning = True
         nearest = self._semantic_matcher.nearest(pattern.text, [item.text for item in location.items])
         if not isinstance(nearest, NearestText):
-            self._notes[pattern.path] = f"looked for as a substring: {nearest}"
-            return False
+            self.without_vectors.add(pattern.path)
+            return self._unknown(pattern, f"not compared: {nearest}")
         self._best_similarity[pattern.path] = max(nearest.similarity, self._best_similarity.get(pattern.path, -1.0))
         if not nearest.similar:
-            return False
+            return None
         return PatternMatch(location.items[nearest.text_index], nearest.start, nearest.end, nearest.similarity)
 
-
-def any_of(truths: Sequence[Truth]) -> Truth:
-    """Return whether any is true; None if none is true and one is unknown."""
-    if True in truths:
-        return True
-    return None if None in truths else False
+    def _unknown(self, pattern: ExpectedPattern, reason: str) -> Unknown:
+        self.cut_off.setdefault(pattern.path, reason)
+        return Unknown()
 
 
-def all_of(truths: Sequence[Truth]) -> Truth:
-    """Return whether all are true; None if none is false and one is unknown."""
-    if False in truths:
-        return False
-    return None if None in truths else True
+def any_of(found: Sequence[Found]) -> Found:
+    """Return the best credit; None if it is unknown."""
+    known = max((credit for credit in found if credit is not None), default=DENIED)
+    return None if None in found and known < CLAIMED else known
 
 
-def negate(truth: Truth) -> Truth:
-    """Return the opposite; None stays None."""
-    return None if truth is None else not truth
+def all_of(found: Sequence[Found]) -> Found:
+    """Return the least credit; None if it is unknown."""
+    known = min((credit for credit in found if credit is not None), default=CLAIMED)
+    return None if None in found and known > DENIED else known
+
+
+def negate(credit: Found) -> Found:
+    """Return 0 for anything that was found, and 1 for what was not; None stays None."""
+    return None if credit is None else CLAIMED if credit == DENIED else DENIED
 
 
 class _Folded:
@@ -195,6 +252,20 @@ class _Folded:
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Map a span of the folded text to the original text."""
         return (start, end) if self._from is None else (self._from[start], self._from[end - 1] + 1)
+
+
+def _added(pattern: ExpectedPattern, location: TextLocation) -> Iterator[PatternMatch]:
+    """Yield the matches of a match type that a package adds. Errors: PluginFailed."""
+    for item in location.items:
+        at = 0
+        for _ in range(OCCURRENCES_MAX):
+            span = find_match(pattern.match_type, pattern.text, item.text[at:])
+            if span is None:
+                break
+            yield PatternMatch(item, at + span[0], at + span[1])
+            at += span[1]
+            if at == len(item.text):
+                break
 
 
 def _exact(text: str, location: TextLocation) -> PatternMatch | None:

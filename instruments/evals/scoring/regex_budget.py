@@ -30,8 +30,8 @@ class RegexBudget:
         self._left_s = SCENARIO_S
         self._pattern_left_s: dict[str, float] = {}
 
-    def search(self, pattern: str, text: str) -> tuple[int, int] | str | None:
-        """Return the span of a match; None without a match; or, if this is unknown, the reason in words."""
+    def search(self, pattern: str, text: str, start: int = 0) -> tuple[int, int] | str | None:
+        """Return the span of the first match from a character on; None without one; if unknown, the reason in words."""
         pattern_left_s = self._pattern_left_s.get(pattern, PATTERN_S)
         left_s = min(pattern_left_s, self._left_s)
         if left_s <= 0.0:
@@ -39,7 +39,7 @@ class RegexBudget:
             return f"not looked for, as {reason},"
         started_s = time.thread_time()
         try:
-            match = compile_pattern(pattern).search(text[:REGEX_CHARS_MAX], timeout=left_s)
+            match = compile_pattern(pattern).search(text[:REGEX_CHARS_MAX], start, timeout=left_s)
         except (TimeoutError, MemoryError) as error:
             self._pattern_left_s[pattern] = 0.0
             self._left_s -= left_s

@@ -1,7 +1,7 @@
 """Compare texts by meaning, with the vectors of an embeddings endpoint.
 
 Each item is compared with the pattern; an item over PIECE_CHARS_MAX is split at the ends of sentences or lines. The
-nearest piece matches if its cosine is at least SIMILARITY_MIN. If the endpoint fails, the result is the reason, and
+nearest piece matches if its cosine is at least the threshold. If the endpoint fails, the result is the reason, and
 after FAILURES_MAX failures in a row the endpoint is not called again.
 """
 
@@ -13,12 +13,14 @@ from operator import mul
 from pathlib import Path
 from typing import NamedTuple
 
+from events.evaluation import EmbeddingsFacts
 from instruments.evals.scoring.embedding_cache import EmbeddingCache
 from instruments.evals.scoring.embeddings_client import EmbeddingsClient, EmbeddingsUnavailable
+from instruments.routers.endpoint_limits import EndpointLimits
 from instruments.stored_text import sha256_hex, storable_text
 
 SIMILARITY_MIN = 0.75
-"""The cosine from which a text matches a pattern."""
+"""The cosine from which a text matches a pattern, unless the environment states another."""
 
 PIECE_CHARS_MAX = 1_000
 """Characters of one piece of a text."""
@@ -35,6 +37,7 @@ FAILURES_MAX = 3
 URL_ENV = "TALLYSTICK_EMBEDDINGS_URL"
 MODEL_ENV = "TALLYSTICK_EMBEDDINGS_MODEL"
 KEY_ENV = "TALLYSTICK_EMBEDDINGS_KEY"
+THRESHOLD_ENV = "TALLYSTICK_EMBEDDINGS_THRESHOLD"
 MODEL_DEFAULT = "text-embedding-3-small"
 
 _end = re.compile(r"[.!?][\s\"')\]]+|\n+")
@@ -48,23 +51,39 @@ class NearestText(NamedTuple):
     end: int
     similarity: float
     """The cosine of both embeddings, -1..1."""
-
-    @property
-    def similar(self) -> bool:
-        """Whether the similarity is enough for a match."""
-        return self.similarity >= SIMILARITY_MIN
+    similar: bool
+    """Whether the similarity is enough for a match."""
 
 
 class SemanticMatcher:
     """Finds the text nearest to a pattern. Thread-safe; one thread at a time calls the endpoint."""
 
-    def __init__(self, endpoint: EmbeddingsClient | str, cache: Path | None = None) -> None:
+    def __init__(
+        self, endpoint: EmbeddingsClient | str, cache: Path | None = None, threshold: float = SIMILARITY_MIN
+    ) -> None:
         self._endpoint = endpoint
         """The endpoint, or the reason why there is none."""
+        self._threshold = threshold
         self._vectors = EmbeddingCache(cache)
         self._lock = threading.Lock()
         self._failures = 0
         self._last_error = ""
+
+    @property
+    def facts(self) -> EmbeddingsFacts | None:
+        """What compares texts: endpoint, model and threshold; None if the address names no endpoint."""
+        if isinstance(self._endpoint, str):
+            return None
+        return EmbeddingsFacts(endpoint=self._endpoint.host, model=self._endpoint.model, threshold=self._threshold)
+
+    def use_limits(self, limits: EndpointLimits) -> None:
+        """Let the requests to the endpoint share limits with others."""
+        if not isinstance(self._endpoint, str):
+            self._endpoint.limits = limits
+
+    def ask_again(self) -> None:
+        """Forget the failures so far: the endpoint is called again."""
+        self._failures = 0
 
     def nearest(self, pattern: str, texts: Sequence[str]) -> NearestText | str:
         """Return the nearest of one or more texts, or the reason why it is unknown; never raises."""
@@ -77,7 +96,8 @@ class SemanticMatcher:
             return str(unavailable)
         similarities = [sum(map(mul, pattern_vector, vector)) for vector in vectors]
         best = max(range(len(similarities)), key=similarities.__getitem__)
-        return NearestText(*spans[best], round(min(1.0, max(-1.0, similarities[best])), 6))
+        similarity = round(min(1.0, max(-1.0, similarities[best])), 6)
+        return NearestText(*spans[best], similarity, similarity >= self._threshold)
 
     def _vectors_of(self, texts: Sequence[str]) -> "list[array[float]]":
         """Return the vectors of all texts, missing ones from the endpoint. Errors: EmbeddingsUnavailable."""
@@ -115,12 +135,23 @@ def matcher_from_environment(variables: Mapping[str, str], cache: Path | None = 
     if not address:
         return None
     model = variables.get(MODEL_ENV, "").strip() or MODEL_DEFAULT
+    threshold = _threshold(variables.get(THRESHOLD_ENV, "").strip())
+    if threshold is None:
+        return SemanticMatcher(f"{THRESHOLD_ENV} is not a number above 0 and at most 1")
     try:
-        return SemanticMatcher(
-            EmbeddingsClient(address, model=model, key=variables.get(KEY_ENV, "").strip() or None), cache
-        )
+        client = EmbeddingsClient(address, model=model, key=variables.get(KEY_ENV, "").strip() or None)
+        return SemanticMatcher(client, cache, threshold)
     except EmbeddingsUnavailable as unavailable:
         return SemanticMatcher(f"{URL_ENV} names no embeddings endpoint: {unavailable}")
+
+
+def _threshold(text: str) -> float | None:
+    """Return the threshold that a text states, SIMILARITY_MIN for no text; None if it is not one."""
+    try:
+        threshold = float(text or SIMILARITY_MIN)
+    except ValueError:
+        return None
+    return threshold if 0.0 < threshold <= 1.0 else None
 
 
 def split_pieces(text: str) -> Iterator[tuple[int, int]]:

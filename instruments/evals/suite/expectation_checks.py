@@ -15,13 +15,21 @@ from instruments.evals.scenario import (
     MatchType,
     NextSteps,
     PatternSpec,
+    ToolExpectations,
 )
+from instruments.evals.suite.plugin_checks import (
+    KNOWN_KEYS,
+    check_added_components,
+    check_added_pattern,
+    check_match_type,
+    unknown_key_advice,
+)
+from instruments.evals.suite.tool_checks import check_tools
 from instruments.evals.suite.value_checks import (
     ReportFault,
     check_list,
     check_mapping,
     check_text,
-    closest_name,
     describe_value,
 )
 
@@ -49,9 +57,15 @@ class _ExpectationsChecker:
         if value is None or value == {}:
             self._report(key, "expects nothing", "Say at least what the root cause is.")
             return Expectations()
-        checks = {"failure_mode": self._failure_mode, "next_steps": self._next_steps}
+        checks = {"failure_mode": self._failure_mode, "next_steps": self._next_steps, "tools": self._tools}
         parts: dict[str, Any] = {}
-        for name, inner in check_mapping(key, value, Expectations, self._report).items():
+        added = check_added_components(key, value, self._report) if isinstance(value, dict) else {}
+        others = value
+        if isinstance(value, dict):
+            others = {name: inner for name, inner in value.items() if name not in added}
+        for name, inner in check_mapping(
+            key, others, Expectations, self._report, known_keys=KNOWN_KEYS, advice=unknown_key_advice
+        ).items():
             if inner is None or inner == {}:
                 self._report(f"{key}.{name}", "states nothing", _ADVICE_IF_EMPTY)
             else:
@@ -60,7 +74,7 @@ class _ExpectationsChecker:
             self._report(
                 key, f"holds {self._pattern_count:,} patterns; at most {PATTERNS_MAX} are allowed", "Join some of them."
             )
-        return Expectations(**parts)
+        return Expectations(**parts, added=added)
 
     def _expected(self, key: str, value: object) -> Expected:
         fields = check_mapping(key, value, Expected, self._report)
@@ -105,6 +119,9 @@ class _ExpectationsChecker:
             none_of=self._specs(f"{key}.none_of", fields.get("none_of")),
         )
 
+    def _tools(self, key: str, value: object) -> ToolExpectations:
+        return check_tools(key, value, self._report, self._pattern)
+
     def _check_states(self, key: str, stated: list[str]) -> None:
         if not stated:
             self._report(key, "states nothing", _ADVICE_IF_EMPTY)
@@ -123,8 +140,8 @@ class _ExpectationsChecker:
                 specs.append(self._pattern(item_key, item))
         return tuple(spec for spec in specs if spec is not None)
 
-    def _matcher(self, key: str, fields: dict[str, Any]) -> tuple[tuple[str, ...], MatchType | None]:
-        match_type = self._match_type(f"{key}.match_type", fields.get("match_type"))
+    def _matcher(self, key: str, fields: dict[str, Any]) -> tuple[tuple[str, ...], str | None]:
+        match_type = check_match_type(f"{key}.match_type", fields.get("match_type"), MATCH_TYPES, self._report)
         key = f"{key}.patterns"
         if "patterns" not in fields:
             self._report(key, "is missing", "List the patterns to look for.")
@@ -134,15 +151,6 @@ class _ExpectationsChecker:
             self._report(key, "is empty", "List patterns: an empty list matches nothing.")
         checked = (self._pattern(f"{key}[{n}]", item, match_type=match_type) for n, item in enumerate(patterns))
         return tuple(pattern for pattern in checked if pattern is not None), match_type
-
-    def _match_type(self, key: str, value: object) -> MatchType | None:
-        match_type = next((match_type for match_type in MATCH_TYPES if match_type == value), None)
-        if match_type is None:
-            closest = closest_name(value, MATCH_TYPES) if isinstance(value, str) else None
-            problem = "is missing" if value is None else f"{describe_value(value)} is unknown"
-            advice = f"Write one of {', '.join(MATCH_TYPES)}."
-            self._report(key, problem, f"Did you mean {closest}? {advice}" if closest else advice)
-        return match_type
 
     def _exact(self, key: str, value: object, *, words: bool = False) -> str | tuple[str, ...]:
         if isinstance(value, list):
@@ -155,9 +163,7 @@ class _ExpectationsChecker:
         checked = (self._pattern(f"{key}[{number}]", item, words=words) for number, item in enumerate(value))
         return tuple(pattern for pattern in checked if pattern is not None)
 
-    def _pattern(
-        self, key: str, value: object, *, match_type: MatchType | None = None, words: bool = False
-    ) -> str | None:
+    def _pattern(self, key: str, value: object, *, match_type: str | None = None, words: bool = False) -> str | None:
         """Count and check one pattern; report and return None if it is not a text. `words`: it must contain a word."""
         self._pattern_count += 1
         pattern = check_text(key, value, self._report)
@@ -177,4 +183,6 @@ class _ExpectationsChecker:
                 compile_selective(pattern)
             except BadPattern as error:
                 self._report(key, f"{describe_value(pattern)} {error.problem}", error.advice)
+        elif match_type is not None and match_type not in MATCH_TYPES:
+            check_added_pattern(key, match_type, pattern, self._report)
         return pattern

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from instruments.evals.errors import BadExpression
+from instruments.errors import BadExpression
 from instruments.evals.scenario import Scenario
 
 DEPTH_MAX = 50

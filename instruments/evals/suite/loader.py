@@ -9,15 +9,15 @@ are equal.
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 import msgspec
 
 from events.limits import STREAM_ID_CHARS_MAX
-from instruments.evals.errors import BadFixtures, FixtureFault, NoScenarios
-from instruments.evals.scenario import Description, Scenario, Scoring
+from instruments.errors import BadFixtures, FixtureFault, NoScenarios
+from instruments.evals.scenario import Description, Scenario, ScenarioFile, Scoring
 from instruments.evals.suite.json_yaml_reader import (
     DESCRIPTION_BYTES_MAX,
     INVESTIGATION_BYTES_MAX,
@@ -33,6 +33,9 @@ SCENARIO_FILES = ("scenario.yaml", "scenario.yml", "scenario.json")
 INVESTIGATION_FILE = "investigation.json"
 DEPTH_MAX = 2
 """The deepest nesting of folders in a suite: the folder of a scenario, and the folder of its mode."""
+
+ReadFile = Callable[[Path, int], bytes]
+"""Returns the bytes of a file, at most so many. Errors: UnreadableFile."""
 
 _DIGEST_CHARS = 8
 _ID_CHARS_KEPT = STREAM_ID_CHARS_MAX - _DIGEST_CHARS - 1
@@ -55,15 +58,37 @@ class Suite(msgspec.Struct, frozen=True):
 def load(root: Path) -> Suite:
     """Load the scenario in a folder, or those in its subfolders. Errors: BadFixtures with all faults, NoScenarios."""
     faults: list[FixtureFault] = []
-    loaded = [_load(folder, root, faults) for folder in _folders(root, faults)]
+    scenarios = _load_all(_folders(root, faults), root, faults, read_file)
+    if not scenarios:
+        advice = f"Name a folder with NAME/{SCENARIO_FILES[0]} and NAME/{INVESTIGATION_FILE}, or NAME/MODE/ with both."
+        raise NoScenarios(FixtureFault(str(root), None, "contains no scenario", advice))
+    return Suite(root.resolve().name, root, scenarios, suite_digest(scenarios))
+
+
+def load_files(name: str, files: Mapping[str, bytes]) -> Suite:
+    """Load a suite from its files in memory, each by its path `TITLE/FILE`. Errors: BadFixtures with all faults."""
+    by_folder: dict[PurePosixPath, list[str]] = {}
+    for path in map(PurePosixPath, sorted(files)):
+        by_folder.setdefault(path.parent, []).append(path.name)
+    folders = [
+        _Folder(Path(folder), tuple(each for each in (*SCENARIO_FILES, INVESTIGATION_FILE) if each in names))
+        for folder, names in by_folder.items()
+    ]
+    root = Path()
+    scenarios = _load_all(folders, root, [], lambda path, _: files[path.as_posix()])
+    return Suite(name, root, scenarios, suite_digest(scenarios))
+
+
+def _load_all(
+    folders: Iterable["_Folder"], root: Path, faults: list[FixtureFault], read: ReadFile
+) -> tuple[Scenario, ...]:
+    """Return the scenarios of some folders, ordered by title. Errors: BadFixtures, also for `faults`."""
+    loaded = [_load(folder, root, faults, read) for folder in folders]
     scenarios = sorted((scenario for scenario in loaded if scenario is not None), key=lambda scenario: scenario.title)
     _check_ids(scenarios, root, faults)
     if faults:
         raise BadFixtures(faults)
-    if not scenarios:
-        advice = f"Name a folder with NAME/{SCENARIO_FILES[0]} and NAME/{INVESTIGATION_FILE}, or NAME/MODE/ with both."
-        raise NoScenarios(FixtureFault(str(root), None, "contains no scenario", advice))
-    return Suite(root.resolve().name, root, tuple(scenarios), suite_digest(scenarios))
+    return tuple(scenarios)
 
 
 def suite_digest(scenarios: Sequence[Scenario]) -> str:
@@ -79,7 +104,7 @@ def fixture_digest(about: Description, investigation: dict[str, Any]) -> str:
 
 
 def expectation_digest(about: Description) -> str:
-    """Return the SHA-256 of the expectations and the scoring."""
+    """Return the SHA-256 of the expectations, the scoring and, if there is one, the rubric of a judge."""
     return _digest(_canonical(_expected(about)))
 
 
@@ -135,7 +160,7 @@ def _is_folder(entry: "os.DirEntry[str]") -> bool:
         return False
 
 
-def _load(folder: _Folder, root: Path, faults: list[FixtureFault]) -> Scenario | None:
+def _load(folder: _Folder, root: Path, faults: list[FixtureFault], read: ReadFile) -> Scenario | None:
     descriptions = [name for name in folder.names if name in SCENARIO_FILES]
     fault_count = len(faults)
     if not descriptions:
@@ -150,23 +175,30 @@ def _load(folder: _Folder, root: Path, faults: list[FixtureFault]) -> Scenario |
     if INVESTIGATION_FILE not in folder.names:
         problem = f"has {descriptions[0]} and no {INVESTIGATION_FILE}" if descriptions else "has no files of a scenario"
         faults.append(FixtureFault(str(folder.path), None, problem, "Add the captured investigation."))
-    about = _read_description(folder.path / descriptions[0], faults) if len(descriptions) == 1 else None
-    body = investigation = captured = None
+    text = about = body = investigation = captured = None
+    if len(descriptions) == 1:
+        text, about = _read_description(folder.path / descriptions[0], faults, read)
     if INVESTIGATION_FILE in folder.names:
-        body, investigation, captured = _read_investigation(folder.path / INVESTIGATION_FILE, faults)
+        body, investigation, captured = _read_investigation(folder.path / INVESTIGATION_FILE, faults, read)
     if len(faults) > fault_count:
         return None
+    assert text is not None
     assert about is not None
     assert body is not None
     assert investigation is not None
-    return _scenario(folder.path, root, about, body, investigation, captured)
+    files = (_file(descriptions[0], text), _file(INVESTIGATION_FILE, body))
+    return _scenario(folder.path, root, about, files, investigation, captured)
+
+
+def _file(name: str, body: bytes) -> ScenarioFile:
+    return ScenarioFile(name, _digest(body), len(body))
 
 
 def _scenario(
     folder: Path,
     root: Path,
     about: Description,
-    body: bytes,
+    files: tuple[ScenarioFile, ScenarioFile],
     investigation: dict[str, Any],
     captured: dict[str, Any] | None,
 ) -> Scenario:
@@ -182,11 +214,12 @@ def _scenario(
         captured=captured,
         fixture_digest=fixture_digest(about, investigation),
         expectation_digest=expectation_digest(about),
-        investigation_digest=_digest(body),
+        investigation_digest=files[1].digest,
+        files=files,
     )
 
 
-def _non_default_scoring(scoring: Scoring) -> dict[str, float]:
+def _non_default_scoring(scoring: Scoring) -> dict[str, object]:
     """Return the values that differ from the defaults, so that stating a default does not change the digest."""
     default = Scoring()
     values = {name: getattr(scoring, name) for name in Scoring.__struct_fields__}
@@ -194,24 +227,32 @@ def _non_default_scoring(scoring: Scoring) -> dict[str, float]:
 
 
 def _expected(about: Description) -> dict[str, object]:
-    return {"expected_outcomes": about.expected_outcomes, "scoring": _non_default_scoring(about.scoring)}
+    expected: dict[str, object] = {
+        "expected_outcomes": about.expected_outcomes,
+        "scoring": _non_default_scoring(about.scoring),
+    }
+    return expected if about.judge is None else expected | {"judge": about.judge}
 
 
-def _read_description(path: Path, faults: list[FixtureFault]) -> Description | None:
+def _read_description(
+    path: Path, faults: list[FixtureFault], read: ReadFile
+) -> tuple[bytes | None, Description | None]:
+    """Return the bytes of a description, and its value."""
+
     def report(key: str, problem: str, advice: str) -> None:
         faults.append(FixtureFault(str(path), key or None, problem, advice))
 
     try:
-        body = read_file(path, DESCRIPTION_BYTES_MAX)
+        body = read(path, DESCRIPTION_BYTES_MAX)
         value = json_value(body) if path.suffix == ".json" else yaml_value(body)
     except UnreadableFile as unreadable:
         report("", str(unreadable), unreadable.advice)
-        return None
-    return check_scenario(value, report)
+        return None, None
+    return body, check_scenario(value, report)
 
 
 def _read_investigation(
-    path: Path, faults: list[FixtureFault]
+    path: Path, faults: list[FixtureFault], read: ReadFile
 ) -> tuple[bytes | None, dict[str, Any] | None, dict[str, Any] | None]:
     """Return the bytes of an investigation, its value without the analysis, and its analysis."""
 
@@ -219,7 +260,7 @@ def _read_investigation(
         faults.append(FixtureFault(str(path), key or None, problem, advice))
 
     try:
-        body = read_file(path, INVESTIGATION_BYTES_MAX)
+        body = read(path, INVESTIGATION_BYTES_MAX)
         value = json_value(body)
     except UnreadableFile as unreadable:
         report("", str(unreadable), unreadable.advice)

@@ -11,8 +11,12 @@ from events.limits import LABEL_CHARS_MAX
 from instruments.evals.analysis import Analysis
 from instruments.evals.scenario import Description, Expectations, Scoring
 from instruments.evals.suite.expectation_checks import check_expectations
+from instruments.evals.suite.plugin_checks import KNOWN_KEYS, check_added_weights, check_weights_match
+from instruments.evals.suite.rubric_checks import check_rubric
+from instruments.evals.suite.tool_checks import check_tools_weight
 from instruments.evals.suite.value_checks import (
     ReportFault,
+    check_finite,
     check_mapping,
     check_number,
     check_text,
@@ -25,6 +29,7 @@ WEIGHTS = {
     "fix_accuracy_weight": ("proposed_fix",),
     "hypothesis_quality_weight": ("hypotheses", "failure_mode"),
     "next_steps_weight": ("next_steps",),
+    "tools_weight": ("tools",),
 }
 """Each weight, and the expectations of its component, which is applicable if one of them is stated."""
 
@@ -43,7 +48,7 @@ _CHARS_MAX = {
     "captured_by": LABEL_CHARS_MAX,
     "source": LABEL_CHARS_MAX,
 }
-_SCORED_KEYS = ("expected_outcomes", "scoring", "weight", "test_config")
+_SCORED_KEYS = ("expected_outcomes", "scoring", "weight", "test_config", "judge")
 _MISSPELT_SIMILARITY_MIN = 0.85
 
 
@@ -66,6 +71,7 @@ def check_scenario(value: object, report: ReportFault) -> Description | None:
     expected = check_expectations("expected_outcomes", value.get("expected_outcomes"), report_counted)
     scoring = _check_scoring("scoring", value.get("scoring"), report_counted)
     if not faults:
+        check_tools_weight(expected.tools, value.get("scoring"), report_counted)
         _check_applicable(expected, scoring, report_counted)
     weight = 1.0
     if value.get("weight") is not None:
@@ -73,10 +79,11 @@ def check_scenario(value: object, report: ReportFault) -> Description | None:
             check_number("weight", value["weight"], report_counted, minimum=0, maximum=WEIGHT_MAX, above=True) or 1.0
         )
     config = _check_config(value.get("test_config"), report_counted)
+    rubric = check_rubric("judge", value.get("judge"), report_counted)
     if faults:
         return None
-    fields: dict[str, Any] = texts
-    return Description(**fields, expected_outcomes=expected, weight=weight, scoring=scoring, test_config=config)
+    fields: dict[str, Any] = texts | {"test_config": config, "judge": rubric}
+    return Description(**fields, expected_outcomes=expected, weight=weight, scoring=scoring)
 
 
 def check_analysis(value: object, report: ReportFault) -> dict[str, Any] | None:
@@ -114,25 +121,30 @@ def _check_label(key: str, value: object, chars_max: int, report: ReportFault) -
 def _check_scoring(key: str, value: object, report: ReportFault) -> Scoring:
     if value is None:
         return Scoring()
-    weights_given: dict[str, float] = {}
+    weights_given: dict[str, Any] = {}
     fields = check_mapping(key, value, Scoring, report)
+    added = check_added_weights(f"{key}.weights", fields.pop("weights", None), report)
     for name, field in fields.items():
         maximum, above = (WEIGHT_MAX, False) if name in WEIGHTS else (100, True)
         number = check_number(f"{key}.{name}", field, report, minimum=0, maximum=maximum, above=above)
         if number is not None:
             weights_given[name] = number
-    scoring = Scoring(**weights_given)
+    scoring = Scoring(**weights_given, weights=added)
     if len(weights_given) == len(fields):
-        weights = {name: getattr(scoring, name) for name in WEIGHTS}
+        weights = {name: getattr(scoring, name) for name in WEIGHTS} | added
         total = math.fsum(weights.values())
         if abs(total - 1) > SUM_TOLERANCE:
-            sum_text = " + ".join(f"{name} {weight:g}" for name, weight in weights.items())
+            listed = {name: weight for name, weight in weights.items() if weight or name != "tools_weight"}
+            sum_text = " + ".join(f"{name} {weight:g}" for name, weight in listed.items())
             report(key, f"has weights that sum to {total:.10g}, not to 1: {sum_text}", "Make them sum to 1.")
     return scoring
 
 
 def _check_applicable(expected: Expectations, scoring: Scoring, report: ReportFault) -> None:
-    stated = {name for name in Expectations.__struct_fields__ if getattr(expected, name) is not None}
+    check_weights_match(expected.added, scoring.weights, report)
+    if any(scoring.weights.values()):
+        return
+    stated = {name for name in KNOWN_KEYS if getattr(expected, name) is not None}
     if not any(getattr(scoring, weight) > 0 for weight, parts in WEIGHTS.items() if not stated.isdisjoint(parts)):
         report("scoring", "gives no weight to anything that is expected", "Weigh a component that has an expectation.")
 
@@ -143,17 +155,5 @@ def _check_config(value: object, report: ReportFault) -> dict[str, Any]:
     if not isinstance(value, dict):
         report("test_config", f"is {describe_value(value)}, but must be a mapping", "Write names with values.")
         return {}
-    pending: list[tuple[str, object]] = [("test_config", value)]
-    while pending:
-        key, inner = pending.pop()
-        if isinstance(inner, dict):
-            pending += [(f"{key}.{name}", item) for name, item in inner.items()]
-        elif isinstance(inner, list):
-            pending += [(f"{key}[{number}]", item) for number, item in enumerate(inner)]
-        elif isinstance(inner, float) and not math.isfinite(inner):
-            report(
-                key,
-                f"is {inner}, which JSON cannot represent",
-                "The agent is given it as JSON: write a number or a text.",
-            )
+    check_finite("test_config", value, report)
     return value

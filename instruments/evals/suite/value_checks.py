@@ -1,7 +1,7 @@
 """Check single values of a scenario's fields; report a value that is not valid, with its key and advice."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -69,20 +69,47 @@ def check_list(key: str, value: object, report: ReportFault) -> list[Any]:
     return []
 
 
-def check_mapping(key: str, value: object, shape: type[msgspec.Struct], report: ReportFault) -> dict[str, Any]:
-    """Return a mapping with the keys of a struct; report a value that is not a mapping, and each unknown key.
+def check_mapping(
+    key: str,
+    value: object,
+    shape: type[msgspec.Struct],
+    report: ReportFault,
+    *,
+    known_keys: Sequence[str] | None = None,
+    advice: Callable[[], str] | None = None,
+) -> dict[str, Any]:
+    """Return a mapping with the keys of a struct, or `known_keys`; report another value, and unknown keys.
 
     The value of an unknown key is returned as that of the most similar known key, so that it is checked as well.
+    `advice` is given for a key that resembles no known one; without it, the known keys are listed.
     """
-    known_keys = shape.__struct_fields__
+    known_keys = shape.__struct_fields__ if known_keys is None else known_keys
+    listed = f"Its keys may be {', '.join(known_keys)}."
     if not isinstance(value, dict):
-        report(key, f"is {describe_value(value)}, but must be a mapping", f"Its keys may be {', '.join(known_keys)}.")
+        report(key, f"is {describe_value(value)}, but must be a mapping", listed)
         return {}
     fields = {name: value[name] for name in known_keys if name in value}
     for name in value.keys() - set(known_keys):
         closest = closest_name(name, known_keys)
-        advice = f"Did you mean {closest}?" if closest else f"Its keys may be {', '.join(known_keys)}."
-        report(f"{key}.{name}", "is not a key here", advice)
+        other = advice() if advice is not None and not closest else listed
+        report(f"{key}.{name}", "is not a key here", f"Did you mean {closest}?" if closest else other)
         if closest:
             fields.setdefault(closest, value[name])
     return fields
+
+
+def check_finite(key: str, value: object, report: ReportFault) -> bool:
+    """Report each number inside a value that JSON cannot represent; return whether there is none."""
+    pending: list[tuple[str, object]] = [(key, value)]
+    is_finite = True
+    while pending:
+        inner_key, inner = pending.pop()
+        if isinstance(inner, dict):
+            pending += [(f"{inner_key}.{name}", item) for name, item in inner.items()]
+        elif isinstance(inner, list):
+            pending += [(f"{inner_key}[{number}]", item) for number, item in enumerate(inner)]
+        elif isinstance(inner, float) and not math.isfinite(inner):
+            is_finite = False
+            problem = f"is {inner}, which JSON cannot represent"
+            report(inner_key, problem, "Write a number or a text.")
+    return is_finite

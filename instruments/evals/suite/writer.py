@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from instruments.evals.errors import FixtureExists
+from instruments.errors import FixtureExists
 from instruments.evals.suite.loader import INVESTIGATION_FILE, SCENARIO_FILES
 
 README = "README.md"

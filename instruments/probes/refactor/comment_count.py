@@ -1,4 +1,4 @@
-"""Count the comments of a text that address people."""
+"""Find the comments of a text that address people."""
 
 import re
 import textwrap
@@ -26,13 +26,14 @@ class CommentBlock:
     of the code before it."""
 
 
-def count_comments(source: ParsedSource, unreached: set[Declaration], language: Language) -> int:
-    """Count the comment blocks, without directives, commented-out code, and comments of unreached declarations."""
-    return sum(
-        all(source.owner(position) not in unreached for position in block.owner_offsets)
-        and _is_prose("\n".join(node_text(node) for node in block.nodes), language)
+def find_comments(source: ParsedSource, unreached: set[Declaration], language: Language) -> list[CommentBlock]:
+    """Return the comment blocks, without directives, commented-out code, and comments of unreached declarations."""
+    return [
+        block
         for block in _comment_blocks(source, language)
-    )
+        if all(source.owner(position) not in unreached for position in block.owner_offsets)
+        and _is_prose("\n".join(node_text(node) for node in block.nodes), language)
+    ]
 
 
 def _comment_blocks(source: ParsedSource, language: Language) -> list[CommentBlock]:
@@ -69,9 +70,14 @@ def _comment_blocks(source: ParsedSource, language: Language) -> list[CommentBlo
     return blocks
 
 
+def content_of(text: str, language: Language) -> str:
+    """Return a comment's text without the marks around and inside it."""
+    return textwrap.dedent("\n".join(re.sub(language.comment_marks, "", line) for line in text.splitlines())).strip()
+
+
 def _is_prose(text: str, language: Language) -> bool:
     """Whether a comment contains words and is not code."""
-    content = textwrap.dedent("\n".join(re.sub(language.comment_marks, "", line) for line in text.splitlines())).strip()
+    content = content_of(text, language)
     return bool(re.search(r"\w", content)) and not _is_code(content, language)
 
 

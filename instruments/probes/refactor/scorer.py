@@ -4,7 +4,7 @@ from functools import cached_property
 
 from instruments.probes.probe import Probe
 from instruments.probes.refactor.call_graph import References, find_entry
-from instruments.probes.refactor.comment_count import count_comments
+from instruments.probes.refactor.comment_count import find_comments
 from instruments.probes.refactor.go import GO
 from instruments.probes.refactor.language import Language
 from instruments.probes.refactor.parsed_source import Declaration, ParsedSource
@@ -37,7 +37,7 @@ class CodeCounts:
         self.functions = sum(declaration.kind == "function" for declaration in reached)
         self.unreached = sum(declaration.kind == "function" for declaration in unreached)
         self.closures = sum(declaration.closures for declaration in reached)
-        self.comments = count_comments(source, unreached, language)
+        self.comments = len(find_comments(source, unreached, language))
         self.structure = {STRUCTURE[declaration.kind] for declaration in reached if declaration.kind in STRUCTURE}
         self.structure.update(*(declaration.features for declaration in reached))
 
@@ -170,3 +170,4 @@ REFACTOR_PYTHON = Probe(
     prompt=PROMPT.format(language="Python", fence="python", original=PYTHON_ORIGINAL),
     scorer=RefactorScorer("refactor-python", "1", PYTHON, PYTHON_ORIGINAL),
 )
+"""The tasks with their first scorer, which runs nothing. `checked_scorer` has them with all versions."""

@@ -17,7 +17,6 @@ from collections.abc import Mapping
 
 import msgspec
 
-from instruments.probes.probe import Probe
 from instruments.probes.score import ProbeScore
 from instruments.probes.text.citations import CitationParser, cited_beside
 from instruments.probes.text.mentions import Lexicon, denied_before
@@ -167,9 +166,9 @@ LABELS = {
 
 _ids = {line[:3].lower(): number for number, line in enumerate(TIMELINE.splitlines(), 1)}
 _times = {line[4:9]: number for number, line in enumerate(TIMELINE.splitlines(), 1)}
-_citations = CitationParser("l", "line lines", _times)
+line_citations = CitationParser("l", "line lines", _times)
 _echo = PromptEcho(TASK + TIMELINE, kept=_ids)
-_strict = Lexicon({name: suspect.names for name, suspect in SUSPECTS.items()} | {"": UNSUSPICIOUS})
+suspect_names = Lexicon({name: suspect.names for name, suspect in SUSPECTS.items()} | {"": UNSUSPICIOUS})
 _loose = Lexicon(
     {name: "|".join(filter(None, (suspect.names, suspect.also))) for name, suspect in SUSPECTS.items()}
     | {"": UNSUSPICIOUS}
@@ -190,17 +189,17 @@ class DebuggingScorer:
             return ProbeScore(valid=False)
         sections = text.sections(LABELS, once=("evidence",))
         cause_text = sections.get("cause") or text.sentences_with(CAUSAL) or text
-        blamed = _strict.affirmed(cause_text)
-        rejected = _find_rejected(sections, text)
+        blamed = suspect_names.affirmed(cause_text)
+        rejected = find_rejected(sections, text)
         suspects = blamed | set(rejected)
         if not suspects or not (
-            "cause" in sections or _citations.parse(text) or CAUSE in suspects or len(suspects) > 1
+            "cause" in sections or line_citations.parse(text) or CAUSE in suspects or len(suspects) > 1
         ):
             return ProbeScore(valid=False)
         dimensions = {
             "cause": 0.0 if CAUSE in rejected else _score_cause(blamed, cause_text),
             "evidence": _score_evidence(sections, text),
-            "rejection": _score_rejection(rejected, blamed),
+            "rejection": score_rejection(rejected, blamed),
             "fix": _score_fix(sections.get("fix") or text, labelled="fix" in sections),
         }
         return ProbeScore(
@@ -221,7 +220,8 @@ def _score_cause(blamed: set[str], cause_text: TokenizedAnswer) -> float:
 def _score_evidence(sections: Mapping[str, TokenizedAnswer], answer: TokenizedAnswer) -> float:
     section = sections.get("evidence")
     cited = {
-        citation.number for citation in _citations.parse(section or _without_denials(answer), bare=section is not None)
+        citation.number
+        for citation in line_citations.parse(section or _without_denials(answer), bare=section is not None)
     }
     if len(cited) > EVIDENCE_LINES_MAX:
         return 0.0
@@ -234,29 +234,30 @@ def _score_evidence(sections: Mapping[str, TokenizedAnswer], answer: TokenizedAn
 
 def _without_denials(answer: TokenizedAnswer) -> TokenizedAnswer:
     """Return the sentences that deny no suspect: lines cited in the others clear a suspect."""
-    denied = [mention.at for mention in _strict.mentions(answer) if mention.denied]
+    denied = [mention.at for mention in suspect_names.mentions(answer) if mention.denied]
     return answer.select(span for span in answer.sentences() if not any(index in span for index in denied))
 
 
-def _find_rejected(sections: Mapping[str, TokenizedAnswer], answer: TokenizedAnswer) -> dict[str, set[int]]:
+def find_rejected(sections: Mapping[str, TokenizedAnswer], answer: TokenizedAnswer) -> dict[str, set[int]]:
     """Return the rejected suspects, each with the lines cited next to it; the cause only if it begins an item."""
     rejected: dict[str, set[int]] = {}
     section = sections.get("rejected")
     if section is not None:
         mentions = _loose.mentions(section)
-        cited = cited_beside(section, mentions, _citations.parse(section))
+        cited = cited_beside(section, mentions, line_citations.parse(section))
         for mention, lines in zip(mentions, cited, strict=True):
             if mention.name != CAUSE or mention.at == 0 or section.marks[mention.at - 1] in {".", ",", ":"}:
                 rejected.setdefault(mention.name, set()).update(lines)
-    mentions = _strict.mentions(answer)
-    cited = cited_beside(answer, mentions, _citations.parse(answer))
+    mentions = suspect_names.mentions(answer)
+    cited = cited_beside(answer, mentions, line_citations.parse(answer))
     for mention, lines in zip(mentions, cited, strict=True):
         if mention.denied and mention.name != CAUSE and (section is None or mention.name not in rejected):
             rejected.setdefault(mention.name, set()).update(lines)
     return rejected
 
 
-def _score_rejection(rejected: Mapping[str, set[int]], blamed: set[str]) -> float:
+def score_rejection(rejected: Mapping[str, set[int]], blamed: set[str]) -> float:
+    """Return the mean over the other suspects: half for rejecting it, half for a line that clears it."""
     decoys = [name for name in SUSPECTS if name != CAUSE]
     total = 0.0
     for name in decoys:
@@ -274,16 +275,5 @@ def _score_fix(answer: TokenizedAnswer, labelled: bool) -> float:
         for index, word in enumerate(answer.words)
     )
     value = (0.7 if undoes_cause else 0.0) + (0.3 if answer.contains_any(GUARDING) else 0.0)
-    treated = _strict.affirmed(answer) - {CAUSE} if labelled else set()
+    treated = suspect_names.affirmed(answer) - {CAUSE} if labelled else set()
     return value / (1 + len(treated))
-
-
-DEBUGGING = Probe(
-    id="debugging",
-    version="1",
-    kind="text",
-    language=None,
-    stimulus=TIMELINE,
-    prompt=TASK + TIMELINE,
-    scorer=DebuggingScorer(),
-)

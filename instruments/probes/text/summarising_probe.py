@@ -13,7 +13,6 @@ Sentences copied from the report are a valid summary, since the length forces a 
 
 import msgspec
 
-from instruments.probes.probe import Probe
 from instruments.probes.score import ProbeScore
 from instruments.probes.text.mentions import denied_before
 from instruments.probes.text.tokens import PromptEcho, TokenizedAnswer, split_words
@@ -147,11 +146,11 @@ class SummarisingScorer:
         if len(text) < WORDS_MIN or len(TOPIC.intersection(text.words)) < TOPIC_WORDS_MIN:
             return ProbeScore(valid=False)
         kept = sum(_states(fact, text) for fact in FACTS.values())
-        invented = _count_inventions(text) + sum(_states(fact, text) for fact in REVERSALS.values())
+        invented = count_inventions(text) + sum(_states(fact, text) for fact in REVERSALS.values())
         dimensions = {
             "kept": kept / len(FACTS),
             "faithful": max(0.0, 1.0 - INVENTION_PENALTY * invented),
-            "within": _score_length(len(answer) / LENGTH_WORDS),
+            "within": score_length(len(answer) / LENGTH_WORDS),
         }
         return ProbeScore(
             valid=True,
@@ -161,7 +160,7 @@ class SummarisingScorer:
         )
 
 
-def _score_length(ratio: float) -> float:
+def score_length(ratio: float) -> float:
     """Return the dimension `within` for the ratio of a summary's length to the requested one."""
     if ratio <= LENGTH_RATIO_FREE:
         return 1.0
@@ -179,7 +178,7 @@ def _states(fact: KeyFact, answer: TokenizedAnswer) -> bool:
     return False
 
 
-def _count_inventions(answer: TokenizedAnswer) -> int:
+def count_inventions(answer: TokenizedAnswer) -> int:
     """Count the different numbers of two or more digits, and the names, that are not in the report."""
     numbers = {word for word in answer.words if word[0].isdigit() and len(word) > 1 and word not in _report_words}
     if 2 * sum(answer.capitals) > len(answer):
@@ -191,14 +190,3 @@ def _count_inventions(answer: TokenizedAnswer) -> int:
         if answer.marks[index - 1] == "" and answer.words[index - 1] in NAMING and not answer.capitals[index - 1]
     }
     return len(numbers) + len(names)
-
-
-SUMMARISING = Probe(
-    id="summarising",
-    version="1",
-    kind="text",
-    language=None,
-    stimulus=REPORT,
-    prompt=TASK + REPORT,
-    scorer=SummarisingScorer(),
-)

@@ -100,17 +100,22 @@ class TokenizedAnswer:
             tuple(self.words[index:end]) == phrase and PUNCTUATION.isdisjoint(self.marks[index : end - 1])
         )
 
-    def sections(self, labels: Mapping[str, str], once: Collection[str] = ()) -> dict[str, "TokenizedAnswer"]:
+    def sections(
+        self, labels: Mapping[str, str], once: Collection[str] = (), *, after_marks: bool = False
+    ) -> dict[str, "TokenizedAnswer"]:
         """Return the text after the labels of each section; `labels` maps a section to its labels, separated by `|`.
 
         A label is followed by a colon, or begins with a capital and is followed by a capital or a digit. After the
         first occurrence of a section in `once`, its labels are ordinary words (inside the item of a list, for example).
+        With `after_marks` a label follows punctuation: `it is not the cause: it recovered` has none.
         """
         by_first_word = phrases_by_first_word(labels)
         spans: dict[str, list[range]] = {}
         name, start = "", 0
         for index, word in enumerate(self.words):
             if word not in by_first_word or index < start:
+                continue
+            if after_marks and index and self.marks[index - 1] not in PUNCTUATION:
                 continue
             for phrase, section in by_first_word[word]:
                 if self._label_at(index, phrase):
@@ -139,7 +144,17 @@ class PromptEcho:
         """`kept` are words that quotations keep: the numbers of lines."""
         answer = TokenizedAnswer.of(text)
         assert answer is not None, "a prompt is shorter than an answer may be"
-        self._runs = frozenset(_word_runs(answer))
+        self._take(answer, kept)
+
+    @classmethod
+    def of(cls, prompt: TokenizedAnswer, kept: Collection[str] = ()) -> Self:
+        """Return the runs of a prompt that was split otherwise than `TokenizedAnswer.of` does."""
+        echo = cls.__new__(cls)
+        echo._take(prompt, kept)
+        return echo
+
+    def _take(self, prompt: TokenizedAnswer, kept: Collection[str]) -> None:
+        self._runs = frozenset(_word_runs(prompt))
         self._kept = frozenset(kept)
 
     def without_quotes(self, answer: TokenizedAnswer) -> TokenizedAnswer:

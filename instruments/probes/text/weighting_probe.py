@@ -16,7 +16,6 @@ a flaw of a source discounts it, and any other sentence that cites it relies on 
 from bisect import bisect_left
 from collections.abc import Mapping
 
-from instruments.probes.probe import Probe
 from instruments.probes.score import ProbeScore
 from instruments.probes.text.citations import Citation, CitationParser
 from instruments.probes.text.mentions import Lexicon
@@ -140,9 +139,9 @@ LABELS = {
     ),
 }
 
-_citations = CitationParser("s", "source sources")
+source_citations = CitationParser("s", "source sources")
 _echo = PromptEcho(TASK + SOURCES, kept={f"s{number}" for number in range(1, 10)})
-_values, _letters = Lexicon(VALUES), Lexicon(LETTERS)
+claim_values, claim_letters = Lexicon(VALUES), Lexicon(LETTERS)
 _scale = Lexicon(
     {str(value): "|".join(word for word in SCALE if SCALE[word] == value) for value in set(SCALE.values())}
 )
@@ -162,18 +161,22 @@ class WeightingScorer:
             return ProbeScore(valid=False)
         sections = text.sections(LABELS, once=("evidence", "claim"))
         section = sections.get("claim")
-        claims = _letters.affirmed(section) if section else _values.affirmed(text.sentences_with(CONCLUDING) or text)
+        claims = (
+            claim_letters.affirmed(section)
+            if section
+            else claim_values.affirmed(text.sentences_with(CONCLUDING) or text)
+        )
         relied, rejected = _classify_sources(sections, text)
         if not claims and not (relied or rejected):
             return ProbeScore(valid=False)
         claim = 1 / len(claims) if CLAIM in claims else 0.0
-        probability = _stated_probability(
-            sections.get("confidence") or text.sentences_with(SURENESS) or _last_sentence(text.sentences_with(PERCENT))
+        probability = stated_probability(
+            sections.get("confidence") or text.sentences_with(SURENESS) or last_sentence(text.sentences_with(PERCENT))
         )
         dimensions = {
             "claim": claim,
-            "confidence": 0.0 if probability is None else claim * _score_confidence(probability),
-            "evidence": _score_evidence(relied - set(rejected)),
+            "confidence": 0.0 if probability is None else claim * score_confidence(probability),
+            "evidence": score_evidence(relied - set(rejected)),
             "discounted": sum(0.5 + 0.5 * rejected[number] for number in REASONS if number in rejected.keys() - relied)
             / len(REASONS),
         }
@@ -198,7 +201,9 @@ def _classify_sources(
             rejected[number] = (
                 rejected.get(number, False) or _gives_reason(number, after) or _gives_reason(number, before)
             )
-    return {citation.number for citation in _citations.parse(evidence, bare=True)} if evidence else set(), rejected
+    return {
+        citation.number for citation in source_citations.parse(evidence, bare=True)
+    } if evidence else set(), rejected
 
 
 def _classify_by_sentence(answer: TokenizedAnswer, *, bare: bool) -> tuple[set[int], dict[int, bool]]:
@@ -218,7 +223,7 @@ def _classify_by_sentence(answer: TokenizedAnswer, *, bare: bool) -> tuple[set[i
 def _source_groups(answer: TokenizedAnswer, *, bare: bool) -> list[tuple[set[int], list[str], list[str]]]:
     """Return the groups of sources cited together, with the words before and after them in their sentence."""
     groups: list[list[Citation]] = []
-    for citation in _citations.parse(answer, bare=bare):
+    for citation in source_citations.parse(answer, bare=bare):
         if groups and citation.at - groups[-1][-1].at <= TOGETHER_WORDS:
             groups[-1].append(citation)
         else:
@@ -242,7 +247,8 @@ def _gives_reason(number: int, answer_words: list[str]) -> bool:
     return number in REASONS and not REASONS[number].isdisjoint(answer_words)
 
 
-def _score_evidence(relied: set[int]) -> float:
+def score_evidence(relied: set[int]) -> float:
+    """Return the harmonic mean of precision and recall of the sources relied on, 0..1."""
     needed = len(relied & NEEDED)
     if not needed or len(relied) > RELIED_SOURCES_MAX:
         return 0.0
@@ -250,7 +256,7 @@ def _score_evidence(relied: set[int]) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
-def _score_confidence(probability: float) -> float:
+def score_confidence(probability: float) -> float:
     """Return how well a stated probability fits the evidence, 0..1."""
     if probability < SURE_FROM:
         return max(0.0, (probability - UNSURE) / (SURE_FROM - UNSURE))
@@ -259,16 +265,16 @@ def _score_confidence(probability: float) -> float:
     return 1.0
 
 
-def _stated_probability(answer: TokenizedAnswer) -> float | None:
+def stated_probability(answer: TokenizedAnswer) -> float | None:
     """Return the probability that an answer states, 0..1: in percent, as a fraction, out of ten, or in words."""
     answer_words = answer.words
     for index, word in enumerate(answer_words):
-        if (value := _parse_number(word)) is None:
+        if (value := parse_number(word)) is None:
             continue
         following = answer_words[index + 1 : index + 4]
         if following and (answer.marks[index] == "-" or following[0] == "to"):
             following = following[following[0] == "to" :]
-            if following and (upper := _parse_number(following[0])) is not None:
+            if following and (upper := parse_number(following[0])) is not None:
                 value, following = (value + upper) / 2, following[1:]
         if following[:1] == ["10"] or following == ["out", "of", "10"]:
             return min(1.0, value / 10)
@@ -279,26 +285,16 @@ def _stated_probability(answer: TokenizedAnswer) -> float | None:
     return next((float(mention.name) for mention in _scale.mentions(answer) if not mention.denied), None)
 
 
-def _last_sentence(answer: TokenizedAnswer) -> TokenizedAnswer:
+def last_sentence(answer: TokenizedAnswer) -> TokenizedAnswer:
     """Return the last sentence, which usually contains the conclusion."""
     return answer.select(list(answer.sentences())[-1:])
 
 
-def _parse_number(word: str) -> float | None:
+def parse_number(word: str) -> float | None:
+    """Return the number that a word is; None for a word that is none."""
     if not word[0].isdecimal():
         return None
     try:
         return float(word)
     except ValueError:  # a version, a time, a power
         return None
-
-
-WEIGHTING = Probe(
-    id="weighting",
-    version="1",
-    kind="text",
-    language=None,
-    stimulus=SOURCES,
-    prompt=TASK + SOURCES,
-    scorer=WeightingScorer(),
-)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tests.support import warm_process
 from tests.support.paths import ROOT
 
-ENDS_S = 120
+ENDS_S = 600
 """Far more than any verb needs here; a command that hangs ends the test."""
 
 Value = str | float | Path

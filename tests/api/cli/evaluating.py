@@ -93,9 +93,9 @@ def asked(folder: Path) -> list[str]:
     return (folder / "asked").read_text().split() if (folder / "asked").exists() else []
 
 
-def wait_for_asked(folder: Path, number: int) -> None:
-    """Wait until an agent was asked so often."""
-    while len(asked(folder)) < number:
+def wait_for_asked(folder: Path, number: int, process: subprocess.Popen[bytes]) -> None:
+    """Wait until an agent was asked so often, or the evaluation has ended."""
+    while len(asked(folder)) < number and process.poll() is None:
         time.sleep(0.01)
 
 

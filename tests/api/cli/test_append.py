@@ -6,10 +6,12 @@ import time
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from tests.api.cli.command import command, done, environment, refused
 from tests.api.cli.lines import decided, history, turned_out
 from tests.support.paths import ROOT
+from tests.support.wait import wait_until
 
 POLL_S = 0.005
 
@@ -87,23 +89,25 @@ def test_a_pipe_that_falls_silent_gives_what_it_has(tmp_path: Path) -> None:
             writer.stdin.flush()
             assert b"do second" in follower.stdout.readline()
             writer.stdin.close()
-            assert writer.wait(60) == 0
+            assert writer.wait(600) == 0
         finally:
             writer.kill()
             follower.kill()
 
 
-def test_an_interruption_is_quiet(tmp_path: Path) -> None:
+@pytest.mark.parametrize("after_ms", [*range(0, 32, 2), 1_000])
+def test_an_interruption_is_quiet(tmp_path: Path, after_ms: int) -> None:
+    """Also while the ledger is being opened: each file that is open has a thread, which must end."""
     ledger = tmp_path / "t.db"
     with subprocess.Popen(
         command(ledger, "append"), cwd=ROOT, env=environment(), stdin=subprocess.PIPE, stderr=subprocess.PIPE
     ) as waiting:
         assert waiting.stderr is not None
         try:
-            while not ledger.exists():
-                time.sleep(POLL_S)
+            wait_until(ledger.exists, waiting)
+            time.sleep(after_ms / 1_000)
             waiting.send_signal(signal.SIGINT)
-            assert waiting.wait(60) == 130
+            assert waiting.wait(600) == 130
             assert waiting.stderr.read() == b""
         finally:
             waiting.kill()

@@ -87,6 +87,7 @@ def test_backups_under_load_hold_all_that_was_acknowledged_before_them_and_are_s
         for writer in writers:
             writer.start()
         while sum(writer.acknowledged for writer in writers) < 40:
+            assert all(writer.is_alive() for writer in writers)
             time.sleep(0.01)
         taken: list[tuple[int, int, Path]] = []
         for number in range(BACKUPS):

@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -10,8 +11,8 @@ import pytest
 
 from api.cli.commands.calibration import FIGURES
 from api.reports.plots.figures import FIGURES as DRAWN
-from examples.simulated_agents import COLUMNS, rows
 from tests.api.cli.command import done, refused
+from tests.api.simulated_ledger import import_simulated_agents
 from tests.support.server import serving
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -25,6 +26,7 @@ SELECTIONS: dict[str, tuple[str, ...]] = {
     "groups": ("--agent", "novice", "--group-by", "category"),
     "comparison": (),
     "threshold": ("--agent", "pilot", "--threshold", "0.8"),
+    "trend": ("--agent", "scout"),
 }
 """Decisions that have the figure."""
 
@@ -32,11 +34,7 @@ SELECTIONS: dict[str, tuple[str, ...]] = {
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The ledger of the simulated agents of the manual."""
-    folder = tmp_path_factory.mktemp("figures")
-    table = folder / "agents.csv"
-    table.write_text("\n".join(",".join(row) for row in (COLUMNS, *rows())) + "\n")
-    done(folder / "t.db", "import", "decisions", table, "--map", "decision=question", "--map", "question=question")
-    return folder / "t.db"
+    return import_simulated_agents(tmp_path_factory.mktemp("figures") / "t.db")
 
 
 class Drawn:
@@ -188,6 +186,31 @@ def test_groups_that_are_left_out_are_counted(ledger: Path, tmp_path: Path) -> N
     assert "2 groups are not shown" in drawn.texts
 
 
+def test_trend_shows_each_window(ledger: Path, tmp_path: Path) -> None:
+    drawn = Drawn(ledger, tmp_path, "trend", *SELECTIONS["trend"])
+    windows = drawn.answer["trend"]["windows"]
+    (line,) = drawn.points("curve")
+    assert len(line) == len(windows)
+    lowest = min(range(len(windows)), key=lambda place: windows[place]["gap"])
+    assert max(line, key=lambda point: point[1]) == line[lowest]
+    last = windows[-1]
+    assert f"Last: {last['gap']:+.3f}, n={last['reviewed']}, before {last['until'][:10]}" in drawn.texts
+
+
+def test_a_window_without_reviews_leaves_a_space(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    days = [*range(1, 29, 3), 200, *range(330, 360, 3)]
+    times = [(datetime(2025, 1, 1, tzinfo=UTC) + timedelta(days=day)).isoformat() for day in days]
+    table.write_text(
+        "time,agent,decision,confidence,outcome\n"
+        + "".join(f"{time},a,d{n},0.8,{n % 2}\n" for n, time in enumerate(times))
+    )
+    done(tmp_path / "t.db", "import", "decisions", table)
+    drawn = Drawn(tmp_path / "t.db", tmp_path, "trend")
+    assert any(window["reviewed"] == 0 for window in drawn.answer["trend"]["windows"])
+    assert len(drawn.points("curve")) == 3
+
+
 def test_comparison_shows_each_pair(ledger: Path, tmp_path: Path) -> None:
     drawn = Drawn(ledger, tmp_path, "comparison")
     pairs = drawn.answer["comparison"]["pairs"]
@@ -237,6 +260,9 @@ def test_a_drawing_is_whole_readable_and_needs_nothing_else(ledger: Path, tmp_pa
     assert min(sizes) >= 10, "an image scales with its width: 375 px is that of a phone"
     assert f"as of position {drawn.answer['as_of']['position']:,}" in drawn.texts
     assert drawn.svg.find(f"{SVG}title") is not None
+    described = drawn.svg.find(f"{SVG}desc")
+    assert described is not None
+    assert (described.text or "").endswith(DRAWN[figure].reading)
 
 
 def test_a_server_gives_the_same_drawings(ledger: Path, tmp_path: Path) -> None:

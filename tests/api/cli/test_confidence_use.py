@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from api.cli.render.confidence_use import ROWS_MAX
+from api.reports.plots.tables import CURVE_ROWS_MAX
 from tests.api.cli.command import done, refused
 
 
@@ -32,7 +32,7 @@ def test_a_curve_of_450_confidences_is_a_short_table_without_gaps(ledger: Path) 
     lines = said.splitlines()
     first = next(number for number, line in enumerate(lines) if "recalibrated" in line)
     rows = lines[first + 1 : lines.index(next(line for line in lines if line.startswith("Of calibrated agents")))]
-    assert 3 <= len(rows) <= ROWS_MAX
+    assert 3 <= len(rows) <= CURVE_ROWS_MAX
     assert all(row.count(" to ") >= 2 for row in rows), "both ranges on each row"
     assert not any(row.rstrip().endswith("-") for row in rows)
     answer = msgspec.json.decode(done(ledger, "calibration", "--agent", "ann", "--detail", "curves", "--json").out)

@@ -34,6 +34,7 @@ from tests.instruments.routers.simulated import (
     simulated,
 )
 from tests.support.server import served
+from tests.support.wait import wait_until
 
 SEED = 20261121
 
@@ -79,7 +80,7 @@ def test_a_run_that_is_killed_goes_on_as_if_it_had_not_been(tmp_path: Path, numb
     assert against(pool(), undisturbed, "--run", "monday", *named).code == 0
     with simulated(stalling_at(number)) as router:
         with discovering(killed, router, "--run", "monday", *named) as process:
-            router.wait_for(number)
+            router.wait_for(number, process)
             process.kill()
         assert len(outcomes(events(killed))) == number - 1
         assert discover(killed, router, "--resume", "monday", *named).code == 0
@@ -96,7 +97,7 @@ def test_kills_at_any_moment_lose_nothing_that_was_answered(ledger: Path) -> Non
         arguments = ["--run", "often-killed"]
         for number in (1, 3, 5):
             with discovering(ledger, router, *arguments) as process:
-                router.wait_for(len(router.asked) + 1 if number > 1 else 1)
+                router.wait_for(len(router.asked) + 1 if number > 1 else 1, process)
                 time.sleep(rng.random() * 0.02)
                 process.kill()
             if tally(ledger, "log", "--subject", "discovery/often-killed", "--json").out:
@@ -120,7 +121,7 @@ under_nohup = pytest.mark.skipif(signal.getsignal(signal.SIGHUP) is signal.SIG_I
 def test_a_signal_ends_it_cleanly(ledger: Path, number: signal.Signals, code: int) -> None:
     with simulated(stalling_at(3)) as router:
         with discovering(ledger, router, "--run", "stopped") as process:
-            router.wait_for(3)
+            router.wait_for(3, process)
             process.send_signal(number)
             out, err = (stream.decode() for stream in process.communicate())
         assert process.returncode == code
@@ -140,13 +141,11 @@ def test_a_signal_ends_the_program_that_was_asked(ledger: Path, tmp_path: Path) 
     pid = tmp_path / "pid"
     router = f"command:sh -c 'echo $$ > {pid}; exec sleep 999'"
     with simulated(pool()) as unasked, discovering(ledger, unasked, "--router", router) as process:
-        while not pid.exists() or not pid.read_text().strip():
-            time.sleep(0.01)
+        wait_until(lambda: pid.exists() and pid.read_text().strip(), process)
         process.terminate()
         process.communicate()
     assert process.returncode == 143
-    while Path(f"/proc/{int(pid.read_text())}").exists():
-        time.sleep(0.01)
+    wait_until(lambda: not Path(f"/proc/{int(pid.read_text())}").exists())
 
 
 def test_only_a_run_that_is_there_and_goes_on_can_be_resumed(ledger: Path) -> None:
@@ -164,7 +163,7 @@ def test_a_resumed_run_keeps_its_settings(ledger: Path) -> None:
     settings = ("--max-iterations", 3, "--max-attempts", 7, "--model", "meadow/any")
     with simulated(stalling_at(2)) as router:
         with discovering(ledger, router, "--run", "kept", *settings) as process:
-            router.wait_for(2)
+            router.wait_for(2, process)
             process.kill()
         resumed = discover(ledger, router, "--resume", "kept")
         assert {asked.model for asked in router.asked} == {"meadow/any"}
@@ -175,7 +174,7 @@ def test_a_resumed_run_keeps_its_settings(ledger: Path) -> None:
 
 def test_another_router_is_warned_of(ledger: Path) -> None:
     with simulated(stalling_at(2)) as router, discovering(ledger, router, "--run", "moved") as process:
-        router.wait_for(2)
+        router.wait_for(2, process)
         process.kill()
     ended = against(pool(), ledger, "--resume", "moved", "--router-name", "elsewhere", "--model", "other")
     assert ended.code == 0
@@ -186,7 +185,7 @@ def test_another_router_is_warned_of(ledger: Path) -> None:
 def test_a_timeout_is_retried_once_over_a_resumption_too(ledger: Path) -> None:
     with simulated(in_turn(Reply(how="stall"))) as router:
         with discovering(ledger, router, "--run", "slow", "--timeout", 2) as process:
-            router.wait_for(2)
+            router.wait_for(2, process)
             process.kill()
         assert discover(ledger, router, "--resume", "slow", "--timeout", 1).code == 1
     found = events(ledger)
@@ -220,7 +219,7 @@ def test_the_golden_file_comes_from_the_log_where_the_run_is_resumed(ledger: Pat
     golden = tmp_path / "golden.txt"
     with simulated(stalling_at(2)) as router:
         with discovering(ledger, router, "--run", "golden", "--golden", golden) as process:
-            router.wait_for(2)
+            router.wait_for(2, process)
             process.kill()
         assert golden.read_text() == said("Aster 4")
         golden.write_text("of another run")
@@ -252,7 +251,7 @@ def test_through_a_server(ledger: Path, tmp_path: Path) -> None:
         assert accepted(events(ledger, "first")) == list(MODELS)
         with simulated(stalling_at(3)) as router:
             with discovering(tmp_path / "unused.db", router, "--run", "killed", "--url", server.url) as process:
-                router.wait_for(3)
+                router.wait_for(3, process)
                 process.kill()
             assert discover(tmp_path / "unused.db", router, "--resume", "killed", "--url", server.url).code == 0
     assert seen(events(ledger, "killed")) == seen(events(ledger, "first")) == seen(events(ledger, "second"))
@@ -298,7 +297,7 @@ def test_a_server_that_is_gone_for_good_is_reported_with_how_to_go_on(ledger: Pa
 
 
 def test_the_ledger_is_held_while_it_runs(ledger: Path) -> None:
-    with simulated(stalling_at(1)) as router, discovering(ledger, router):
-        router.wait_for(1)
+    with simulated(stalling_at(1)) as router, discovering(ledger, router) as process:
+        router.wait_for(1, process)
         assert "is being written by process" in refused(ledger, "discover", "--router", "command:cat")
         assert done(ledger, "log", "--json").out

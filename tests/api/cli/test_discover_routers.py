@@ -171,7 +171,7 @@ def test_a_response_over_the_line_limit_is_kept_by_its_digest(ledger: Path, tmp_
     golden = tmp_path / "golden.txt"
     with simulated(in_turn(completed(text), Reply(how="stall"))) as router:
         with discovering(ledger, router, "--run", "long", "--golden", golden) as process:
-            router.wait_for(2)
+            router.wait_for(2, process)
             process.kill()
         assert golden.read_text() == text
         golden.unlink()
@@ -204,7 +204,7 @@ def test_sensitive_answers_stand_in_no_event_and_can_be_erased(ledger: Path, tmp
         simulated(in_turn(completed(text), Reply(how="stall"))) as router,
         discovering(ledger, router, "--run", "quiet", "--sensitive") as process,
     ):
-        router.wait_for(2)
+        router.wait_for(2, process)
         process.kill()
     ended = against(in_turn(completed(odd)), ledger, "--resume", "quiet")
     assert "ORANGE: 39 characters\n" in ended.text

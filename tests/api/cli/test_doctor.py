@@ -160,7 +160,7 @@ DAMAGE: dict[str, tuple[str, str, str, Callable[[Path], object]]] = {
         lambda ledger: done(ledger, "append", "-", given=EVENT.replace(b"d1", b"d2"))),
     "a damaged snapshot": (
         "snapshots", "warning", "calibration",
-        lambda ledger: edit(beside(ledger, ".views.db"), "UPDATE snapshots SET state = x'00'")),
+        lambda ledger: edit(beside(ledger, ".views.db"), "UPDATE snapshots SET contents = x'00'")),
     "evidence that is missing": ("evidence", "wrong", "is missing", lambda ledger: blob(ledger).unlink()),
     "evidence that is damaged": ("evidence", "wrong", "is damaged", lambda ledger: flip(blob(ledger))),
     "tokens that are missing": (

@@ -10,6 +10,7 @@ import pytest
 from tests.api.cli.command import (
     Ended,
     Value,
+    done,
     refused,
     tally,
 )
@@ -17,7 +18,10 @@ from tests.api.cli.evaluating import (
     PASSES,
     agent,
     evaluate,
+    events,
+    of_type,
     scenario,
+    scores,
     suite,
 )
 from tests.support.server import served
@@ -32,15 +36,15 @@ def run(ledger: Path, fixtures: Path, version: str, code: str = PASSES, *options
     return evaluate(ledger, fixtures, *words)
 
 
-def gate(ledger: Path, *options: Value, baseline: str = "latest") -> Ended:
-    return tally(ledger, "eval", "gate", "--baseline", baseline, *options)
+def gate(ledger: Path, *options: Value, baseline: str = "latest", strict: bool = False) -> Ended:
+    return tally(ledger, "eval", "gate", "--baseline", baseline, *options, *(["--strict"] if strict else []))
 
 
 def test_one_scenario_got_worse(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     assert run(ledger, fixtures, "1").code == 0
     assert run(ledger, fixtures, "2", SILENT_ON_PULLS).code == 1
     reports = {"--junit": tmp_path / "r.xml", "--html": tmp_path / "r.html", "--markdown": tmp_path / "r.md"}
-    ended = gate(ledger, *(word for pair in reports.items() for word in pair))
+    ended = gate(ledger, "--strict", *(word for pair in reports.items() for word in pair))
     assert ended.code == 1
     assert ended.text.startswith(
         "Regressed: image-pull (hush-image-pull): 100.0 before, 0.0 now; 1 of 1 attempt passed, now 0\n"
@@ -68,7 +72,7 @@ def test_it_got_better_or_stayed(ledger: Path, fixtures: Path) -> None:
     assert "Improved:\n  image-pull: 0.0 before, 100.0 now\n" in ended.text
     assert ended.text.endswith("\nPassed: 3 scenarios compared, none worse.\n")
     assert gate(ledger).code == 0
-    assert gate(ledger, "--run", "run-1", baseline="run-3").code == 1
+    assert gate(ledger, "--run", "run-1", baseline="run-3", strict=True).code == 1
 
 
 def test_a_changed_fixture_is_not_comparable(ledger: Path, fixtures: Path) -> None:
@@ -105,7 +109,7 @@ def test_a_missing_scenario_is_a_regression(ledger: Path, fixtures: Path) -> Non
     ("wrong", "failure", "options"),
     [
         ("print('last words', file=sys.stderr); sys.exit(3)", "crash", ()),
-        ("print('last words', file=sys.stderr, flush=True); time.sleep(600)", "timeout", ("--timeout", "2")),
+        ("print('last words', file=sys.stderr, flush=True); time.sleep(600)", "timeout", ("--timeout", "6")),
         ("print('last words'); print('{')", "unreadable", ()),
     ],
     ids=["crashes", "hangs", "babbles"],
@@ -121,7 +125,7 @@ def test_errors_of_an_agent(ledger: Path, fixtures: Path, wrong: str, failure: s
     assert "  | last words\n" in ended.text
     assert ended.text.endswith("\nUnusable: 1 error, where none is allowed.\n")
     assert gate(ledger, "--max-errors", 1, baseline="run-0").code == 0
-    assert gate(ledger, baseline="run-1").code == 1
+    assert gate(ledger, baseline="run-1", strict=True).code == 1
 
 
 def test_flaky_attempts_count_once_and_only_where_fewer_pass(ledger: Path, fixtures: Path) -> None:
@@ -132,7 +136,7 @@ def test_flaky_attempts_count_once_and_only_where_fewer_pass(ledger: Path, fixtu
     assert moved.code == 0
     assert "1 passed only before, 1 only now" in moved.text
     run(ledger, fixtures, "3", SILENT_ON_PULLS, "--attempts", 3)
-    lost = gate(ledger)
+    lost = gate(ledger, strict=True)
     assert lost.code == 1
     assert "2 of 3 attempts passed, now 0\n" in lost.text
     assert lost.text.endswith("\nWorse: 1 regression, where none is allowed.\n")
@@ -159,11 +163,47 @@ def test_the_same_selection_is_compared(ledger: Path, fixtures: Path) -> None:
     ended = gate(ledger)
     assert ended.err.startswith("Baseline: run-1, the latest before run-3")
     assert "scenarios matching image" in ended.text
-    assert ended.code == 1
+    assert ended.code == 2
 
 
 def test_beside_a_server(ledger: Path, fixtures: Path) -> None:
     with served(ledger) as server:
         run(ledger, fixtures, "1", PASSES, "--url", server.url)
         run(ledger, fixtures, "2", SILENT_ON_PULLS, "--url", server.url)
-        assert gate(ledger).code == 1
+        assert gate(ledger, strict=True).code == 1
+        tested = gate(ledger, "--alpha", 0.5, "--drop", 0.5, "--drop-in", 1)
+        assert tested.code == 1
+        assert "a drop of the pass rate by 0.5 in 1 scenario" in tested.text
+
+
+SOMETIMES = "answer(given['evidence']['log'] if number {} else 'nothing', **{{'n': number}})"
+MANY = [f"case-{letter}" for letter in "abcdef"]
+
+
+def test_a_sequential_run_ends_early_and_the_gate_uses_the_level_of_its_look(ledger: Path, tmp_path: Path) -> None:
+    fixtures = suite(tmp_path / "many", MANY)
+    several = ("--attempts", 8, "--jobs", 2)
+    run(ledger, fixtures, "1", SOMETIMES.format("!= 3"), *several)
+    options = (*several, "--sequential", "run-1")
+    worse = run(ledger, fixtures, "2", SOMETIMES.format("< 0"), *options)
+    assert worse.code == 1
+    (started,) = of_type(events(ledger, "run-2"), "started")
+    assert started["meta"] == {"sequential": "2,4,8", "sequential_baseline": "run-1"}
+    (ended,) = of_type(events(ledger, "run-2"), "finished")
+    assert ended["reason"] == ("worse than run-1 after 2 of 8 attempts at each scenario: p < 0.001, level 0.0075")
+    assert len(scores(ledger, "run-2")) == 2 * len(MANY)
+    judged = gate(ledger, "--run", "run-2", baseline="run-1")
+    assert judged.code == 1
+    assert "level 0.0075 for this look, of alpha 0.05" in judged.text
+    assert "Flaky under the baseline's version: case-a (7 of 8 passed), case-b" in judged.text
+    run(ledger, fixtures, "3", SOMETIMES.format("> 0"), *options)
+    (ended,) = of_type(events(ledger, "run-3"), "finished")
+    assert ended["reason"].startswith("no sign of a loss since run-1 after 4 of 8 attempts at each scenario: p = ")
+    assert "pass^4 100%, pass@4 100%" in done(ledger, "eval", "show", "run-3").text
+
+
+def test_a_sequential_run_needs_its_baseline(ledger: Path, fixtures: Path) -> None:
+    assert "There is no evaluation nothing" in refused(
+        ledger, "eval", "run", fixtures, "--agent", agent(ledger.with_name("a")), "--sequential", "nothing"
+    )
+    assert not ledger.exists() or not events(ledger)

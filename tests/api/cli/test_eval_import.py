@@ -24,6 +24,10 @@ from tests.support.server import serving
 real = pytest.mark.skipif(not RCA.is_dir(), reason="the labelled cases are not beside this checkout")
 
 
+TWO_CAUSES: Json = {"truths": 2, "ambiguous": 3, "answerable": 2, "ceiling": 2 / 3}
+"""What an import reports of three cases with one input, two of which have the same cause."""
+
+
 def brought(ledger: Path, *arguments: str | Path) -> Json:
     """What an import says that it did, without how long it took."""
     found: Json = json.loads(done(ledger, "eval", "import", *arguments, "--json").out)
@@ -45,8 +49,9 @@ def three(folder: Path, **changes: str) -> Path:
 
 
 def counts(cases: int, **others: int) -> Json:
-    none = dict.fromkeys(("written", "replaced", "there", "captured", "revised", "knew"), 0)
-    return {"format": "opsbench", "cases": cases} | none | others
+    none = dict.fromkeys(("written", "replaced", "there", "captured", "revised", "knew", "ambiguous"), 0)
+    alike = {"inputs": 1, "truths": 1, "answerable": cases, "ceiling": 1.0, "golden_evidence": 0}
+    return {"format": "opsbench", "cases": cases} | none | alike | others
 
 
 def test_an_import_writes_fixtures_and_records_them_once(tmp_path: Path) -> None:
@@ -59,7 +64,7 @@ def test_an_import_writes_fixtures_and_records_them_once(tmp_path: Path) -> None
     assert len(reported(ledger)) == 3
     one = said["eval.scenario_captured.v1"]
     assert (one["source"], one["family"], one["failure_type"]) == ("opsbench", "startup", "missing_config_map")
-    assert len(one["fingerprint"]) == 16
+    assert "fingerprint" not in one
     evidence = done(ledger, "evidence", "get", one["investigation_digest"]).out
     assert evidence == (suite / one["scenario_id"] / "investigation.json").read_bytes()
 
@@ -69,6 +74,37 @@ def test_what_an_import_says_to_people(tmp_path: Path) -> None:
     assert f"3 cases in {tmp_path / 's'}: 3 written, 0 replaced, 0 there already." in said
     assert "3 scenarios captured, 0 revised, 0 unchanged;" in said
     assert "cases/s." in said
+
+
+def test_cases_with_equal_inputs_and_different_causes_are_counted(tmp_path: Path) -> None:
+    file = three(tmp_path, root_cause="full_disk")
+    ended = done(tmp_path / "t.db", "eval", "import", "opsbench", file, "--output", tmp_path / "s")
+    expected = "3 cases have 1 distinct input for 2 distinct causes: at most 2 (66.7%) can be answered right from the"
+    assert f"{expected} input alone.\n" in ended.text
+    assert "warning: 3 cases have the same input as a case with another cause. Compare scores with" in ended.err
+    known = brought(tmp_path / "t.db", "opsbench", file, "--output", tmp_path / "s")
+    assert known == counts(3, there=3, knew=3) | TWO_CAUSES
+    file.write_bytes(lines(LABEL, LABEL | {"id": "b", "query": "Pages are slow."}))
+    ended = done(tmp_path / "t.db", "eval", "import", "opsbench", file, "--output", tmp_path / "two")
+    assert "distinct" not in ended.text
+    assert "warning" not in ended.err
+
+
+def test_evidence_that_golden_paths_selected_is_warned_about(tmp_path: Path) -> None:
+    folder = tmp_path / "cases" / "one"
+    folder.mkdir(parents=True)
+    (folder / "metadata.json").write_bytes(lines(METADATA))
+    (folder / "path1.json").write_bytes(trace(("GetPods", "cart waits")))
+    words = ("eval", "import", "case", folder, "--output", tmp_path / "s")
+    ended = done(tmp_path / "t.db", *words, "--json")
+    assert json.loads(ended.out)["golden_evidence"] == 1
+    assert "warning: the evidence of 1 case is what golden paths looked at, as tool_cache.json is missing." in ended.err
+    (folder / "tool_cache.json").write_bytes(lines({'GetPods:{"namespace":"shop"}': "cart waits", "GetNodes:{}": "n7"}))
+    ended = done(tmp_path / "t.db", *words, "--json", "--force")
+    assert (json.loads(ended.out)["golden_evidence"], json.loads(ended.out)["revised"]) == (0, 1)
+    assert "warning" not in ended.err
+    given = json.loads((tmp_path / "s" / "one" / "investigation.json").read_bytes())
+    assert sorted(given["evidence"]["observations"]) == ["cart waits", "n7"]
 
 
 def test_fixtures_that_are_there_are_recorded_in_another_ledger(tmp_path: Path) -> None:
@@ -87,7 +123,7 @@ def test_a_case_that_changed_is_replaced_on_purpose_alone(tmp_path: Path) -> Non
     assert (suite / "c" / "scenario.yaml").read_bytes() == before
     assert len(reported(ledger)) == 3
     forced = brought(ledger, "opsbench", changed, "--output", suite, "--force")
-    assert forced == counts(3, replaced=1, there=2, revised=1, knew=2)
+    assert forced == counts(3, replaced=1, there=2, revised=1, knew=2) | TWO_CAUSES
     assert reported(ledger)[-1][0] == "eval.scenario_revised.v1"
     assert b"wrong_config_map" in (suite / "c" / "scenario.yaml").read_bytes()
 

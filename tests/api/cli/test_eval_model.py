@@ -45,7 +45,7 @@ def test_the_claimed_model_of_a_run_is_in_its_scores(ledger: Path, fixtures: Pat
     assert [(row["model"], row["scored"], row["mean"]) for row in board(ledger)] == [("big-1", 3, 100)]
     assert (found := inventory(ledger, "BIG-1"))["model"] == "big-1"
     assert (found["suite"], found["answers"], found["mean"]) == ("kube", 3, 100)
-    (started,) = [event["data"] for event in events(ledger, "one") if event["type"] == "eval.started.v1"]
+    (started,) = [event["data"] for event in events(ledger, "one") if event["type"].startswith("eval.started.")]
     assert started["meta"] == {"claimed_model": "vendor/big-1-20260301"}
     assert "big-1" in done(ledger, "scoreboard", "--group-by", "model").text
 

@@ -1,7 +1,7 @@
 """Real labelled cases, from the files to the scoreboard: agents that are commands, and both baselines."""
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
@@ -16,8 +16,9 @@ from tests.instruments.evals.labels import (
 )
 from tests.instruments.evals.replaying import (
     agent,
-    fingerprint,
+    analysis,
     first_path,
+    reveal,
     second_path,
 )
 
@@ -46,7 +47,8 @@ def board(ledger: Path, suite: str) -> dict[str, Json]:
 def test_328_labelled_cases_stand_on_the_board_with_both_baselines(tmp_path: Path) -> None:
     ledger, suite = tmp_path / "t.db", tmp_path / "cloud"
     done(ledger, "eval", "import", "opsbench", LABELS, "--output", suite)
-    command = agent(tmp_path, {fingerprint(label["id"]): first_path(label) for label in labels()})
+    reveal(suite)
+    command = agent(tmp_path, {label["id"].replace("/", "-"): first_path(label) for label in labels()})
     ended = evaluated(ledger, suite, command, "golden")
     assert ended.code == 0, ended.err
     run = json.loads(ended.out)
@@ -59,6 +61,26 @@ def test_328_labelled_cases_stand_on_the_board_with_both_baselines(tmp_path: Pat
     assert rows["most_frequent"]["pass_rate"] == pytest.approx(29 / 328)
     assert {row["scenarios"] for row in rows.values()} == {328}
     assert {row["errors"] for row in rows.values()} == {0}
+
+
+def test_an_agent_that_knows_every_published_case_passes_as_many_as_the_import_says(tmp_path: Path) -> None:
+    """It answers each input with the cause and the object that most published cases with this symptom have."""
+    ledger, suite = tmp_path / "t.db", tmp_path / "cloud"
+    said = json.loads(done(ledger, "eval", "import", "opsbench", LABELS, "--output", suite, "--json").out)
+    assert (said["inputs"], said["truths"], said["ambiguous"], said["answerable"]) == (8, 235, 328, 20)
+    by_symptom: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for label in labels():
+        by_symptom[f"{label['query']} {label['namespace']}"][f"{label['root_cause']} {label['fault_object']}"] += 1
+    answers = {}
+    for symptom, known in by_symptom.items():
+        cause, _, blamed = known.most_common(1)[0][0].partition(" ")
+        answers[symptom] = analysis(
+            cause, blamed.partition("/")[2], sorted({tool for one in labels() for tool in shared(one)})
+        )
+    command = agent(tmp_path, answers, "given['alert']['annotations']['summary'] + ' ' + given['target']['namespace']")
+    ended = evaluated(ledger, suite, command, "look-up", "--no-baselines")
+    run = json.loads(ended.out)
+    assert (run["scored"], run["passed"]) == (328, said["answerable"])
 
 
 def guessed(known: list[Json]) -> float:
@@ -93,8 +115,9 @@ def test_the_golden_cases_and_the_ground_truth_pass_as_commands_and_fail_empty(t
     ledger, suite = tmp_path / "t.db", tmp_path / "real"
     done(ledger, "eval", "import", "case", CASES, "--output", suite)
     done(ledger, "eval", "import", "itbench", ITBENCH, "--output", suite)
+    reveal(suite)
     answers = {
-        fingerprint(ITBENCH.name): {
+        ITBENCH.name: {
             "rca": {
                 "root_cause": "kafkaQueueProblems is set in the ConfigMap flagd-config",
                 "remediation": ["Disable kafkaQueueProblems in the flagd configuration"],
@@ -105,7 +128,7 @@ def test_the_golden_cases_and_the_ground_truth_pass_as_commands_and_fail_empty(t
     for follow in (first_path, second_path):
         for folder in CASES.iterdir():
             metadata = json.loads((folder / "metadata.json").read_bytes())
-            answers[fingerprint(folder.name)] = follow(metadata["result"] | {"process": metadata["process"]})
+            answers[folder.name] = follow(metadata["result"] | {"process": metadata["process"]})
         ended = evaluated(ledger, suite, agent(tmp_path, answers), follow.__name__)
         assert ended.code == 0, ended.err
     silent = evaluated(ledger, suite, agent(tmp_path, {key: {} for key in answers}), "silent")

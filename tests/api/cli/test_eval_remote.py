@@ -39,7 +39,8 @@ SAID = (
 
 MOMENTS = ("as_of", "started_at", "finished_at", "first_at", "last_at", "position")
 LEFT_OUT = (
-    "answers", "suite_digest", "scorer_id", "scorer_version", "planned", "elapsed_ns", "name", "family", "failure_type",
+    "answers", "suite_digest", "scorer_id", "scorer_version", "planned", "elapsed_ns", "usage", "name", "family",
+    "failure_type",
 )  # fmt: skip
 
 

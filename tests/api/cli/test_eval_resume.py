@@ -31,6 +31,7 @@ from tests.api.cli.evaluating import (
     wait_for_asked,
 )
 from tests.support.server import served
+from tests.support.wait import wait_until
 
 SEED = 20261121
 NAMES = ("crash-loop", "image-pull", "liveness", "out-of-memory", "throttling")
@@ -77,7 +78,7 @@ def test_a_run_that_is_killed_goes_on_as_if_it_had_not_been(
     name = NAMES[number - 1]
     hold(notes, name)
     with evaluating(ledger, fixtures, "--agent", line, "--run", "monday") as process:
-        wait_for_asked(notes, number)
+        wait_for_asked(notes, number, process)
         process.kill()
     assert places(ledger) == ALL[: number - 1]
     release(notes, name)
@@ -97,7 +98,7 @@ def test_kills_at_any_moment_lose_nothing_and_repeat_nothing(ledger: Path, fixtu
     for _ in range(6):
         before = len(asked(notes))
         with evaluating(ledger, fixtures, "--agent", line, "--jobs", 3, *settings) as process:
-            wait_for_asked(notes, before + 1)
+            wait_for_asked(notes, before + 1, process)
             time.sleep(rng.random() * 0.3)
             process.kill()
         scored = places(ledger)
@@ -147,9 +148,8 @@ def test_a_signal_ends_it_cleanly(ledger: Path, fixtures: Path, notes: Path, num
                         "if case == 'liveness' and number == 1: time.sleep(999)\n"
                         "answer(given['evidence']['log'])")  # fmt: skip
     with evaluating(ledger, fixtures, "--agent", line, "--run", "stopped") as process:
-        wait_for_asked(notes, 3)
-        while not (notes / "pid-liveness").exists() or not (notes / "pid-liveness").read_text():
-            time.sleep(0.01)
+        wait_for_asked(notes, 3, process)
+        wait_until(lambda: (notes / "pid-liveness").exists() and (notes / "pid-liveness").read_text(), process)
         process.send_signal(number)
         out, err = (stream.decode() for stream in process.communicate())
     assert process.returncode == code
@@ -169,9 +169,8 @@ def test_what_others_at_once_have_answered_is_kept_when_it_is_stopped(
     line = agent(notes)
     hold(notes, "crash-loop")
     with evaluating(ledger, fixtures, "--agent", line, "--run", "stopped", "--jobs", 2) as process:
-        wait_for_asked(notes, len(NAMES))
-        while len(places(ledger)) < len(NAMES) - 1:
-            time.sleep(0.05)
+        wait_for_asked(notes, len(NAMES), process)
+        wait_until(lambda: len(places(ledger)) >= len(NAMES) - 1, process)
         process.send_signal(signal.SIGINT)
         process.communicate()
     assert process.returncode == 130
@@ -186,7 +185,7 @@ def interrupted(ledger: Path, fixtures: Path, notes: Path, line: str, *settings:
     """Leave a run `left` that has scored the first two scenarios."""
     hold(notes, "liveness")
     with evaluating(ledger, fixtures, "--agent", line, "--run", "left", *settings) as process:
-        wait_for_asked(notes, 3)
+        wait_for_asked(notes, 3, process)
         process.kill()
     release(notes, "liveness")
 
@@ -275,7 +274,7 @@ def test_two_that_go_on_at_once_score_each_attempt_once(
         reach = ("--agent", line, "--url", server.url, "--jobs", 2)
         unused = tmp_path / "unused.db"
         with evaluating(unused, fixtures, "--run", "both", "--attempts", 8, *reach) as process:
-            wait_for_asked(notes, 1)
+            wait_for_asked(notes, 1, process)
             process.kill()
         release(notes, "crash-loop")
         resume = ("--resume", "both", *reach)
@@ -295,7 +294,7 @@ def test_an_answer_outlives_a_server_that_starts_again(
     with served(ledger) as server:
         port = server.url.rpartition(":")[2]
         with evaluating(tmp_path / "unused.db", fixtures, "--agent", line, "--url", server.url) as process:
-            wait_for_asked(notes, 2)
+            wait_for_asked(notes, 2, process)
             server.stop()
             os.sync()
             (notes / "go-image-pull").touch()
@@ -315,7 +314,7 @@ def test_a_server_that_is_gone_for_good_is_reported_with_how_to_go_on(
     with served(ledger) as server:
         words = ("--agent", line, "--run", "lonely", "--url", server.url)
         with evaluating(tmp_path / "unused.db", fixtures, *words) as process:
-            wait_for_asked(notes, 2)
+            wait_for_asked(notes, 2, process)
             server.stop()
             (notes / "go-image-pull").touch()
             said = process.communicate()[1].decode()
@@ -342,6 +341,6 @@ def test_baselines_that_were_interrupted_are_completed(ledger: Path, fixtures: P
 
 def test_the_ledger_is_held_while_it_runs(ledger: Path, fixtures: Path, notes: Path, line: str) -> None:
     hold(notes, "crash-loop")
-    with evaluating(ledger, fixtures, "--agent", line, "--run", "holding"):
-        wait_for_asked(notes, 1)
+    with evaluating(ledger, fixtures, "--agent", line, "--run", "holding") as process:
+        wait_for_asked(notes, 1, process)
         assert "is being written by process" in refused(ledger, "eval", "run", fixtures, "--resume", "holding")

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from api.reports.markdown_size import MARKER
+from projections.stats.loss_power import ATTEMPTS_TRIED
 from tests.api.cli.command import (
     command,
     done,
@@ -110,7 +111,7 @@ def test_the_gate_names_what_regressed_first_with_what_used_to_match(ledger: Pat
     assert "Not comparable:\n  crash-loop: fixture changed\n" in reported
     assert "Missing:\n  cpu: not scored, 75.0 before\n" in reported
     assert "New:\n  http: 0.0\n" in reported
-    assert reported.endswith("\nWorse: 2 regressions, where none is allowed.\n")
+    assert reported.endswith("\nWorse: 1 scenario missing.\n")
     places = [reported.index(word) for word in ("Regressed", "Error", "Not comparable", "Missing", "New", "Worse")]
     assert places == sorted(places)
     assert ended.err == "Baseline: night-6, the latest before night-7, by the same agent.\n"
@@ -121,11 +122,34 @@ def test_the_gate_for_programs(ledger: Path) -> None:
     ended = tally(ledger, "eval", "gate", "--baseline", "night-6", "--run", "night-7", "--json")
     assert ended.code == 1
     found = msgspec.json.decode(ended.out)
+    assert found["judgement"]["test"].pop("attempts_needed") in ATTEMPTS_TRIED
     assert found["judgement"] == {
         "verdict": "worse",
         "exit": 1,
-        "reasons": ["2 regressions, where none is allowed"],
-        "limits": {"regressions": 0, "errors": 0, "score": None},
+        "reasons": ["1 scenario missing"],
+        "limits": {
+            "regressions": 0,
+            "errors": 0,
+            "score": None,
+            "strict": False,
+            "alpha": 0.05,
+            "drop": 0.2,
+            "drop_scenarios": None,
+            "latency_s": None,
+            "latency_p95_s": None,
+            "cost_per_attempt_usd": None,
+        },
+        "rule": "test",
+        "test": {
+            "p": 0.5,
+            "alpha": 0.05,
+            "level": 0.05,
+            "least_p": 0.25,
+            "power": 0.0,
+            "drop": 0.2,
+            "attempts_to_detect": 2,
+        },
+        "flaky": [],
     }
     assert [one["scenario_id"] for one in found["regressed"]] == ["image-pull"]
     compared = msgspec.json.decode(done(ledger, "eval", "compare", "night-6", "night-7", "--json").out)
@@ -190,7 +214,7 @@ def test_reports(ledger: Path, tmp_path: Path) -> None:
     assert [case.attrib["name"] for case in cases] == ["crash-loop", "http", "image-pull", "oom"]
     page = files["--html"].read_text(encoding="utf-8")
     assert "<mark>image was not found</mark>" in page
-    assert "Worse: 2 regressions" in page
+    assert "Worse: 1 scenario missing." in page
     assert 'aria-label="Mean points of 2 versions' in page
     assert files["--markdown"].read_text(encoding="utf-8").startswith(f"{MARKER}\n\n### \u274c `examples`: Worse")
     done(ledger, "eval", "show", "night-6", *options)

@@ -59,9 +59,9 @@ def test_forged_snapshots_are_folded_again_and_named(ledgers: tuple[Path, Path],
     assert honest != calibration(other)
     with closing(sqlite3.connect(f"{one}.views.db")) as mine, mine:
         mine.execute("ATTACH ? AS theirs", (f"{other}.views.db",))
-        for name, state, seal in mine.execute("SELECT name, state, seal FROM theirs.snapshots").fetchall():
-            row = (state, forged_seal(state) if forged_seal else seal, name)
-            assert mine.execute("UPDATE main.snapshots SET state = ?, seal = ? WHERE name = ?", row).rowcount == 1
+        for name, contents, seal in mine.execute("SELECT name, contents, seal FROM theirs.snapshots").fetchall():
+            row = (contents, forged_seal(contents) if forged_seal else seal, name)
+            assert mine.execute("UPDATE main.snapshots SET contents = ?, seal = ? WHERE name = ?", row).rowcount == 1
     shown = tally(one, "calibration", "--json")
     assert shown.err.count("was not written by this ledger's owner") == 1
     assert calibration(one) == honest

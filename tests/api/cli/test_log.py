@@ -81,7 +81,7 @@ def test_following_ends_well_when_interrupted(ledger: Path) -> None:
         try:
             assert b'"position":1200' in following.stdout.readline()
             following.send_signal(signal.SIGINT)
-            assert following.wait(60) == 0
+            assert following.wait(600) == 0
             assert following.stderr.read() == b""
         finally:
             following.kill()

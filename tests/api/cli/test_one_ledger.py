@@ -24,6 +24,7 @@ from tests.instruments.routers.simulated import said
 from tests.recorded.old_ledger import unpack
 from tests.support import warm_process
 from tests.support.cstp_installation import decision, write_file
+from tests.support.inspect_logs import as_json, capitals
 from tests.support.paths import ROOT
 from tests.support.run_reports import report, written
 from tests.support.server import serving
@@ -56,11 +57,20 @@ READS: dict[Words, list[tuple[Value, ...]]] = {
     ("eval", "compare"): [("eval-0", "eval-1"), ("latest", "eval-1"), ("eval-0", "none")],
     ("eval", "gate"): [("--baseline", "eval-0", "--run", "eval-1"), ("--baseline", "latest", "--suite", "incidents"),
                        ("--baseline", "eval-1", "--run", "eval-0", "--min-score", 101 - 1, "--max-errors", 3)],
+    ("eval", "suite", "list"): [(), ("--suite", "incidents", "--limit", 1), ("--as-of", 660)],
+    ("eval", "suite", "show"): [("eval-0",), ("none",), ("eval-0", "disk-full"), ("eval-0", "--file", "a/b")],
+    ("eval", "suite", "save"): [("eval-0", "--to", "saved"), ("none", "--to", "saved")],
+    ("eval", "suite", "diff"): [("eval-0", "eval-1"), ("none", "eval-1")],
+    ("eval", "export"): [("eval-0",), ("none",), ("eval-1", "--header", "a=b")],
+    ("eval", "labels"): [(), ("--judge", "nobody", "--limit", 1)],
+    ("judge", "report"): [(), ("--judge", "nobody")],
     ("scoreboard",): [(), ("--suite", "incidents", "--versions", 1)],
     ("run", "list"): [(), ("--limit", 1)],
     ("run", "show"): [("run-a",), ("run-a", "--attempts"), ("live", "--attempts"), ("run-",), ("none",)],
     ("inventory",): [(), ("--model", "example-large"), ("--model", "nobody")],
     ("model", "list"): [(), ("--as-of", 590)],
+    ("model", "profile"): [(), ("nova-1",), ("nobody",)],
+    ("model", "wrapper", "list"): [(), ("--as-of", 590)],
     ("probe", "scores"): [(), ("--probe", "refactor-go")],
     ("probe", "analyze"): [("--response-file", "-")],
     ("breakers", "list"): [(), ("--as-of", 300)],
@@ -85,6 +95,9 @@ FILE: dict[Words, tuple[Value, ...]] = {
     ("serve",): (),
     ("replay",): (),
     ("doctor",): (),
+    ("ledger", "create"): (),
+    ("ledger", "check"): (),
+    ("ledger", "list"): (),
     ("webhook", "add"): ("https://example.com/hook",),
     ("webhook", "list"): (),
     ("webhook", "show"): ("x",),
@@ -238,6 +251,12 @@ def _breakers(folder: Path) -> Path:
     return path
 
 
+def _log(folder: Path) -> Path:
+    made = capitals()
+    made["eval"]["eval_id"] = folder.name
+    return as_json(folder, made)
+
+
 def _cstp(folder: Path) -> Path:
     (folder / "cstp").mkdir()
     write_file(folder / "cstp", decision(sha256(folder.name.encode()).hexdigest()[:8]))
@@ -249,6 +268,9 @@ Arguments = Callable[[Path], tuple[Value, ...]]
 RETRACTED = {"typed": "d0060", "named": "d0061", "found": "d0062"}
 """A decision for each way to name the ledger: a decision can be retracted once."""
 
+HOSTS = {"typed": "aider", "named": "amp", "found": "azure"}
+"""A name of the default list of hosts for each way: a name can be removed once."""
+
 WRITES: dict[Words, Arguments] = {
     ("record",): lambda folder: (folder.name,),
     ("review",): lambda folder: ("d0063", "--outcome", "success", "--notes", folder.name),
@@ -258,6 +280,7 @@ WRITES: dict[Words, Arguments] = {
     ("import", "decisions"): lambda folder: (_table(folder),),
     ("import", "cstp"): lambda folder: (_cstp(folder),),
     ("import", "runs"): lambda folder: tuple(written(folder, report(folder.name, "m"))),
+    ("import", "results"): lambda folder: (_log(folder),),
     ("run", "save"): lambda folder: ("--report-file", *written(folder, report(f"{folder.name}-saved", "m"))),
     ("evidence", "put"): lambda folder: ("-",),
     ("evidence", "erase"): lambda folder: (DIGEST, "--reason", "it names a person", "--yes"),
@@ -270,15 +293,21 @@ WRITES: dict[Words, Arguments] = {
     ("eval", "run"): lambda folder: (
         scenario(folder, "one", captured={"rca": {"root_cause": "the cause of one"}}), "--no-baselines",
     ),
+    ("eval", "label"): lambda folder: ("eval-0", "scenario-0", "--pass", "--note", folder.name),
     ("eval", "import"): lambda folder: ("opsbench", _labels(folder), "--output", folder / "suite"),
     ("discover",): lambda folder: ("--router", _agent_answers(folder.name), "--max-iterations", 1),
     ("model", "register"): lambda folder: (f"m-{folder.name}",),
     ("model", "alias"): lambda folder: ("example-large", f"a-{folder.name}"),
+    ("model", "wrapper", "add"): lambda folder: (f"h-{folder.name}",),
+    ("model", "wrapper", "remove"): lambda folder: (HOSTS[folder.name.rpartition("-")[2]],),
     ("probe", "rescore"): lambda folder: ("--scorer", "debugging@1"),
     ("breakers", "set"): lambda folder: (_breakers(folder),),
     ("mcp",): lambda folder: (),
 }  # fmt: skip
 """Verbs that write, with arguments that add something when they are used for the first time in a folder."""
+
+ELSEWHERE: tuple[Words, ...] = (("judge", "run"), ("judge", "compare"))
+"""Verbs that write, whose tests through a server are in test_judge_run.py: they need the fixtures of a recorded run."""
 
 KNOWN = {("evidence", "erase"), ("probe", "rescore"), ("mcp",)}
 """Verbs that add something once, whatever the folder, or only as a client asks: the others add something each time."""
@@ -286,7 +315,7 @@ KNOWN = {("evidence", "erase"), ("probe", "rescore"), ("mcp",)}
 
 def test_every_verb_has_a_case() -> None:
     """Each new verb must be in one of these tables."""
-    tables = (READS, WRITES, FILE, NOTHING)
+    tables = (READS, WRITES, ELSEWHERE, FILE, NOTHING)
     assert sorted(EVERY) == sorted(verb for table in tables for verb in table)
 
 
@@ -295,7 +324,7 @@ def test_the_manual_says_what_each_verb_does_with_a_server() -> None:
     _, section = manual.split("## Which ledger a verb uses")
     rows = [line.split("|")[1] for line in section.partition("\n## ")[0].splitlines() if line.startswith("|`")]
     named = [sorted(row.strip("`").split("`, `")) for row in rows]
-    assert named == [sorted(map(" ".join, table)) for table in (WRITES, READS, FILE, NOTHING)]
+    assert named == [sorted(map(" ".join, table)) for table in ((*WRITES, *ELSEWHERE), READS, FILE, NOTHING)]
 
 
 def head(url: str) -> int:

@@ -1,5 +1,6 @@
 """probe list, probe rescore: stored outputs scored again, through the file and through a server."""
 
+import asyncio
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -7,12 +8,15 @@ from typing import Any
 import msgspec
 import pytest
 
+from api.client.open_store import open_store
+from api.service.rescore import RescoreQuery, RescoreResult, rescore
 from events import DiscoveryAttempted, DiscoveryStarted, ModelIdentity, Payload, ProbeScored
 from events.probe import score_id_of
 from instruments.probes import PROBES, SCORERS
 from instruments.probes.text.summarising_probe import REPORT
 from tests.api.cli.command import done, refused, tally
 from tests.instruments.probes.graded import DEBUGGING, SUMMARISING
+from tests.instruments.questions import Sandboxed
 from tests.support.drafts import draft_of
 from tests.support.paths import SHARED
 from tests.support.server import serving
@@ -62,9 +66,9 @@ def test_the_probes_are_listed(tmp_path: Path) -> None:
     assert [(one["id"], one["version"], one["kind"]) for one in listed] == [
         (probe.id, probe.version, probe.kind) for probe in PROBES
     ]
-    assert {one["scorer"] for one in listed} == set(SCORERS)
+    assert {name for one in listed for name in (one["scorer"], *one["older_scorers"])} == set(SCORERS)
     rows = [line.split() for line in done(tmp_path / "t.db", "probe", "list").text.splitlines()]
-    assert ["weighting", "1", "text", "-", "weighting@1"] in rows
+    assert ["weighting", "1", "text", "-", "weighting@2", "weighting@1"] in rows
     assert not (tmp_path / "t.db").exists()
 
 
@@ -74,10 +78,11 @@ def test_old_and_new_stand_side_by_side_and_again_adds_nothing(tmp_path: Path) -
     said = done(ledger, "probe", "rescore", "--scorer", "debugging@1")
     assert said.text.startswith("10 outputs: 10 scored by debugging@1, 0 scored before; ")
     lines = [line.split() for line in said.text.splitlines()]
-    assert ["model", "outputs", "reported", "values", "invalid", "debugging@1", "values", "invalid"] in lines
+    assert ["model", "outputs", "reported", "values", "invalid", "debugging@1", "values", "invalid", "change"] in lines
     for model, own in (("model-a", TOTALS[::2]), ("model-b", TOTALS[1::2]), ("all", TOTALS)):
         mean, values = f"{sum(own) / len(own):.3f}", str(len(set(own)))
-        assert [model, str(len(own)), "1.000", "1", "0", mean, values, "0"] in lines
+        change = f"{round(sum(own) / len(own) - 1, 6):+.3f}"
+        assert [model, str(len(own)), "1.000", "1", "0", mean, values, "0", change] in lines
     scores = scores_in(ledger)
     assert len(scores) == 12 + 10
     assert scores[12] == {
@@ -93,6 +98,57 @@ def test_old_and_new_stand_side_by_side_and_again_adds_nothing(tmp_path: Path) -
     assert again["discrimination"]["reported"]["discrimination"] == 0.0
     assert scores_in(ledger) == scores
     assert done(ledger, "replay", "--check").code == 0
+
+
+KEYWORDS = "CAUSE: pool, 4417, 50, 5, reduced, lowered, cut, connections\nEVIDENCE: L07, L09, L12\nREJECTED: -\nFIX: -"
+
+
+def test_both_versions_are_shown_by_model_and_by_answer_before_anything_is_written(tmp_path: Path) -> None:
+    ledger = tmp_path / "t.db"
+    done(ledger, "append", "-", given=lines_of(*run_of("first", [ANSWERS[0], KEYWORDS, "I decline."])))
+    done(ledger, "probe", "rescore", "--scorer", "debugging@1")
+    before = scores_in(ledger)
+    said = done(ledger, "probe", "rescore", "--scorer", "debugging@2", "--dry-run")
+    assert said.text.startswith("3 outputs: 3 would be scored by debugging@2, 0 scored before; ")
+    assert scores_in(ledger) == before
+    lines = [line.split() for line in said.text.splitlines()]
+    assert ["run", "attempt", "model", "debugging@1", "debugging@2", "change"] in lines
+    assert ["first", "2", "model-b", "0.650", "0.000", "-0.650"] in lines
+    assert ["first", "3", "model-a", "0.000", "0.000", "+0.000"] in lines
+    shown = found(done(ledger, "probe", "rescore", "--scorer", "debugging@2", "--json").out)
+    assert (shown["before"], shown["dry_run"], shown["appended"]) == ("debugging@1", False, 3)
+    assert [(row["attempt"], row["model"], row["before"], row["after"]) for row in shown["answers"]] == [
+        (1, "model-a", 1.0, 1.0), (3, "model-a", 0.0, 0.0), (2, "model-b", 0.65, 0.0),
+    ]  # fmt: skip
+    model_a, model_b = shown["models"]
+    assert (model_a["change"], model_b["change"], shown["change"]) == (0.0, -0.65, -0.216667)
+    assert (model_a["scorers"]["debugging@2"]["mean"], model_a["scorers"]["debugging@2"]["counted_mean"]) == (1.0, 0.5)
+    assert scores_in(ledger)[: len(before)] == before
+    assert [score["scorer_version"] for score in scores_in(ledger)[len(before) :]] == ["2", "2", "2"]
+    again = found(done(ledger, "probe", "rescore", "--scorer", "debugging@2", "--json").out)
+    assert (again["appended"], again["answers"]) == (0, shown["answers"])
+
+
+def test_what_a_scorer_cannot_score_here_is_named_and_has_no_score(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = tmp_path / "t.db"
+    done(ledger, "append", "-", given=lines_of(*run_of("first", ANSWERS[:2], "sandboxed")))
+    monkeypatch.setattr("api.service.rescore.SCORERS", {"sandboxed@1": Sandboxed()})
+    query = RescoreQuery(scorer="sandboxed@1", probe="sandboxed")
+
+    async def inside() -> RescoreResult:
+        async with open_store(ledger, None, None) as store:
+            return await rescore(store, query, lambda done, total: None)
+
+    result = asyncio.run(inside())
+    reasons = [f"no sandbox for {len(answer)} characters" for answer in ANSWERS[:2]]
+    assert result.unscored == dict.fromkeys(reasons, 1)
+    assert [(row.attempt, row.after, row.unscored) for row in result.answers] == [
+        (1, None, reasons[0]), (2, None, reasons[1]),
+    ]  # fmt: skip
+    assert (result.appended, result.known) == (0, 0)
+    assert len(scores_in(ledger)) == 2
 
 
 def test_one_run_and_a_probe_of_former_days(tmp_path: Path) -> None:
@@ -166,6 +222,10 @@ def test_evidence_is_read_and_what_was_erased_is_skipped(tmp_path: Path) -> None
     assert said.text.startswith("4 outputs: 2 scored by summarising@1, 0 scored before; ")
     assert "1 output skipped: the evidence was erased." in said.err
     assert "1 output skipped: the evidence is missing or damaged." in said.err
+    listed = found(done(ledger, "probe", "rescore", "--scorer", "summarising@1", "--probe", "debugging", "--json").out)
+    assert [(row["attempt"], row["unscored"]) for row in listed["answers"] if row["unscored"]] == [
+        (2, "the evidence is missing or damaged"), (5, "the evidence was erased"),
+    ]  # fmt: skip
     assert [score["valid"] for score in scores_in(ledger)] == [True, False]
     assert "total_score" not in scores_in(ledger)[1]
 

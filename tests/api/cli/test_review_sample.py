@@ -130,7 +130,7 @@ def test_mistakes(filled: Path, where: tuple[str, ...]) -> None:
 
 
 def test_the_route(filled: Path) -> None:
-    with serving(filled) as url, httpx.Client(base_url=url) as client:
+    with serving(filled) as url, httpx.Client(base_url=url, timeout=None) as client:
         answer = client.get("/reviews/sample", params={"size": 4, "seed": 1, "category": "tooling"})
         assert answer.status_code == 200
         found = answer.json()

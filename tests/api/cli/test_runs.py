@@ -21,6 +21,7 @@ from tests.support.run_reports import (
     report,
     written,
 )
+from tests.support.scored_text import score_text
 from tests.support.server import serving
 
 POLL_S = 0.005
@@ -126,7 +127,7 @@ def test_stated_scores_that_nothing_bears_out_are_kept_and_reported(tmp_path: Pa
     ledger, output = tmp_path / "t.db", "func sum(values []int) int {\n\treturn 0 // nothing\n}\n"
     probe = find_probe("refactor-go")
     assert probe is not None
-    honest = probe.scorer.score(output)
+    honest = score_text(probe.scorers[-1], output)
     assert honest.counts is not None
     right = {**honest.counts, "total_score": honest.total}
     scores: list[tuple[str, Json | None]] = [
@@ -149,7 +150,7 @@ def test_stated_scores_that_nothing_bears_out_are_kept_and_reported(tmp_path: Pa
     assert [(row["attempt"], row["why"]) for row in reported] == [(3, ["counts", "rescored"]), (4, ["invalid"])]
     assert reported[0] | {"by_counts": None, "by_scorer": None} == {
         "file": str(files[0]), "run_id": "r", "attempt": 3, "model_name": "m-2", "probe_id": "refactor-v1",
-        "scorer": f"{probe.scorer.id}@{probe.scorer.version}", "stated": 1, "by_counts": None, "by_scorer": None,
+        "scorer": "refactor-go@1", "stated": 1, "by_counts": None, "by_scorer": None,
         "why": ["counts", "rescored"],
     }  # fmt: skip
     assert reported[0]["by_counts"] == pytest.approx(honest.total) == reported[0]["by_scorer"]
@@ -270,16 +271,16 @@ def test_an_output_that_no_line_holds_is_evidence_and_can_be_erased(tmp_path: Pa
 
 def test_a_run_that_was_driven_here_is_known_again_and_can_be_taken_elsewhere(tmp_path: Path) -> None:
     ledger, elsewhere, file = tmp_path / "t.db", tmp_path / "elsewhere.db", tmp_path / "live.json"
-    long = "func sum(values []int) int {\n" + "\treturn 0 // a comment that is long\n" * 2_500 + "}\n"
+    long = "def sum(values):\n" + "    return 0  # a comment that is long\n" * 2_500
     with serving(ledger) as url, httpx.Client(base_url=url) as client:
         asker = Asker(client)
-        run_id = asker.begin(probe_id="refactor-go", keep_going=True)["run_id"]
+        run_id = asker.begin(probe_id="refactor-python", keep_going=True)["run_id"]
         for name, code in (
-            ("m-1", "func sum(values []int) int { return 0 }\n"),
+            ("m-1", "def sum(values):\n    return 0\n"),
             ("m-2", long),
-            ("m-1", "func f() {}\n"),
+            ("m-1", "def f(): ...\n"),
         ):
-            asker.respond(run_id, model(name, f"```go\n{code}```", elapsed_ns=5, tokens_used=7))
+            asker.respond(run_id, model(name, f"```python\n{code}```", elapsed_ns=5, tokens_used=7))
         asker.respond(run_id, REFUSED)
         going = asker.get(f"/runs/{run_id}")
         asker.ask("POST", f"/discovery/{run_id}/finish", {"reason": "enough"})

@@ -7,8 +7,9 @@ from typing import Any
 import httpx
 import msgspec
 
+from api.client.open_store import FOLD_EVENTS_MIN
 from tests.api.cli.command import done, refused, tally
-from tests.api.cli.lines import history
+from tests.api.cli.lines import decided, history
 from tests.support.server import POLL_S, served
 
 
@@ -76,8 +77,12 @@ def test_a_process_that_was_killed_writes_no_more(ledger: Path) -> None:
 def test_views_are_behind_until_they_are_folded(ledger: Path) -> None:
     done(ledger, "append", given=history(3))
     assert status(ledger)["views"] == {"position": 0, "behind": 6}
+    done(ledger, "append", given=b"".join(decided(f"e{n}") for n in range(FOLD_EVENTS_MIN - 7)))
+    assert status(ledger)["views"] == {"position": 0, "behind": FOLD_EVENTS_MIN - 1}
     done(ledger, "record", "x")
-    assert status(ledger)["views"]["behind"] <= 1
+    assert status(ledger)["views"] == {"position": FOLD_EVENTS_MIN, "behind": 0}
+    done(ledger, "record", "y")
+    assert status(ledger)["views"] == {"position": FOLD_EVENTS_MIN, "behind": 1}
     assert "views        " in done(ledger, "status").text
 
 

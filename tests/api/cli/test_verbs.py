@@ -19,8 +19,8 @@ from api.http.limits import DEFAULT_LIMITS, RequestLimits
 from api.importers.benchmark_scenarios import FORMATS
 from api.parameters import WINDOWS
 from api.principal import SCOPES
-from api.service.calibration import DETAILS
-from api.service.query_params import SORTS
+from api.service.calibration_query import DETAILS
+from api.service.decision_params import SORTS
 from api.service.view_queries import QueryLimits
 from events.decision import Outcome, ReasonType, Stakes
 from projections.calibration.cell_groups import GROUPINGS
@@ -84,10 +84,11 @@ def test_completion_offers_verbs_options_and_choices(ledger: Path) -> None:
     assert complete(ledger, "calibration", "--include", "trend,d") == ["trend,drift"]
     assert complete(ledger, "review", "x", "--outcome", "") == list(options.OUTCOMES)
     assert complete(ledger, "record", "x", "--reason", "ana") == ["analogy:", "analysis:"]
-    assert complete(ledger, "record", "x", "--sta") == ["--stakes"]
+    assert complete(ledger, "record", "x", "--stak") == ["--stakes"]
     assert complete(ledger, "eval", "import", "o") == ["opsbench"]
     assert complete(ledger, "token", "add", "x", "--scope", "a") == ["append", "admin"]
     assert complete(ledger, "--led") == ["--ledger"]
+    assert complete(ledger, "record", "x", "--stat") == ["--state"]
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")

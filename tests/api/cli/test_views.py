@@ -10,7 +10,7 @@ from ledger import LogTree, SqliteReader
 from ledger.view_key import read_view_key
 from projections.calibration.calibration import Calibration
 from projections.registry import PROJECTIONS
-from projections.snapshots import Snapshot, Snapshots
+from projections.snapshots import Snapshots
 from tests.api.cli.command import done, refused, tally
 from tests.api.cli.lines import decided, history
 
@@ -133,8 +133,7 @@ def test_replay_finds_a_view_that_is_not_what_the_events_say(tmp_path: Path) -> 
         await reader.close()
         secret = read_view_key(path, make=False)
         snapshots = await Snapshots.open(tmp_path / "t.db.views.db", writable=True, secret=secret)
-        state = Calibration().encode()
-        await snapshots.save([Snapshot("calibration", Calibration.version, 6, root, state)])
+        assert await snapshots.save(6, root, await snapshots.store_states([Calibration()]))
         await snapshots.close()
 
     asyncio.run(forge())

@@ -1,6 +1,7 @@
 """Every verb on a terminal of 80 columns: no verdict, number or id is cut. A new verb needs a case here."""
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -9,9 +10,11 @@ import msgspec
 import pytest
 
 from api.cli.commands import VERBS
+from events import EvalStarted
+from events.envelope import encode_draft
 from tests.api.cli.alerting import Reply, labelled, misbehaving
 from tests.api.cli.command import command, done
-from tests.api.cli.evaluating import agent, suite
+from tests.api.cli.evaluating import agent, evaluate, suite
 from tests.api.cli.terminal import on_a_terminal
 from tests.api.cli.wide_ledger import (
     ADDRESS,
@@ -30,6 +33,10 @@ from tests.api.cli.wide_ledger import (
     wide_ledger,
 )
 from tests.instruments.routers.simulated import completed, in_turn, said, simulated
+from tests.projections.drafts import post
+from tests.projections.judged_evaluations import facts, judged, label
+from tests.support.inspect_logs import as_json, capitals
+from tests.support.paths import ROOT
 from tests.support.run_reports import report, written
 
 pytestmark = pytest.mark.slow
@@ -41,11 +48,15 @@ WRAPPED_MIN = 16
 NO_TABLE = (
     "record", "review", "append", "import decisions", "import cstp", "import ledger", "evidence put", "evidence get",
     "evidence erase", "advice", "eval gate", "eval import", "model register", "model alias", "probe prompt",
+    "model wrapper add", "model wrapper remove",
     "probe analyze", "checkpoint", "receipt", "witness", "export", "key show", "key make", "serve", "token add",
     "token revoke", "backup", "restore", "schema", "retract", "doctor", "link", "mcp", "breakers set", "guardrail set",
     "guardrail retire", "webhook add", "webhook show", "webhook remove", "webhook test",
+    "ledger create", "ledger check", "ledger list", "eval label", "eval labels", "eval suite save", "eval suite diff",
+    "eval export",
 )  # fmt: skip
-"""The verbs that print no table: lines, which a terminal wraps, or JSON."""
+"""The verbs that print no table: lines, which a terminal wraps, or JSON. Those of `ledger` need PostgreSQL, and have a
+test of their own."""
 
 
 class Case(NamedTuple):
@@ -79,6 +90,8 @@ CASES = {
     "run list": Case((), (RUN, "max_iterations")),
     "inventory": Case((), ("yes", "1"), (MODEL,)),
     "model list": Case((), (long_name("key"), "never")),
+    "model profile": Case((), ("overall", "not enough models"), (MODEL,)),
+    "model wrapper list": Case((), ("By default",)),
     "probe scores": Case((), ("0.123",), (MODEL,)),
     "probe list": Case((), ("refactor-go",)),
     "probe rescore": Case(("--scorer", "refactor-go@1"), ("refactor-go@1", "all")),
@@ -88,14 +101,34 @@ CASES = {
 }  # fmt: skip
 
 
-OTHERS = ("related", "eval run", "eval capture", "discover", "run save", "import runs", "evidence list", "replay")
+OTHERS = (
+    "related",
+    "eval run",
+    "eval capture",
+    "discover",
+    "run save",
+    "import runs",
+    "import results",
+    "evidence list",
+    "replay",
+    "eval suite list",
+    "eval suite show",
+    "judge report",
+    "judge run",
+    "judge compare",
+)
 """The verbs that have a test of their own here."""
 
 
 def paths() -> Iterator[str]:
     """The words of every verb."""
     for verb in VERBS:
-        yield from (f"{verb.name} {inner.name}" for inner in verb.verbs) if verb.verbs else (verb.name,)
+        for inner in verb.verbs:
+            yield from (f"{verb.name} {inner.name} {last.name}" for last in inner.verbs)
+            if not inner.verbs:
+                yield f"{verb.name} {inner.name}"
+        if not verb.verbs:
+            yield verb.name
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +160,16 @@ def test_digests_are_whole(ledger: Path) -> None:
     check(shown(ledger, "replay", "--check"), ["the same"], [projection["digest"] for projection in folded])
 
 
+def test_suite_versions(tmp_path: Path) -> None:
+    name, run = long_name("case"), long_name("run")
+    fixtures = suite(tmp_path / long_name("suite"), [name], description=long_name("text", 200))
+    evaluate(tmp_path / "t.db", fixtures, "--run", run)
+    listed = msgspec.json.decode(done(tmp_path / "t.db", "eval", "suite", "list", "--json").out)["versions"]
+    digest = listed[0]["suite_digest"]
+    check(shown(tmp_path / "t.db", "eval", "suite", "list"), [digest[:12], "all 2"])
+    check(shown(tmp_path / "t.db", "eval", "suite", "show", run), [digest, name, "stored"], [run])
+
+
 @pytest.mark.trial("A11")
 def test_related_events(tmp_path: Path) -> None:
     data = {"decision_id": DECISIONS[0], "decision": "one", "confidence": 0.9}
@@ -145,12 +188,32 @@ def test_unsupported_scores(tmp_path: Path, verb: tuple[str, ...]) -> None:
     assert "scored again" in text
 
 
+def test_imported_results(tmp_path: Path) -> None:
+    log = capitals()
+    log["eval"] |= {"task": long_name("task"), "model": long_name("model")}
+    text = shown(tmp_path / "results.db", "import", "results", str(as_json(tmp_path, log)))
+    run_ids = msgspec.json.decode(done(tmp_path / "results.db", "eval", "list", "--json").out)["evaluations"]
+    check(text, [*(run["run_id"] for run in run_ids), "41.667", "50.000"])
+
+
 @pytest.mark.trial("A11")
 def test_an_evaluation_under_way(tmp_path: Path) -> None:
     fixtures = suite(tmp_path / "suite", SCENARIOS)
     command = agent(tmp_path / "agent", "answer(given['evidence']['log'] if case.startswith('0') else 'nothing')")
     words = ("eval", "run", str(fixtures), "--agent", command, "--agent-name", AGENTS[0], "--no-baselines")
     check(shown(tmp_path / "evals.db", *words), [*SCENARIOS, "passed", "failed"])
+
+
+@pytest.mark.trial("A11")
+def test_answers_under_a_judge(tmp_path: Path) -> None:
+    ledger, fixtures = tmp_path / "judged.db", suite(tmp_path / "suite", SCENARIOS)
+    command = agent(tmp_path / "agent")
+    done(ledger, "eval", "run", fixtures, "--agent", command, "--run", EVALUATION, "--no-baselines")
+    judge = ("--judge", f"command:{sys.executable} {ROOT / 'examples' / 'judges' / 'word_judge.py'}")
+    other = long_name("judged")
+    check(shown(ledger, "judge", "run", EVALUATION, str(fixtures), *judge, "--run", other), SCENARIOS)
+    compared = shown(ledger, "judge", "compare", EVALUATION, other, str(fixtures), *judge)  # this judge refuses pairs
+    assert all(scenario in compared for scenario in SCENARIOS), compared
 
 
 @pytest.mark.trial("A11")
@@ -190,3 +253,17 @@ def is_shown(name: str, text: str) -> bool:
 def is_beginning_of_text(line: str) -> bool:
     """Whether a line ends with words from the beginning of the free text."""
     return any(line.endswith(TEXT[:length]) for length in range(4, len(TEXT)))
+
+
+def test_judges(tmp_path: Path) -> None:
+    name, version = long_name("criterion"), long_name("version")
+    begun = EvalStarted(run_id=EVALUATION, suite="s", agent=AGENTS[0], agent_version=version)
+    lines = [post(begun)]
+    for number, scenario in enumerate((*SCENARIOS, long_name("third"))):
+        score = judged(EVALUATION, scenario, f"answer {number}", {name: [number == 0]}, judge=facts(long_name("judge")))
+        lines.append(post(score))
+        if number < 2:
+            lines.append(label(scenario, f"answer {number}", passed=number == 0, criterion=name, run=EVALUATION))
+    done(tmp_path / "t.db", "append", given=b"\n".join(map(encode_draft, lines)))
+    figures = ("kappa", "+1.00", "sensitivity", "corrected pass rate", "judge: pass", "0.00")
+    check(shown(tmp_path / "t.db", "judge", "report"), figures, (AGENTS[0], version))

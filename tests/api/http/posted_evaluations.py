@@ -40,6 +40,11 @@ def component(*findings: tuple[str, str, bool], name: str = "root_cause", score:
     return {"name": name, "applicable": True, "score": score, "findings": reported}
 
 
+def stating(event: Json, **fields: object) -> Json:
+    """A score that states more, as its second version can."""
+    return {"type": "eval.scored.v2", "data": {**event["data"], **fields}}
+
+
 def fresh(kind: str = "run") -> str:
     """A name that no other test uses."""
     return f"{kind}-{uuid4().hex[:12]}"

@@ -5,7 +5,7 @@ from api.service.webhooks import alert_checks, dispatcher, server_events
 
 
 def shorten() -> None:
-    vars(alert_checks).update(UNSIGNED_S=2.5, OVERDUE_EVERY_S=0.2, DRIFT_EVERY_S=0.2)
+    vars(alert_checks).update(UNSIGNED_S=5.0, OVERDUE_EVERY_S=0.2, DRIFT_EVERY_S=0.2)
     vars(dispatcher).update(TICK_S=0.05, RESTART_S=0.2)
     vars(server_events).update(RETRY_S=0.1)
 

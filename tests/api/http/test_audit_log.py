@@ -5,7 +5,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import httpx
@@ -13,13 +12,14 @@ import msgspec
 
 from tests.api.http.posts import Json, post, recorded
 from tests.api.http.tokened import tokened
-from tests.support.server import COMMAND, served
+from tests.support.server import COMMAND, Served, served
+from tests.support.wait import wait_until
 
 
-def lines_of(path: Path, wanted: int) -> list[Json]:
-    """The lines of an audit log, once there are so many."""
-    while len(lines := path.read_bytes().splitlines()) < wanted:
-        time.sleep(0.02)
+def lines_of(path: Path, wanted: int, server: Served) -> list[Json]:
+    """The lines of an audit log, once the server has written so many."""
+    wait_until(lambda: len(path.read_bytes().splitlines()) >= wanted, server.process)
+    lines = path.read_bytes().splitlines()
     assert len(lines) == wanted
     return [msgspec.json.decode(line) for line in lines]
 
@@ -41,7 +41,7 @@ def test_each_authenticated_request_has_a_line(tmp_path: Path) -> None:
             assert client.get("/healthz").status_code == 200
         with running.client(None) as stranger:
             assert stranger.get("/events").status_code == 401
-        lines = lines_of(audit, 8)
+        lines = lines_of(audit, 8, running.server)
         secret = running.secrets["greedy"]
         assert {line["agent"] for line in lines} == {"greedy"}
         assert {line["token"] for line in lines} == {running.ids["greedy"]}
@@ -68,7 +68,7 @@ def test_a_feed_has_a_line_when_it_ends(tmp_path: Path) -> None:
         post(client, [recorded(), recorded()])
         with client.stream("GET", "/events", headers={"accept": "text/event-stream"}) as feed:
             assert sum(line.startswith("id: ") for line, _ in zip(feed.iter_lines(), range(8), strict=False)) == 2
-        line = lines_of(audit, 2)[1]
+        line = lines_of(audit, 2, running.server)[1]
         assert (line["route"], line["read"]) == ("get_events", [1, 2])
 
 
@@ -77,17 +77,16 @@ def test_the_file_is_opened_again_on_sighup(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.db"
     with served(ledger, "--audit-log", str(audit)) as server, httpx.Client(base_url=server.url) as client:
         post(client, recorded())
-        (line,) = lines_of(audit, 1)
+        (line,) = lines_of(audit, 1, server)
         assert (line["token"], line["agent"]) == (None, "anonymous")
         audit.rename(rotated)
         post(client, recorded())
-        lines_of(rotated, 2)
+        lines_of(rotated, 2, server)
         os.kill(server.process.pid, signal.SIGHUP)
-        while not audit.exists():
-            time.sleep(0.02)
+        wait_until(audit.exists, server.process)
         post(client, recorded())
-        assert lines_of(audit, 1)[0]["written"] == [3, 3]
-        lines_of(rotated, 2)
+        assert lines_of(audit, 1, server)[0]["written"] == [3, 3]
+        lines_of(rotated, 2, server)
         assert client.get("/healthz").status_code == 200
 
 

@@ -34,6 +34,7 @@ READS = (
     "/evaluations",
     "/evaluations/x",
     "/evaluations/compare",
+    "/scenarios/x",
     "/tile/0/000.p/1",
     "/tile/entries/000.p/1",
     "/proofs/inclusion?position=1",

@@ -65,17 +65,19 @@ def test_a_start_without_a_body_takes_the_defaults(asker: Asker) -> None:
 
 
 def test_code_is_scored_as_the_probe_says(asker: Asker) -> None:
-    step = checked(asker.ask("POST", "/discovery"), 201)
-    (original,) = re.findall(r"```go\n(.*?)```", step["prompt"], re.DOTALL)
-    commented = f"// Adds up what it is given.\n{original}"
+    step = asker.begin(probe_id="refactor-python")
+    (original,) = re.findall(r"```python\n(.*?)```", step["prompt"], re.DOTALL)
+    better = f"# Accountants put losses in parentheses.\n{original.replace('if c == True', 'if c')}"
+    better = better.replace("for i in range(len(a)):", "for v in a:").replace("a[i]", "v")
     came = [
-        asker.respond(step["run_id"], model(name, f"Here it is:\n\n```go\n{code}```"))
-        for name, code in (("a", original), ("b", commented))
+        asker.respond(step["run_id"], model(name, f"Here it is:\n\n```python\n{code}```"))
+        for name, code in (("a", original), ("b", better), ("c", "def d(a, b, c):\n    return 0, b\n"))
     ]
-    assert [one["outcome"] for one in came] == ["accepted", "accepted"]
-    assert [one["analysis"]["score"]["counts"]["comments_added"] for one in came] == [0, 1]
-    assert came[0]["score"] == 0 < came[1]["score"]
-    assert asker.respond(step["run_id"], model("c"))["outcome"] == "unparsable"
+    assert [one["outcome"] for one in came] == ["accepted"] * 3
+    assert [one["analysis"]["score"]["counts"]["comments_added"] for one in came] == [0, 1, 0]
+    assert [one["analysis"]["score"]["dimensions"]["behaviour"] < 1 for one in came] == [False, False, True]
+    assert came[2]["score"] == 0 < came[0]["score"] < came[1]["score"]
+    assert asker.respond(step["run_id"], model("d"))["outcome"] == "unparsable"
 
 
 def test_keep_going_does_not_end_on_repeats(asker: Asker) -> None:
@@ -123,13 +125,13 @@ def test_a_new_model_is_recorded_and_excluded_from_then_on(asker: Asker) -> None
         ([model("a-1"), WRAPPER], "wrapper", "wrapper",
          "wrapper at iteration 1: 'Cursor Agent' is a host's name, not a model's", 1),
         ([model("a-1"), REFUSED], "refused", "refused", "refused at iteration 1: the answer begins with EXCLUDED", 0),
-        ([model("a-1"), EMPTY], "empty", "empty", "empty answer at iteration 1", 0),
-        ([model("a-1"), {"response": ""}], "empty", "empty", "empty answer at iteration 1", 0),
+        ([model("a-1"), EMPTY], "empty", "empty", "empty answer at iteration 1", 1),
+        ([model("a-1"), {"response": ""}], "empty", "empty", "empty answer at iteration 1", 1),
         ([model("a-1"), GARBAGE], "unparsable", "unparsable",
          "unparsable answer at iteration 1: no identity is in the answer", 1),
         ([model("a-1"), TIMEOUT, TIMEOUT], "timeout", "timeout",
-         "timeout at iteration 1: no answer, twice, to the same prompt", 0),
-        ([model("a-1"), FAILED], "failed", "failed", "router failed at iteration 1: connection refused", 0),
+         "timeout at iteration 1: no answer, twice, to the same prompt", 2),
+        ([model("a-1"), FAILED], "failed", "failed", "router failed at iteration 1: connection refused", 1),
         ([model("a-1"), model("b-1"), model("c-1")], "accepted", "max_iterations", "max iterations reached", 0),
     ],
 )  # fmt: skip
@@ -247,10 +249,29 @@ def test_a_registered_model_is_known_by_every_name(asker: Asker) -> None:
 def test_a_run_that_has_ended_says_when_and_why(asker: Asker) -> None:
     run = asker.drive([REFUSED])[0]["run_id"]
     end = asker.stream(run)[-1]
-    for path, body in (("responses", model("a")), ("signals", {"event": "ORANGE"}), ("finish", {"reason": "enough"})):
+    for path, body in (("responses", model("a")), ("finish", {"reason": "enough"})):
         refused = problem(asker.ask("POST", f"/discovery/{run}/{path}", body), 409, "run-ended")
         assert f"ended at {end['time']}: {end['data']['reason']}" in refused["detail"]
         assert refused["advice"]
+
+
+def test_a_signal_is_possible_after_the_run_ended(asker: Asker) -> None:
+    run = asker.drive([TIMEOUT, TIMEOUT])[0]["run_id"]
+    end = asker.stream(run)[-1]
+    sent = [
+        checked(asker.ask("POST", f"/discovery/{run}/signals", {"event": event, "meta": {"by": "a person"}}), 201)
+        for event in ("checked", "closed")
+    ]
+    assert [one["event"] for one in sent] == ["checked", "closed"]
+    listed = asker.get(f"/discovery/{run}/signals")
+    assert [one["event"] for one in listed["signals"]] == ["ORANGE", "ORANGE", "checked", "closed"]
+    assert listed["signals"][2:] == sent
+    assert asker.get(f"/discovery/{run}/signals", since=sent[0]["position"])["signals"] == sent[1:]
+    assert asker.stream(run)[-1] == end
+    report = asker.get(f"/runs/{run}", include="attempts,summary")
+    assert [signal["event"] for signal in report["signals"]] == ["ORANGE", "ORANGE", "checked", "closed"]
+    assert (report["summary"]["signals"], report["summary"]["ending"]) == (4, "timeout")
+    assert report["termination_reason"] == end["data"]["reason"]
 
 
 def test_a_run_that_is_not_there_is_not_found(asker: Asker) -> None:

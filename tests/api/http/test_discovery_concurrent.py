@@ -123,7 +123,10 @@ def test_signals_answers_and_an_end_at_once_leave_one_whole_run(server: Served, 
     assert [event["streamversion"] for event in events] == list(range(1, len(events) + 1))
     assert events[-1]["data"]["reason"] == "enough"
     written = sum(one.status_code in {200, 201} for one in came)
-    assert len(events) == 1 + written
+    late = asker.get("/events", subject=f"signal/{run}", limit=1000)["events"]
+    assert len(events) + len(late) == 1 + written
+    sent = sum(one.status_code == 201 for one in came)
+    assert len(asker.get(f"/discovery/{run}/signals")["signals"]) == sent
 
 
 def test_starts_of_one_id_at_once_begin_one_run(server: Served, asker: Asker) -> None:

@@ -148,6 +148,8 @@ def test_what_a_runner_leaves_out_changes_no_figure(client: httpx.Client) -> Non
     for shown in (*(row for board in boards for row in (*board["rows"], *board["trend"])), *heads):
         for moment in ("first_at", "last_at", "started_at", "finished_at"):
             shown.pop(moment, None)
+        usage = shown.pop("usage", None)
+        assert usage is None or list(usage) == ["tries", "attempts", "elapsed_ns"], "the latency that one runner states"
     assert boards[0] == boards[1]
     assert heads[0] == heads[1]
     assert heads[0]["mean"] == 30
@@ -208,9 +210,12 @@ def test_the_gate_judges_a_run_by_limits(client: httpx.Client) -> None:
     suite = fresh("suite")
     before, after = evaluate(client, suite, "1", 90, 80), evaluate(client, suite, "2", 90, 10)
     judged = get(client, f"/evaluations/{after}/gate", baseline=before)
-    assert judged["judgement"]["verdict"] == "worse"
-    assert judged["judgement"]["exit"] == 1
-    assert judged["judgement"]["limits"] == {"regressions": 0, "errors": 0, "score": None}
+    assert (judged["judgement"]["verdict"], judged["judgement"]["exit"]) == ("unusable", 2)
+    assert (judged["judgement"]["rule"], judged["judgement"]["test"]["p"]) == ("test", 0.5)
+    strict = get(client, f"/evaluations/{after}/gate", baseline=before, max_regressions=0)["judgement"]
+    assert (strict["verdict"], strict["exit"], strict["rule"]) == ("worse", 1, "count")
+    named = get(client, f"/evaluations/{after}/gate", baseline=before, alpha="0.5", drop="0.4", drop_in=1)["judgement"]
+    assert (named["verdict"], named["test"]["drop"], named["limits"]["drop_scenarios"]) == ("worse", 0.4, 1)
     compared = get(client, "/evaluations/compare", baseline=before, candidate=after)
     assert {name: value for name, value in judged.items() if name != "judgement"} == compared
     allowed = get(client, f"/evaluations/{after}/gate", baseline=before[:9], max_regressions=1, min_score=50)
@@ -233,6 +238,9 @@ def test_the_gate_judges_a_run_by_limits(client: httpx.Client) -> None:
         ("?baseline=none&min_score=101", 400, "min_score"),
         ("?baseline=none&min_score=-1", 400, "min_score"),
         ("?baseline=none&candidate=x", 400, "candidate"),
+        ("?baseline=none&alpha=0", 400, "alpha"),
+        ("?baseline=none&drop=1.5", 400, "drop"),
+        ("?baseline=none&drop_in=0", 400, "drop_in"),
     ],
 )
 def test_a_gate_that_cannot_judge(client: httpx.Client, query: str, status: int, field: str | None) -> None:

@@ -198,7 +198,7 @@ def test_an_erasure_changes_no_figure(client: httpx.Client) -> None:
     figures, at = get(client, "/calibration", agent="anonymous"), head(client)
     client.delete(f"/evidence/{digest}")
     after = {name: get(client, f"/projections/{name}")["digest"] for name in names}
-    assert {name for name in names if before[name] != after[name]} == {"evidence"}
+    assert {name for name in names if before[name] != after[name]} == {"evidence", "events"}
     assert get(client, "/projections/evidence", as_of=at)["digest"] == before["evidence"]
     assert get(client, "/calibration", agent="anonymous")["overall"] == figures["overall"]
 

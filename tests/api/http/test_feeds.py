@@ -172,7 +172,9 @@ def begun(url: str, size: int) -> Iterator[socket.socket]:
         connection.sendall(request.encode())
         answer = b""
         while not answer.endswith(b"\r\n\r\n"):
-            answer += connection.recv(4096)
+            part = connection.recv(4096)
+            assert part, answer
+            answer += part
         assert answer.startswith(b"HTTP/1.1 100 ")
         yield connection
 

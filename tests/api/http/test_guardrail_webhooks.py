@@ -10,8 +10,9 @@ import pytest
 from tests.api.cli.command import done
 from tests.api.http.posts import Json
 from tests.api.http.webhook_receiver import receiving
-from tests.api.http.webhooked import MODULE, QUICK, added, ends_of, events_of, state_of, wait_until
+from tests.api.http.webhooked import MODULE, QUICK, added, ends_of, events_of, state_of
 from tests.support.server import Served, served
+from tests.support.wait import wait_until
 
 GUARDRAIL = ("--event", "guardrail", *QUICK)
 RULES = b"""
@@ -42,10 +43,13 @@ def test_each_evaluation_in_which_a_rule_fired_arrives_once_in_order_and_verifie
             body = {"data": {"decision": "Do it", "stakes": "high", "category": "tooling"}}
             recorded = httpx.post(f"{server.url}/decisions", json=body).json()
             check(server)
-            receiver.wait_for(3)
-            wait_until(lambda: len(ends_of(ledger, endpoint)) == 3)
+            receiver.wait_for(3, server.process)
+            wait_until(lambda: len(ends_of(ledger, endpoint)) == 3, server.process)
             assert state_of(ledger, endpoint)["waiting"] == 0
-            assert "tallystick_webhook_waiting_events 0.0" in httpx.get(f"{server.url}/metrics").text
+            wait_until(
+                lambda: "tallystick_webhook_waiting_events 0.0" in httpx.get(f"{server.url}/metrics").text,
+                server.process,
+            )
             time.sleep(0.3)
     assert len(receiver.received) == 3
     first, second, third = receiver.received
@@ -70,15 +74,19 @@ def test_a_receiver_that_was_down_gets_what_fired_and_only_that_is_counted(tmp_p
             check(server, stakes="high" if number % 20 == 0 else "low")
         server.wait_for("webhook failed", failures=3)
         assert state_of(ledger, endpoint)["waiting"] == 3
-        wait_until(lambda: "tallystick_webhook_waiting_events 3.0" in httpx.get(f"{server.url}/metrics").text)
+        wait_until(
+            lambda: "tallystick_webhook_waiting_events 3.0" in httpx.get(f"{server.url}/metrics").text, server.process
+        )
         server.process.kill()
         server.process.wait()
     with served(ledger, module=MODULE) as server, receiving(port=port) as receiver:
-        receiver.wait_for(3)
-        wait_until(lambda: len(ends_of(ledger, endpoint)) == 3)
+        receiver.wait_for(3, server.process)
+        wait_until(lambda: len(ends_of(ledger, endpoint)) == 3, server.process)
         positions = [event["position"] for event in fired(ledger)]
         assert receiver.first_positions() == positions
-        wait_until(lambda: "tallystick_webhook_waiting_events 0.0" in httpx.get(f"{server.url}/metrics").text)
+        wait_until(
+            lambda: "tallystick_webhook_waiting_events 0.0" in httpx.get(f"{server.url}/metrics").text, server.process
+        )
 
 
 def test_what_is_older_than_the_limit_is_given_up_although_nothing_fired_between(tmp_path: Path) -> None:
@@ -91,9 +99,11 @@ def test_what_is_older_than_the_limit_is_given_up_although_nothing_fired_between
     with served(ledger, module=MODULE) as server:
         for stakes in ("high", "low", "low", "high"):
             check(server, stakes=stakes)
-        wait_until(lambda: len(ends_of(ledger, endpoint)) == 2)
+        wait_until(lambda: len(ends_of(ledger, endpoint)) == 2, server.process)
         assert ends_of(ledger, endpoint) == [("abandoned", event["position"]) for event in fired(ledger)]
-        wait_until(lambda: "tallystick_webhook_waiting_events 0.0" in httpx.get(f"{server.url}/metrics").text)
+        wait_until(
+            lambda: "tallystick_webhook_waiting_events 0.0" in httpx.get(f"{server.url}/metrics").text, server.process
+        )
 
 
 def test_a_webhook_of_another_kind_gets_no_evaluation(tmp_path: Path) -> None:
@@ -104,8 +114,8 @@ def test_a_webhook_of_another_kind_gets_no_evaluation(tmp_path: Path) -> None:
         everything, _ = added(ledger, receiver.url.replace("key=1", "key=2"), *QUICK)
         with served(ledger, module=MODULE) as server:
             check(server, stakes="high")
-            (only,) = receiver.wait_for(1)
-            wait_until(lambda: len(ends_of(ledger, everything)) == 1)
+            (only,) = receiver.wait_for(1, server.process)
+            wait_until(lambda: len(ends_of(ledger, everything)) == 1, server.process)
     assert only.path == "/hook?key=2"
     listed = msgspec.json.decode(done(ledger, "webhook", "list", "--json").out)
     assert "guardrail" in listed[1]["kinds"]

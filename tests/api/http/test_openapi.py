@@ -6,14 +6,13 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
-from starlette.routing import Route
 
 from api.errors import ERROR_TABLE
 from api.http.app import routes
 from api.http.openapi.document import ANY_ERRORS
 from api.http.openapi.served_document import openapi_document
 from api.http.operation import Operation
-from api.http.route_table import OPERATIONS
+from api.http.route_table import ROWS, operations
 from events import VOCABULARY
 from events.limits import HEAD_BYTES_MAX, URL_BYTES_MAX
 from tests.support.server import Served
@@ -28,8 +27,8 @@ QUERIES = {
     "POST /mcp": "tools read_only",
     "GET /events": "after before limit order type subject source correlationid since until",
     "GET /streams/{subject}": "after limit",
-    "GET /calibration": f"{DECISIONS} {RANGE} group_by min_decisions detail threshold include trend_days limit offset "
-    "as_of",
+    "GET /calibration": f"{DECISIONS} model {RANGE} group_by min_decisions detail threshold include trend_days "
+    "limit offset group_sort as_of",
     "GET /breakers": "as_of",
     "GET /calibration/advice": "agent category stakes confidence as_of",
     "GET /decisions": f"{DECISIONS} cluster model {RANGE} status outcome tag search sort order limit offset as_of "
@@ -42,13 +41,24 @@ QUERIES = {
     "GET /related": "correlationid after limit as_of",
     "GET /runs": f"agent router probe {RANGE} limit offset as_of",
     "GET /runs/{run_id}": "include prefix as_of",
-    "GET /inventory": "model as_of",
-    "GET /probes": "probe scorer model as_of",
+    "GET /inventory": "model search known router sort limit offset as_of",
+    "GET /probes": "probe scorer model limit offset as_of",
+    "GET /profiles": "model as_of",
+    "GET /wrappers": "as_of",
     "GET /scoreboard": "suite agent versions group_by as_of",
     "GET /evaluations": f"suite agent {RANGE} limit offset as_of",
     "GET /evaluations/compare": "baseline candidate prefix as_of",
-    "GET /evaluations/{run}/gate": "baseline suite max_regressions max_errors min_score as_of",
+    "GET /evaluations/{run}/gate": "baseline suite max_regressions max_errors min_score alpha drop drop_in max_latency "
+    "max_latency_p95 max_cost_per_attempt as_of",
     "GET /evaluations/{run}": "include prefix as_of",
+    "GET /scenarios/{scenario_id}": "suite agent limit offset as_of",
+    "GET /suites": "suite limit offset as_of",
+    "GET /suites/compare": "baseline candidate as_of",
+    "GET /suites/{version}/scenarios/{scenario_id}": "as_of",
+    "GET /suites/{version}/file": "path as_of",
+    "GET /suites/{version}": "limit offset as_of",
+    "GET /judges": "judge suite as_of",
+    "GET /labels/queue": "judge suite limit offset as_of",
     "PUT /evidence": "digest note",
     "GET /evidence": "limit offset as_of",
     "DELETE /evidence/{digest}": "reason",
@@ -74,6 +84,7 @@ LINKS = {
     "get_projections": "projection:get_projection",
     "get_runs": "run:get_run",
     "get_evaluations": "evaluation:get_evaluation",
+    "get_suite_versions": "version:get_suite_version",
     "put_evidence": "bytes:get_evidence erase:delete_evidence event:get_event",
     "list_evidence": "bytes:get_evidence",
     "delete_evidence": "bytes:get_evidence event:get_event",
@@ -98,7 +109,6 @@ def routed() -> dict[tuple[str, str], str]:
     """Every operation of the application, with its endpoint's name; HEAD is GET without a body."""
     found: dict[tuple[str, str], str] = {}
     for route in routes():
-        assert isinstance(route, Route)
         assert route.methods is not None
         path = re.sub(r":\w+}", "}", route.path)
         found |= {(method.lower(), path): route.endpoint.__name__ for method in route.methods - {"HEAD"}}
@@ -123,6 +133,11 @@ def test_every_route_is_described_and_nothing_else_is() -> None:
     assert {key: operation["operationId"] for key, operation in described().items()} == routed()
 
 
+def test_the_table_of_routes_has_what_the_operations_declare() -> None:
+    declared = [(each.method, each.path, each.name) for each in operations()]
+    assert declared == [(row.method, row.path, row.function.partition(":")[2]) for row in ROWS]
+
+
 def test_operation_ids_are_unique() -> None:
     names = [operation["operationId"] for operation in described().values()]
     assert len(names) == len(set(names))
@@ -137,7 +152,7 @@ def test_every_query_parameter_is_described() -> None:
 
 CHECKED = [
     f"{each.method} {each.template}"
-    for each in OPERATIONS
+    for each in operations()
     if (not each.public and each.template not in ("/cstp", "/events")) or each.name == "get_events"
 ]
 
@@ -149,7 +164,7 @@ def test_a_parameter_that_is_not_described_is_refused(client: httpx.Client, oper
     assert (response.status_code, response.json()["field"]) == (400, "nosuch")
 
 
-@pytest.mark.parametrize("operation", [each for each in OPERATIONS if each.query], ids=lambda each: each.name)
+@pytest.mark.parametrize("operation", [each for each in operations() if each.query], ids=lambda each: each.name)
 def test_a_default_is_within_the_bounds(operation: Operation) -> None:
     for parameter in operation.query:
         if "default" in parameter.schema:
@@ -188,7 +203,7 @@ def test_statuses_are_those_that_errors_have() -> None:
     statuses = {int(status) for operation in described().values() for status in operation["responses"]}
     unrouted, faults, of_the_sdk = {405}, {500}, {202, 406}
     known = {answer.status for answer in ERROR_TABLE.values()}
-    assert statuses - {200, 201, 204, 304} - of_the_sdk == known - unrouted - faults
+    assert statuses - {200, 201, 204, 303, 304} - of_the_sdk == known - unrouted - faults
 
 
 def test_every_operation_lists_the_errors_that_come_before_routing() -> None:
@@ -236,7 +251,8 @@ def test_a_refusal_is_a_problem_openapi_document() -> None:
     for (_, path), operation in described().items():
         for status, answer in operation["responses"].items():
             if int(status) >= 400 and path not in {"/cstp", "/mcp", "/readyz", "/health"}:
-                assert list(answer["content"]) == ["application/problem+json"], (path, status)
+                others = ["application/json", "application/x-protobuf"] if path.startswith("/v1/") else []
+                assert list(answer["content"]) == ["application/problem+json", *others], (path, status)
 
 
 def test_it_is_served(server: Served, client: httpx.Client) -> None:

@@ -9,8 +9,9 @@ import pytest
 from tests.api.cli.command import done
 from tests.api.http import fast_webhook_hours
 from tests.api.http.webhook_receiver import receiving, status
-from tests.api.http.webhooked import added, ends_of, events_of, judge, state_of, verdicts, wait_until
+from tests.api.http.webhooked import added, ends_of, events_of, judge, state_of, verdicts
 from tests.support.server import Served
+from tests.support.wait import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -47,11 +48,11 @@ def test_a_receiver_that_is_down_for_an_hour_gets_everything_once_and_in_order(t
     endpoint, secret = added(ledger, url, *OPTIONS)
     with fast(ledger, 2_000) as server:
         judge(server, 4)
-        wait_until(lambda: sum(waits(server)[:-1]) >= HOUR_S)
+        wait_until(lambda: sum(waits(server)[:-1]) >= HOUR_S, server.process)
         judge(server, 2)
-        wait_until(lambda: len(verdicts(ledger)) == 5)
+        wait_until(lambda: len(verdicts(ledger)) == 5, server.process)
         with receiving(port=port) as receiver:
-            wait_until(lambda: len(ends_of(ledger, endpoint)) == 5)
+            wait_until(lambda: len(ends_of(ledger, endpoint)) == 5, server.process)
         tried = waits(server)
     assert ends_of(ledger, endpoint) == [("delivered", position) for position in verdicts(ledger)]
     assert [one.position for one in receiver.received] == verdicts(ledger), "each once"
@@ -73,11 +74,11 @@ def test_a_receiver_that_is_down_for_days_has_a_recorded_end(tmp_path: Path) -> 
     endpoint, _ = added(ledger, url, *OPTIONS)
     with fast(ledger, 20_000) as server:
         judge(server, 4)
-        wait_until(lambda: sum(waits(server)) >= 3 * DAY_S)
+        wait_until(lambda: sum(waits(server)) >= 3 * DAY_S, server.process)
         judge(server, 2)
         server.wait_for("webhook gave up")
         with receiving(port=port) as receiver:
-            wait_until(lambda: len(ends_of(ledger, endpoint)) == 5)
+            wait_until(lambda: len(ends_of(ledger, endpoint)) == 5, server.process)
         assert sum(waits(server)) >= 4.9 * DAY_S
     found, ended = verdicts(ledger), [event["data"] for event in events_of(ledger, "webhook.abandoned.v1")]
     given_up = len(ended)  # a slow machine records the first three verdicts, or the last two, days apart
@@ -98,7 +99,7 @@ def test_a_receiver_that_asks_for_an_hour_is_left_alone_for_an_hour(tmp_path: Pa
         endpoint, _ = added(ledger, receiver.url, *OPTIONS)
         with fast(ledger, speed) as server:
             judge(server, 2)
-            wait_until(lambda: len(ends_of(ledger, endpoint)) == 1)
+            wait_until(lambda: len(ends_of(ledger, endpoint)) == 1, server.process)
             assert waits(server) == [HOUR_S, HOUR_S]
     times = [one.at_s for one in receiver.received]
     assert len(times) == 3

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from tests.api.http.posts import Json
+from tests.support.wait import Process, wait_until
 
 Answer = Callable[[socket.socket], None]
 """Writes an answer to a connection whose request was read."""
@@ -92,7 +93,7 @@ class Receiver:
     def _secured(self, connection: socket.socket) -> socket.socket:
         if self._tls is None:
             return connection
-        connection.settimeout(10)
+        connection.settimeout(120)
         secured = self._tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
         try:
             secured.do_handshake()
@@ -111,13 +112,14 @@ class Receiver:
         request, *lines = head.decode().split("\r\n")
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         while len(body) < int(headers["content-length"]):
-            body += connection.recv(65_536)
+            if not (part := connection.recv(65_536)):
+                raise OSError
+            body += part
         self.received.append(Received(request.split()[1], headers, body, time.monotonic()))
 
-    def wait_for(self, count: int) -> Sequence[Received]:
-        """The requests, once there are so many."""
-        while len(self.received) < count:
-            time.sleep(0.01)
+    def wait_for(self, count: int, sender: Process) -> Sequence[Received]:
+        """The requests, once a process has sent so many."""
+        wait_until(lambda: len(self.received) >= count, sender)
         return self.received
 
     def first_positions(self) -> list[int]:

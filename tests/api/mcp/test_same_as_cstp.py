@@ -10,7 +10,7 @@ import pytest
 
 from tests.api.cli.command import done
 from tests.api.cstp.client import Caller
-from tests.api.mcp.connection import EVERY_TOOLSET, Json, answer, run
+from tests.api.mcp.connection import EVERY_TOOLSET, Json, answer, refusal, run
 from tests.support.server import Served, served
 
 from mcp.client import Client  # isort: skip - after connection, which skips these tests without the SDK
@@ -94,7 +94,10 @@ def test_links_are_the_same(tmp_path: Path) -> None:
             unknown = await answer(client, "link_decisions", **{**ends, "target_id": "later"}, edge_type="depends_on")
             assert unknown["unknown"] == ["later"]
             neighbors = await answer(client, "get_neighbors", node_id=second["id"])
-            graph = await answer(client, "get_graph", node_id=first["id"][:6], depth=2, limit=50)
+            beginning = next(first["id"][:n] for n in range(6, 9) if not second["id"].startswith(first["id"][:n]))
+            graph = await answer(client, "get_graph", node_id=beginning, depth=2, limit=50)
+            ambiguous = await refusal(client, "get_graph", node_id=first["id"][:4])  # of the position
+            assert ambiguous["advice"].endswith("begins more than one id.")
             incoming = await answer(client, "get_neighbors", node_id=first["id"], direction="incoming")
             with Caller(server.url) as cstp:
                 over_cstp = cstp.result("getNeighbors", {"nodeId": second["id"]})

@@ -27,16 +27,19 @@ def runs(before: list[ScenarioResult], after: list[ScenarioResult]) -> RunCompar
     return compare_runs(evaluation("a", "1", *before), evaluation("b", "2", *after))
 
 
-def test_worse_by_default_as_soon_as_one_scenario_regressed() -> None:
+STRICT = GateLimits(strict=True)
+
+
+def test_strict_is_worse_as_soon_as_one_scenario_regressed() -> None:
     found = compare_runs(BEFORE, AFTER)
-    judged = judge(found, GateLimits())
+    judged = judge(found, STRICT)
     assert (judged.verdict, judged.exit) == ("worse", 1)
     assert verdict_sentence(judged, found) == "Worse: 3 regressions, where none is allowed."
-    assert judge(found, GateLimits(regressions=2)).exit == 1
-    unusable = judge(found, GateLimits(regressions=3))
+    assert judge(found, GateLimits(regressions=2, strict=True)).exit == 1
+    unusable = judge(found, GateLimits(regressions=3, strict=True))
     assert (unusable.verdict, unusable.exit) == ("unusable", 2)
     assert verdict_sentence(unusable, found) == "Unusable: 1 error, where none is allowed."
-    passed = judge(found, GateLimits(regressions=3, errors=1))
+    passed = judge(found, GateLimits(regressions=3, errors=1, strict=True))
     assert passed.exit == 0
     assert verdict_sentence(passed, found) == "Passed: 4 scenarios compared, 3 regressions allowed."
 
@@ -84,7 +87,7 @@ def test_worse_by_default_as_soon_as_one_scenario_regressed() -> None:
 )  # fmt: skip
 def test_what_comes_of_it(before: list[ScenarioResult], after: list[ScenarioResult], code: int, reason: str) -> None:
     found = runs(before, after)
-    judged = judge(found, GateLimits())
+    judged = judge(found, STRICT)
     assert verdict_sentence(judged, found) == reason
     assert judged.exit == code
 
@@ -106,5 +109,5 @@ def test_a_mean_just_below_does_not_read_as_if_it_were_not() -> None:
 
 def test_two_reasons() -> None:
     found = runs([result("s", scored(80.0))], [result("s", scored(10.0))])
-    said = verdict_sentence(judge(found, GateLimits(score=50.0)), found)
+    said = verdict_sentence(judge(found, GateLimits(score=50.0, strict=True)), found)
     assert said == "Worse: 1 regression, where none is allowed, and a mean of 10.0 is below 50."

@@ -33,7 +33,7 @@ dl dt dd table tr th td details summary label input svg rect line circle text g
 """
 ATTRIBUTES = """
 lang charset http-equiv content name class role open dir type id checked colspan aria-label aria-hidden viewbox width
-height rx x y x1 x2 y1 y2 cx cy r points text-anchor
+height rx x y x1 x2 y1 y2 cx cy r points text-anchor scope
 """
 
 

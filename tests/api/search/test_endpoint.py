@@ -15,6 +15,7 @@ import pytest
 from tests.api.cstp.client import Caller
 from tests.support.embeddings_endpoint import Endpoint, embedding, vector_of
 from tests.support.server import Served, served
+from tests.support.wait import wait_until
 
 pytest.importorskip("apsw")
 pytest.importorskip("sqlite_vec")
@@ -208,8 +209,7 @@ def test_kill_while_indexing_loses_no_vector_that_was_stored(tmp_path: Path) -> 
     with embedding(tmp_path / "asked", "--delay-s", "0.05") as slow:
         # a server of its own process, because it is killed
         server = Served(ledger, *options(slow), environment={"TALLYSTICK_TEST": "1"})
-        while len(slow.texts()) < 130:
-            time.sleep(0.01)
+        wait_until(lambda: len(slow.texts()) >= 130, server.process)
         assert server.process.pid
         os.kill(server.process.pid, signal.SIGKILL)
         server.process.wait()

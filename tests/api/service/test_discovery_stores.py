@@ -12,7 +12,7 @@ import pytest
 
 from api.client.open_store import open_store
 from api.principal import OWNER
-from api.service.discovery import run_operations
+from api.service.discovery import run_operations, run_signals
 from api.service.discovery.run_operations import respond, start
 from api.service.discovery.run_types import RunConfig, SignalDraft
 from api.service.ledger import LedgerService
@@ -68,9 +68,9 @@ async def drive(store: EventStore) -> tuple[list[bytes], list[Json]]:
         said.append(await respond(store, "one", answer, number))
         assert said[-1] == await respond(store, "one", answer, number)
         if number == 2:
-            placed = await run_operations.signal(store, "one", SignalDraft(event="slow"))
+            placed = await run_signals.signal(store, "one", SignalDraft(event="slow"))
             said.append(msgspec.structs.replace(placed, time=""))
-    said.append((await run_operations.signals(store, "one")).signals[0].event)
+    said.append((await run_signals.signals(store, "one")).signals[0].event)
     said.append(await run_operations.prompt(store, "one"))
     kinds = [name for name in VOCABULARY.type_names if name.partition(".")[0] in {"discovery", "probe", "evidence"}]
     events = VOCABULARY.events(await store.streams((), kinds))

@@ -174,8 +174,22 @@ def test_a_name_that_names_nothing_is_kept_and_identifies_nobody(name: str) -> N
 
 @pytest.mark.parametrize("text", [f"{identity('Cursor')}\n{FENCED}", identity("github copilot")])
 def test_a_wrapper_is_one_whether_or_not_it_answers(text: str) -> None:
-    found = analyze(text, GO, is_registered=lambda name: True)
-    assert (found.verdict, found.wrapper, found.known) == ("wrapper", True, True)
+    found = analyze(text, GO)
+    assert (found.verdict, found.wrapper, found.known) == ("wrapper", True, False)
+
+
+def test_the_owner_says_what_names_mean() -> None:
+    class Owner:
+        def known(self, name: str) -> bool:
+            return name == "Cursor"
+
+        def is_wrapper(self, name: str) -> bool:
+            return name == "Acme Gateway"
+
+    found = analyze(f"{identity('Cursor')}\n{FENCED}", GO, Owner())
+    assert (found.verdict, found.wrapper, found.known) == ("identified", False, True)
+    found = analyze(f"{identity('Acme Gateway')}\n{FENCED}", GO, Owner())
+    assert (found.verdict, found.wrapper, found.known) == ("wrapper", True, False)
 
 
 CODES = {

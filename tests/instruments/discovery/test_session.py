@@ -15,7 +15,7 @@ from instruments.answer import RouterAnswer
 from instruments.discovery import Session
 from instruments.stored_text import sha256_hex
 from tests.instruments.discovery.answers import CODE, EMPTY, FAILED, GARBAGE, REFUSED, TIMEOUT, identity, model, says
-from tests.instruments.questions import GO, TEXT
+from tests.instruments.questions import GO, TEXT, Sandboxed
 
 P = TypeVar("P", bound=Payload)
 START = DiscoveryStarted(run_id="r", probe_id=GO.id, max_iterations=15, max_attempts=40, terminate_on_repeat=True)
@@ -120,17 +120,29 @@ def test_a_wrapper_ends_the_run_with_a_signal_and_keeps_what_was_found() -> None
 @pytest.mark.parametrize(
     ("answer", "ending", "reason"),
     [
-        (REFUSED, "refused", "refused at iteration 1: the answer begins with EXCLUDED"),
         (EMPTY, "empty", "empty answer at iteration 1"),
         (says(None), "empty", "empty answer at iteration 1"),
         (FAILED, "failed", "router failed at iteration 1: connection refused"),
         (RouterAnswer(failure="failed"), "failed", "router failed at iteration 1: it does not say why"),
     ],
 )
-def test_no_answer_ends_the_run_and_keeps_what_was_found(answer: RouterAnswer, ending: Ending, reason: str) -> None:
+def test_no_answer_ends_the_run_with_a_signal_and_keeps_what_was_found(
+    answer: RouterAnswer, ending: Ending, reason: str
+) -> None:
     assert end(model("a"), answer) == (ending, reason)
     session, made = run([model("a"), answer])
     assert session.iterations == 1
+    assert [type(payload) for payload in made[1]] == [DiscoveryAttempted, DiscoverySignalled, DiscoveryFinished]
+    signal = of(DiscoverySignalled, made[1])
+    assert signal.event == "ORANGE"
+    assert signal.meta is not None
+    assert (signal.meta["attempt"], signal.meta["outcome"]) == ("2", ending)
+    assert ("length" in signal.meta) == (answer.failure is None)
+
+
+def test_a_refusal_ends_the_run_without_a_signal() -> None:
+    assert end(model("a"), REFUSED) == ("refused", "refused at iteration 1: the answer begins with EXCLUDED")
+    _, made = run([model("a"), REFUSED])
     assert [type(payload) for payload in made[1]] == [DiscoveryAttempted, DiscoveryFinished]
 
 
@@ -162,7 +174,10 @@ def test_a_timeout_is_retried_once_with_the_same_prompt() -> None:
         DiscoveryAttempted(
             run_id="r", attempt=2, outcome="timeout", exclusion_prompt=before.prompt(GO).exclusion,
             elapsed_ns=5_000_000_000, detail="no answer within 5 s",
-        )
+        ),
+        DiscoverySignalled(
+            run_id="r", event="ORANGE", meta={"attempt": "2", "outcome": "timeout", "reason": "no answer within 5 s"}
+        ),
     ]  # fmt: skip
     assert end(model("a"), TIMEOUT, TIMEOUT) == (
         "timeout",
@@ -208,6 +223,27 @@ def test_an_answer_of_text_that_is_all_output_is_stored_once() -> None:
     answer = says(f"{identity('a')}\nIt ran out of memory.")
     attempt = of(DiscoveryAttempted, Session(started=START).decide(answer, TEXT))
     assert attempt.output == "It ran out of memory."
+
+
+def test_a_model_that_names_itself_and_declines_has_an_invalid_score() -> None:
+    attempt, score, *_ = Session(started=START).decide(says(f"{identity('a')}\nI would rather not."), GO)
+    assert isinstance(attempt, DiscoveryAttempted)
+    assert isinstance(score, ProbeScored)
+    assert attempt.outcome == "unparsable"
+    assert (score.model_name, score.valid, score.total_score, score.output_digest) == ("a", False, None, None)
+    unknown = Session(started=START).decide(says(f"{identity('unknown')}\nI would rather not."), GO)
+    assert not any(isinstance(payload, ProbeScored) for payload in unknown)
+    assert not any(isinstance(payload, ProbeScored) for payload in Session(started=START).decide(REFUSED, GO))
+
+
+def test_an_answer_that_cannot_be_scored_here_has_no_score_and_says_why() -> None:
+    probe = msgspec.structs.replace(GO, scorer=Sandboxed())
+    session = Session(started=START)
+    attempt, *others = session.decide(model("a"), probe)
+    assert isinstance(attempt, DiscoveryAttempted)
+    assert (attempt.outcome, attempt.detail) == ("accepted", f"not scored: no sandbox for {len(CODE)} characters")
+    assert others == []
+    assert of(ProbeScored, session.decide(model("a"), GO)).valid is True
 
 
 def test_what_a_router_says_besides_is_kept_within_its_bounds() -> None:

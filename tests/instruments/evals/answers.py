@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from events.evaluation import Component, ComponentName, PatternFinding
+from events.evaluation import Component, PatternFinding
 from instruments.evals import Description, Scenario, parse_analysis
 from instruments.evals.scoring.scorer import ScenarioScore, score
 
@@ -56,17 +56,19 @@ def scenario(expected: dict[str, Any], **about: object) -> Scenario:
     )
 
 
-def scored(expected: dict[str, Any], answer: dict[str, Any], **about: object) -> ScenarioScore:
+def scored(
+    expected: dict[str, Any], answer: dict[str, Any], *, reads_language: bool = True, **about: object
+) -> ScenarioScore:
     """What an answer is worth."""
-    return score(scenario(expected, **about), parse_analysis(answer))
+    return score(scenario(expected, **about), parse_analysis(answer), reads_language=reads_language)
 
 
-def part(name: ComponentName, result: ScenarioScore) -> Component:
+def part(name: str, result: ScenarioScore) -> Component:
     """One component of a score."""
     return next(component for component in result.components if component.name == name)
 
 
-def points(name: ComponentName, expected: dict[str, Any], answer: dict[str, Any]) -> float | None:
+def points(name: str, expected: dict[str, Any], answer: dict[str, Any]) -> float | None:
     """The points of the one component that is expected."""
     key = {"root_cause": "root_cause", "fix_accuracy": "proposed_fix", "next_steps": "next_steps"}.get(name)
     component = part(name, scored({key: expected} if key else expected, answer))

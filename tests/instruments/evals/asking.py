@@ -1,5 +1,6 @@
 """A scenario whose every secret is a word of its own, and commands that are asked about it."""
 
+import asyncio
 import shlex
 import sys
 import time
@@ -67,10 +68,11 @@ def ask(
     return run(Agent(line, timeout_s=timeout_s, enable_llm=enable_llm).ask(scenario(test_config)))
 
 
-def written(path: Path) -> None:
-    """Wait until a file says something."""
+async def written(path: Path, asking: "asyncio.Task[Any]") -> None:
+    """Wait until a file says something, while a program is asked that writes it."""
     while not path.exists() or not path.read_text():
-        time.sleep(0.01)
+        assert not asking.done(), asking
+        await asyncio.sleep(0.01)
 
 
 def gone(pid: Path) -> None:

@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
+from instruments.errors import FixtureFault
 from instruments.evals.benchmarks.case import Case
-from instruments.evals.errors import FixtureFault
 from tests.support.paths import SHARED
 
 Json = dict[str, Any]

@@ -4,7 +4,6 @@ import json
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from hashlib import sha256
 from pathlib import Path
 
 from tests.instruments.evals.labels import Json
@@ -14,20 +13,22 @@ Answer = Callable[[Json], Json]
 _SCRIPT = """
 import json, sys
 answers = json.load(open(sys.argv[1], encoding="utf-8"))
-print(json.dumps(answers[json.load(sys.stdin)["alert"]["fingerprint"]]))
+given = json.load(sys.stdin)
+print(json.dumps(answers[KEY]))
 """
 
 
-def agent(folder: Path, answers: dict[str, Json]) -> str:
-    """A command that knows each case by its alert's fingerprint, and answers what was made up for it."""
-    (folder / "agent.py").write_text(_SCRIPT, encoding="utf-8")
+def agent(folder: Path, answers: dict[str, Json], key: str = "given['case']") -> str:
+    """A command that answers what was made up for a key of its input: by default the name that `reveal` wrote."""
+    (folder / "agent.py").write_text(_SCRIPT.replace("KEY", key), encoding="utf-8")
     (folder / "answers.json").write_text(json.dumps(answers), encoding="utf-8")
     return f"{sys.executable} -S -E {folder / 'agent.py'} {folder / 'answers.json'}"
 
 
-def fingerprint(case: str) -> str:
-    """The fingerprint of a case's alert."""
-    return sha256(case.encode()).hexdigest()[:16]
+def reveal(suite: Path) -> None:
+    """Write the folder's name into each investigation: an import gives an agent nothing to know the case by."""
+    for file in suite.glob("*/investigation.json"):
+        file.write_text(json.dumps({**json.loads(file.read_bytes()), "case": file.parent.name}), encoding="utf-8")
 
 
 def analysis(cause: str, name: str, tools: Sequence[str], said: str = "{cause} of {name}") -> Json:

@@ -60,11 +60,11 @@ def test_a_hang_ends_in_time(tmp_path: Path) -> None:
         print("still thinking", file=sys.stderr, flush=True)
         time.sleep(999)
         """
-    reply = ask(python(tmp_path, code, pid), timeout_s=2.0)
+    reply = ask(python(tmp_path, code, pid), timeout_s=5.0)
     assert (reply.failure, reply.said) == ("timeout", "still thinking")
-    assert reply.detail == f"{Path(sys.executable).name} gave no whole answer within 2 s"
+    assert reply.detail == f"{Path(sys.executable).name} gave no whole answer within 5 s"
     assert reply.elapsed_ns is not None
-    assert reply.elapsed_ns >= 2e9
+    assert reply.elapsed_ns >= 5e9
     gone(pid)
 
 
@@ -118,7 +118,7 @@ def test_cancelling_ends_it(tmp_path: Path) -> None:
 
     async def begin_and_cancel() -> None:
         asking = asyncio.create_task(Agent(line, timeout_s=LONG_S).ask(scenario()))
-        await asyncio.to_thread(written, pid)
+        await written(pid, asking)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking

@@ -40,7 +40,7 @@ def memory(number: int, failure_type: str | None = "oom_killed") -> Scenario:
 
 
 def worth(given: dict[str, Any], one: Scenario) -> float | None:
-    return score(one, parse_analysis(given)).total
+    return score(one, parse_analysis(given), reads_language=False).total
 
 
 def test_an_empty_answer_scores_0_everywhere() -> None:
@@ -53,8 +53,11 @@ def test_the_most_frequent_cause_scores_100_where_it_is_the_cause_and_little_els
     given = baseline_answer("most_frequent", suite)
     assert [worth(given, one) for one in suite] == [100.0, 27.0, 100.0]
     assert given["failure_mode"] == "image_pull"
-    assert part("hypothesis_quality", score(memory(1), parse_analysis(given))).score == 40.0
-    assert finding("root_cause.patterns[0]", score(pull(1), parse_analysis(given))).where == "rca.root_cause"
+    assert part("hypothesis_quality", score(memory(1), parse_analysis(given), reads_language=False)).score == 40.0
+    assert (
+        finding("root_cause.patterns[0]", score(pull(1), parse_analysis(given), reads_language=False)).where
+        == "rca.root_cause"
+    )
 
 
 def test_it_is_the_same_whatever_the_order_of_scenarios() -> None:
@@ -114,7 +117,7 @@ def test_nothing_that_is_denied_is_said() -> None:
     }
     suite = [pull(1), named("denying", denying, "image_pull")]
     given = baseline_answer("most_frequent", suite)
-    result = score(suite[1], parse_analysis(given))
+    result = score(suite[1], parse_analysis(given), reads_language=False)
     assert part("root_cause", result).score == 100.0
     assert not any(one.matched for found in result.components for one in found.findings if "none_of" in one.expectation)
 

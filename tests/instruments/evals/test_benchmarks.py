@@ -10,6 +10,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from instruments.errors import BadFixtures, FixtureFault
 from instruments.evals.benchmarks import (
     Case,
     itbench,
@@ -18,7 +19,6 @@ from instruments.evals.benchmarks import (
     read_cases,
 )
 from instruments.evals.benchmarks.opsbench_case import common_tools
-from instruments.evals.errors import BadFixtures, FixtureFault
 from instruments.evals.suite.loader import load
 from instruments.evals.suite.writer import write_scenario
 from tests.instruments.evals.labels import (
@@ -215,6 +215,37 @@ def test_a_case_folder_gives_what_tools_answered_and_not_which_tools() -> None:
     assert not any(tool in json.dumps(found.investigation) for tool in ("GetPods", "Describe", "GetLogs"))
     assert found.description["expected_outcomes"]["next_steps"] == {"command_types": ["GetPods"]}
     assert found.description["family"] == "startup"
+
+
+def test_a_case_folder_with_a_tool_cache_gives_what_every_call_answers() -> None:
+    cache = {
+        "collection_timestamp": "2025-11-28T15:33:20",
+        'GetPods:{"namespace":"shop"}': "cart is waiting",
+        'GetLogs:{"name":"web"}': ["refused"],
+        'GetLogs:{"name":"cart"}': ["refused"],
+        "GetEvents:{}": "",
+    }
+    files = {"metadata.json": lines(METADATA), "path1.json": trace(("Describe", "no config map"))}
+    assert case(opsbench_folder.decode(files, "a", "a")).golden_evidence
+    found = case(opsbench_folder.decode(files | {"tool_cache.json": lines(cache)}, "a", "a"))
+    assert not found.golden_evidence
+    assert sorted(map(str, found.investigation["evidence"]["observations"])) == ["['refused']", "cart is waiting"]
+    assert found.description["expected_outcomes"]["next_steps"] == {"command_types": ["Describe"]}
+
+
+@pytest.mark.parametrize(
+    ("cache", "said"),
+    [
+        (b"[]", "x/tool_cache.json is not what it should be: expected `object`, got `array`"),
+        (b"{", "x/tool_cache.json is not JSON"),
+        (b'{"collection_timestamp": "2025"}', "x/tool_cache.json has no call of a tool, such as GetResources:{...}"),
+    ],
+)
+def test_a_faulty_tool_cache_is_reported_with_its_file(cache: bytes, said: str) -> None:
+    files = {"metadata.json": lines(METADATA), "tool_cache.json": cache}
+    found = opsbench_folder.decode(files, "a", "x")
+    assert isinstance(found, list)
+    assert [said in str(one) for one in found] == [True]
 
 
 def test_a_case_folder_follows_the_paths_its_metadata_names() -> None:

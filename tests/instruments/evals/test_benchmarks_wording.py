@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from events.payload import STREAM_ID_PATTERN
 from instruments.evals.benchmarks import CaseError, folder_name
-from instruments.evals.benchmarks.case import alert_fingerprint
 from instruments.evals.benchmarks.key_terms import cause_patterns, term_patterns
 from instruments.evals.benchmarks.term_patterns import (
     NAME_CHARS_MAX,
@@ -160,11 +159,6 @@ def test_folders_are_named_by_the_id_and_long_ids_stay_apart() -> None:
     assert folder_name("1", "a/b") == "a-b-1"
     assert folder_name("x" * 64) == "x" * 64
     assert len({folder_name("x" * 64 + end) for end in "abc"}) == 3
-
-
-def test_a_fingerprint_says_nothing_of_the_id() -> None:
-    assert re.fullmatch("[0-9a-f]{16}", alert_fingerprint("boutique/startup/1"))
-    assert alert_fingerprint("a") != alert_fingerprint("b")
 
 
 @pytest.mark.parametrize(

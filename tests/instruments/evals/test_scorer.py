@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from instruments.evals.scoring.scorer import SCORER_ID, SCORER_VERSION
+from instruments.evals import SCORER_ID, SCORER_VERSION
 from tests.instruments.evals.answers import (
     PULL,
     PULLED,
@@ -24,7 +24,7 @@ MODES = {"hypotheses": {"any_of": ["image pull"]}}
 
 
 def test_the_scorer_has_a_name_and_a_version() -> None:
-    assert (SCORER_ID, SCORER_VERSION) == ("rca", "1")
+    assert (SCORER_ID, SCORER_VERSION) == ("rca", "2")
 
 
 def test_a_good_answer_scores_100() -> None:

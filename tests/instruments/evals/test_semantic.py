@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from events.evaluation import EmbeddingsFacts
 from instruments.evals import ScenarioScore, parse_analysis, score
 from instruments.evals.scoring import embeddings_client
 from instruments.evals.scoring.embedding_cache import EmbeddingCache
+from instruments.evals.scoring.embeddings_client import EmbeddingsClient
+from instruments.evals.scoring.scorer_version import scorer_version
 from instruments.evals.scoring.semantic_matcher import (
     BATCH_TEXTS,
     FAILURES_MAX,
@@ -96,24 +99,77 @@ def test_a_long_text_is_compared_in_pieces_that_end_with_sentences() -> None:
     assert (near.text_index, line[near.start : near.end]) == (1, "y" * 900 + "\nno memory, killed\n")
 
 
-def test_without_an_endpoint_it_is_a_substring_and_says_so() -> None:
+def test_without_an_endpoint_only_the_literal_text_counts_and_anything_else_is_an_error() -> None:
     assert matcher_from_environment({}) is None
     assert matcher_from_environment({"TALLYSTICK_EMBEDDINGS_URL": " "}) is None
-    for answer in (SAME, {"rca": {"root_cause": "Out of memory and killed"}}):
-        result = reported(None, answer)
-        assert result.total == (0.0 if answer is SAME else 100.0)
-        assert finding(PATH, result).note == "looked for as a substring: no embeddings endpoint is configured"
+    literal = reported(None, {"rca": {"root_cause": "Out of memory and killed"}})
+    assert (literal.total, finding(PATH, literal).note) == (100.0, None)
+    result = reported(None, SAME)
+    assert (result.total, result.passed, result.failure, result.embeddings) == (None, None, "embeddings", None)
+    assert result.detail is not None
+    assert "root_cause.patterns[0] (out of memory and killed) was not compared: no embeddings endpoint" in result.detail
+    assert "Set TALLYSTICK_EMBEDDINGS_URL, or write another match_type" in result.detail
+    assert reported(None, {"decision": {"next": ["Wait"]}}).total == 0.0, "no text has to be compared"
 
 
 @pytest.mark.parametrize("address", ["meadow", "ftp://meadow/v1", "http://", "http://[::1", "http://a:b:c/"])
-def test_an_address_that_is_none_is_said_in_the_note(address: str) -> None:
-    result = reported(matcher_from_environment({"TALLYSTICK_EMBEDDINGS_URL": address}), SAME)
-    assert result.total == 0.0
-    note = finding(PATH, result).note
-    assert note is not None
-    assert note.startswith(
-        "looked for as a substring: TALLYSTICK_EMBEDDINGS_URL names no embeddings endpoint: the addr"
-    )
+def test_an_address_that_is_none_is_an_error_that_names_the_variable(address: str) -> None:
+    matcher = matcher_from_environment({"TALLYSTICK_EMBEDDINGS_URL": address})
+    assert matcher is not None
+    assert matcher.facts is None
+    detail = unavailable(reported(matcher, SAME))
+    assert "not compared: TALLYSTICK_EMBEDDINGS_URL names no embeddings endpoint: the addr" in detail
+
+
+def unavailable(result: ScenarioScore) -> str:
+    """Return why a score could not be had."""
+    assert (result.total, result.passed, result.failure) == (None, None, "embeddings")
+    assert result.detail is not None
+    return result.detail
+
+
+def test_endpoint_model_and_threshold_are_stated_where_they_were_needed() -> None:
+    with embedder() as running:
+        matcher = knowing(running, TALLYSTICK_EMBEDDINGS_MODEL="meadow-embed")
+        facts = EmbeddingsFacts(
+            endpoint=f"127.0.0.1:{running.server.server_port}", model="meadow-embed", threshold=SIMILARITY_MIN
+        )
+        assert reported(matcher, SAME).embeddings == facts
+        assert reported(matcher, {"rca": {"root_cause": "out of memory and killed"}}).embeddings is None
+    assert reported(matcher, OTHER).embeddings == facts
+    assert scorer_version([scenario(EXPECTED)], matcher) == "2 meadow-embed>=0.75"
+    assert scorer_version([scenario(EXPECTED)], None) == "2"
+    plain = scenario({"root_cause": {"all_of": ["memory"]}})
+    assert scorer_version([plain], matcher) == "2"
+    assert scorer_version([plain, scenario(EXPECTED)], matcher) == "2 meadow-embed>=0.75"
+    long = SemanticMatcher(EmbeddingsClient("http://meadow/v1", model="m" * 300))
+    assert len(scorer_version([scenario(EXPECTED)], long)) == 256
+
+
+def test_the_threshold_is_a_setting_and_part_of_the_version() -> None:
+    near = {"rca": {"root_cause": "The ram is gone"}}
+    with embedder() as running:
+        strict, loose = knowing(running), knowing(running, TALLYSTICK_EMBEDDINGS_THRESHOLD="0.6")
+        assert (reported(strict, near).total, reported(loose, near).total) == (0.0, 100.0)
+        assert scorer_version([scenario(EXPECTED)], loose) == "2 text-embedding-3-small>=0.6"
+        for wrong in ("0", "1.1", "nan", "high"):
+            detail = unavailable(reported(knowing(running, TALLYSTICK_EMBEDDINGS_THRESHOLD=wrong), near))
+            assert "TALLYSTICK_EMBEDDINGS_THRESHOLD is not a number above 0 and at most 1" in detail
+
+
+def test_an_outage_has_no_effect_where_it_can_change_no_points() -> None:
+    expected = {"root_cause": {"all_of": ["disk", {"patterns": ["out of memory"], "match_type": "semantic"}]}}
+    other = {"root_cause": {"any_of": ["pod", {"patterns": ["out of memory"], "match_type": "semantic"}]}}
+    with embedder(answering(b"", 503)) as running:
+        matcher = knowing(running)
+        assert score(scenario(expected), parse_analysis(SAME), matcher).total == 0.0
+        assert score(scenario(other), parse_analysis(SAME), matcher).total == 100.0
+        assert score(scenario(other), parse_analysis(OTHER), matcher).failure == "embeddings"
+
+
+def test_a_denied_literal_match_is_denied_without_an_endpoint() -> None:
+    denied = {"rca": {"root_cause": "It is not out of memory and killed."}}
+    assert reported(None, denied).total == 0.0
 
 
 def answering(body: bytes, status: int = 200) -> Script:
@@ -153,33 +209,33 @@ WRONG: dict[str, tuple[Script, str]] = {
 
 
 @pytest.mark.parametrize(("script", "why"), WRONG.values(), ids=WRONG)
-def test_where_an_endpoint_fails_it_is_a_substring_and_says_why(script: Script, why: str) -> None:
+def test_where_an_endpoint_fails_the_attempt_is_an_error_that_says_why(script: Script, why: str) -> None:
     with embedder(script) as running:
-        result = reported(knowing(running, TALLYSTICK_EMBEDDINGS_KEY=KEY), SAME)
-    assert result.total == 0.0
-    note = finding(PATH, result).note
-    assert note is not None
-    assert note.startswith("looked for as a substring: the embeddings endpoint answered")
-    assert why in note
-    assert KEY not in note
+        detail = unavailable(reported(knowing(running, TALLYSTICK_EMBEDDINGS_KEY=KEY), SAME))
+    assert "was not compared: the embeddings endpoint answered" in detail
+    assert why in detail
+    assert KEY not in detail
 
 
-def test_a_slow_endpoint_is_left_and_the_score_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_endpoint_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embeddings_client, "TIMEOUT_S", 0.2)
     with embedder(lambda _: Reply(b"{", stall=True)) as running:
-        note = finding(PATH, reported(knowing(running), SAME)).note
-    assert note == "looked for as a substring: the embeddings endpoint gave no whole answer within 0.2 s"
+        detail = unavailable(reported(knowing(running), SAME))
+    assert "not compared: the embeddings endpoint gave no whole answer within 0.2 s" in detail
 
 
 def test_an_endpoint_that_is_not_there_hides_what_its_address_hides() -> None:
     with embedder() as running:
         port = running.server.server_port
     secret = f"http://meadow:{KEY}@127.0.0.1:{port}/v1?api_key=abcdefgh"
-    note = finding(PATH, reported(matcher_from_environment({"TALLYSTICK_EMBEDDINGS_URL": secret}), SAME)).note
-    assert note is not None
-    assert note.startswith("looked for as a substring: the embeddings endpoint gave no answer: ")
-    assert KEY not in note
-    assert "abcdefgh" not in note
+    matcher = matcher_from_environment({"TALLYSTICK_EMBEDDINGS_URL": secret})
+    assert matcher is not None
+    assert matcher.facts is not None
+    assert matcher.facts.endpoint == f"127.0.0.1:{port}"
+    detail = unavailable(reported(matcher, SAME))
+    assert "not compared: the embeddings endpoint gave no answer: " in detail
+    assert KEY not in detail
+    assert "abcdefgh" not in detail
 
 
 def test_an_endpoint_that_fails_again_and_again_is_not_asked_any_more() -> None:
@@ -187,7 +243,7 @@ def test_an_endpoint_that_fails_again_and_again_is_not_asked_any_more() -> None:
         meaning = knowing(running)
         notes = [finding(PATH, reported(meaning, SAME)).note for _ in range(FAILURES_MAX + 2)]
         assert len(running.asked) == FAILURES_MAX
-    assert notes[-1] == "looked for as a substring: the embeddings endpoint is not asked any more: answered 500"
+    assert notes[-1] == "not compared: the embeddings endpoint is not asked any more: answered 500"
 
 
 def test_an_endpoint_that_recovers_is_asked_again() -> None:
@@ -196,7 +252,7 @@ def test_an_endpoint_that_recovers_is_asked_again() -> None:
 
     with embedder(script) as running:
         meaning = knowing(running)
-        assert [reported(meaning, SAME).total for _ in range(4)] == [0.0, 0.0, 100.0, 100.0]
+        assert [reported(meaning, SAME).total for _ in range(4)] == [None, None, 100.0, 100.0]
 
 
 def test_texts_are_asked_for_once_and_in_batches() -> None:

@@ -6,6 +6,7 @@ from instruments.probes import ProbeScore
 from instruments.probes.refactor.scorer import REFACTOR_GO
 from tests.instruments.probes.candidates import NAMED_GO, SPLIT_GO, plain
 from tests.instruments.probes.renaming import in_code
+from tests.support.scored_text import score_text
 
 M = REFACTOR_GO.stimulus
 SIX = {"d": "Summarise", "a": "values", "b": "label", "c": "verbose", "r": "total", "s": "text"}
@@ -13,7 +14,7 @@ INVALID = ProbeScore(valid=False)
 
 
 def score(text: str) -> ProbeScore:
-    return REFACTOR_GO.scorer.score(text)
+    return score_text(REFACTOR_GO.scorer, text)
 
 
 def counts(text: str) -> tuple[int, ...]:

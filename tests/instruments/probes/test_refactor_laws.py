@@ -25,6 +25,7 @@ from tests.instruments.probes.candidates import (
     renamed,
 )
 from tests.support.paths import ROOT
+from tests.support.scored_text import score_text
 
 CANDIDATES = [
     (REFACTOR_GO, SPLIT_GO),
@@ -54,7 +55,10 @@ def test_what_locals_are_called_changes_nothing_but_renames(probe: Probe, text: 
     new = data.draw(
         st.lists(NAMES.filter(lambda name: name not in taken), min_size=len(old), max_size=len(old), unique=True)
     )
-    before, after = probe.scorer.score(plain(text)), probe.scorer.score(renamed(text, dict(zip(old, new, strict=True))))
+    before, after = (
+        score_text(probe.scorer, plain(text)),
+        score_text(probe.scorer, renamed(text, dict(zip(old, new, strict=True)))),
+    )
     assert after.counts is not None
     assert before.counts is not None
     assert {**after.counts, "renames": 0} == {**before.counts, "renames": 0}
@@ -65,7 +69,7 @@ def test_what_locals_are_called_changes_nothing_but_renames(probe: Probe, text: 
 @given(seed=st.integers(0, 2**32))
 def test_whitespace_changes_nothing(probe: Probe, text: str, seed: int) -> None:
     spaced = respaced(text, random.Random(seed), python=probe.language == "python")
-    assert probe.scorer.score(spaced) == probe.scorer.score(text)
+    assert score_text(probe.scorer, spaced) == score_text(probe.scorer, text)
 
 
 def respaced(text: str, chance: random.Random, *, python: bool) -> str:
@@ -94,7 +98,7 @@ def respaced(text: str, chance: random.Random, *, python: bool) -> str:
 @pytest.mark.parametrize("probe", [REFACTOR_GO, REFACTOR_PYTHON])
 @given(text=st.text(st.characters(exclude_categories=())))
 def test_any_text_has_a_score(probe: Probe, text: str) -> None:
-    assert_sound(probe.scorer.score(text))
+    assert_sound(score_text(probe.scorer, text))
 
 
 GO_PIECES = ["func d(a []int) int {", "}", "{", "if a {", "for", " := ", "//", "/*", "*/", "`", ";", "range", "type T"]
@@ -120,7 +124,7 @@ PIECES = st.sampled_from([*GO_PIECES, *PYTHON_PIECES, *ANY_PIECES])
 @pytest.mark.parametrize("probe", [REFACTOR_GO, REFACTOR_PYTHON])
 @given(pieces=st.lists(PIECES))
 def test_pieces_of_code_have_a_score(probe: Probe, pieces: list[str]) -> None:
-    assert_sound(probe.scorer.score("".join(pieces)))
+    assert_sound(score_text(probe.scorer, "".join(pieces)))
 
 
 @pytest.mark.parametrize(("probe", "text"), TEXTS)
@@ -128,7 +132,7 @@ def test_pieces_of_code_have_a_score(probe: Probe, pieces: list[str]) -> None:
 def test_code_with_a_gap_has_a_score(probe: Probe, text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
-    assert_sound(probe.scorer.score(text[:start] + data.draw(st.sampled_from(["", " ", "\n", "a"])) + text[end:]))
+    assert_sound(score_text(probe.scorer, text[:start] + data.draw(st.sampled_from(["", " ", "\n", "a"])) + text[end:]))
 
 
 def assert_sound(score: ProbeScore) -> None:
@@ -164,22 +168,22 @@ GO_HEAD = "func d(a []int, b string, c bool) (int, string, error) {\n"
     ],
 )
 def test_depth_and_number_end_in_a_score(probe: Probe, text: str) -> None:
-    assert probe.scorer.score(text).valid
-    assert_sound(probe.scorer.score(text))
+    assert score_text(probe.scorer, text).valid
+    assert_sound(score_text(probe.scorer, text))
 
 
 @pytest.mark.parametrize(("probe", "mark"), [(REFACTOR_GO, "//"), (REFACTOR_PYTHON, "#")])
 def test_a_text_beyond_the_limits_is_not_read(probe: Probe, mark: str) -> None:
     code = probe.stimulus
     space = OUTPUT_BYTES_MAX - len(code.encode()) - len(mark)
-    assert probe.scorer.score(code + mark + "-" * space).valid
-    assert not probe.scorer.score(code + mark + "-" * (space + 1)).valid
-    assert not probe.scorer.score(code + mark + "é" * (space // 2 + 1)).valid
+    assert score_text(probe.scorer, code + mark + "-" * space).valid
+    assert not score_text(probe.scorer, code + mark + "-" * (space + 1)).valid
+    assert not score_text(probe.scorer, code + mark + "é" * (space // 2 + 1)).valid
     lines = LINES_MAX - code.count("\n")
-    assert probe.scorer.score(code + f"{mark}\n" * lines + "\n" * 9).valid
-    assert not probe.scorer.score(code + f"{mark}\n" * (lines + 1)).valid
+    assert score_text(probe.scorer, code + f"{mark}\n" * lines + "\n" * 9).valid
+    assert not score_text(probe.scorer, code + f"{mark}\n" * (lines + 1)).valid
     for megabyte in ("a" * 1_000_000, code * 3_000, "\0" * 1_000_000, "(" * 1_000_000):
-        assert probe.scorer.score(megabyte) == ProbeScore(valid=False)
+        assert score_text(probe.scorer, megabyte) == ProbeScore(valid=False)
 
 
 @pytest.mark.parametrize("seed", ["0", "1", "4711"])
@@ -197,7 +201,7 @@ def test_every_process_gives_the_same_score(seed: str) -> None:
         text=True,
         check=True,
     )
-    from_here = [probe.scorer.score(text) for probe, text in TEXTS]
+    from_here = [score_text(probe.scorer, text) for probe, text in TEXTS]
     assert msgspec.json.decode(done.stdout, type=list[ProbeScore]) == from_here
     assert done.stdout.strip().encode() == msgspec.json.encode(from_here)
 

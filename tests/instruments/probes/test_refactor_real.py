@@ -1,12 +1,16 @@
 """Real answers to a refactoring probe. The scorer that saw them first gave nearly all of them 1.0."""
 
+import shutil
 from typing import Any
 
 import msgspec
 import pytest
 
+from instruments.probes import ProbeScore
+from instruments.probes.refactor.checked_scorer import REFACTOR_GO_CHECKED
 from instruments.probes.refactor.scorer import REFACTOR_GO
 from tests.support.paths import SHARED
+from tests.support.scored_text import score_text
 
 RUNS = SHARED / "metacal" / "runs"
 
@@ -41,7 +45,7 @@ def outputs() -> dict[tuple[str, int], dict[str, Any]]:
 
 
 def test_each_is_counted_as_by_eye() -> None:
-    found = {key: REFACTOR_GO.scorer.score(probe["raw_output"]) for key, probe in outputs().items()}
+    found = {key: score_text(REFACTOR_GO.scorer, probe["raw_output"]) for key, probe in outputs().items()}
     assert {key: tuple((score.counts or {}).values()) for key, score in found.items()} == COUNTED
     assert all(score.apart == {"removed": 0, "unreached": 0, "closures": 0} for score in found.values())
 
@@ -49,4 +53,18 @@ def test_each_is_counted_as_by_eye() -> None:
 def test_their_scores_report_them_apart() -> None:
     probes = outputs().values()
     assert len({probe["score"]["total_score"] for probe in probes}) == 2
-    assert len({REFACTOR_GO.scorer.score(probe["raw_output"]).total for probe in probes}) > 5
+    assert len({score_text(REFACTOR_GO.scorer, probe["raw_output"]).total for probe in probes}) > 5
+
+
+CHANGED = {("mc-1771684523895", 1), ("mc-1771684955743", 3), ("mc-1771685370232", 1)}
+"""Outputs that compute something else: two leave the label out where nothing is described, one adds signed values."""
+
+
+@pytest.mark.skipif(shutil.which("go") is None, reason="there is no Go here")
+def test_three_of_them_compute_something_else() -> None:
+    found = {key: REFACTOR_GO_CHECKED.scorer.score(probe["raw_output"]) for key, probe in outputs().items()}
+    scores = {key: score for key, score in found.items() if isinstance(score, ProbeScore)}
+    if not scores:
+        pytest.skip(f"there is no sandbox here: {found}")
+    assert {key for key, score in scores.items() if score.total == 0} == CHANGED
+    assert len({score.total for score in scores.values()}) > 8

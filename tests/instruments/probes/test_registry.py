@@ -18,7 +18,9 @@ def test_ids_are_found_and_unknown_ones_are_not() -> None:
     for probe in PROBES:
         assert find_probe(probe.id, probe.version) is probe
         assert find_probe(probe.id) is not None
-        assert SCORERS[scorer_name(probe.scorer)] is probe.scorer
+        assert [SCORERS[scorer_name(scorer)] for scorer in probe.scorers] == list(probe.scorers)
+        assert probe.scorers[0] is probe.scorer
+        assert {scorer.id for scorer in probe.scorers} == {probe.scorer.id}
     assert find_probe("juggling") is None
     assert find_probe("debugging", "0") is None
     assert len({(probe.id, probe.version) for probe in PROBES}) == len(PROBES)

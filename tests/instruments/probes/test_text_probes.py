@@ -10,6 +10,7 @@ from instruments.probes import SCORERS, ProbeScore, find_probe
 from instruments.probes.text.tokens import WORDS_MAX
 from projections.stats.discrimination import measure_discrimination
 from tests.instruments.probes.graded import GRADED, NEVER, NO_ANSWERS, Graded
+from tests.support.scored_text import score_text
 
 DIMENSIONS = {
     "debugging": ("cause", "evidence", "rejection", "fix"),
@@ -27,7 +28,7 @@ FILLER = "It should be noted that this is as important as it is interesting, and
 
 
 def score(probe_id: str, answer: str) -> ProbeScore:
-    return SCORERS[f"{probe_id}@1"].score(answer)
+    return score_text(SCORERS[f"{probe_id}@1"], answer)
 
 
 def total(probe_id: str, answer: str) -> float:

@@ -1,11 +1,12 @@
 """An OpenAI-compatible chat endpoint on a real socket, with a pool of models behind it that do as a test says."""
 
 import json
+import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from tests.support.http_stub import bind, listening
 
@@ -24,6 +25,8 @@ class Asked(NamedTuple):
     model: object
     path: str
     headers: Mapping[str, str]
+    fields: Mapping[str, Any] = {}
+    """The other fields of the request."""
 
 
 class Reply(NamedTuple):
@@ -49,14 +52,17 @@ class Simulated:
         self.server = bind(_handler(self))
         self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
 
-    def wait_for(self, number: int) -> None:
-        """Until it was asked so many times."""
+    def wait_for(self, number: int, asking: subprocess.Popen[bytes]) -> None:
+        """Until it was asked so many times, or the process that asks it has ended."""
         with self.changed:
-            self.changed.wait_for(lambda: len(self.asked) >= number)
+            while len(self.asked) < number and asking.poll() is None:
+                self.changed.wait(0.1)
 
-    def take(self, prompt: str, model: object, path: str, headers: Mapping[str, str]) -> Asked:
+    def take(
+        self, prompt: str, model: object, path: str, headers: Mapping[str, str], fields: Mapping[str, Any]
+    ) -> Asked:
         with self.changed:
-            asked = Asked(len(self.asked) + 1, prompt, model, path, headers)
+            asked = Asked(len(self.asked) + 1, prompt, model, path, headers, fields)
             self.asked.append(asked)
             self.changed.notify_all()
         return asked
@@ -77,7 +83,8 @@ def _handler(router: Simulated) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["content-length"])))
             headers = {name.lower(): value for name, value in self.headers.items()}
-            asked = router.take(request["messages"][0]["content"], request.get("model"), self.path, headers)
+            (message,) = request.pop("messages")
+            asked = router.take(message["content"], request.pop("model", None), self.path, headers, request)
             reply = router.script(asked)
             with suppress(ConnectionError):
                 self._send(reply)

@@ -6,6 +6,7 @@ import sys
 import time
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
@@ -42,10 +43,11 @@ def gone(pid: int) -> None:
         time.sleep(0.01)
 
 
-def written(path: Path) -> None:
-    """Wait until a file says something."""
+async def written(path: Path, asking: "asyncio.Task[Any]") -> None:
+    """Wait until a file says something, while a program is asked that writes it."""
     while not path.exists() or not path.read_text():
-        time.sleep(0.01)
+        assert not asking.done(), asking
+        await asyncio.sleep(0.01)
 
 
 def test_prompt_in_answer_out(tmp_path: Path) -> None:
@@ -206,7 +208,7 @@ def test_cancelling_ends_the_program(tmp_path: Path) -> None:
 
     async def begin_and_cancel() -> None:
         asking = asyncio.create_task(parse_router(spec, environment={}).ask("?", LONG_S))
-        await asyncio.to_thread(written, pids)
+        await written(pids, asking)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking

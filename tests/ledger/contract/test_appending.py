@@ -122,7 +122,7 @@ def test_the_largest_batches_stand_whole_and_in_order(ledgers: Ledgers) -> None:
 
 
 def test_a_full_queue_is_busy_and_loses_nothing_it_took(ledgers: Ledgers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledgers.queue_limit, 10)
+    monkeypatch.setattr("ledger.append_queue.QUEUE_EVENTS_MAX", 10)
 
     async def scenario() -> None:
         async with ledgers.open() as log:

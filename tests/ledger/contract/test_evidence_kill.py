@@ -57,6 +57,7 @@ def test_what_the_log_says_of_evidence_holds_after_kill_9(tmp_path: Path) -> Non
             for client in round_:
                 client.start()
             while not any(client.erased for client in round_):
+                assert all(client.is_alive() for client in round_)
                 time.sleep(0.001)
             time.sleep(rng.random() * 0.05)
             server.process.kill()

@@ -18,7 +18,7 @@ from ledger.errors import (
     StreamConflict,
     TallystickError,
 )
-from tests.ledger.contract.conftest import Ledgers
+from tests.ledger.contract.conftest import Ledgers, Place
 from tests.support.drafts import (
     batch_of,
     recorded,
@@ -212,15 +212,31 @@ def test_i6_recordedtime_never_decreases_whatever_the_clock_does(ledgers: Ledger
     run(scenario())
 
 
-def test_i8_a_second_writer_is_refused_and_the_first_goes_on(ledgers: Ledgers) -> None:
+def test_i8_a_second_writer_is_refused_or_waits_for_its_turn(ledgers: Ledgers) -> None:
+    async def refuse_second(place: Place) -> None:
+        for _ in range(2):
+            with pytest.raises(LedgerLocked):
+                await ledgers.begin(place)
+
+    async def write_in_turns(log: Log, place: Place) -> None:
+        async with ledgers.open(place) as second:
+            batches = [[recorded(), recorded()] for _ in range(60)]
+            writers = [log if number % 2 else second for number in range(60)]
+            answers = await asyncio.gather(
+                *(writer.append(batch) for writer, batch in zip(writers, batches, strict=True))
+            )
+            placed = sorted(one.position for answer in answers for one in answer)
+            assert placed == list(range(1, 121))
+            assert all(answer[1].position == answer[0].position + 1 for answer in answers)
+            assert await log.head() == await second.head()
+
     async def scenario() -> None:
         place = ledgers.place()
         async with ledgers.open(place) as log:
-            for _ in range(2):
-                with pytest.raises(LedgerLocked):
-                    await ledgers.begin(place)
+            await (refuse_second(place) if ledgers.writers == "one" else write_in_turns(log, place))
+            before = (await log.head()).position
             await log.append([recorded()])
         async with ledgers.open(place) as log:
-            assert (await log.head()).position == 1
+            assert (await log.head()).position == before + 1
 
     run(scenario())

@@ -16,6 +16,7 @@ from tests.ledger.contract.conftest import Ledgers
 from tests.ledger.run_vocabulary import (
     RUNS,
     finish,
+    reopen,
     score,
     start,
     step,
@@ -26,7 +27,10 @@ NOTES = st.sampled_from(["", "n"])
 IDS = st.integers(0, 40).map(str)
 EXPECTED = st.sampled_from([None, None, None, None, 0, 1, 2])
 DRAFTS = st.one_of(
-    [st.builds(make, NAMES, NOTES, id=IDS, expectedversion=EXPECTED) for make in (start, step, step, step, finish)]
+    [
+        st.builds(make, NAMES, NOTES, id=IDS, expectedversion=EXPECTED)
+        for make in (start, step, step, step, finish, reopen)
+    ]
     + [st.builds(score, st.integers(0, 99).map(str), NOTES, id=IDS)]
 )
 BATCHES = st.lists(DRAFTS, min_size=1, max_size=3)
@@ -71,9 +75,9 @@ class Model:
         stream = [event.type for event in self.events if event.subject == reported.subject]
         if draft.expectedversion not in (None, len(stream)):
             return StreamConflict
-        closed = any(type_ in ("run.finished.v1", "probe.scored.v1") for type_ in stream)
+        closed = stream[-1:] in (["run.finished.v1"], ["probe.scored.v1"])
         begins = draft.name in ("run.started.v1", "probe.scored.v1")
-        if closed or begins == bool(stream):
+        if closed != (draft.name == "run.reopened.v1") or begins == bool(stream):
             return LifecycleViolation
         self.events.append(reported)
         return len(self.events), len(stream) + 1, False
@@ -149,8 +153,13 @@ def test_the_log_answers_as_the_model_does(ledgers: Ledgers) -> None:
         ([start("a", id="1"), step("a", id="1")], IdentityConflict),
         ([start("a", id="1"), step("a", id="2", expectedversion=2)], StreamConflict),
         ([score("p", id="1"), finish("p", id="2")], LifecycleViolation),
+        (
+            [start("a", id="1"), finish("a", id="2"), reopen("a", id="3"), step("a", id="4")],
+            [(1, 1, False), (2, 2, False), (3, 3, False), (4, 4, False)],
+        ),
+        ([start("a", id="1"), reopen("a", id="2")], LifecycleViolation),
     ],
-    ids=["retry", "second start", "identity", "version", "closed"],
+    ids=["retry", "second start", "identity", "version", "closed", "reopened", "open"],
 )
 def test_the_model_knows_the_rules(batch: list[Draft], answer: Answer) -> None:
     assert Model().append(batch) == answer

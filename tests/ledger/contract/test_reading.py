@@ -2,7 +2,6 @@
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -10,9 +9,10 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from events import VOCABULARY, Draft, Event
-from ledger import Page, Query, microseconds
-from ledger.errors import NotFound
-from tests.ledger.contract.conftest import Ledgers
+from ledger import LogPage, Query, microseconds
+from ledger.errors import LedgerUnavailable, NotFound
+from ledger.sqlite import reader
+from tests.ledger.contract.conftest import Ledgers, Place
 from tests.support.drafts import (
     batch_of,
     recorded,
@@ -39,7 +39,9 @@ QUERIES = st.builds(
     source=st.sampled_from([None, None, "/agents/tester", "/agents/other", "/agents/nobody"]),
     since_us=MOMENTS,
     until_us=MOMENTS,
+    positions=st.lists(st.integers(0, EVENTS + 2), max_size=12).map(tuple),
     walk=st.booleans(),
+    firsts=st.sampled_from(["", "decision", "decisio", "thought"]),
 )
 
 
@@ -58,7 +60,7 @@ def history() -> list[Draft]:
 
 
 @pytest.fixture(scope="module")
-def filled(ledgers: Ledgers) -> Path:
+def filled(ledgers: Ledgers) -> Place:
     """Where a ledger of forty events lies."""
     place = ledgers.place()
 
@@ -78,6 +80,7 @@ def fits(event: Event, query: Query) -> bool:
         and (query.before is None or event.position < query.before)
         and (not query.types or event.name in query.types)
         and (not query.subjects or event.subject in query.subjects)
+        and (not query.positions or event.position in query.positions)
         and query.source in (None, event.source)
         and (query.since_us is None or query.since_us <= time_us)
         and (query.until_us is None or time_us <= query.until_us)
@@ -86,8 +89,8 @@ def fits(event: Event, query: Query) -> bool:
 
 @settings(max_examples=120, deadline=None)
 @given(query=QUERIES)
-def test_pages_cover_what_fits_exactly_once(ledgers: Ledgers, filled: Path, query: Query) -> None:
-    async def scenario() -> tuple[list[Event], list[Page], dict[str, int]]:
+def test_pages_cover_what_fits_exactly_once(ledgers: Ledgers, filled: Place, query: Query) -> None:
+    async def scenario() -> tuple[list[Event], list[LogPage], dict[str, int]]:
         async with ledgers.open(filled) as log:
             everything = VOCABULARY.events((await log.read(Query(limit=EVENTS))).ndjson)
             pages = [await log.read(query)]
@@ -105,16 +108,89 @@ def test_pages_cover_what_fits_exactly_once(ledgers: Ledgers, filled: Path, quer
         wanted.reverse()
     assert [position for page in pages for position in page.positions] == wanted
     assert all(len(page.positions) == query.limit for page in pages[:-1])
+    begun = {event.subject: event.position for event in reversed(everything)}
     for page in pages:
-        assert [event.position for event in VOCABULARY.events(page.ndjson)] == list(page.positions)
+        events = VOCABULARY.events(page.ndjson)
+        assert [event.position for event in events] == list(page.positions)
+        firsts = [begun[event.subject] if query.firsts == "decision" else 0 for event in events if query.firsts]
+        assert list(page.firsts) == firsts
         assert len(page.lines) == len(page.positions)
+
+
+def test_events_are_found_by_their_place_in_a_stream_and_by_their_id(ledgers: Ledgers) -> None:
+    async def scenario() -> None:
+        async with ledgers.open(ledgers.place()) as log:
+            sources = ("/agents/b", "/agents/a", "/agents/c")
+            for source in sources:
+                await log.append([recorded(f"of-{source[-1]}", id="same", source=source)])
+            await log.append([thought("of-b", source="/agents/b"), thought("of-b", source="/agents/b")])
+            stream = "decision/of-b"
+            assert await log.positions_in_stream(stream, (1, 3, 4, 0)) == {1: 1, 3: 5}
+            assert await log.positions_in_stream(stream, ()) == {}
+            assert await log.positions_in_stream("decision/none", (1,)) == {}
+            assert await log.positions_of_id("same", 10) == [1, 2, 3]
+            assert await log.positions_of_id("same", 2) == [1, 2]
+            assert await log.positions_of_id("other", 10) == []
+
+    run(scenario())
+
+
+def test_a_source_with_many_events_is_read_in_the_order_of_the_log(
+    ledgers: Ledgers, filled: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        async with ledgers.open(filled) as log:
+            other = Query(source="/agents/other", limit=EVENTS)
+            for query in (other, structs.replace(other, limit=3, order="desc")):
+                pages = []
+                for sorted_events_max in (0, EVENTS):
+                    monkeypatch.setattr(reader, "SORTED_EVENTS_MAX", sorted_events_max)
+                    pages.append(await log.read(query))
+                assert list(pages[0].positions) == list(pages[1].positions)
+                assert pages[0].ndjson == pages[1].ndjson
+                assert len(pages[0].positions) == min(
+                    query.limit, sum(n % 3 == 0 and n % 5 != 4 for n in range(EVENTS))
+                )
+
+    run(scenario())
+
+
+def test_streams_are_named_by_the_positions_of_their_events(ledgers: Ledgers, filled: Place) -> None:
+    async def scenario() -> None:
+        async with ledgers.open(filled) as log:
+            assert await log.subjects([EVENTS, 2, 1, 2]) == [f"decision/d{n}" for n in (3, 1, 0, 1)]
+            assert await log.subjects([]) == []
+            asked = ["decision/d3", "decision/d0", "decision/d0", "decision/d9", "d1", ""]
+            assert await log.first_positions(asked) == {"decision/d3": 4, "decision/d0": 1}
+            assert await log.first_positions([]) == {}
+            with pytest.raises(LedgerUnavailable, match="lacks events"):
+                await log.subjects([1, EVENTS + 1])
+
+    run(scenario())
+
+
+def test_streams_are_found_by_the_beginning_of_their_names(ledgers: Ledgers) -> None:
+    place = ledgers.place()
+    names = ["abc1", "xabc", "abc", "abd", "ab.c", "abc2", "ABC", "_"]
+
+    async def scenario() -> None:
+        async with ledgers.open(place) as log:
+            await log.append([*map(recorded, names), thought("abc", "hm")])
+            for beginning in ("decision/", "decision/a", "decision/abc", "decision/abc1", "decision/b", "dec", "%", ""):
+                for upto in range(len(names) + 1):
+                    known = sorted(f"decision/{name}" for name in names[:upto])
+                    wanted = [name for name in known if name.startswith(beginning)]
+                    for limit in (1, 2, 100):
+                        assert await log.streams_starting_with(beginning, upto, limit) == wanted[:limit]
+
+    run(scenario())
 
 
 @pytest.mark.parametrize("order", ["asc", "desc"])
 @pytest.mark.parametrize(
     ("limit", "more"), [(1, True), (EVENTS - 1, True), (EVENTS, False), (EVENTS + 1, False)], ids=str
 )
-def test_more_is_right_at_the_edges(ledgers: Ledgers, filled: Path, order: str, limit: int, more: bool) -> None:
+def test_more_is_right_at_the_edges(ledgers: Ledgers, filled: Place, order: str, limit: int, more: bool) -> None:
     async def scenario() -> None:
         async with ledgers.open(filled) as log:
             page = await log.read(structs.replace(Query(limit=limit), order=order))
@@ -124,7 +200,7 @@ def test_more_is_right_at_the_edges(ledgers: Ledgers, filled: Path, order: str, 
 
 
 @pytest.mark.parametrize("order", ["asc", "desc"])
-def test_more_counts_only_what_fits(ledgers: Ledgers, filled: Path, order: str) -> None:
+def test_more_counts_only_what_fits(ledgers: Ledgers, filled: Place, order: str) -> None:
     async def scenario() -> None:
         async with ledgers.open(filled) as log:
             query = structs.replace(Query(types=("decision.recorded.v1",)), order=order)

@@ -1,5 +1,6 @@
 """I7: the Merkle tree is a function of the lines alone, kept as they are appended."""
 
+import asyncio
 import random
 
 import pytest
@@ -13,7 +14,7 @@ from ledger.transparency.merkle import (
     verify_consistency,
     verify_inclusion,
 )
-from ledger.transparency.tiles import Tile, TreeEdge
+from ledger.transparency.tiles import WIDTH, Tile, TreeEdge
 from tests.ledger.contract.conftest import Ledgers
 from tests.support.drafts import batch_of, thought
 from tests.support.event_loop import run
@@ -32,7 +33,10 @@ async def grown(log: Log, events: int, seed: int) -> list[bytes]:
 
 
 async def kept(log: Log) -> list[Tile]:
-    """Every tile that is kept."""
+    """Every tile that is kept, as soon as those of all events are there."""
+    full = (await log.head()).position // WIDTH
+    while full and not await log.tiles(0, full - 1, 1):  # noqa: ASYNC110 - another process may store them
+        await asyncio.sleep(0.01)
     return [
         Tile(level, number, hashes)
         for level in range(3)

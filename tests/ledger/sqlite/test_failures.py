@@ -71,7 +71,7 @@ def test_an_unknown_outcome_stops_the_writer_and_a_retry_tells(tmp_path: Path) -
 
 
 def test_what_waits_behind_a_failure_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ledger.sqlite.log.GROUP_EVENTS_MAX", 1)
+    monkeypatch.setattr("ledger.append_queue.GROUP_EVENTS_MAX", 1)
 
     async def scenario() -> None:
         log = await SqliteLog.open(tmp_path / "ledger.db")

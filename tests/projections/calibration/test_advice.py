@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from projections.calibration.advice import REVIEWS_ENOUGH, PastDecisions, PlannedDecision, summarize_past_decisions
 from projections.calibration.calibration import CalibrationFilter
-from projections.calibration.outcome_counts import CountTable
+from projections.calibration.count_table import CountTable
 from tests.projections.short_decisions import calibration_of, judged
 
 

@@ -16,7 +16,7 @@ from events import VOCABULARY, Draft
 from ledger.admission import prepare
 from projections.calibration.calibration import MIN_DECISIONS, Calibration, CalibrationFilter
 from projections.calibration.calibration_view import build_calibration_view
-from projections.calibration.cell_groups import GROUPINGS, GroupBy, GroupPage
+from projections.calibration.cell_groups import GROUP_SORTS, GROUPINGS, GroupBy, GroupPage, GroupSort
 from projections.query_check import no_check
 from projections.time_range import TimeRange
 from tests.projections import reference_model
@@ -324,9 +324,14 @@ def test_a_view_taken_stays_as_it_was() -> None:
 
 
 @pytest.mark.trial("C5")
-@given(drafts=histories(), group_by=st.sampled_from(GROUPINGS), limit=st.integers(1, 3))
+@given(
+    drafts=histories(),
+    group_by=st.sampled_from(GROUPINGS),
+    limit=st.integers(1, 3),
+    sort=st.sampled_from(GROUP_SORTS),
+)
 @settings(max_examples=100, deadline=None)
-def test_pages_of_groups_are_the_whole(drafts: list[Draft], group_by: GroupBy, limit: int) -> None:
+def test_pages_of_groups_are_the_whole(drafts: list[Draft], group_by: GroupBy, limit: int, sort: GroupSort) -> None:
     calibration = calibration_of(drafts)
     whole = calibration.view(CalibrationFilter(), group_by, 1)
     assert whole.groups_total is UNSET
@@ -337,7 +342,7 @@ def test_pages_of_groups_are_the_whole(drafts: list[Draft], group_by: GroupBy, l
     )
     while True:
         page = build_calibration_view(
-            table, group_by, 1, curves=False, page=GroupPage(limit, offset), evidence=evidence
+            table, group_by, 1, curves=False, page=GroupPage(limit, offset, sort), evidence=evidence
         )
         rows += page.groups
         assert page.overall == whole.overall
@@ -345,7 +350,8 @@ def test_pages_of_groups_are_the_whole(drafts: list[Draft], group_by: GroupBy, l
             break
         assert (page.groups_total, page.groups_next) == (len(whole.groups), offset + limit)
         offset = page.groups_next
-    for row, expected in zip(rows, whole.groups, strict=True):
+    ordered = whole.groups if sort == "name" else sorted(whole.groups, key=lambda group: -group.total)
+    for row, expected in zip(rows, ordered, strict=True):
         assert replace(row, shrunk_gap=None, shrunk_weight=None) == replace(
             expected, shrunk_gap=None, shrunk_weight=None
         )

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from projections.calibration.calibration import CalibrationFilter
 from projections.calibration.calibration_view import build_calibration_view
-from projections.calibration.outcome_counts import CountTable
+from projections.calibration.count_table import CountTable
 from tests.projections.short_decisions import calibration_of, judged
 
 CALIBRATED = 20

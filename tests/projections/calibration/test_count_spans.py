@@ -8,9 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events import Draft
-from projections.calibration import span_counts
+from projections import column_table
+from projections.arrays import Ints, RowNumbers
 from projections.calibration.calibration import Calibration, CalibrationFilter
-from projections.calibration.span_counts import CountColumns, CountSpans
+from projections.calibration.counted_columns import CountedColumns
+from projections.calibration.span_counts import CountSpans
+from projections.column_table import ColumnTable
+from projections.decisions.time_bounds import GroupTimes
 from projections.time_range import TimeRange
 from tests.projections.drafts import amend, record, review
 from tests.projections.random_histories import MOMENTS, NOON, events_of, histories
@@ -22,7 +26,7 @@ ends = st.none() | st.sampled_from(MOMENTS)
 def _short_spans() -> object:
     """So short that a history of some events has many."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(span_counts, "SPAN_DECISIONS", 2)
+        patch.setattr(column_table, "GROUP_ROWS", 2)
         yield
 
 
@@ -53,8 +57,12 @@ def test_ranges_asked_between_folds(
 )
 def test_it_is_what_counting_each_gives(rows: list[tuple[int, int, int]], since: int, until: int) -> None:
     time_us, cell, outcome = (np.array([row[column] for row in rows], dtype=np.int64) for column in range(3))
-    kept = CountSpans()
-    columns = CountColumns(time_us, cell.astype(np.uint32), outcome.astype(np.uint8))
+    recorded, counted = ColumnTable(time_us=np.int64), ColumnTable(cell=np.uint32, outcome=np.uint8)
+    recorded.append(len(rows), {"time_us": time_us})
+    counted.append(len(rows), {"cell": cell, "outcome": outcome})
+    times = [time_us[slice(*counted.bounds(group))] for group in range(counted.groups)]
+    first, last = (np.array([*map(end, times)], dtype=np.int64) for end in (np.min, np.max))
+    kept, columns = CountSpans(), CountedColumns(recorded, counted, GroupTimes(first, last))
     inside = (time_us >= since) & (time_us <= until)
     plain = np.bincount((cell * 5 + outcome)[inside], minlength=20)
     for _ in range(2):
@@ -73,3 +81,32 @@ def test_a_review_of_an_old_decision_is_seen_in_its_range() -> None:
         ("0.5", (5, 0, 0, 1, 0)),
         ("0.9", (1, 0, 0, 0, 0)),
     ]
+
+
+def test_only_groups_that_changed_are_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    count_numbers, counted = CountedColumns.count_numbers, list[int]()
+
+    def count(columns: CountedColumns, group: int, places: RowNumbers | slice, width: int) -> Ints:
+        counted.append(group)
+        return count_numbers(columns, group, places, width)
+
+    def groups_counted() -> list[int]:
+        counted.clear()
+        assert seen(calibration, when)
+        return counted[:]
+
+    monkeypatch.setattr(column_table, "GROUP_ROWS", 16)
+    monkeypatch.setattr(CountedColumns, "count_numbers", count)
+    drafts = [record(f"d{number}", 0.5, time=NOON) for number in range(28)]
+    events, when = events_of([*drafts, review("d1"), review("d27"), record("d28", 0.5, time=NOON)]), TimeRange(NOON)
+    calibration = Calibration()
+    calibration.fold(events[:28])
+    assert groups_counted() == [0, 1]
+    assert groups_counted() == [], "the last group is not full, and is kept too"
+    for number, group in ((28, 0), (29, 1), (30, 1)):
+        calibration.fold(events[number : number + 1])
+        assert groups_counted() == [group]
+        fresh = Calibration()
+        fresh.fold(events[: number + 1])
+        assert seen(calibration, when) == seen(fresh, when)
+        assert groups_counted() == []

@@ -5,10 +5,16 @@ import pytest
 
 from events import Draft
 from events.decision import DecisionRecordedV1, DecisionReviewed
+from projections.calibration import cluster_sums, evidence_trace
 from projections.calibration.calibration import Calibration, CalibrationFilter
+from projections.calibration.evidence_trace import Grouping, follow_reviews
+from projections.calibration.first_reviews import CODE_VALUES, Block, ConfidenceLevels, ReviewOrder
 from projections.calibration.gap_evidence import ReviewEvidence
+from projections.calibration.stakes import Stakes, evidence_of
 from projections.query_check import no_check
-from projections.stats.gap_martingale import LOG_SUPPORTED
+from projections.stats.gap_martingale import LOG_SUPPORTED, log_factors_over, log_factors_under, log_mean_exp
+from projections.stats.gap_sequence import log_e_within
+from tests.projections.chunks import restored
 from tests.projections.drafts import record, retract, review
 from tests.projections.random_histories import events_of
 from tests.projections.stats.evidence import running_log_e_values
@@ -73,8 +79,8 @@ def test_the_trace_is_that_of_each_review(step: int) -> None:
         assert gap is not None
         assert (gap.log_over, gap.log_under) == pytest.approx((over, under), abs=1e-9)
         assert gap.supported_at.get("over") == at
-    again = Calibration.decode(calibration.encode())
-    assert again.encode() == calibration.encode()
+    again = restored(calibration)
+    assert again.digest() == calibration.digest()
     assert [one.gap and one.gap.supported_at for one in found_of(again).values()] == [
         one.gap and one.gap.supported_at for one in found.values()
     ]
@@ -130,3 +136,71 @@ def test_a_filter_selects_what_it_names() -> None:
     assert found.log_over == pytest.approx(over, abs=1e-9)
     assert found.supported_at.get("over") == at
     assert found_of(calibration, project="z")["(all)"].gap is None
+
+
+def stakes_review_by_review(order: ReviewOrder, group: np.ndarray, cluster: np.ndarray) -> dict[str, object]:
+    """Follow one group by the definition: the factor of a cluster is the mean of its reviews' factors so far."""
+    whole = order.reviews.take(slice(0, order.size))
+    at: dict[str, int] = {}
+    factors: dict[int, list[np.ndarray]] = {}
+    sums: dict[int, list[float]] = {}
+    alone = -1
+    n = 0
+    for number in np.flatnonzero(group & ~np.isnan(CODE_VALUES[whole.code])).tolist():
+        c, o = order.levels.of_cell[whole.cell[number]], CODE_VALUES[whole.code[number]]
+        key = int(cluster[number])
+        if key < 0:
+            alone -= 1
+            key = alone
+        both = np.concatenate([log_factors_over(c, o), log_factors_under(c, o)]).ravel()
+        factors.setdefault(key, []).append(np.exp(both))
+        sums.setdefault(key, []).append(o - c)
+        n += 1
+        logs = np.sum([np.log(np.mean(one, axis=0)) for one in factors.values()], axis=0)
+        differences = [sum(one) for one in sums.values()]
+        largest = max(map(len, sums.values()))
+        within = log_e_within(
+            *(np.array([float(x)]) for x in (n, sum(differences), np.square(differences).sum(), largest))
+        )
+        k = len(logs) // 2
+        for side, log in (("over", log_mean_exp(logs[:k])), ("under", log_mean_exp(logs[k:])), ("well", within[0])):
+            if log >= LOG_SUPPORTED:
+                at.setdefault(side, n)
+    return {"n": n, "at": at, "clusters": len(sums)}
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_the_trace_of_blocks_is_that_of_each_review(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With and without clusters, in turns or mixed, for agents that are off by much, by little and not at all.
+
+    With few clusters kept, the sums of others are made again when they have a review.
+    """
+    monkeypatch.setattr(evidence_trace, "BLOCK_REVIEWS", 32)
+    if seed % 4 > 1:
+        monkeypatch.setattr(cluster_sums, "CLUSTERS_MIN", 20)
+        monkeypatch.setattr(cluster_sums, "CLUSTERS_MAX", 40)
+    rng = np.random.default_rng(seed)
+    n, groups, levels = 400, 3, np.array([0.55, 0.8, 0.95])
+    size = int(rng.choice([1, 3, 8, 60]))
+    cluster = np.arange(n) // size
+    if seed % 2:
+        cluster = rng.permutation(cluster)
+    cluster = np.where(rng.random(n) < (0.0, 0.3, 1.0)[seed % 3], -1, cluster)
+    cell = rng.integers(0, groups * len(levels), n).astype(np.uint32)
+    stated = np.tile(levels, groups)
+    gap = (-0.3, 0.0, 0.04)[seed // 3 % 3]
+    code = np.where(rng.random(n) < np.clip(stated[cell] + gap, 0, 1), 0, 2).astype(np.uint8)
+    code[rng.random(n) < 0.1] = 1
+    code[rng.random(n) < 0.02] = 3
+    block = Block(cell, code, np.zeros(n, np.int64), cluster)
+    order = ReviewOrder(block, n, 0, ConfidenceLevels(stated), clustered=True)
+    grouping = Grouping(np.repeat(np.arange(groups), len(levels)), groups, -1, 1)
+    stakes = Stakes.before(order)
+    for stop in (*sorted(rng.integers(1, n, 3).tolist()), n):
+        stakes = follow_reviews(stakes, order._replace(size=stop), grouping, no_check)
+    for group in range(groups):
+        found = evidence_of(stakes, group)
+        assert found is not None
+        expected = stakes_review_by_review(order, grouping.group[cell] == group, cluster)
+        count = found.clusters.clusters if found.clusters else stakes.reviewed[group]
+        assert {"n": stakes.reviewed[group], "at": found.supported_at, "clusters": count} == expected

@@ -13,8 +13,10 @@ from projections.calibration.calibration import Calibration, CalibrationFilter
 from projections.calibration.calibration_view import build_calibration_view
 from projections.calibration.cell_groups import EVERY_GROUP
 from projections.calibration.model_groups import decisions_by_model, table_of_model, with_models
-from projections.decisions.decision_index import DecisionIndex, DecisionSelection
+from projections.decisions.decision_index import DecisionIndex
+from projections.decisions.decision_selection import DecisionSelection
 from projections.discovery.model_names import ModelNames
+from tests.projections.chunks import restored
 from tests.projections.drafts import ask, record, review
 from tests.projections.random_histories import events_of
 from tests.projections.short_decisions import calibration_of, judged
@@ -84,7 +86,7 @@ def test_each_decision_has_its_cluster_in_the_history() -> None:
         *judged((0.7, "S"), prefix="d", cluster="task-1", agent="bo"),
     ]
     calibration = calibration_of(drafts)
-    for folded in (calibration, Calibration.decode(calibration.encode())):
+    for folded in (calibration, restored(calibration)):
         history = folded.history(CalibrationFilter())
         stated = [None if number < 0 else history.clusters[number] for number in history.cluster.tolist()]
         assert stated == ["task-1", "task-1", None, "task-2", "task-1"]
@@ -107,7 +109,7 @@ def test_the_state_does_not_depend_on_the_sizes_of_batches(size: int) -> None:
         whole.fold(events)
         for start in range(0, len(events), size):
             parts.fold(events[start : start + size])
-        assert parts.encode() == whole.encode() == kind.decode(whole.encode()).encode()
+        assert parts.digest() == whole.digest() == restored(whole).digest()
 
 
 def test_decisions_are_found_by_cluster_and_model() -> None:

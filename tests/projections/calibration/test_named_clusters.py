@@ -14,8 +14,9 @@ from events import Draft
 from events.decision import Outcome
 from projections.arrays import Floats, Ints
 from projections.calibration.calibration import Calibration, CalibrationFilter
-from projections.calibration.evidence_trace import Grouping, Stakes, StakesKept, evidence_of, trace_stakes
-from projections.calibration.first_reviews import BLOCK_REVIEWS, Block, ReviewOrder
+from projections.calibration.evidence_trace import Grouping, follow_reviews
+from projections.calibration.first_reviews import Block, ConfidenceLevels, ReviewOrder
+from projections.calibration.stakes import Stakes, evidence_of
 from projections.query_check import no_check
 from projections.stats.clustered_mean import clustered_mean
 from projections.stats.gap_martingale import log_factors_over, log_mean_exp
@@ -85,14 +86,10 @@ def stakes_of(reviews: Histories) -> Stakes:
     agent = np.broadcast_to(np.arange(agents)[:, np.newaxis], (agents, looks))
     cell = (agent * len(levels) + level.reshape(agents, looks)).T.ravel().astype(np.uint32)
     code = np.where(reviews.outcome == 1, 0, 2).T.ravel().astype(np.uint8)
-    cluster = reviews.cluster.T.ravel()
-    blocks = [
-        Block(cell[part], code[part], np.zeros(len(cell[part]), np.int64), cluster[part])
-        for part in (slice(start, start + BLOCK_REVIEWS) for start in range(0, len(cell), BLOCK_REVIEWS))
-    ]
-    order = ReviewOrder(blocks, len(cell), 0, np.tile(levels, agents), clustered=True)
+    block = Block(cell, code, np.zeros(len(cell), np.int64), reviews.cluster.T.ravel())
+    order = ReviewOrder(block, len(cell), 0, ConfidenceLevels(np.tile(levels, agents)), clustered=True)
     grouping = Grouping(np.repeat(np.arange(agents), len(levels)), agents, -1, 1)
-    return trace_stakes(order, grouping, StakesKept(), "all", no_check)
+    return follow_reviews(Stakes.before(order), order, grouping, no_check)
 
 
 def shares_supported(stakes: Stakes) -> tuple[float, float]:

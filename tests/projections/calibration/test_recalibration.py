@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from projections.arrays import Floats
 from projections.calibration.confidence_bins import ConfidenceBins, bin_counts
-from projections.calibration.corp import fit_isotonic
 from projections.calibration.map_families import REVIEWS_MIN
 from projections.calibration.recalibration import (
     CONFIDENCES_MAX,
@@ -21,6 +20,7 @@ from projections.calibration.recalibration import (
     split,
 )
 from projections.calibration.scores import brier_score
+from projections.stats.isotonic_fit import fit_isotonic
 from tests.projections.calibration.simulated_agents import STATING, history, offer_rates, overconfident
 from tests.projections.short_decisions import cells
 

@@ -14,6 +14,7 @@ from projections.outcome_codes import OUTCOMES
 from projections.time_range import TimeRange
 from tests.projections import reference_model
 from tests.projections.calibration.test_calibration import filters, moments
+from tests.projections.chunks import restored
 from tests.projections.drafts import ask, record, review
 from tests.projections.random_histories import events_of, histories, lines_of
 from tests.projections.short_decisions import calibration_of
@@ -61,7 +62,7 @@ def test_questions_are_kept(drafts: list[Draft], cut: int) -> None:
     whole, events = calibration_of(drafts), events_of(drafts)
     first = Calibration()
     first.fold(events[:cut])
-    again = Calibration.decode(first.encode())
+    again = restored(first)
     again.fold(events[cut:])
     assert again.encode() == whole.encode()
     assert rows(again.history(CalibrationFilter())) == rows(whole.history(CalibrationFilter()))

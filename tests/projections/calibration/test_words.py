@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from api.cli.output import format_figure
-from api.cli.render.skill import describe_skill
+from api.reports.calibration_text import describe_skill
+from api.text_format import format_figure
 from projections.calibration.calibration import CalibrationFilter
 from projections.calibration.calibration_view import CalibrationView
 from projections.calibration.confidence_bins import bin_counts

@@ -6,15 +6,17 @@ from typing import get_args
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec import msgpack
 from msgspec.json import encode
 
 from events import Draft
 from projections.decisions.compaction import LEVEL_DAYS, LEVELS, LevelFilter
-from projections.decisions.decision_index import DecisionIndex, DecisionSelection, SortField
+from projections.decisions.decision_index import DecisionIndex
+from projections.decisions.decision_selection import DecisionSelection, SortField
+from projections.event_slice import EventSlice
 from projections.time_range import TimeRange
 from tests.projections import reference_model
 from tests.projections.drafts import amend, record, review
+from tests.projections.named_index import NamedIndex
 from tests.projections.random_histories import (
     AGENTS,
     CATEGORIES,
@@ -78,13 +80,13 @@ narrow = st.one_of(
 )
 
 
-def index_of(drafts: list[Draft]) -> DecisionIndex:
-    index = DecisionIndex()
+def index_of(drafts: list[Draft]) -> NamedIndex:
+    index = NamedIndex()
     index.fold(events_of(drafts))
     return index
 
 
-def found(index: DecisionIndex, wanted: DecisionSelection) -> list[str]:
+def found(index: NamedIndex, wanted: DecisionSelection) -> list[str]:
     return index.subjects(index.find(wanted))
 
 
@@ -98,9 +100,9 @@ def test_find_order_and_count_are_the_models(
     kept = reference_model.find(reported, wanted)
     places = index.find(wanted)
     assert index.subjects(places) == [one.subject for one in kept]
-    ordered = index.sort_places(places, sort, descending=descending)
-    assert index.subjects(ordered) == [one.subject for one in reference_model.order(kept, sort, descending=descending)]
-    seen, expected = index.count(places), reference_model.count(kept)
+    ordered = [one.subject for one in reference_model.order(kept, sort, descending=descending)]
+    assert index.ordered(wanted, sort, descending=descending) == ordered
+    seen, expected = index.count(wanted), reference_model.count(kept)
     assert seen == expected
     assert [*seen.by_category.items(), *seen.by_agent.items()] == [
         *expected.by_category.items(),
@@ -108,8 +110,6 @@ def test_find_order_and_count_are_the_models(
     ]
     assert encode(seen)
     assert len(index) == len(reported)
-    for since in filter(None, MOMENTS):
-        assert index.recorded_within(places, since) == sum(one.time >= since for one in kept)
 
 
 @pytest.mark.parametrize("descending", [False, True])
@@ -123,8 +123,8 @@ def test_a_missing_value_comes_last_in_both_directions(sort: SortField, descendi
             record("most", 1.0, category="b", stakes="critical"),
         ]
     )
-    places = index.sort_places(index.find(DecisionSelection()), sort, descending=descending)
-    ends = [name.removeprefix("decision/") for name in index.subjects(places)]
+    names = index.ordered(DecisionSelection(), sort, descending=descending)
+    ends = [name.removeprefix("decision/") for name in names]
     assert ends[:2] == (["most", "least"] if descending else ["least", "most"])
     assert ends[2:] == (["none-either", "none"] if descending else ["none", "none-either"])
 
@@ -136,33 +136,11 @@ def test_a_microsecond_orders_in_any_year(year: int) -> None:
     first = noon.replace(year=year)
     later = [first + timedelta(microseconds=us) for us in range(4)]
     index = index_of([record(f"d{us}", time=later[us]) for us in (2, 0, 3, 1)])
-    every = index.find(DecisionSelection())
     for descending in (False, True):
-        names = index.subjects(index.sort_places(every, "created_at", descending=descending))
+        names = index.ordered(DecisionSelection(), "created_at", descending=descending)
         assert names == sorted(names, reverse=descending)
     assert found(index, DecisionSelection(range=TimeRange(later[1], later[2]))) == ["decision/d2", "decision/d1"]
-    assert index.count(every).by_day == [(first.date().isoformat(), 4)]
-
-
-def test_matching_gives_the_oldest_that_begin_so() -> None:
-    index = index_of([record(name) for name in ("abc1", "xabc", "abc", "abd", "ab.c", "abc2")])
-    assert index.ids_starting_with("abc") == ["abc1", "abc"]
-    assert index.ids_starting_with("abc", limit=9) == ["abc1", "abc", "abc2"]
-    assert index.ids_starting_with("ab.", limit=9) == ["ab.c"]
-    assert index.ids_starting_with("", limit=2) == ["abc1", "xabc"]
-    assert index.ids_starting_with("decision/") == []
-    assert index.has("abc")
-    assert not index.has("ab")
-    again = DecisionIndex.decode(index.encode())
-    assert again.ids_starting_with("abc", limit=9) == ["abc1", "abc", "abc2"]
-
-
-@pytest.mark.parametrize("column", ["shared", "tags", "confidence", "time_us", "outcome", "patterns"])
-def test_a_state_with_columns_of_unlike_length_is_refused(column: str) -> None:
-    parts = msgpack.decode(index_of([record("d"), record("e")]).encode())
-    size = len(parts[column])
-    with pytest.raises(AssertionError, match="columns of unlike length"):
-        DecisionIndex.decode(msgpack.encode(parts | {column: parts[column][: size // 2]}))
+    assert index.count(DecisionSelection()).by_day == [(first.date().isoformat(), 4)]
 
 
 def test_an_amendment_moves_tags_and_confidence() -> None:
@@ -172,12 +150,12 @@ def test_an_amendment_moves_tags_and_confidence() -> None:
     assert found(index, DecisionSelection(tags=("a", "b"))) == ["decision/d"]
     emptied = index_of([*drafts, amend("d", tags=())])
     assert found(emptied, DecisionSelection(tags=("a", "b"))) == []
-    assert emptied.count(emptied.find(DecisionSelection())).top_tags == []
+    assert emptied.count(DecisionSelection()).top_tags == []
 
 
 def test_a_tag_borne_twice_counts_once() -> None:
     index = index_of([record("d", tags=("a", "a", "b")), record("e", tags=("b",))])
-    assert index.count(index.find(DecisionSelection())).top_tags == [("b", 2), ("a", 1)]
+    assert index.count(DecisionSelection()).top_tags == [("b", 2), ("a", 1)]
 
 
 def test_a_review_superseded_is_found_by_the_later_outcome() -> None:
@@ -187,11 +165,11 @@ def test_a_review_superseded_is_found_by_the_later_outcome() -> None:
 
 
 def test_an_empty_index_answers() -> None:
-    index = DecisionIndex()
-    index.fold([])
-    every = index.find(DecisionSelection(tags=("a",), outcome="success", status="pending"))
+    index = NamedIndex()
+    index.fold(EventSlice())
+    every = DecisionSelection(tags=("a",), outcome="success", status="pending")
     for sort in get_args(SortField):
-        assert index.subjects(index.sort_places(every, sort, descending=True)) == []
+        assert index.ordered(every, sort, descending=True) == []
+    assert len(index.find(every)) == index.total(every) == 0
     assert index.count(every) == reference_model.count([])
-    assert index.ids_starting_with("") == []
     assert index.summary() == DecisionIndex.decode(index.encode()).summary()

@@ -9,15 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from events import Draft
-from projections.decisions.decision_index import STATUSES, DecisionIndex, DecisionSelection
+from projections.decisions.decision_selection import STATUSES, DecisionSelection
 from tests.projections import reference_model
 from tests.projections.decisions.test_decision_index import narrow
 from tests.projections.drafts import record
+from tests.projections.named_index import NamedIndex
 from tests.projections.random_histories import MOMENTS, events_of, histories, lines_of
 
 
-def index_of(drafts: list[Draft]) -> DecisionIndex:
-    index = DecisionIndex()
+def index_of(drafts: list[Draft]) -> NamedIndex:
+    index = NamedIndex()
     index.fold(events_of(drafts))
     return index
 

@@ -4,15 +4,15 @@ from datetime import timedelta
 
 import pytest
 
-from events import Draft
+from events import VOCABULARY, Draft
 from events.decision import Bridge, Reason
 from projections.decisions.decision_state import DecisionState, fold_decision
 from tests.projections.drafts import amend, ask, record, review, think
-from tests.projections.random_histories import DAWN, events_of
+from tests.projections.random_histories import DAWN, lines_of
 
 
 def given(*drafts: Draft) -> DecisionState:
-    state = fold_decision(events_of(drafts))
+    state = fold_decision([VOCABULARY.event(line) for line in lines_of(drafts)])
     assert state is not None
     return state
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import shutil
 import sqlite3
+import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -16,10 +17,12 @@ from hypothesis import strategies as st
 
 from events import Draft
 from ledger.errors import LedgerUnavailable
-from projections import engine as engine_module
+from projections import slice_reader
 from projections.decisions import full_text_search as search_module
-from projections.decisions.decision_index import DecisionIndex, DecisionSelection
+from projections.decisions.decision_index import DecisionIndex
+from projections.decisions.decision_selection import DecisionSelection
 from projections.decisions.full_text_search import FullTextSearch
+from projections.decisions.index_seal import IndexSeal
 from projections.decisions.tokenizer import split_words
 from tests.projections.drafts import amend, record, review, think
 from tests.projections.open_ledgers import SECRET, Opened, engine, write
@@ -76,11 +79,12 @@ async def searching(opened: Opened, path: Path) -> AsyncIterator[FullTextSearch]
 async def found(opened: Opened, search: FullTextSearch, words: Sequence[str], as_of: int | None = None) -> set[str]:
     """The decisions that hold all of some words."""
     index, position = await opened.engine.at(DecisionIndex, as_of)
-    hits = await search.find(words, position, index.index)
-    ranked = await search.find(words, position, index.index, rank=True, side="function")
+    hits = await search.find(words, position, index.numbers)
+    ranked = await search.find(words, position, index.numbers, rank=True, side="function")
     assert (hits.places.tolist(), hits.words_found.tolist()) == (ranked.places.tolist(), ranked.words_found.tolist())
     assert (ranked.scores > 0).all()
-    return set(index.subjects(hits.filter_places(hits.places, len(set(words)))))
+    kept = hits.with_words(len(set(words)))
+    return set(await opened.engine.names.subjects(index.positions(kept)))
 
 
 def expected(lines: Sequence[bytes], words: Sequence[str]) -> set[str]:
@@ -119,7 +123,7 @@ def test_what_is_found_is_what_reading_everything_finds(
 
     with (
         TemporaryDirectory() as folder,
-        patch.object(engine_module, "SLICE_EVENTS", sizes[0]),
+        patch.object(slice_reader, "SLICE_EVENTS", sizes[0]),
         patch.object(search_module, "_COMMIT_EVENTS", sizes[1]),
     ):
         run(scenario(Path(folder) / "ledger.db"))
@@ -316,7 +320,7 @@ def test_searches_at_once_and_two_processes_on_one_file(tmp_path: Path) -> None:
 
 def test_a_search_that_is_given_up_leaves_the_index_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = ledger_of(tmp_path, *(record(f"n{number}", context="beta") for number in range(300)))
-    monkeypatch.setattr(engine_module, "SLICE_EVENTS", 10)
+    monkeypatch.setattr(slice_reader, "SLICE_EVENTS", 10)
 
     async def scenario() -> None:
         async with engine(path) as opened, searching(opened, path) as search:
@@ -328,6 +332,40 @@ def test_a_search_that_is_given_up_leaves_the_index_whole(tmp_path: Path, monkey
                 with pytest.raises(asyncio.CancelledError):
                     await asked_for
             assert len(await found(opened, search, ["beta"])) == 302
+
+    run(scenario())
+
+
+def test_a_search_that_is_given_up_waits_until_its_thread_is_done_with_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = ledger_of(tmp_path)
+    begun, go_on, in_use = threading.Event(), threading.Event(), []
+    remove_unsealed = IndexSeal.remove_unsealed
+
+    def remove_when_released(seal: IndexSeal) -> None:
+        in_use.append("begun")
+        begun.set()
+        assert go_on.wait(60)
+        remove_unsealed(seal)
+        in_use.append("done")
+
+    monkeypatch.setattr(IndexSeal, "remove_unsealed", remove_when_released)
+
+    async def scenario() -> None:
+        async with engine(path) as opened, searching(opened, path) as search:
+            given_up = asyncio.create_task(found(opened, search, ["beta"]))
+            await asyncio.to_thread(begun.wait, 60)
+            given_up.cancel()
+            again = asyncio.create_task(found(opened, search, ["beta"]))
+            for _ in range(100):
+                await asyncio.sleep(0)
+            assert in_use == ["begun"]
+            go_on.set()
+            with pytest.raises(asyncio.CancelledError):
+                await given_up
+            await again
+            assert in_use == ["begun", "done"] * 2
 
     run(scenario())
 
@@ -344,12 +382,14 @@ def test_the_better_fit_comes_first_and_the_newer_of_those_alike(tmp_path: Path)
     async def scenario() -> None:
         async with engine(path) as opened, searching(opened, path) as search:
             index, position = await opened.engine.at(DecisionIndex)
-            hits = await search.find(["alpha", "omega"], position, index.index, rank=True)
+            hits = await search.find(["alpha", "omega"], position, index.numbers, rank=True)
             every = index.find(DecisionSelection())
             ranked = hits.ranked(every)
-            assert index.subjects(ranked.places) == [f"decision/{name}" for name in ("both", "late", "rare", "one")]
+            names = await opened.engine.names.subjects(index.positions(ranked.places))
+            assert names == [f"decision/{name}" for name in ("both", "late", "rare", "one")]
             assert ranked.words_found.tolist() == [2, 2, 2, 1]
             assert (ranked.scores[:-1] >= ranked.scores[1:]).all()
-            assert index.subjects(hits.ranked(every[:3]).places) == ["decision/rare", "decision/one"]
+            names = await opened.engine.names.subjects(index.positions(hits.ranked(every[:3]).places))
+            assert names == ["decision/rare", "decision/one"]
 
     run(scenario())

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import UNSET, structs
 
 from events import DiscoveryAttempted, DiscoveryStarted, Draft
 from projections.discovery import model_inventory
@@ -229,6 +230,57 @@ def test_one_model_is_its_row_of_all(drafts: list[Draft], name: str) -> None:
     assert part.models == [row for row in whole.models if ("model", row.key) == found]
     assert part.wrappers == [row for row in whole.wrappers if ("wrapper", row.key) == found]
     assert part.unresolved == [row for row in whole.unresolved if ("unresolved", row.key) == found]
+
+
+@given(drafts=discoveries(40), limit=st.integers(1, 4), offset=st.integers(0, 4))
+@settings(max_examples=60, deadline=None)
+def test_pages_are_parts_of_the_whole(drafts: list[Draft], limit: int, offset: int) -> None:
+    whole, page = surveyed(*drafts), surveyed(*drafts, limit=limit, offset=offset)
+    assert whole.totals is UNSET
+    assert page.totals is not UNSET
+    for name in page.totals.__struct_fields__:
+        rows = getattr(whole, name)
+        assert getattr(page.totals, name) == len(rows)
+        shown = getattr(page, name)
+        if name == "models":
+            assert all(model.contradicted is not UNSET for model in shown)
+            shown = [structs.replace(model, contradicted=UNSET) for model in shown]
+        assert shown == rows[offset : offset + limit]
+    assert (page.routers, page.runs, page.attempts) == (whole.routers, whole.runs, whole.attempts)
+
+
+@given(drafts=discoveries(40))
+@settings(max_examples=60, deadline=None)
+def test_the_inventory_of_a_router_has_its_attempts_alone(drafts: list[Draft]) -> None:
+    whole = surveyed(*drafts)
+    for router in whole.routers:
+        if router.router is not None:
+            part = surveyed(*drafts, router=router.router)
+            assert (part.runs, part.attempts) == (router.runs, router.attempts)
+            assert sum(model.sightings > 0 for model in part.models) == router.models
+            assert {model.key: model.sightings for model in part.models if model.sightings} == {
+                model.key: by.sightings
+                for model in whole.models
+                for by in model.by_router
+                if by.router == router.router
+            }
+
+
+def test_models_by_a_part_of_a_name_by_registration_and_in_order() -> None:
+    drafts = (
+        start("r"), attempt("r", 1, "model-a", time=NOON), attempt("r", 2, "model-a", time=NOON),
+        attempt("r", 3, "other-b", reported="model-c", time=NOON + timedelta(hours=1)), attempt("r", 4, "Auto"),
+        register("model-d", name="Zed"), alias("model-d", "Nickname"),
+    )  # fmt: skip
+    assert keys(surveyed(*drafts, search="MODEL")) == ["model-a", "model-d"]
+    assert keys(surveyed(*drafts, search="zed")) == keys(surveyed(*drafts, search="NICK")) == ["model-d"]
+    assert [one.key for one in surveyed(*drafts, search="aut").wrappers] == ["auto"]
+    assert len(surveyed(*drafts, search="other").contradictions) == 1
+    assert surveyed(*drafts, search="model-d").contradictions == []
+    assert keys(surveyed(*drafts, known=True)) == ["model-d"]
+    assert keys(surveyed(*drafts, known=False)) == ["model-a", "other-b"]
+    assert keys(surveyed(*drafts, sort="last_seen"))[0] == "other-b"
+    assert keys(surveyed(*drafts, sort="name")) == ["model-a", "model-d", "other-b"]
 
 
 @real_runs

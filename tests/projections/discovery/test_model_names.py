@@ -35,42 +35,42 @@ def test_a_registered_key_gathers_the_dated_and_prefixed_names() -> None:
 
 
 def test_an_alias_wins_over_the_rules() -> None:
-    assert named("zed", *MODEL_A, alias("model-a", "Zed")) == ("model", "model-a")
-    assert named("zed-20250101", *MODEL_A, alias("model-a", "Zed")) == ("model", "model-a")
+    assert named("zee", *MODEL_A, alias("model-a", "Zee")) == ("model", "model-a")
+    assert named("zee-20250101", *MODEL_A, alias("model-a", "Zee")) == ("model", "model-a")
     assert named("auto", *MODEL_A, alias("model-a", "Auto")) == ("model", "model-a")
     assert named("unknown", *MODEL_A, alias("model-a", "unknown")) == ("model", "model-a")
 
 
 def test_a_dated_alias_is_that_name_alone() -> None:
-    said = (*MODEL_A, alias("model-a", "zed-20250101"))
-    assert named("zed-20250101", *said) == ("model", "model-a")
-    assert named("zed-20260101", *said) == named("zed", *said) == ("model", "zed")
+    said = (*MODEL_A, alias("model-a", "zee-20250101"))
+    assert named("zee-20250101", *said) == ("model", "model-a")
+    assert named("zee-20260101", *said) == named("zee", *said) == ("model", "zee")
 
 
 def test_the_later_event_counts() -> None:
     both = (register("model-a"), register("model-b"))
-    first, second = alias("model-a", "zed"), alias("model-b", "ZED")
-    assert named("zed", *both, first, second) == ("model", "model-b")
-    assert named("zed", *both, second, first) == ("model", "model-a")
+    first, second = alias("model-a", "zee"), alias("model-b", "ZEE")
+    assert named("zee", *both, first, second) == ("model", "model-b")
+    assert named("zee", *both, second, first) == ("model", "model-a")
     assert named("model-a", *both, alias("model-b", "model-a")) == ("model", "model-b")
     names = inventory_of((*both, first, second)).names
-    assert (names.aliases("model-a"), names.aliases("model-b")) == ([], ["ZED"])
+    assert (names.aliases("model-a"), names.aliases("model-b")) == ([], ["ZEE"])
 
 
 def test_a_name_registered_later_is_its_own_again() -> None:
-    assert named("zed", *MODEL_A, alias("model-a", "zed"), register("zed")) == ("model", "zed")
+    assert named("zee", *MODEL_A, alias("model-a", "zee"), register("zee")) == ("model", "zee")
 
 
 def test_what_is_known() -> None:
-    names = inventory_of((register("model-a"), alias("model-a", "zed"))).names
-    assert [name for name in ("model-a", "Lab/Model-A", "ZED", "other", "auto", "") if names.known(name)] == [
-        "model-a", "Lab/Model-A", "ZED",
+    names = inventory_of((register("model-a"), alias("model-a", "zee"))).names
+    assert [name for name in ("model-a", "Lab/Model-A", "ZEE", "other", "auto", "") if names.known(name)] == [
+        "model-a", "Lab/Model-A", "ZEE",
     ]  # fmt: skip
 
 
 def test_a_copy_stays_as_it_was() -> None:
     inventory = inventory_of(MODEL_A)
     before = inventory.names.copy()
-    inventory.names.alias(alias("model-a", "zed").data)  # type: ignore[arg-type]
-    assert inventory.names.known("zed")
-    assert not before.known("zed")
+    inventory.names.alias(alias("model-a", "zee").data)  # type: ignore[arg-type]
+    assert inventory.names.known("zee")
+    assert not before.known("zee")

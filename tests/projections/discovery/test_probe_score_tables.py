@@ -5,6 +5,7 @@ from statistics import mean, stdev
 
 import pytest
 from hypothesis import given, settings
+from msgspec import UNSET
 
 from events import Draft, ProbeScored
 from projections.discovery.probe_score_tables import percentiles
@@ -80,6 +81,32 @@ def test_validity_counts_and_dimensions() -> None:
     assert (two.valid_share, two.totals, two.mean, two.first, two.percentile) == (0.0, 0, None, None, None)
 
 
+def test_declining_counts_as_nothing_and_ranks() -> None:
+    """One good answer and four that decline are worth less than five honest ones of .703."""
+    declined = [score(f"d{n}", "declining", None, valid=False) for n in range(4)]
+    (table,) = tables([score("d", "declining", 0.95, valid=True), *declined, *scores(honest=[0.703] * 5)])
+    honest, declining = table.models
+    assert (honest.model, declining.model) == ("honest", "declining")
+    assert (declining.mean, declining.percentile) == (0.95, 75.0)
+    assert (declining.answered, declining.counted) == (1, 5)
+    assert declining.counted_mean == pytest.approx(0.19)
+    assert declining.counted_percentile == 25.0
+    assert declining.counted_interval is not None
+    assert declining.counted_interval.low == 0.0
+    assert declining.counted_interval.high == pytest.approx(0.19 + 2.77645 * 0.4249 / 5**0.5, abs=1e-3)
+    assert (honest.answered, honest.counted, honest.counted_percentile) == (5, 5, 75.0)
+    assert honest.counted_mean == pytest.approx(0.703)
+
+
+def test_an_answer_without_a_total_that_is_not_invalid_does_not_count() -> None:
+    drafts = [score("a", "one", None), score("b", "one", None, valid=True), score("c", "one", 0.4, valid=False)]
+    (row,) = tables(drafts)[0].models
+    assert (row.scores, row.totals, row.mean) == (3, 1, 0.4)
+    assert (row.answered, row.counted, row.counted_mean) == (0, 1, 0.0)
+    (missing,) = tables(drafts[:1])[0].models
+    assert (missing.counted, missing.counted_mean, missing.counted_interval) == (0, None, None)
+
+
 def test_versions_are_not_mixed() -> None:
     drafts = [
         score("a", "one", 0.1),
@@ -112,6 +139,15 @@ def test_names_are_those_that_owners_gave() -> None:
         ("model", "alpha", 4, True), ("unnamed", None, 1, False),
     ]  # fmt: skip
     assert before.discrimination.scores == 5
+
+
+def test_a_page_of_rows_is_a_part_of_the_table() -> None:
+    drafts = scores(one=[0.2, 0.4], two=[0.9, 0.8], three=[0.5], auto=[1.0])
+    (whole,) = tables(drafts)
+    (page,) = tables(drafts, limit=2, offset=1)
+    assert (whole.rows, page.rows) == (UNSET, 4)
+    assert page.models == whole.models[1:3]
+    assert page.discrimination == whole.discrimination
 
 
 def test_one_model_keeps_its_rank_among_all() -> None:
@@ -162,6 +198,14 @@ def test_they_are_the_plain_figures(drafts: list[Draft]) -> None:
             assert row.mean == (pytest.approx(mean(totals)) if totals else None)
             assert row.std_dev == (pytest.approx(stdev(totals), abs=1e-9) if len(totals) > 1 else None)
             assert (row.min, row.max) == ((min(totals), max(totals)) if totals else (None, None))
+            counted = [
+                0.0 if data.valid is False else data.total_score or 0.0
+                for data in reported
+                if data.valid is False or data.total_score is not None
+            ]
+            assert row.counted == len(counted)
+            assert row.counted_mean == (pytest.approx(mean(counted)) if counted else None)
+            assert row.answered == sum(data.valid is not False and data.total_score is not None for data in reported)
             assert row.counts == _means([data.counts or {} for data in reported])
             assert row.dimensions == _means([data.dimension_scores or {} for data in reported])
             stated = [data.valid for data in reported if data.valid is not None]

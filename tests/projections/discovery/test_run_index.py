@@ -19,6 +19,7 @@ from events import (
     ModelIdentity,
     ProbeScored,
 )
+from events.discovery import DiscoverySignalledLate
 from projections.discovery.run_index import ATTEMPT_OUTCOMES, RunIndex, RunSelection
 from projections.discovery.run_report import DiscoveryRun, build_attempts, build_report, build_signals
 from tests.projections.drafts import post
@@ -35,11 +36,11 @@ ROUTERS = (None, "command:one", "openai:two")
 
 @st.composite
 def histories(draw: st.DrawFn) -> list[Draft]:
-    """Runs side by side: begun, attempted, signalled, scored, ended; scores also name runs that are not there."""
+    """Runs side by side: begun, attempted, signalled, scored, ended; scores and late signals also name absent runs."""
     drafts: list[Draft] = []
     going: dict[str, int] = {}
     for number in range(draw(st.integers(0, 30))):
-        verb = draw(st.sampled_from(("start", "attempt", "attempt", "signal", "score", "finish")))
+        verb = draw(st.sampled_from(("start", "attempt", "attempt", "signal", "late", "score", "finish")))
         agent = draw(st.sampled_from(("ada", "bo")))
         if verb == "start" or not going:
             name = f"r{number}"
@@ -54,6 +55,9 @@ def histories(draw: st.DrawFn) -> list[Draft]:
             drafts.append(post(DiscoveryAttempted(run_id=name, attempt=going[name], outcome=outcome), agent=agent))
         elif verb == "signal":
             drafts.append(post(DiscoverySignalled(run_id=name, event="ORANGE"), agent=agent))
+        elif verb == "late":
+            name = draw(st.sampled_from((*(f"r{one}" for one in range(number)), "elsewhere")))
+            drafts.append(post(DiscoverySignalledLate(run_id=name, event="checked"), agent=agent))
         elif verb == "score":
             named = draw(st.sampled_from((name, "elsewhere", None)))
             scored = ProbeScored(score_id=f"s{number}", probe_id="refactor-v1", scorer_id="x", run_id=named)

@@ -120,6 +120,6 @@ class Cases:
 
 
 if __name__ == "__main__":
-    with httpx.Client(base_url=sys.argv[1]) as client:
+    with httpx.Client(base_url=sys.argv[1], timeout=None) as client:
         for version in SDKS:
             Cases(client, version).run()

@@ -357,3 +357,12 @@ def test_a_decision_that_the_ledger_retracted_is_left_as_it_is(tmp_path: Path) -
     assert (loss["decision_id"], loss["left_out"]) == ("aaaa", "decision")
     assert loss["allowed"] == "a decision that is not retracted: the ledger has retracted this one"
     assert len(events(ledger)) == 2
+
+
+def test_what_does_not_fit_is_reported_in_the_order_of_the_file(tmp_path: Path) -> None:
+    """Not in that of a set, which is another one at each import."""
+    fields = ("stakes", "mental_state", "category", "pr", "line", "review_by", "project", "context")
+    odd = decision("odd") | {field: {"odd": 1} for field in fields}
+    write_file(tmp_path / "decisions", odd)
+    losses = taken(tmp_path / "t.db", tmp_path / "decisions", code=1)["losses"]
+    assert [loss["field"] for loss in losses] == [name for name in odd if name in fields]

@@ -1,0 +1,207 @@
+"""eval suite list, show, save and diff: the versions of suites whose files runs kept as evidence."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.options import AsOf, Limit, Offset, given
+
+VERSION_HELP = "A run of the version, or its digest, or an unambiguous beginning of one."
+Version = Annotated[str, typer.Argument(metavar="VERSION", help=VERSION_HELP)]
+
+
+@verb(server=True, reads=True)
+def list_versions(
+    target: LedgerTarget,
+    *,
+    suite: Annotated[str | None, typer.Option(help="Only this suite.", metavar="NAME")] = None,
+    limit: Limit = None,
+    offset: Offset = None,
+    as_of: AsOf = None,
+) -> None:
+    """List the versions of suites that runs used.
+
+    The version of the last run comes first. Runs of one version have the same scenarios and expectations.
+
+    Example: tallystick eval suite list --suite examples
+    """
+    from api.cli.open_ledger import answer_as_of
+    from api.cli.output import print_json
+    from api.cli.render.suite_versions import print_suite_versions
+    from api.principal import OWNER
+    from api.service.evaluation.suite_queries import list_suite_versions
+    from api.service.suite_params import parse_suite_query
+
+    parameters = given(suite=suite, limit=limit, offset=offset)
+    query = parse_suite_query(parameters)
+    page = answer_as_of(
+        target,
+        as_of,
+        lambda service, position: list_suite_versions(service, OWNER, query, position),
+        lambda server: server.suite_versions(parameters),
+    )
+    if target.json:
+        print_json(page)
+    else:
+        print_suite_versions(page)
+
+
+@verb(server=True, reads=True)
+def show(
+    target: LedgerTarget,
+    version: Version,
+    scenario: Annotated[
+        str | None, typer.Argument(metavar="[SCENARIO]", help="Only this scenario, with the texts of its files.")
+    ] = None,
+    *,
+    file: Annotated[str | None, typer.Option(help="Print the bytes of this file.", metavar="PATH")] = None,
+    limit: Limit = None,
+    offset: Offset = None,
+    as_of: AsOf = None,
+) -> None:
+    """Show a version of a suite, or one of its scenarios.
+
+    The texts are those that the run kept, whatever the folder contains now. If no run kept them, it says so.
+
+    Example: tallystick eval suite show 3f2a9c1e image-pull
+
+    Example: tallystick eval suite show 3f2a9c1e --file image-pull/scenario.yaml
+    """
+    from api.cli.open_ledger import answer_as_of
+    from api.cli.output import print_json
+    from api.cli.render.suite_versions import print_suite_version
+    from api.principal import OWNER
+    from api.service.evaluation.suite_queries import show_suite_version
+    from api.service.event_params import LIMIT, OFFSET
+    from ledger.errors import InvalidQuery
+
+    if file is not None and scenario is not None:
+        raise InvalidQuery("file", "is given beside a scenario.", "Name one of them.")
+    if file is not None:
+        _print_file(target, version, file, as_of)
+        return
+    if scenario is not None:
+        show_fixture(target, version, scenario, as_of)
+        return
+    parameters = given(limit=limit, offset=offset)
+    first, count = OFFSET.read(parameters), LIMIT.read(parameters)
+    answer = answer_as_of(
+        target,
+        as_of,
+        lambda service, position: show_suite_version(service, OWNER, version, position, limit=count, offset=first),
+        lambda server: server.suite_version(version, parameters),
+    )
+    if target.json:
+        print_json(answer)
+    else:
+        print_suite_version(answer)
+
+
+def show_fixture(target: LedgerTarget, version: str, scenario: str, as_of: str | None) -> None:
+    """Print one scenario of a suite version, with the texts of its files. Errors: NotFound, Gone."""
+    from api.cli.open_ledger import answer_as_of
+    from api.cli.output import print_json
+    from api.cli.render.suite_versions import print_kept_scenario
+    from api.principal import OWNER
+    from api.service.evaluation.suite_queries import show_kept_scenario
+    from instruments.evals.suite.loader import scenario_id
+
+    answer = answer_as_of(
+        target,
+        as_of,
+        lambda service, position: show_kept_scenario(service, OWNER, version, scenario, position),
+        lambda server: server.kept_scenario(version, scenario_id(scenario)),
+    )
+    if target.json:
+        print_json(answer)
+    else:
+        print_kept_scenario(answer)
+
+
+def _print_file(target: LedgerTarget, version: str, path: str, as_of: str | None) -> None:
+    """Print the bytes of a file of a version. Errors: NotFound, Gone, InvalidQuery."""
+    import sys
+
+    from api.cli.commands.evidence import is_readable
+    from api.cli.open_ledger import answer_as_of
+    from api.principal import OWNER
+    from api.service.evaluation.suite_queries import read_kept_file
+    from api.service.ledger import LedgerService
+    from ledger.errors import InvalidQuery
+
+    if target.json:
+        raise InvalidQuery("json", "the bytes of a file are printed as they are.", "Leave out --json, or --file.")
+
+    async def read(service: LedgerService, position: int | None) -> bytes:
+        return (await read_kept_file(service, OWNER, version, path, position)).data
+
+    data = answer_as_of(target, as_of, read, lambda server: server.suite_file(version, path))
+    if sys.stdout.isatty() and not is_readable(data):
+        detail = "the bytes contain control characters, which a terminal would obey."
+        raise InvalidQuery("file", detail, "Write them to a file: tallystick eval suite save.")
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+@verb(server=True, reads=True)
+def save(
+    target: LedgerTarget,
+    version: Version,
+    folder: Annotated[Path, typer.Option("--to", help="The folder to make; it may exist if it is empty.")],
+) -> None:
+    """Write the files of a version into a new folder.
+
+    Byte for byte, and all of them or none. Only the files that a run reads are kept: no README.md.
+
+    Example: tallystick eval suite save 3f2a9c1e --to old-fixtures
+    """
+    import asyncio
+
+    from api.cli.open_ledger import open_store
+    from api.cli.output import print_json, print_note
+    from api.service.evaluation.kept_suite import KeptVersion, save_suite
+    from api.service.evaluation.suite_queries import describe
+    from api.text_format import pluralize
+
+    async def run() -> KeptVersion:
+        async with open_store(target, writable=False) as store:
+            return await save_suite(store, version, folder)
+
+    kept = asyncio.run(run())
+    if target.json:
+        print_json(describe(kept))
+        return
+    print_note(f"{pluralize(len(kept.files), 'file')} of {kept.version.suite} in {folder}.")
+
+
+@verb(server=True, reads=True)
+def diff(
+    target: LedgerTarget,
+    baseline: Annotated[str, typer.Argument(metavar="BASELINE", help=VERSION_HELP)],
+    candidate: Annotated[str, typer.Argument(metavar="CANDIDATE", help=VERSION_HELP)],
+    as_of: AsOf = None,
+) -> None:
+    """Compare two versions of a suite.
+
+    Scenarios that were added, removed and changed, and what changed in them. It tells whether scores can be compared.
+
+    Example: tallystick eval suite diff 3f2a9c1e 77aa01be
+    """
+    from api.cli.open_ledger import answer_as_of
+    from api.cli.output import print_json
+    from api.cli.render.suite_versions import print_suite_comparison
+    from api.principal import OWNER
+    from api.service.evaluation.suite_comparison import compare_suite_versions
+
+    found = answer_as_of(
+        target,
+        as_of,
+        lambda service, position: compare_suite_versions(service, OWNER, baseline, candidate, position),
+        lambda server: server.suite_comparison(baseline, candidate),
+    )
+    if target.json:
+        print_json(found)
+    else:
+        print_suite_comparison(found)

@@ -1,0 +1,167 @@
+"""judge run, judge compare: judge recorded answers again, and ask which of two answers is better."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from api.cli.errors import exit_2_on_error
+from api.cli.judge_options import (
+    JudgeKeyEnv,
+    JudgeModel,
+    JudgeName,
+    JudgeRepeats,
+    JudgeSettings,
+    JudgeTemperature,
+    JudgeTimeout,
+    RequiredJudge,
+    make_judge_options,
+)
+from api.cli.ledger_target import LedgerTarget, verb
+
+if TYPE_CHECKING:
+    from api.reports import EvaluationReport
+    from api.service.evaluation.judge_compare_command import JudgeCompareCommand, PairSummary
+    from api.service.evaluation.judge_run_command import JudgeRunCommand
+
+Fixtures = Annotated[Path, typer.Argument(help="The folder of the suite that was answered.", metavar="FIXTURES")]
+Jobs = Annotated[int, typer.Option(min=1, max=256, help="Answers that are judged at the same time.", metavar="N")]
+
+
+@verb(server=True)
+@exit_2_on_error()
+def run(
+    target: LedgerTarget,
+    judged_run: Annotated[str, typer.Argument(help="The evaluation whose answers are judged.", metavar="RUN")],
+    fixtures: Annotated[
+        Path | None,
+        typer.Argument(
+            help="The folder of the suite that was answered; without it, its files in the ledger.", metavar="[FIXTURES]"
+        ),
+    ] = None,
+    *,
+    judge: RequiredJudge,
+    judge_model: JudgeModel = None,
+    judge_key_env: JudgeKeyEnv = None,
+    judge_name: JudgeName = None,
+    judge_repeats: JudgeRepeats = None,
+    judge_timeout: JudgeTimeout = None,
+    judge_temperature: JudgeTemperature = None,
+    name: Annotated[
+        str | None, typer.Option(help="The suite's name; without it that of the judged run.", metavar="SUITE")
+    ] = None,
+    jobs: Jobs = 1,
+    run: Annotated[
+        str | None, typer.Option(help="The id of the new run; without it one is made.", metavar="ID")
+    ] = None,
+    resume: Annotated[str | None, typer.Option(help="Resume an interrupted run.", metavar="ID")] = None,
+    keep_files: Annotated[
+        bool, typer.Option("--keep-files/--no-keep-files", help="Store the files of the suite as evidence.")
+    ] = True,
+) -> None:
+    """Judge the recorded answers of an evaluation.
+
+    The verdicts are scores of a new evaluation. No agent is asked. Each verdict is a decision of the agent judge:NAME,
+    which labels of the same answer review. Ctrl-C keeps the scores so far, and --resume continues. Exit codes are
+    those of `eval run`.
+
+    Example: tallystick judge run 3f2a9c1e fixtures --judge openai:https://api.openai.com/v1 --judge-model gpt-4o
+    """
+    import asyncio
+
+    from api.cli.commands.eval_run import exit_code
+    from api.cli.output import print_json, print_note
+    from api.cli.render.eval_run import print_evaluation
+    from api.service.evaluation.judge_run_command import JudgeRunCommand, JudgeRunOptions
+    from api.service.evaluation.queries import without_analyses
+
+    settings = JudgeSettings(judge_model, judge_key_env, judge_name, judge_repeats, judge_timeout, judge_temperature)
+    options = JudgeRunOptions(
+        judged_run=judged_run,
+        fixtures=fixtures,
+        judge=make_judge_options(judge, settings),
+        suite=name,
+        jobs=jobs,
+        run_id=run,
+        resume=resume,
+        keep_files=keep_files,
+    )
+    report, signals = asyncio.run(_run_until_stopped(JudgeRunCommand(options), target))
+    evaluation = report.evaluation
+    if target.json:
+        print_json(without_analyses(evaluation))
+    else:
+        print_evaluation(evaluation)
+    if not evaluation.ended:
+        print_note(
+            f"Stopped. The scores so far are kept; to continue: --resume {evaluation.run_id}, with the same judge."
+        )
+    if signals:
+        raise typer.Exit(128 + signals[0])
+    if code := exit_code(evaluation):
+        raise typer.Exit(code)
+
+
+@verb(server=True)
+@exit_2_on_error()
+def compare(
+    target: LedgerTarget,
+    first: Annotated[str, typer.Argument(help="The evaluation with the first answers.", metavar="RUN_A")],
+    second: Annotated[str, typer.Argument(help="The evaluation with the second answers.", metavar="RUN_B")],
+    fixtures: Fixtures,
+    *,
+    judge: RequiredJudge,
+    judge_model: JudgeModel = None,
+    judge_key_env: JudgeKeyEnv = None,
+    judge_name: JudgeName = None,
+    judge_repeats: JudgeRepeats = None,
+    judge_timeout: JudgeTimeout = None,
+    judge_temperature: JudgeTemperature = None,
+    jobs: Jobs = 1,
+) -> None:
+    """Ask a judge which of two answers is better.
+
+    It is asked for each attempt that both evaluations have. Each pair is shown in both orders. If the preference
+    changes with the order, it is a tie. Pairs that the same judge has compared already are not asked again. Exit code
+    2: the judge gave no usable reply to a pair.
+
+    Example: tallystick judge compare 3f2a9c1e 77aa01be fixtures --judge 'command:./judge.sh'
+    """
+    import asyncio
+
+    from api.cli.output import print_json
+    from api.cli.render.compared_pairs import print_pairs
+    from api.service.evaluation.judge_compare_command import JudgeCompareCommand, JudgeCompareOptions
+
+    settings = JudgeSettings(judge_model, judge_key_env, judge_name, judge_repeats, judge_timeout, judge_temperature)
+    options = JudgeCompareOptions(
+        first_run=first, second_run=second, fixtures=fixtures, judge=make_judge_options(judge, settings), jobs=jobs
+    )
+    summary = asyncio.run(_compare(JudgeCompareCommand(options), target))
+    if target.json:
+        print_json(summary)
+    else:
+        print_pairs(summary)
+    if summary.errors:
+        raise typer.Exit(2)
+
+
+async def _run_until_stopped(runner: "JudgeRunCommand", target: LedgerTarget) -> "tuple[EvaluationReport, list[int]]":
+    """Return the result, and the signals that stopped the run."""
+    from api.cli.open_ledger import open_store
+    from api.cli.output import print_note, show_progress
+    from api.cli.score_progress import ProgressReporter
+    from api.cli.signals import catch_stop_signals
+
+    with catch_stop_signals() as stop, show_progress("judging", "answers", piped=False) as report:
+        reporter = ProgressReporter(report, print_note)
+        async with open_store(target) as store:
+            return await runner.run(store, stop.event, print_note, reporter.report), stop.caught
+
+
+async def _compare(runner: "JudgeCompareCommand", target: LedgerTarget) -> "PairSummary":
+    from api.cli.open_ledger import open_store
+    from api.cli.output import print_note
+
+    async with open_store(target) as store:
+        return await runner.run(store, print_note)

@@ -1,0 +1,64 @@
+"""Routes that import the module of their operation or page when the first request comes, not when the server starts."""
+
+from asyncio import to_thread
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+if TYPE_CHECKING:
+    from api.http.operation import Operation
+
+
+class Routed(Protocol):
+    """An operation or a page."""
+
+    def route(self) -> Route:
+        """Return Starlette's route for it."""
+        ...
+
+
+class Row(NamedTuple):
+    """A route, as the table lists it. A test compares method and path with those that the operation declares."""
+
+    method: str
+    """Its method."""
+    path: str
+    """Its path, as Starlette writes it."""
+    function: str
+    """Its operation or page, as `module:function` below the package."""
+    package: str = "api.http.routes"
+    """The package of its module."""
+
+    def operation(self) -> "Operation":
+        """Return the operation. This imports its module."""
+        operation: Operation = self.load()  # type: ignore[assignment]
+        return operation
+
+    def load(self) -> Routed:
+        """Return the operation or the page. This imports its module."""
+        module, _, name = self.function.partition(":")
+        routed: Routed = getattr(import_module(f"{self.package}.{module}"), name)
+        return routed
+
+
+class LazyRoute(Route):
+    """Starlette's route of a row. Its first request imports the operation, in a thread: others are answered then."""
+
+    def __init__(self, row: Row) -> None:
+        async def endpoint(request: Request) -> Response:
+            raise NotImplementedError("the first request takes the operation's endpoint instead")
+
+        endpoint.__name__ = row.function.partition(":")[2]
+        super().__init__(row.path, endpoint, methods=[row.method])
+        self._row = row
+        self.app = self._answer_first
+
+    async def _answer_first(self, scope: Scope, receive: Receive, send: Send) -> None:
+        routed = await to_thread(self._row.load)
+        loaded = routed.route()
+        self.endpoint, self.app = loaded.endpoint, loaded.app
+        await self.app(scope, receive, send)

@@ -1,0 +1,74 @@
+"""The parts of the calibration pages: the figures that each shows, and what it asks of the use case."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from api.parameters import choice_parameter, integer_parameter
+from api.reports.plots.figures import FIGURES
+from api.reports.plots.groups import GROUPS_MAX
+from api.service.calibration_params import CALIBRATION_PARAMETERS, DETAIL, GROUP_LIMIT, INCLUDE
+from api.service.event_params import Parameters
+from projections.calibration.history_view import HISTORY_PARTS
+
+PAGE = "/ui/calibration"
+COMPARE = f"{PAGE}/compare"
+
+
+class CalibrationPart(NamedTuple):
+    """A part of the pages: its label, its figures, and further parts of the answer that it shows."""
+
+    label: str
+    figures: tuple[str, ...]
+    include: tuple[str, ...] = ()
+    defaults: Mapping[str, str] = {}
+
+    def used(self, parameters: Mapping[str, str]) -> dict[str, str]:
+        """Return those of some parameters that the part uses: rows are selected only where they are shown."""
+        has_rows = "group_by" in self.defaults
+        return {name: text for name, text in parameters.items() if name != "part" and (has_rows or name not in ROWS)}
+
+    def asked(self) -> dict[str, str]:
+        """Return the detail and the inclusions that the part asks for, as parameters of `GET /calibration`."""
+        wanted = {part for name in self.figures for part in FIGURES[name].include} | set(self.include)
+        asked = {"detail": "curves"} if any(FIGURES[name].curves for name in self.figures) else {}
+        include = ",".join(part for part in HISTORY_PARTS if part in wanted)
+        return asked | ({"include": include} if include else {})
+
+
+GROUPS_SHOWN = 50
+"""Groups on a page; at most GROUPS_MAX, as in a drawing."""
+
+ROWS = ("group_by", "limit", "offset")
+"""Parameters that select rows: only the parts with rows use them."""
+
+PARTS: Mapping[str, CalibrationPart] = {
+    "summary": CalibrationPart("Summary", ("curve",)),
+    "groups": CalibrationPart("Groups", ("groups",), defaults={"group_by": "category", "limit": str(GROUPS_SHOWN)}),
+    "time": CalibrationPart("Over time", ("trend", "evidence")),
+    "drift": CalibrationPart("Drift", ("drift",)),
+    "threshold": CalibrationPart("Thresholds", ("threshold", "murphy")),
+    "recalibration": CalibrationPart("Recalibration", ("recalibration",)),
+    "missing": CalibrationPart("Missing reviews", ("missing",), include=("reviews_by_age",)),
+    "compare": CalibrationPart("Compare", ("comparison",), defaults={"group_by": "agent", "limit": str(GROUPS_SHOWN)}),
+}
+
+PART = choice_parameter("part", "What to show.", [name for name in PARTS if name != "compare"], default="summary")
+FIGURE_PART = choice_parameter("part", "The part of the pages that shows the figure.", list(PARTS))
+
+LIMIT = integer_parameter(GROUP_LIMIT.name, GROUP_LIMIT.description, 1, GROUPS_MAX, default=GROUPS_SHOWN)
+
+COMPARED = choice_parameter("group_by", "What to compare.", ("agent", "model"), default="agent")
+
+QUERY: Parameters = (
+    *(each for each in CALIBRATION_PARAMETERS if each not in (DETAIL, INCLUDE, GROUP_LIMIT)),
+    LIMIT,
+)
+"""The parameters of `GET /calibration` but for those that follow from the part; a page shows fewer groups."""
+
+
+def address_of_part(name: str, parameters: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
+    """Return the path of a part and its parameters: what selects decisions stays, what selects rows goes."""
+    kept = {key: value for key, value in parameters.items() if key not in ("part", *ROWS)}
+    if name == "compare":
+        return COMPARE, kept
+    return PAGE, kept if name == "summary" else {"part": name, **kept}

@@ -1,0 +1,125 @@
+"""The form that records the outcome of a decision, on its page and in the queue."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from math import isfinite, nan
+from typing import NamedTuple
+
+import msgspec
+
+from api.http.request import Call
+from api.service.decision_params import OUTCOMES
+from api.service.decision_writer import RecordedReview, review_decision
+from api.service.review_permission import may_review
+from events.decision import DecisionReviewed
+from events.decode_error_messages import DECODE_ERRORS, explain_decode_error
+from events.errors import InvalidEvent, TallystickError
+from ledger.errors import IdentityConflict
+from projections.decisions.decision_state import DecisionState
+
+DECISION_ID, EVENT_ID = "decision_id", "event_id"
+TEXTS = ("actual_result", "lessons", "notes")
+INDICATOR = "kpi:"
+"""What the names of the fields for indicators begin with."""
+
+INDICATORS_MAX = 12
+"""Indicators of a decision for which the form has a field; programs can state any."""
+
+
+class IndicatorField(NamedTuple):
+    """A field for the measured change of an indicator, with what was typed."""
+
+    label: str
+    typed: str
+
+    @property
+    def name(self) -> str:
+        """The name of the field."""
+        return INDICATOR + self.label
+
+
+class ReviewForm(NamedTuple):
+    """A form: which decision it reviews, the id of its event, what was typed, and why it was refused.
+
+    Posting it again with the same content is a retry, which writes nothing, because the form has the event's id.
+    """
+
+    decision_id: str
+    event_id: str
+    outcomes: Sequence[str]
+    typed: Mapping[str, str]
+    indicators: Sequence[IndicatorField]
+    refusal: TallystickError | None = None
+
+
+def review_form(call: Call, state: DecisionState, refused: "RefusedReview | None" = None) -> ReviewForm | None:
+    """Return the form for a decision, perhaps one that was refused; None if the caller may not review it."""
+    if not may_review(call.caller, state):
+        return None
+    typed = {} if refused is None else refused.typed
+    keeps_id = refused is not None and not isinstance(refused.refusal, IdentityConflict)
+    return ReviewForm(
+        decision_id=state.decision_id,
+        event_id=typed.get(EVENT_ID) or "" if keeps_id else _new_event_id(),
+        outcomes=OUTCOMES,
+        typed=typed,
+        indicators=[
+            IndicatorField(name, typed.get(INDICATOR + name, ""))
+            for name in state.decision.kpi_indicators[:INDICATORS_MAX]
+        ],
+        refusal=None if refused is None else refused.refusal,
+    )
+
+
+def _new_event_id() -> str:
+    return f"page-{secrets.token_hex(12)}"
+
+
+class RefusedReview(NamedTuple):
+    """What was typed into a form, and why nothing was written."""
+
+    typed: Mapping[str, str]
+    refusal: TallystickError
+
+
+async def post_form(call: Call, typed: Mapping[str, str]) -> RecordedReview:
+    """Record the review of a form. Errors: those of `review_decision`, InvalidEvent; nothing was written."""
+    return await review_decision(call.ledger, call.caller, _payload(typed), event_id=_event_id(typed))
+
+
+def _payload(typed: Mapping[str, str]) -> DecisionReviewed:
+    if "outcome" not in typed:
+        raise InvalidEvent("No outcome is chosen.", "Choose how it turned out. Nothing was written.", field="outcome")
+    fields: dict[str, object] = {
+        name: typed[name].strip() for name in (DECISION_ID, "outcome", *TEXTS) if typed.get(name, "").strip()
+    }
+    indicators = {
+        name.removeprefix(INDICATOR): _number(name.removeprefix(INDICATOR), value)
+        for name, value in typed.items()
+        if name.startswith(INDICATOR)
+    }
+    if indicators:
+        fields["affected_kpis"] = indicators
+    try:
+        return msgspec.convert(fields, DecisionReviewed)
+    except DECODE_ERRORS as error:
+        names = DecisionReviewed.__struct_fields__
+        raise explain_decode_error(error, (), fields=names, shape=DecisionReviewed) from None
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        number = float(text.replace(",", "."))
+    except ValueError:
+        number = nan
+    if not isfinite(number):
+        advice = f"Write how {name} changed, as in -2.5. Nothing was written."
+        raise InvalidEvent(f"{text!r} is not a number.", advice, field=name)
+    return number
+
+
+def _event_id(typed: Mapping[str, str]) -> str:
+    """Return the id that the form was made with: without one, sending the form twice would record two reviews."""
+    if EVENT_ID not in typed:
+        raise InvalidEvent("The form has no event_id.", "Open the page again. Nothing was written.", field=EVENT_ID)
+    return typed[EVENT_ID]

@@ -1,0 +1,154 @@
+"""The queue of decisions that have no review yet: one after another, the oldest first, or a random sample of them."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from starlette.responses import RedirectResponse
+
+from api.http.pages.content import Content
+from api.http.pages.decisions.decision_facts import heading_of, read_facts
+from api.http.pages.decisions.decision_texts import read_texts
+from api.http.pages.decisions.list_controls import ActiveFilter, active_filters
+from api.http.pages.decisions.review_form import RefusedReview, review_form
+from api.http.pages.page import Page, address_of
+from api.http.request import Call, run_query
+from api.parameters import flag_parameter, text_parameter
+from api.service.calibration_params import DRAWN_AT, SAMPLE_SIZE, SEED, parse_review_sample_query
+from api.service.decision_names import list_decision_names
+from api.service.decision_params import DECISION_FILTERS, parse_decision_query
+from api.service.decisions import find_decision, select_decisions
+from api.service.event_params import OFFSET
+from api.service.review_permission import may_review_some
+from api.service.review_sample import ReviewSample, draw_review_sample
+from ledger.errors import NotFound
+from projections.decisions.decision_selection import STAKES
+from projections.decisions.decision_state import DecisionState
+
+PATH = "/ui/reviews"
+TEMPLATE = "decisions/queue"
+
+SAMPLE = flag_parameter("sample", "Whether to review a random set of the decisions, and not the oldest.")
+RECORDED = text_parameter("recorded", "The decision whose review was just recorded.")
+QUEUE_PARAMETERS = (*DECISION_FILTERS, OFFSET, SAMPLE, SAMPLE_SIZE, SEED, DRAWN_AT, RECORDED)
+
+_OLDEST_FIRST = {"status": "pending", "sort": "created_at", "order": "asc", "limit": "1"}
+
+
+class QueuePlace(NamedTuple):
+    """The decision to review, None if there is none; how many are left with it; the figures as JSON; the sample."""
+
+    decision_id: str | None
+    left: int
+    json: str
+    sample: ReviewSample | None = None
+
+
+@Page(path=PATH, template=TEMPLATE, section="reviews", query=QUEUE_PARAMETERS)
+async def show_queue(call: Call) -> Content | RedirectResponse:
+    """Show the next decision to review."""
+    return await queue_content(call)
+
+
+async def queue_content(
+    call: Call, decision_id: str | None = None, refused: RefusedReview | None = None
+) -> Content | RedirectResponse:
+    """Return what the queue shows: its next decision, or a named one with a review that was refused."""
+    parameters = _selection(call)
+    place = await _find_place(call, parameters)
+    if place.sample is not None and SEED.name not in parameters:
+        drawn = {"seed": place.sample.seed, "drawn_at": place.sample.drawn_at}
+        return RedirectResponse(address_of(PATH, parameters, **drawn), 303)
+    shown = decision_id or place.decision_id
+    state = None if shown is None else await find_decision(call.ledger, shown)
+    skipped = OFFSET.read(parameters)
+    names = await list_decision_names(call.ledger)
+    variables = {
+        "state": state,
+        "heading": None if state is None else heading_of(state),
+        "place": place,
+        "facts": () if state is None else read_facts(state),
+        "texts": None if state is None else read_texts(state, heading_of(state)),
+        "form": None if state is None else review_form(call, state, refused),
+        "action": address_of(PATH, parameters),
+        "skipped": skipped,
+        "skip": address_of(PATH, parameters, offset=skipped + 1) if place.left > 1 else None,
+        "back": address_of(PATH, parameters, offset=skipped - 1 or None) if skipped else None,
+        "first": address_of(PATH, parameters, offset=None),
+        "recorded": await _find_recorded(call),
+        "reviewer": may_review_some(call.caller),
+        "active": _active(parameters),
+        "chosen": parameters,
+        "names": names.by_parameter,
+        "stakes": STAKES,
+        "orders": _orders(parameters),
+    }
+    return Content("Review queue", variables, place.json)
+
+
+def _selection(call: Call) -> Mapping[str, str]:
+    """Return the parameters that select the queue, without what is only said once."""
+    return {name: value for name, value in call.parameters.items() if name != RECORDED.name}
+
+
+async def _find_place(call: Call, parameters: Mapping[str, str]) -> QueuePlace:
+    filters = {each.name: parameters[each.name] for each in DECISION_FILTERS if each.name in parameters}
+    skipped = OFFSET.read(parameters)
+    if SAMPLE.read(parameters):
+        return await _find_sampled(call, parameters, filters, skipped)
+    listed = {**filters, **_OLDEST_FIRST, **({OFFSET.name: str(skipped)} if skipped else {})}
+    query = parse_decision_query(listed, call.ledger.clock())
+    page = await select_decisions(call.ledger, query)
+    first = page.decisions[0].decision_id if page.decisions else None
+    return QueuePlace(first, max(0, page.total - skipped), address_of("/decisions", listed))
+
+
+async def _find_sampled(
+    call: Call, parameters: Mapping[str, str], filters: Mapping[str, str], skipped: int
+) -> QueuePlace:
+    drawn = {each.name: parameters[each.name] for each in (SAMPLE_SIZE, SEED, DRAWN_AT) if each.name in parameters}
+    query = parse_review_sample_query({**filters, **drawn})
+    # shared: the page may be computed on after its first request was answered
+    sample = await run_query(call, partial(draw_review_sample, call.ledger, query), shared=True)
+    waiting = [each.decision_id for each in sample.decisions if each.outcome is None and not each.retracted]
+    left = waiting[skipped:]
+    json = address_of("/reviews/sample", {**filters, **drawn})
+    return QueuePlace(left[0] if left else None, len(left), json, sample)
+
+
+async def _find_recorded(call: Call) -> DecisionState | None:
+    """Return the decision whose review was just recorded; None if the address names none that is reviewed."""
+    decision_id = RECORDED.find(call.parameters)
+    if decision_id is None:
+        return None
+    try:
+        state = await find_decision(call.ledger, decision_id)
+    except NotFound:
+        return None
+    return state if state.review is not None else None
+
+
+def _active(parameters: Mapping[str, str]) -> Sequence[ActiveFilter]:
+    """Return the filters in force. Without one the queue is another: nothing of it is skipped, and no sample drawn."""
+    kept = {name: value for name, value in parameters.items() if name not in _OF_ONE_QUEUE}
+    return active_filters(PATH, kept)
+
+
+_OF_ONE_QUEUE = (OFFSET.name, SEED.name, DRAWN_AT.name)
+
+
+class QueueOrder(NamedTuple):
+    """An order in which to review, and the address of the queue in it."""
+
+    label: str
+    address: str
+    chosen: bool
+
+
+def _orders(parameters: Mapping[str, str]) -> Sequence[QueueOrder]:
+    sampled = SAMPLE.read(parameters)
+    kept = {name: value for name, value in parameters.items() if name not in (*_OF_ONE_QUEUE, SAMPLE_SIZE.name)}
+    return [
+        QueueOrder("oldest first", address_of(PATH, kept, sample=None), not sampled),
+        QueueOrder("a random sample", address_of(PATH, kept, sample="true"), sampled),
+    ]

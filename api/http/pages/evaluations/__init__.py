@@ -1,0 +1,1 @@
+"""The pages of evaluations: runs, one run, two compared, the scoreboard, and one scenario."""

@@ -1,0 +1,128 @@
+"""Two runs compared: what became worse, the paired test in words, and the difference of each scenario."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from api.http.pages.content import Content
+from api.http.pages.evaluations.lists import COMPARE, RUNS, SCENARIOS, ListPosition, list_page
+from api.http.pages.page import Page, address_of
+from api.http.request import Call
+from api.http.routes.evaluations import BASELINE, CANDIDATE, LIMITS, read_limits
+from api.parameters import choice_parameter
+from api.reports.gate import verdict_sentence
+from api.reports.gate_text import gate_lines
+from api.reports.report import lost_patterns
+from api.reports.score_intervals import describe_difference, describe_test
+from api.service.evaluation.gate import judge_comparison
+from api.service.event_params import AS_OF, OFFSET
+from events.evaluation import PatternFinding
+from projections.evaluation.view_types import RunComparison, ScenarioChange
+
+GROUPS: Mapping[str, str] = {
+    "regressed": "Regressed: fewer attempts pass",
+    "missing": "Missing: scored before, but not now",
+    "errors": "With errors now",
+    "lower": "As many pass, with fewer points",
+    "improved": "Improved: more pass, or more points",
+    "added": "New: scored now, but not before",
+    "not_comparable": "Not comparable",
+}
+"""The lists of a comparison, in the order of the page, with their headings."""
+
+FIRST = 20
+"""How many scenarios of each list the page of all lists has."""
+
+LOST_MAX = 3
+
+GROUP = choice_parameter("list", "Only one of the lists of scenarios.", tuple(GROUPS))
+
+
+class ChangeRow(NamedTuple):
+    """A scenario of a comparison, with the first patterns that used to match, and the number of the others."""
+
+    change: ScenarioChange
+    lost: Sequence[PatternFinding]
+    more: int
+
+
+class ChangeGroup(NamedTuple):
+    """A list of scenarios: its heading, its number of scenarios, the shown ones, and the address of all."""
+
+    name: str
+    heading: str
+    total: int
+    rows: Sequence[ChangeRow]
+    whole: str | None
+
+
+@Page(
+    path=COMPARE,
+    template="evaluations/comparison",
+    section="evaluations",
+    query=(BASELINE, CANDIDATE, *LIMITS, GROUP, OFFSET, AS_OF),
+    heavy=True,
+)
+async def show_comparison(call: Call) -> Content:
+    """Compare two runs; without two, ask for them."""
+    parameters = call.parameters
+    baseline, candidate = BASELINE.find(parameters), CANDIDATE.find(parameters)
+    only, offset = GROUP.find(parameters), OFFSET.read(parameters)
+    if baseline is None or candidate is None:
+        return Content("Compare two runs", {"compared": None, "runs_page": RUNS})
+    limits = read_limits(call)
+    compared = await judge_comparison(call.ledger, baseline, candidate, limits, await call.as_of())
+    groups, position = _groups(compared, parameters), None
+    if only is not None:
+        groups, position = _one_group(compared, parameters, only, offset)
+    named = {name: parameters[name] for name in ("baseline", "candidate", "as_of") if name in parameters}
+    limited = {parameter.name: parameters.get(parameter.name) for parameter in LIMITS}
+    variables = {
+        "compared": compared,
+        "sentence": verdict_sentence(compared.judgement, compared),
+        "decided": list(gate_lines(compared.judgement)),
+        "difference": describe_difference(compared),
+        "test": describe_test(compared),
+        "groups": groups,
+        "only": only,
+        "position_in_list": position,
+        "all_lists": address_of(COMPARE, parameters, list=None, offset=None),
+        "gate_json": address_of(
+            f"/evaluations/{compared.candidate.run_id}/gate",
+            {name: text for name, text in limited.items() if text is not None},
+            baseline=compared.baseline.run_id,
+            as_of=parameters.get("as_of"),
+        ),
+        "swapped": address_of(COMPARE, named, baseline=compared.candidate.run_id, candidate=compared.baseline.run_id),
+        "limits": limits,
+    }
+    title = f"{compared.candidate.run_id} against {compared.baseline.run_id}"
+    return Content(title, variables, address_of("/evaluations/compare", named))
+
+
+def _groups(compared: RunComparison, parameters: Mapping[str, str]) -> list[ChangeGroup]:
+    found = ((name, getattr(compared, name)) for name in GROUPS)
+    return [
+        ChangeGroup(
+            name,
+            GROUPS[name],
+            len(changes),
+            [*map(_row, changes[:FIRST])],
+            address_of(COMPARE, parameters, list=name, offset=None) if len(changes) > FIRST else None,
+        )
+        for name, changes in found
+        if changes
+    ]
+
+
+def _one_group(
+    compared: RunComparison, parameters: Mapping[str, str], name: str, offset: int
+) -> tuple[list[ChangeGroup], ListPosition]:
+    changes: Sequence[ScenarioChange] = getattr(compared, name)
+    listed = list_page(COMPARE, parameters, changes, offset, SCENARIOS)
+    rows = [_row(change) for change in listed.rows if isinstance(change, ScenarioChange)]
+    return [ChangeGroup(name, GROUPS[name], len(changes), rows, None)], listed.position
+
+
+def _row(change: ScenarioChange) -> ChangeRow:
+    lost = lost_patterns(change)
+    return ChangeRow(change, lost[:LOST_MAX], max(0, len(lost) - LOST_MAX))

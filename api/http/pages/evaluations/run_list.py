@@ -1,0 +1,37 @@
+"""The list of runs, with filters, and the choice of two to compare."""
+
+from urllib.parse import urlencode
+
+from api.http.pages.content import Content
+from api.http.pages.evaluations.lists import ROWS, RUNS, locate
+from api.http.pages.page import Page, address_of
+from api.http.request import Call
+from api.service.evaluation.queries import list_evaluations
+from api.service.evaluation.scenario_queries import list_names
+from api.service.event_params import LIMIT
+from api.service.run_params import EVALUATIONS_PARAMETERS, parse_evaluation_query
+
+PARAMETERS = tuple(parameter for parameter in EVALUATIONS_PARAMETERS if parameter is not LIMIT)
+
+NAMES_MAX = 100
+"""Names of suites and agents that are proposed while one types; others can be typed, too."""
+
+LIVE = urlencode({"type": "eval.started.v1,eval.started.v2,eval.finished.v1,eval.reopened.v1"})
+
+
+@Page(path=RUNS, template="evaluations/runs", section="evaluations", query=PARAMETERS, heavy=True)
+async def show_runs(call: Call) -> Content:
+    """List evaluations, the last started first."""
+    parameters = {**call.parameters, "limit": str(ROWS)}
+    query, as_of = parse_evaluation_query(parameters, call.ledger.clock()), await call.as_of()
+    found = await list_evaluations(call.ledger, query, as_of)
+    names = await list_names(call.ledger, as_of)
+    variables = {
+        "found": found,
+        "position_in_list": locate(RUNS, call.parameters, query.offset, len(found.evaluations), found.total, ROWS),
+        "suites": names.suites[:NAMES_MAX],
+        "agents": names.agents[:NAMES_MAX],
+        "filtered": bool(call.parameters.keys() & {"suite", "agent", "since", "until", "window"}),
+    }
+    live = None if as_of is not None or query.offset else LIVE
+    return Content("Evaluations", variables, address_of("/evaluations", parameters), live)

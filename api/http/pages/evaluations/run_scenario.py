@@ -1,0 +1,51 @@
+"""One scenario of a run: each attempt with its score, what matched where, and what was answered."""
+
+from api.http.pages.content import Content
+from api.http.pages.evaluations.lists import RUNS, list_page
+from api.http.pages.evaluations.shortened import shorten_rows
+from api.http.pages.page import Page, address_of
+from api.http.request import Call
+from api.http.routes.evaluations import RUN, SCENARIO
+from api.service.evaluation.scenario_queries import show_scenario_of_run
+from api.service.evaluation.trace_queries import describe_step, find_traces
+from api.service.event_params import AS_OF, OFFSET
+from projections.evaluation.view_types import ScoreRow
+
+ATTEMPTS = 10
+"""Attempts on a page."""
+
+STEPS = 50
+"""Steps of one attempt on a page."""
+
+
+@Page(
+    path=f"{RUNS}/{{run}}/scenarios/{{scenario_id}}",
+    template="evaluations/run_scenario",
+    section="evaluations",
+    path_parameters=(RUN, SCENARIO),
+    query=(OFFSET, AS_OF),
+    heavy=True,
+)
+async def show_run_scenario(call: Call) -> Content:
+    """Show the attempts of one run at one scenario."""
+    run_id, scenario_id = call.path(RUN), call.path(SCENARIO)
+    found = await show_scenario_of_run(call.ledger, run_id, scenario_id, await call.as_of())
+    address = f"{RUNS}/{run_id}/scenarios/{scenario_id}"
+    listed = list_page(address, call.parameters, found.result.rows, OFFSET.read(call.parameters), ATTEMPTS)
+    attempts = [row.attempt for row in listed.rows if isinstance(row, ScoreRow)]
+    traces = await find_traces(call.ledger, found.run.run_id, scenario_id, attempts, await call.as_of())
+    variables = {
+        "run": found.run,
+        "result": found.result,
+        "short": shorten_rows(row for row in listed.rows if isinstance(row, ScoreRow)),
+        "steps": {
+            attempt: [(number, step, describe_step(step)) for number, step in enumerate(steps[:STEPS], 1)]
+            for attempt, steps in traces.items()
+        },
+        "steps_left_out": {attempt: max(0, len(steps) - STEPS) for attempt, steps in traces.items()},
+        "position_in_list": listed.position,
+        "address": f"{RUNS}/{run_id}",
+    }
+    as_of = call.parameters.get("as_of")
+    json = address_of(f"/evaluations/{run_id}", {"include": "analyses"}, as_of=as_of)
+    return Content(f"{scenario_id} in {run_id}", variables, json)

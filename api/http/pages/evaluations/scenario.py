@@ -1,0 +1,75 @@
+"""One scenario over all runs: its pass rate by version, and its result in each run."""
+
+from starlette.responses import Response
+
+from api.http.pages.content import Content
+from api.http.pages.drawing_file import drawing_response
+from api.http.pages.evaluations.lists import ROWS, RUNS, locate
+from api.http.pages.evaluations.run_list import NAMES_MAX
+from api.http.pages.page import Page, address_of
+from api.http.pages.page_figure import PageFigure, embed
+from api.http.request import Call
+from api.http.routes.evaluations import SCENARIO
+from api.reports.plots.scores import SCENARIO_READING, draw_scenario, tabulate_scenario
+from api.service.evaluation.scenario_queries import ScenarioHistoryAnswer, list_names, show_history
+from api.service.event_params import LIMIT
+from api.service.run_params import SCENARIO_PARAMETERS, parse_scenario_query
+
+PARAMETERS = tuple(parameter for parameter in SCENARIO_PARAMETERS if parameter is not LIMIT)
+PATH = f"{RUNS}/scenarios/{{scenario_id}}"
+DRAWING = "figures/pass-rates.svg"
+
+
+@Page(
+    path=PATH,
+    template="evaluations/scenario",
+    section="evaluations",
+    path_parameters=(SCENARIO,),
+    query=PARAMETERS,
+    heavy=True,
+)
+async def show_scenario(call: Call) -> Content:
+    """Show a scenario's history."""
+    found = await _find(call)
+    names = await list_names(call.ledger, await call.as_of())
+    address = f"{RUNS}/scenarios/{found.scenario_id}"
+    figure = None
+    if found.versions:
+        figure = PageFigure(
+            "pass-rates",
+            "Pass rate by version",
+            SCENARIO_READING,
+            embed(draw_scenario(found, found.as_of.position), "pass-rates"),
+            address_of(f"{address}/{DRAWING}", call.parameters, offset=None),
+            tabulate_scenario(found),
+        )
+    offset = int(call.parameters.get("offset", "0"))
+    variables = {
+        "found": found,
+        "figure": figure,
+        "position_in_list": locate(address, call.parameters, offset, len(found.runs), found.total, ROWS),
+        "address": address,
+        "suites": names.suites[:NAMES_MAX],
+        "agents": names.agents[:NAMES_MAX],
+    }
+    json = address_of(f"/scenarios/{found.scenario_id}", call.parameters, limit=ROWS)
+    return Content(f"Scenario {found.scenario_id}", variables, json)
+
+
+@Page(
+    path=f"{PATH}/{DRAWING}",
+    template="",
+    section="evaluations",
+    path_parameters=(SCENARIO,),
+    query=PARAMETERS,
+    waits=True,
+)
+async def get_pass_rates(call: Call) -> Response:
+    """Return the drawing of the page as a file."""
+    found = await _find(call)
+    return drawing_response(draw_scenario(found, found.as_of.position))
+
+
+async def _find(call: Call) -> ScenarioHistoryAnswer:
+    query = parse_scenario_query(call.path(SCENARIO), {**call.parameters, "limit": str(ROWS)})
+    return await show_history(call.ledger, query, await call.as_of())

@@ -1,0 +1,92 @@
+"""The scoreboard of one suite: its rows with their intervals, as a drawing and as a table."""
+
+from collections.abc import Mapping
+
+from starlette.responses import Response
+
+from api.http.pages.content import Content
+from api.http.pages.drawing_file import drawing_response
+from api.http.pages.evaluations.lists import SCOREBOARD
+from api.http.pages.evaluations.run_list import NAMES_MAX
+from api.http.pages.page import Page, address_of
+from api.http.pages.page_figure import PageFigure, embed
+from api.http.request import Call
+from api.reports.judge_text import corrected_cell
+from api.reports.plots.scores import BOARD_READING, draw_scoreboard, tabulate_scoreboard
+from api.service.evaluation.queries import EvaluationQuery, ScoreboardAnswer, list_evaluations, show_scoreboard
+from api.service.evaluation.scenario_queries import list_names
+from api.service.run_params import ROWS, SCOREBOARD_PARAMETERS, VERSIONS, parse_scoreboard_query
+from ledger.errors import NotFound
+from projections.evaluation.view_types import SuiteScoreboard
+
+VERSIONS_SHOWN = "5"
+"""How many versions of each agent the page lists, if the address does not say; of models, as many as the JSON."""
+
+ROWS_MAX = 100
+REGRESSED_MAX = 5
+DRAWING = f"{SCOREBOARD}/figures/means.svg"
+
+
+@Page(
+    path=SCOREBOARD,
+    template="evaluations/scoreboard",
+    section="evaluations",
+    query=SCOREBOARD_PARAMETERS,
+    heavy=True,
+)
+async def show_board(call: Call) -> Content:
+    """Rank the versions of each agent, or the models, on one suite."""
+    names = await list_names(call.ledger, await call.as_of())
+    parameters = await _complete(call)
+    answer = await _find(call, parameters)
+    board = answer.suites[0] if answer.suites else None
+    variables = {
+        "board": board,
+        "figure": _figure(board, parameters, answer.as_of.position) if board is not None and board.rows else None,
+        "rows_max": ROWS_MAX,
+        "regressed_max": REGRESSED_MAX,
+        "filters": parameters,
+        "versions": VERSIONS.read(parameters),
+        "suites": names.suites[:NAMES_MAX],
+        "agents": names.agents[:NAMES_MAX],
+        "judged": board is not None and any(row.corrected is not None for row in board.rows),
+        "corrected_cell": corrected_cell,
+        "by_model": ROWS.read(parameters) == "model",
+    }
+    return Content("Scoreboard", variables, address_of("/scoreboard", parameters))
+
+
+@Page(path=DRAWING, template="", section="evaluations", query=SCOREBOARD_PARAMETERS, heavy=True, waits=True)
+async def get_means(call: Call) -> Response:
+    """Return the drawing of the page as a file. Errors: NotFound, without a suite."""
+    answer = await _find(call, await _complete(call))
+    if not answer.suites:
+        raise NotFound("No evaluation of this suite is recorded.", "Name another suite.")
+    return drawing_response(draw_scoreboard(answer.suites[0], answer.as_of.position))
+
+
+async def _complete(call: Call) -> Mapping[str, str]:
+    """Return the parameters with the suite that was evaluated last, if they name none."""
+    parameters = dict(call.parameters)
+    if ROWS.read(parameters) == "agent":
+        parameters = {"versions": VERSIONS_SHOWN, **parameters}
+    if "suite" not in parameters:
+        newest = await list_evaluations(call.ledger, EvaluationQuery(limit=1), await call.as_of())
+        if newest.evaluations:
+            parameters["suite"] = newest.evaluations[0].suite
+    return parameters
+
+
+async def _find(call: Call, parameters: Mapping[str, str]) -> ScoreboardAnswer:
+    return await show_scoreboard(call.ledger, parse_scoreboard_query(parameters), await call.as_of())
+
+
+def _figure(board: SuiteScoreboard, parameters: Mapping[str, str], position: int) -> PageFigure:
+    return PageFigure(
+        "means",
+        "Mean points with their intervals",
+        BOARD_READING,
+        embed(draw_scoreboard(board, position), "means"),
+        address_of(DRAWING, parameters),
+        tabulate_scoreboard(board),
+    )

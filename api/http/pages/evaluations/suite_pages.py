@@ -1,0 +1,117 @@
+"""The suite versions that runs used, one version, and one of its scenarios with the files as they were."""
+
+from typing import NamedTuple
+
+from api.http.pages.content import Content
+from api.http.pages.evaluations.lists import ROWS, RUNS, SCENARIOS, locate
+from api.http.pages.page import Page, address_of
+from api.http.request import Call
+from api.http.routes.evaluations import SCENARIO
+from api.http.routes.suites import VERSION
+from api.reports.escape import cut, escape_html
+from api.service.evaluation.suite_queries import (
+    KeptFileText,
+    KeptScenarioAnswer,
+    SuiteVersionAnswer,
+    list_suite_versions,
+    show_kept_scenario,
+    show_suite_version,
+)
+from api.service.event_params import AS_OF, LIMIT, OFFSET
+from api.service.suite_params import SUITES_PARAMETERS, parse_suite_query
+from ledger.errors import Damaged, Gone, NotFound
+
+PATH = f"{RUNS}/suites"
+
+TEXT_BYTES_MAX = 60_000
+"""The most bytes of a file on a page, escaped."""
+
+PARAMETERS = tuple(parameter for parameter in SUITES_PARAMETERS if parameter is not LIMIT)
+
+
+class ShortFile(NamedTuple):
+    """A file with the beginning of its text, and whether there is more."""
+
+    file: KeptFileText
+    text: str | None
+    shortened: bool
+
+
+@Page(path=PATH, template="evaluations/suites", section="evaluations", query=PARAMETERS, heavy=True)
+async def show_suites(call: Call) -> Content:
+    """List suite versions, the last used first."""
+    parameters = {**call.parameters, "limit": str(ROWS)}
+    query = parse_suite_query(parameters)
+    found = await list_suite_versions(call.ledger, call.caller, query, await call.as_of())
+    variables = {
+        "found": found,
+        "position_in_list": locate(PATH, call.parameters, query.offset, len(found.versions), found.total, ROWS),
+    }
+    return Content("Suite versions", variables, address_of("/suites", parameters))
+
+
+@Page(
+    path=f"{PATH}/{{version}}",
+    template="evaluations/suite_version",
+    section="evaluations",
+    path_parameters=(VERSION,),
+    query=(OFFSET, AS_OF),
+    heavy=True,
+)
+async def show_version(call: Call) -> Content:
+    """Show a suite version, named by a run or a digest."""
+    name, offset = call.path(VERSION), OFFSET.read(call.parameters)
+    found = await show_suite_version(call.ledger, call.caller, name, await call.as_of(), limit=SCENARIOS, offset=offset)
+    address = f"{PATH}/{name}"
+    variables = {
+        "found": found,
+        "address": address,
+        "position_in_list": locate(address, call.parameters, offset, len(found.scenarios), found.total, SCENARIOS),
+    }
+    json = address_of(f"/suites/{name}", call.parameters, limit=SCENARIOS)
+    return Content(f"Suite version {found.version.suite_digest[:12]}", variables, json)
+
+
+@Page(
+    path=f"{PATH}/{{version}}/scenarios/{{scenario_id}}",
+    template="evaluations/kept_scenario",
+    section="evaluations",
+    path_parameters=(VERSION, SCENARIO),
+    query=(AS_OF,),
+    heavy=True,
+)
+async def show_scenario_files(call: Call) -> Content:
+    """Show the files of a scenario, as a run kept them; if no run kept them, say so."""
+    name, scenario_id = call.path(VERSION), call.path(SCENARIO)
+    found = await _find_scenario(call, name, scenario_id)
+    variables = {
+        "version": found.version,
+        "found": found if isinstance(found, KeptScenarioAnswer) else None,
+        "files": list(map(_shorten, found.files)) if isinstance(found, KeptScenarioAnswer) else [],
+        "scenario_id": scenario_id,
+        "address": f"{PATH}/{name}",
+        "download": f"/suites/{name}/file",
+    }
+    json = address_of(f"/suites/{name}/scenarios/{scenario_id}", call.parameters)
+    return Content(f"{scenario_id} as it was", variables, json)
+
+
+async def _find_scenario(call: Call, name: str, scenario_id: str) -> KeptScenarioAnswer | SuiteVersionAnswer:
+    """Return the scenario; the version alone if its files were not kept, or their list was erased."""
+    as_of = await call.as_of()
+    try:
+        return await show_kept_scenario(call.ledger, call.caller, name, scenario_id, as_of)
+    except (NotFound, Gone, Damaged):
+        version = await show_suite_version(call.ledger, call.caller, name, as_of, limit=1)
+        if version.version.state in {"not_kept", "erased", "missing"}:
+            return version
+        raise
+
+
+def _shorten(file: KeptFileText) -> ShortFile:
+    if file.text is None:
+        return ShortFile(file, None, shortened=False)
+    text = cut(file.text, TEXT_BYTES_MAX)
+    while len(escape_html(text).encode(errors="replace")) > TEXT_BYTES_MAX:
+        text = cut(text, len(text) // 2)
+    return ShortFile(file, text, shortened=text != file.text)

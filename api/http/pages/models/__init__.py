@@ -1,0 +1,1 @@
+"""Pages of models: the inventory, discovery runs, and probe scores."""

@@ -1,0 +1,95 @@
+"""The inventory of models, and one model with everything that speaks for it and against it."""
+
+from collections.abc import Mapping
+
+from msgspec import UNSET, structs
+
+from api.http.pages.content import Content
+from api.http.pages.models.list_links import ROWS, list_links
+from api.http.pages.page import Page, address_of
+from api.http.request import Call
+from api.parameters import choice_parameter
+from api.service.model_params import INVENTORY_PARAMETERS, parse_inventory_query
+from api.service.model_profiles import profile_models
+from api.service.model_queries import InventoryAnswer, list_inventory
+from projections.discovery.model_inventory import RUNS_SHOWN, InventoryTotals
+from projections.discovery.model_profiles import ModelProfile
+
+PATH = "/ui/models"
+
+LISTS: Mapping[str, str] = {
+    "models": "Models",
+    "contradictions": "Claims that the endpoint contradicts",
+    "identical": "One output under several names",
+    "wrappers": "Hosts that named themselves",
+    "unresolved": "Names of no model",
+}
+"""The lists of an inventory by field name, with their headings."""
+
+LIST = choice_parameter("list", "Show one list alone, page by page.", tuple(LISTS))
+
+FIRST_ROWS = 8
+"""The rows of each list but the models, where the page shows all lists."""
+
+NEWS = "type=discovery.attempted.v1,model.registered.v1,model.aliased.v1,wrapper.declared.v1,wrapper.withdrawn.v1"
+"""The events that change an inventory."""
+
+
+@Page(path=PATH, template="models/inventory", section="models", query=(*INVENTORY_PARAMETERS, LIST), heavy=True)
+async def show_models(call: Call) -> Content:
+    """Show the models that answered, with their conflicts; or one model."""
+    parameters = call.parameters
+    limit, chosen = ROWS.read(parameters), LIST.find(parameters)
+    query = structs.replace(parse_inventory_query(parameters), limit=limit)
+    answer = await list_inventory(call.ledger, query, await call.as_of())
+    assert answer.totals is not UNSET
+    stated = {name: value for name, value in parameters.items() if name != LIST.name}
+    json = address_of("/inventory", {**stated, "limit": str(limit)} if query.model is None else stated)
+    live = None if "as_of" in parameters else NEWS
+    shown = chosen or "models"
+    page = list_links(
+        PATH,
+        parameters,
+        offset=query.offset,
+        limit=limit,
+        shown=len(getattr(answer, shown)),
+        total=getattr(answer.totals, shown),
+    )
+    variables: dict[str, object] = {
+        "answer": answer,
+        "page": page,
+        "headings": LISTS,
+        "chosen": chosen,
+        "others": [] if chosen else _others(answer, answer.totals, parameters),
+        "runs_shown": RUNS_SHOWN,
+        "most_sightings": max((model.sightings for model in answer.models), default=0),
+        "profile": await _profile(call, query.model, answer),
+        "without_as_of": address_of(PATH, parameters, as_of=None),
+    }
+    title = "Models" if query.model is None else query.model
+    return Content(title, variables, json=json, live=live)
+
+
+async def _profile(call: Call, model: str | None, answer: InventoryAnswer) -> ModelProfile | None:
+    """Return the profile of the model that the page shows; None without one, or for a list of models."""
+    if model is None:
+        return None
+    profiles = (await profile_models(call.ledger, model, answer.as_of.position)).profiles
+    return profiles[0] if profiles else None
+
+
+def _others(
+    answer: InventoryAnswer, totals: InventoryTotals, parameters: Mapping[str, str]
+) -> list[tuple[str, str, list[object], int, str]]:
+    """Return the lists below that of models: name, heading, first rows, number of all, and address of the list."""
+    return [
+        (
+            name,
+            heading,
+            getattr(answer, name)[:FIRST_ROWS],
+            getattr(totals, name),
+            address_of(PATH, parameters, list=name, offset=None),
+        )
+        for name, heading in LISTS.items()
+        if name != "models" and getattr(answer, name)
+    ]

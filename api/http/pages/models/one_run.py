@@ -1,0 +1,166 @@
+"""One discovery run attempt by attempt, and one attempt with its texts."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from api.http.pages.content import Content
+from api.http.pages.models.list_links import list_links
+from api.http.pages.page import Page, address_of
+from api.http.path_parameters import stream_id_parameter
+from api.http.request import Call
+from api.parameters import choice_parameter, integer_parameter
+from api.service.discovery.run_attempts import AttemptQuery, RunProgress, show_run_attempts
+from api.service.event_params import AS_OF, OFFSET, ORDER_ASCENDING
+from projections.discovery.run_report import RunAttempt
+
+RUN_ID = stream_id_parameter("run_id", "The run's id.")
+NUMBER = integer_parameter("attempt", "The number of the attempt.", 0)
+
+ATTEMPTS_SHOWN = 12
+"""Attempts on a page: with 64 KiB of hostile text in each, the page remains below 200 KB."""
+
+IDENTIFIED_SHOWN = 40
+
+MARKS_SHOWN = 120
+"""The newest attempts that are shown as a row of marks."""
+
+TEXTS = ("prompt", "answer", "output")
+TEXT = choice_parameter("text", "The text to read whole, piece by piece.", TEXTS)
+START = integer_parameter("from", "The first character of the piece, counted from 0.", 0, default=0)
+
+PIECE_CHARS = 12_000
+"""Characters of a piece of the text that is read whole. Escaped, a hostile one has up to nine times as many bytes."""
+
+EXCERPT_CHARS = 1_500
+"""Characters of each other text."""
+
+
+class TextPart(NamedTuple):
+    """A part of a text of an attempt: its name, the characters from `start` on, and links to read further.
+
+    `text` is None where the ledger has no such text; `why` then says what it has instead.
+    """
+
+    name: str
+    text: str | None
+    start: int
+    size: int
+    whole: str | None
+    previous: str | None
+    next: str | None
+    why: str = ""
+
+
+@Page(
+    path="/ui/models/runs/{run_id}",
+    template="models/run",
+    section="models",
+    path_parameters=(RUN_ID,),
+    query=(ORDER_ASCENDING, OFFSET, AS_OF),
+)
+async def show_run(call: Call) -> Content:
+    """Show one run, with a page of its attempts; live until it has ended."""
+    run_id, parameters = call.path(RUN_ID), call.parameters
+    query = AttemptQuery(limit=ATTEMPTS_SHOWN, offset=OFFSET.read(parameters), order=ORDER_ASCENDING.read(parameters))
+    run = await show_run_attempts(call.ledger, run_id, query, await call.as_of())
+    path = f"/ui/models/runs/{run_id}"
+    page = list_links(
+        path, parameters, offset=query.offset, limit=query.limit, shown=len(run.attempts), total=len(run.marks)
+    )
+    variables: dict[str, object] = {
+        "run": run,
+        "path": path,
+        "page": page,
+        "identified_shown": IDENTIFIED_SHOWN,
+        "marks": run.marks[-MARKS_SHOWN:],
+        "other_order": address_of(path, parameters, order="desc" if query.order == "asc" else None, offset=None),
+        "newest_first": query.order == "desc",
+        "without_as_of": address_of(path, parameters, as_of=None),
+    }
+    live = f"subject=discovery/{run_id}" if run.finished is None and "as_of" not in parameters else None
+    return Content(f"Run {run_id}", variables, json=_json(run_id, parameters), live=live)
+
+
+@Page(
+    path="/ui/models/runs/{run_id}/attempts/{attempt}",
+    template="models/attempt",
+    section="models",
+    path_parameters=(RUN_ID, NUMBER),
+    query=(TEXT, START, AS_OF),
+)
+async def show_attempt(call: Call) -> Content:
+    """Show one attempt with its prompt and its answer, also those that are stored as evidence."""
+    run_id, number, parameters = call.path(RUN_ID), call.path(NUMBER), call.parameters
+    query = AttemptQuery(limit=1, number=number, texts=True)
+    run = await show_run_attempts(call.ledger, run_id, query, await call.as_of())
+    (attempt,) = run.attempts
+    path = f"/ui/models/runs/{run_id}/attempts/{number}"
+    variables: dict[str, object] = {
+        "run": run,
+        "attempt": attempt,
+        "path": path,
+        "run_path": address_of(f"/ui/models/runs/{run_id}", _as_of(parameters)),
+        "texts": [_text_part(name, run, attempt, path, parameters) for name in TEXTS],
+        "is_whole": TEXT.find(parameters),
+        "previous": _beside(run, attempt, -1, run_id, parameters),
+        "next": _beside(run, attempt, 1, run_id, parameters),
+        "without_as_of": address_of(path, parameters, as_of=None),
+    }
+    return Content(f"Attempt {number} of run {run_id}", variables, json=_json(run_id, parameters))
+
+
+def _text_part(name: str, run: RunProgress, attempt: RunAttempt, path: str, parameters: Mapping[str, str]) -> TextPart:
+    text, why = _text(name, run, attempt)
+    if text is None:
+        return TextPart(name, None, 0, 0, None, None, None, why)
+    is_chosen = TEXT.find(parameters) == name
+    length = PIECE_CHARS if is_chosen else EXCERPT_CHARS
+    start = min(START.read(parameters), max(0, len(text) - 1)) if is_chosen else 0
+    end = start + length
+    address = {**_as_of(parameters), TEXT.name: name}
+    before = address_of(path, address, **{START.name: max(0, start - length) or None})
+    after = address_of(path, address, **{START.name: end})
+    return TextPart(
+        name,
+        text[start:end],
+        start,
+        len(text),
+        address_of(path, address) if not is_chosen and end < len(text) else None,
+        before if is_chosen and start else None,
+        after if is_chosen and end < len(text) else None,
+    )
+
+
+def _text(name: str, run: RunProgress, attempt: RunAttempt) -> tuple[str | None, str]:
+    """Return a text of an attempt; None, and the reason, if there is none."""
+    if name == "prompt":
+        parts = [part for part in (attempt.exclusion_prompt, run.task) if part]
+        return ("\n".join(parts), "") if parts else (None, "The log has no text of this prompt.")
+    text, digest = (
+        (attempt.response, attempt.response_digest) if name == "answer" else (attempt.output, attempt.output_digest)
+    )
+    if text is None and digest is not None and not (name == "output" and digest == attempt.response_digest):
+        text = run.texts.get(digest)
+        if text is None and attempt.erased:
+            return None, "This text was erased; its digest stays in the log."
+    if text is not None:
+        return text, ""
+    if name == "output" and attempt.output_digest is not None and attempt.output_digest == attempt.response_digest:
+        return None, "The whole answer is scored."
+    return None, {"answer": "No text of an answer is recorded.", "output": "No part of the answer is scored."}[name]
+
+
+def _beside(run: RunProgress, attempt: RunAttempt, step: int, run_id: str, parameters: Mapping[str, str]) -> str | None:
+    """Return the address of the attempt before or after another, if the run has one with that number."""
+    number = attempt.attempt + step
+    if not 1 <= number <= len(run.marks):
+        return None
+    return address_of(f"/ui/models/runs/{run_id}/attempts/{number}", _as_of(parameters))
+
+
+def _json(run_id: str, parameters: Mapping[str, str]) -> str:
+    return address_of(f"/runs/{run_id}", {"include": "attempts,summary", **_as_of(parameters)})
+
+
+def _as_of(parameters: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in parameters.items() if name == AS_OF.name}

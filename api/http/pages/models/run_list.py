@@ -1,0 +1,36 @@
+"""The list of discovery runs."""
+
+from msgspec import structs
+
+from api.http.pages.content import Content
+from api.http.pages.models.list_links import ROWS, list_links
+from api.http.pages.page import Page, address_of
+from api.http.request import Call
+from api.service.discovery.queries import list_run_names, list_runs
+from api.service.run_params import RUNS_PARAMETERS, parse_run_query
+
+PATH = "/ui/models/runs"
+
+NEWS = (
+    "type=discovery.started.v1,discovery.started.v2,discovery.attempted.v1,discovery.finished.v1,"
+    "discovery.signalled_late.v1"
+)
+"""The events that change the list."""
+
+
+@Page(path=PATH, template="models/runs", section="models", query=RUNS_PARAMETERS)
+async def show_runs(call: Call) -> Content:
+    """Show discovery runs, the last started first."""
+    parameters = call.parameters
+    limit = ROWS.read(parameters)
+    query = structs.replace(parse_run_query(parameters, call.ledger.clock()), limit=limit)
+    answer = await list_runs(call.ledger, query, await call.as_of())
+    page = list_links(PATH, parameters, offset=query.offset, limit=limit, shown=len(answer.runs), total=answer.total)
+    variables: dict[str, object] = {
+        "answer": answer,
+        "page": page,
+        "names": await list_run_names(call.ledger),
+        "without_as_of": address_of(PATH, parameters, as_of=None),
+    }
+    json = address_of("/runs", {**parameters, "limit": str(limit)})
+    return Content("Discovery runs", variables, json=json, live=None if "as_of" in parameters else NEWS)

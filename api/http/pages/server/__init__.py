@@ -1,0 +1,1 @@
+"""The page about the server, for its operator. It only reads."""

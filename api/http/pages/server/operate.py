@@ -1,0 +1,111 @@
+"""The page about the server: its health, limits and views, and what its operator has configured."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from importlib.metadata import version
+from typing import NamedTuple, TypeVar
+
+from api.http.metrics import LimitUse, Metrics
+from api.http.pages.content import Content
+from api.http.pages.page import Page
+from api.http.readiness import read_readiness
+from api.http.request import Call
+from api.service.breakers import list_breakers
+from api.service.guardrails.rule_set import list_rules
+from api.service.operator_lists import TokenRow, WebhookRow, list_tokens, list_webhooks
+from api.service.projections import ProjectionList, list_projections
+from api.service.status import read_status
+from events.errors import TallystickError
+
+ROWS_MAX = 200
+"""The most rows of a list. The command line has all."""
+
+LIMITS: Mapping[str, str] = {
+    "connections": "open connections",
+    "connections-per-client": "open connections of one address",
+    "connections-per-token": "requests of one token at once",
+    "feeds": "open event feeds",
+    "feeds-per-token": "open event feeds of one token",
+    "body-bytes": "bytes of large request bodies in memory",
+    "body-bytes-per-token": "the same, of one token",
+    "queries": "queries of views computed at once",
+    "refusals-per-client": "recent refusals of one address",
+}
+"""What each limit bounds."""
+
+Row = TypeVar("Row")
+
+
+class Listed(NamedTuple):
+    """Rows of a list, how many more there are, or why they cannot be read."""
+
+    rows: Sequence[object]
+    more: int = 0
+    fault: str | None = None
+
+
+class LimitRow(NamedTuple):
+    """A limit, its present use, and what it bounds. `share` is the use in percent of the limit; None: no limit."""
+
+    use: LimitUse
+    text: str
+    share: float | None
+
+
+@Page(path="/ui/operate", template="server/operate", section="operate", heavy=True)
+async def show_operate(call: Call) -> Content:
+    """Show how the server is, and what its operator has configured."""
+    ledger, state = call.ledger, call.request.app.state
+    metrics: Metrics = state.metrics
+    is_operator = call.caller.scopes & {"admin"}
+    rules = await list_rules(ledger)
+    return Content(
+        "Operate",
+        {
+            "readiness": await read_readiness(call.request),
+            "status": await read_status(ledger),
+            "limits": [_limit(use) for use in metrics.limit_uses()],
+            "refusals": sorted(metrics.refusals.items()),
+            "projections": ProjectionList(await list_projections(ledger)).projections,
+            "rules": rules,
+            "shown_rules": _cut(rules.guardrails),
+            "breakers": _cut((await list_breakers(ledger)).breakers),
+            "tokens": await _tokens(call) if is_operator else None,
+            "webhooks": await _webhooks(call) if is_operator else None,
+            "now": ledger.clock(),
+            "started": state.started,
+            "version": version("tallystick"),
+        },
+        json="/status",
+        live="",
+    )
+
+
+def _limit(use: LimitUse) -> LimitRow:
+    share = 100 * min(1.0, use.use / use.limit) if use.limit else None
+    return LimitRow(use, LIMITS.get(use.name, use.name), share)
+
+
+async def _tokens(call: Call) -> Listed:
+    async def read() -> Sequence[TokenRow]:
+        return list_tokens(call.ledger, call.caller)
+
+    return await _read(read)
+
+
+async def _webhooks(call: Call) -> Listed:
+    async def read() -> Sequence[WebhookRow]:
+        return await list_webhooks(call.ledger, call.caller)
+
+    return await _read(read)
+
+
+async def _read(read: Callable[[], Awaitable[Sequence[Row]]]) -> Listed:
+    """Return a list that is in a file of its own, or what is wrong with the file."""
+    try:
+        return _cut(await read())
+    except TallystickError as error:
+        return Listed((), fault=f"{error.detail} {error.advice}")
+
+
+def _cut(rows: Sequence[Row]) -> Listed:
+    return Listed(rows[:ROWS_MAX], max(0, len(rows) - ROWS_MAX))

@@ -1,0 +1,66 @@
+"""Render the templates of the pages.
+
+Templates escape every text (Jinja2 autoescape), after `visible` has replaced control and format characters with visible
+codes, as in the evaluation report. Templates of the report and of the pages share macros and filters.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+from api.http.pages.glossary import explain
+from api.reports import format as formats
+from api.reports.escape import cut, one_line, visible
+from api.reports.html.report_page import TEMPLATE_NAMES
+from api.text_format import format_figure, format_interval, format_time
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+FILTERS = (
+    formats.bracketed,
+    formats.count_noun,
+    formats.gap,
+    formats.gap_interval,
+    formats.minute_utc,
+    formats.points,
+    formats.points_below,
+    formats.point_interval,
+    formats.rate,
+    formats.rate_interval,
+    formats.seconds,
+    cut,
+    format_figure,
+    format_interval,
+    format_time,
+    one_line,
+)
+
+
+def render(template: str, variables: Mapping[str, object]) -> str:
+    """Render a template of `templates/`, named without `.html.j2`."""
+    return environment().get_template(f"{template}.html.j2").render(variables)
+
+
+@cache
+def environment() -> "Environment":
+    """Make the template environment. Jinja2 takes 50 ms to import, so only the first page loads it."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
+    from markupsafe import Markup  # noqa: PLC0415
+
+    made = Environment(
+        loader=ChoiceLoader([PackageLoader(__package__, "templates"), PackageLoader("api.reports.html", "")]),
+        autoescape=True,
+        finalize=_finalize,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {function.__name__: function for function in FILTERS} | {"trusted": Markup}
+    made.globals |= {"explain": explain, **TEMPLATE_NAMES}
+    return made
+
+
+def _finalize(value: object) -> object:
+    """Make all characters of a printed text visible; leave output of templates unchanged."""
+    return visible(value) if type(value) is str else value

@@ -1,0 +1,205 @@
+"""Routes of OTLP, the protocol of OpenTelemetry: log records that are scores, and spans that are calls."""
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.errors import UnsupportedMedia
+from api.http.compressed_body import read_compressed_body
+from api.http.media_types import JSON, PROTOBUF
+from api.http.operation import BYTES, Answer, Operation
+from api.http.problems import RETRY_AFTER_S, answer_error
+from api.http.request import read_request
+from api.principal import Principal, Scope
+from api.service.ledger import LedgerService
+from api.service.otlp.json_request import decode_json_logs, decode_json_spans
+from api.service.otlp.protobuf_request import decode_protobuf_logs, decode_protobuf_spans, load_messages
+from api.service.otlp.receiver import OtlpReceipt, receive_logs, receive_spans
+from api.service.otlp.telemetry_records import ReceivedRecords
+from events.errors import TallystickError
+from ledger.threads import run_on_thread
+
+FULL_DISK, UNAVAILABLE = 507, 503
+"""Exporters send a batch again after 503, but drop it after 507."""
+
+_SCOPES: tuple[Scope, ...] = ("append",)
+_INVALID_ARGUMENT, _PERMISSION_DENIED, _UNAUTHENTICATED = 3, 7, 16
+_RESOURCE_EXHAUSTED, _UNIMPLEMENTED, _INTERNAL, _UNAVAILABLE = 8, 12, 13, 14
+_RPC_CODES = {
+    401: _UNAUTHENTICATED, 403: _PERMISSION_DENIED, 429: _RESOURCE_EXHAUSTED, 413: _RESOURCE_EXHAUSTED,
+    501: _UNIMPLEMENTED, 500: _INTERNAL, 503: _UNAVAILABLE,
+}  # fmt: skip
+"""The code of google.rpc.Status for each HTTP status; others are invalid arguments."""
+
+
+class RpcStatus(msgspec.Struct, frozen=True):
+    """An error as `google.rpc.Status` says it: its code, and what is wrong and what to do."""
+
+    code: int
+    message: str
+
+
+class LogsPartialSuccess(msgspec.Struct, frozen=True, rename="camel"):
+    """How many log records were rejected, as text, and why."""
+
+    rejected_log_records: str
+    error_message: str
+
+
+class LogsAnswer(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """The answer to log records; empty if every record was taken."""
+
+    partial_success: LogsPartialSuccess | None = None
+
+
+class SpansPartialSuccess(msgspec.Struct, frozen=True, rename="camel"):
+    """How many spans were rejected, as text, and why."""
+
+    rejected_spans: str
+    error_message: str
+
+
+class SpansAnswer(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """The answer to spans; empty if every span was taken."""
+
+    partial_success: SpansPartialSuccess | None = None
+
+
+class _Signal(NamedTuple):
+    """How to decode the requests of a signal, what to do with its records, and how to write the answer."""
+
+    decode_json: Callable[[bytes], ReceivedRecords]
+    decode_protobuf: Callable[[bytes], ReceivedRecords]
+    receive: Callable[[LedgerService, Principal, ReceivedRecords], Awaitable[OtlpReceipt]]
+    json_answer: Callable[[OtlpReceipt], bytes]
+    protobuf_answer: Callable[[OtlpReceipt], bytes]
+
+
+async def _receive_logs(ledger: LedgerService, caller: Principal, records: ReceivedRecords) -> OtlpReceipt:
+    return await receive_logs(ledger, caller, records.logs)
+
+
+async def _receive_spans(ledger: LedgerService, caller: Principal, records: ReceivedRecords) -> OtlpReceipt:
+    return await receive_spans(ledger, caller, records.spans)
+
+
+def _logs_json(receipt: OtlpReceipt) -> bytes:
+    partial = LogsPartialSuccess(str(receipt.rejected), receipt.message) if receipt.rejected else None
+    return msgspec.json.encode(LogsAnswer(partial))
+
+
+def _spans_json(receipt: OtlpReceipt) -> bytes:
+    partial = SpansPartialSuccess(str(receipt.rejected), receipt.message) if receipt.rejected else None
+    return msgspec.json.encode(SpansAnswer(partial))
+
+
+def _logs_protobuf(receipt: OtlpReceipt) -> bytes:
+    answer = load_messages("logs").ExportLogsServiceResponse()
+    if receipt.rejected:
+        answer.partial_success.rejected_log_records = receipt.rejected
+        answer.partial_success.error_message = receipt.message
+    encoded: bytes = answer.SerializeToString()
+    return encoded
+
+
+def _spans_protobuf(receipt: OtlpReceipt) -> bytes:
+    answer = load_messages("trace").ExportTraceServiceResponse()
+    if receipt.rejected:
+        answer.partial_success.rejected_spans = receipt.rejected
+        answer.partial_success.error_message = receipt.message
+    encoded: bytes = answer.SerializeToString()
+    return encoded
+
+
+_LOGS = _Signal(decode_json_logs, decode_protobuf_logs, _receive_logs, _logs_json, _logs_protobuf)
+_SPANS = _Signal(decode_json_spans, decode_protobuf_spans, _receive_spans, _spans_json, _spans_protobuf)
+
+
+@Operation(
+    method="POST",
+    path="/v1/logs",
+    scopes=_SCOPES,
+    body={JSON: {"type": "object"}, PROTOBUF: BYTES},
+    body_required=True,
+    answers={
+        200: Answer("What was rejected, if anything was; the rest is in the log.", {JSON: LogsAnswer, PROTOBUF: BYTES})
+    },
+    errors=(501,),
+    error_content={JSON: RpcStatus, PROTOBUF: BYTES},
+).raw
+async def post_logs(request: Request) -> Response:
+    """Take scores from OpenTelemetry: log records of the event `gen_ai.evaluation.result`, as OTLP/HTTP has them.
+
+    The body is an ExportLogsServiceRequest in protobuf (the extra `otlp`) or JSON, and may be compressed with gzip.
+    Every other record is rejected and counted. A record that was received before is not written again.
+    """
+    return await _answer(request, _LOGS)
+
+
+@Operation(
+    method="POST",
+    path="/v1/traces",
+    scopes=_SCOPES,
+    body={JSON: {"type": "object"}, PROTOBUF: BYTES},
+    body_required=True,
+    answers={
+        200: Answer("What was rejected, if anything was; the rest is in the log.", {JSON: SpansAnswer, PROTOBUF: BYTES})
+    },
+    errors=(501,),
+    error_content={JSON: RpcStatus, PROTOBUF: BYTES},
+).raw
+async def post_traces(request: Request) -> Response:
+    """Take calls from OpenTelemetry: spans of the GenAI conventions, as OTLP/HTTP has them.
+
+    The body is an ExportTraceServiceRequest in protobuf (the extra `otlp`) or JSON, and may be compressed with gzip.
+    Every other span is rejected and counted. A span that was received before is not written again.
+    """
+    return await _answer(request, _SPANS)
+
+
+async def _answer(request: Request, signal: _Signal) -> Response:
+    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    try:
+        call = read_request(request, _SCOPES, ())
+        if media not in (JSON, PROTOBUF):
+            raise UnsupportedMedia(
+                f"content-type {media!r} is not supported; nothing was written.", f"Send {PROTOBUF} or {JSON}."
+            )
+        body = await read_compressed_body(request.scope, request.receive)
+        decode = signal.decode_json if media == JSON else signal.decode_protobuf
+        receipt = await signal.receive(call.ledger, call.caller, await run_on_thread(decode, body))
+    except TallystickError as error:
+        return _refusal(request, error, media)
+    encode = signal.json_answer if media == JSON else signal.protobuf_answer
+    return Response(encode(receipt), media_type=media)
+
+
+def _refusal(request: Request, error: TallystickError, media: str) -> Response:
+    """Return the answer to an error, with a google.rpc.Status in the media type of the request."""
+    problem = answer_error(request.scope, error)
+    status = UNAVAILABLE if problem.status_code == FULL_DISK else problem.status_code
+    if media not in (JSON, PROTOBUF):
+        return problem
+    said = RpcStatus(_RPC_CODES.get(status, _INVALID_ARGUMENT), f"{error.detail} {error.advice}".strip())
+    body = msgspec.json.encode(said) if media == JSON else _protobuf_status(said)
+    kept = {name: value for name, value in problem.headers.items() if name in ("retry-after", "www-authenticate")}
+    if status != problem.status_code:
+        kept["retry-after"] = str(RETRY_AFTER_S)
+    return Response(body, status, kept, media_type=media)
+
+
+def _protobuf_status(status: RpcStatus) -> bytes:
+    """Encode a google.rpc.Status: field 1 is the code, field 2 the message."""
+    message = status.message.encode()
+    return b"\x08%c\x12%b%b" % (status.code, _varint(len(message)), message)
+
+
+def _varint(number: int) -> bytes:
+    encoded = bytearray()
+    while number > 0x7F:
+        encoded.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*encoded, number])

@@ -1,0 +1,236 @@
+"""Read a log of Inspect AI: each scorer becomes a run, each epoch an attempt.
+
+A score of C, I, P or N, a word or a number is the number that Inspect makes of it, and 1 are 100 points. A scorer with
+a value outside 0..1 has no known scale, and a list has no number: these are counted as not kept. Of an object each key
+is a scorer of its own, `SCORER.KEY`. An attempt passes at 1, as Inspect has no threshold.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from api.importers.results.imported_run import (
+    ImportedFile,
+    ImportedRun,
+    ImportedScore,
+    checked_component,
+    points_of,
+)
+from api.importers.results.inspect_log import LogHeader, LogScore, open_log
+from api.importers.results.inspect_samples import SampleFacts, parse_stated_time, sample_facts
+from api.importers.results.inspect_values import UNSCORED, is_infinite, value_to_number
+from api.importers.results.lenient_json import number
+from api.importers.results.source_file import ResultsReader, SourceFile
+from events.evaluation import POINTS_MAX, Component
+from events.limits import ITEMS_MAX
+
+PROGRAM = "inspect_ai"
+
+MEANS = ("accuracy", "mean")
+"""Metrics that are the mean over samples of the mean over epochs."""
+
+META_MAX = ITEMS_MAX - 8
+"""Entries of a run's meta that its figures may take."""
+
+EXPLANATION_CHARS_MAX = 2_000
+"""Characters of an explanation that are kept."""
+
+
+class _Column(NamedTuple):
+    """One scorer, or one key of its values, with the value of each sample in order; None where it has no score."""
+
+    scorer: str
+    key: str | None
+    values: list[Any]
+
+    @property
+    def scorer_id(self) -> str:
+        return self.scorer if self.key is None else f"{self.scorer}.{self.key}"
+
+
+def recognizes(source: SourceFile) -> bool:
+    """Tell whether a file is a log: a ZIP file, or an object with the members of one."""
+    return source.is_zip or {"eval", "status"} <= source.members.keys()
+
+
+def read(source: SourceFile) -> ImportedFile:
+    """Read a log. Errors: InvalidEvent; ExtraMissing, for a compressed log without Zstandard."""
+    log = open_log(source)
+    spec = log.header.eval
+    file = ImportedFile(
+        file=source.name,
+        format="inspect",
+        program=PROGRAM,
+        program_version=spec.packages.get(PROGRAM),
+        source_digest=source.digest,
+    )
+    samples = [sample_facts(file, sample) for sample in log.samples]
+    if not samples:
+        raise source.fault(f"the log has no samples (its status is {log.header.status}).", "Import a log with samples.")
+    order = {str(each): place for place, each in enumerate(spec.dataset.sample_ids or ())}
+    samples.sort(key=lambda each: (order.get(each.sample, len(order)), each.sample, each.attempt))
+    columns = list(_columns(file, log.header, samples))
+    is_scored = any(sample.scores for sample in samples)
+    file.runs = [_run(file, log.header, samples, column) for column in columns]
+    if not file.runs:
+        reason = f": {file.not_kept[-1].what}" if file.not_kept and is_scored else ""
+        advice = "Score it (inspect score), with a scorer whose values are in 0..1."
+        raise source.fault(f"none of its samples has a score that can be points{reason}.", advice)
+    _count_rest(file, log.header)
+    return file
+
+
+def _columns(file: ImportedFile, header: LogHeader, samples: Sequence[SampleFacts]) -> Iterator[_Column]:
+    """Yield what becomes a run: each scorer, or each key of it, that has a value which can be points."""
+    declared = [scorer.name.rpartition("/")[2] for scorer in header.eval.scorers or ()]
+    scored = sorted({name for sample in samples for name in sample.scores})
+    names = [name for name in declared if name in scored]
+    for name in dict.fromkeys([*names, *scored]) or declared:
+        scores = [sample.scores.get(name) for sample in samples]
+        values = [None if score is None else score.value for score in scores]
+        file.leave_out(f"values of {name} that are lists", sum(isinstance(value, list) for value in values))
+        keys = sorted({str(key) for value in values if isinstance(value, dict) for key in value})
+        columns = [_Column(name, key, [_part(value, key) for value in values]) for key in keys]
+        simple = [None if isinstance(value, dict | list) else value for value in values]
+        if any(value is not None for value in simple) or not scored:
+            columns.insert(0, _Column(name, None, simple))
+        yield from (column for column in columns if _has_points(file, column, is_scored=bool(scored)))
+
+
+def _part(value: Any, key: str) -> Any:  # noqa: ANN401 - any JSON value
+    part = value.get(key) if isinstance(value, dict) else None
+    return None if isinstance(part, dict | list) else part
+
+
+def _has_points(file: ImportedFile, column: _Column, *, is_scored: bool) -> bool:
+    """Tell whether the values of a column can be points; count them if not."""
+    stated = [value for value in column.values if value is not None]
+    numbers = [value for value in map(value_to_number, stated) if value is not None]
+    outside = [value for value in numbers if points_of(value) is None] or [*filter(is_infinite, stated)]
+    texts = [value for value in stated if value_to_number(value) is None and value != UNSCORED and value not in outside]
+    if outside:
+        what = f"values of {column.scorer_id}, which are not all in 0..1 and have no known scale"
+        file.leave_out(what, len(stated), str(outside[0]))
+        return False
+    file.leave_out(
+        f"values of {column.scorer_id} that are texts without a number", len(texts), str(next(iter(texts), ""))
+    )
+    return bool(numbers) or not is_scored
+
+
+def _run(file: ImportedFile, header: LogHeader, samples: Sequence[SampleFacts], column: _Column) -> ImportedRun:
+    spec = header.eval
+    scores = tuple(_score(file, sample, column, value) for sample, value in zip(samples, column.values, strict=True))
+    stated_mean, figures = _figures(file, header, column)
+    known = {
+        "task_version": str(spec.task_version) if spec.task_version else None,
+        "dataset": spec.dataset.name,
+        "solver": spec.solver,
+        "commit": spec.revision.commit + (" (changed)" if spec.revision.dirty else "") if spec.revision else None,
+        "tags": ", ".join(spec.tags or ()),
+        "status": None if header.status == "started" else header.status,
+        "invalidated": "true" if header.invalidated else None,
+    }
+    reasons = {"cancelled": "cancelled", "error": f"error: {header.error.message if header.error else 'unknown'}"}
+    return ImportedRun(
+        identity=spec.eval_id or f"{spec.run_id}/{spec.task_id}/{spec.created}",
+        suite=spec.task,
+        agent=spec.model or None,
+        model=spec.model or None,
+        scorer_id=column.scorer_id,
+        samples=tuple(map(str, spec.dataset.sample_ids or ())),
+        attempts=spec.config.epochs,
+        started_at=parse_stated_time(header.stats.started_at or spec.created),
+        ended_at=parse_stated_time(header.stats.completed_at),
+        finished=header.status != "started",
+        reason=reasons.get(header.status),
+        stated_mean=stated_mean,
+        meta={name: text for name, text in known.items() if text} | figures,
+        scores=scores,
+    )
+
+
+def _score(file: ImportedFile, sample: SampleFacts, column: _Column, value: Any) -> ImportedScore:  # noqa: ANN401
+    score = sample.scores.get(column.scorer)
+    points = None if (fraction := value_to_number(value)) is None else points_of(fraction)
+    passed = None if fraction is None else fraction == 1.0
+    if points is not None:
+        state, detail = "scored", None
+        file.leave_out("errors of samples that have a score all the same", int(sample.error is not None), sample.error)
+    elif sample.error is not None:
+        state, detail = "error", sample.error
+    else:
+        state, detail = "skipped", _why_unscored(value)
+    return ImportedScore(
+        sample=sample.sample,
+        attempt=sample.attempt,
+        state=state,  # type: ignore[arg-type]  # one of the three
+        points=points,
+        passed=passed,
+        threshold=None if points is None else POINTS_MAX,
+        detail=detail,
+        answer=sample.answer,
+        components=() if score is None or points is None else (_component(file, sample, column, score, points),),
+        reported_model=sample.reported_model,
+        input_tokens=sample.input_tokens,
+        output_tokens=sample.output_tokens,
+        cost_usd=sample.cost_usd,
+        elapsed_ns=sample.elapsed_ns,
+        fixture_digest=sample.fixture_digest,
+        expectation_digest=sample.expectation_digest,
+        time=sample.time,
+    )
+
+
+def _why_unscored(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    if value is None:
+        return "the scorer gave no value that is a number"
+    return "Inspect counts the value as unscored" if value == UNSCORED else f"the value {value!r} has no number"
+
+
+def _component(file: ImportedFile, sample: SampleFacts, column: _Column, score: LogScore, points: float) -> Component:
+    explanation = (score.explanation or "").strip()
+    if explanation and sample.target is None:
+        file.leave_out("explanations of scores of samples without a target", 1, explanation)
+    if len(explanation) > EXPLANATION_CHARS_MAX:
+        what = f"ends of explanations that are longer than {EXPLANATION_CHARS_MAX:,} characters"
+        file.leave_out(what, 1, explanation)
+    return checked_component(
+        column.scorer_id,
+        points=points,
+        passed=points == POINTS_MAX,
+        mark=POINTS_MAX,
+        expected=sample.target,
+        note=explanation[:EXPLANATION_CHARS_MAX],
+    )
+
+
+def _figures(file: ImportedFile, header: LogHeader, column: _Column) -> tuple[float | None, dict[str, str]]:
+    """Return the mean that the log states, in points, and all figures of a scorer as texts."""
+    mean: float | None = None
+    figures: dict[str, str] = {}
+    for each in header.results.scores if header.results else ():
+        of_key = each.name == column.key and each.scorer == column.scorer
+        if not (of_key if column.key is not None else column.scorer in (each.name, each.scorer)):
+            continue
+        suffix = "" if each.reducer is None else f" ({each.reducer})"
+        for metric in each.metrics.values():
+            value = number(metric.value)
+            figures[f"{metric.name}{suffix}"] = str(metric.value)
+            if metric.name in MEANS and each.reducer in (None, "mean") and value is not None:
+                mean = value * POINTS_MAX
+    if len(figures) > META_MAX:
+        file.leave_out("figures of scorers beyond the first", len(figures) - META_MAX)
+        figures = dict(list(figures.items())[:META_MAX])
+    return mean, figures
+
+
+def _count_rest(file: ImportedFile, header: LogHeader) -> None:
+    """Count what the log has beside its samples."""
+    file.leave_out("reductions of epochs (a mean over epochs is computed)", len(header.reductions or ()))
+    file.leave_out("metadata of the evaluation", len(header.eval.metadata or ()))
+    file.leave_out(
+        "traceback of the evaluation's error", int(header.error is not None and bool(header.error.traceback))
+    )
+
+
+INSPECT = ResultsReader("inspect", "Inspect AI", recognizes, read)

@@ -1,0 +1,175 @@
+"""What is kept of a sample of an Inspect log, and what is only counted."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from api.importers.results.imported_run import ImportedFile, content_digest
+from api.importers.results.inspect_log import LogSample, LogScore
+from api.importers.results.lenient_json import number
+from api.importers.values import InvalidValue, parse_time
+from events.evaluation import COST_USD_MAX
+
+ATTACHMENT = "attachment://"
+"""The beginning of a text that is among the attachments of the sample."""
+
+DETAIL_CHARS_MAX = 4_000
+"""Characters of an error that are kept."""
+
+TARGET_CHARS_MAX = 2_000
+"""Characters of a target that are kept."""
+
+
+class SampleFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What is kept of a sample, with its scores by scorer."""
+
+    sample: str
+    attempt: int
+    answer: str | None
+    error: str | None
+    target: str | None
+    reported_model: str | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cost_usd: float | None
+    elapsed_ns: int | None
+    fixture_digest: str
+    expectation_digest: str | None
+    time: datetime | None
+    scores: dict[str, LogScore]
+
+
+def sample_facts(file: ImportedFile, sample: LogSample) -> SampleFacts:
+    """Return what is kept of a sample; count the rest in `file`."""
+    _count_parts(file, sample)
+    usage = list(sample.model_usage.values())
+    prompts = sum(
+        each.input_tokens + (each.input_tokens_cache_read or 0) + (each.input_tokens_cache_write or 0) for each in usage
+    )
+    costs = [cost for each in usage if (cost := number(each.total_cost)) is not None]
+    return SampleFacts(
+        sample=str(sample.id),
+        attempt=sample.epoch,
+        answer=_answer(file, sample),
+        error=_error(file, sample),
+        target=_target(file, sample.target),
+        reported_model=sample.output.model or None,
+        input_tokens=prompts if usage else None,
+        output_tokens=sum(each.output_tokens for each in usage) if usage else None,
+        cost_usd=_cost(file, sum(costs)) if costs else None,
+        elapsed_ns=_elapsed_ns(file, sample),
+        fixture_digest=content_digest(_resolve(sample.input, sample.attachments), sample.choices, sample.target),
+        expectation_digest=None if sample.target is None else content_digest(sample.target),
+        time=parse_stated_time(sample.completed_at),
+        scores=dict(sample.scores or {}),
+    )
+
+
+def parse_stated_time(text: str | None) -> datetime | None:
+    """Return a time that the log states; None without one, or for a text that is none."""
+    if not text:
+        return None
+    try:
+        return parse_time(text)
+    except InvalidValue:
+        return None
+
+
+def _count_parts(file: ImportedFile, sample: LogSample) -> None:
+    parts = {
+        "messages of conversations": len(sample.messages),
+        "events of transcripts": len(sample.events),
+        "attachments": len(sample.attachments),
+        "inputs, of which the digest is kept": 1,
+        "lists of choices, of which the digest is kept": bool(sample.choices),
+        "metadata of samples": len(sample.metadata),
+        "values of the samples' store": len(sample.store),
+        "sandboxes": sample.sandbox is not None,
+        "files of samples": len(sample.files or ()),
+        "setup scripts of samples": bool(sample.setup),
+        "token counts by role": len(sample.role_usage),
+        "token counts by model, of which the sum is kept": len(sample.model_usage)
+        if len(sample.model_usage) > 1
+        else 0,
+        "counts of reasoning tokens": sum(each.reasoning_tokens is not None for each in sample.model_usage.values()),
+        "earlier tries of samples that were retried": len(sample.error_retries or ()),
+        "answers of a model beside the first": max(0, len(sample.output.choices) - 1),
+        "marks of samples as invalid": sample.invalidation is not None,
+    }
+    for what, count in parts.items():
+        file.leave_out(what, int(count))
+    if sample.limit is not None:
+        file.leave_out(f"notes that a sample reached its {sample.limit.type} limit", 1, f"sample {sample.id}")
+    for name, score in (sample.scores or {}).items():
+        file.leave_out("answers as scorers extracted them; the whole answer is kept", score.answer is not None)
+        file.leave_out("metadata of scores", len(score.metadata or ()))
+        file.leave_out("earlier values of edited scores", len(score.history), name)
+
+
+def _answer(file: ImportedFile, sample: LogSample) -> str | None:
+    """Return the text of the first answer."""
+    if not sample.output.choices:
+        return None
+    content = sample.output.choices[0].message.content
+    if isinstance(content, str):
+        return _resolved_text(content, sample.attachments)
+    texts = [str(part.get("text", "")) for part in content if part.get("type") == "text"]
+    file.leave_out("parts of answers that are not text", len(content) - len(texts), _first_type(content))
+    return "\n".join(_resolved_text(text, sample.attachments) for text in texts)
+
+
+def _first_type(content: list[dict[str, Any]]) -> str:
+    return next((str(part.get("type")) for part in content if part.get("type") != "text"), "")
+
+
+def _resolved_text(text: str, attachments: Mapping[str, str]) -> str:
+    return attachments.get(text.removeprefix(ATTACHMENT), text) if text.startswith(ATTACHMENT) else text
+
+
+def _resolve(value: Any, attachments: Mapping[str, str]) -> Any:  # noqa: ANN401 - any JSON value
+    """Return a value with the texts of its attachments, and without the ids of messages, which each run draws."""
+    if isinstance(value, str):
+        return _resolved_text(value, attachments)
+    if isinstance(value, list):
+        return [_resolve(each, attachments) for each in value]
+    if isinstance(value, dict):
+        is_message = "role" in value
+        return {key: _resolve(each, attachments) for key, each in value.items() if not (is_message and key == "id")}
+    return value
+
+
+def _error(file: ImportedFile, sample: LogSample) -> str | None:
+    if sample.error is None:
+        return None
+    file.leave_out("tracebacks of errors", int(bool(sample.error.traceback)))
+    text = sample.error.message.strip() or "the sample ended in an error"
+    if len(text) > DETAIL_CHARS_MAX:
+        file.leave_out(f"ends of errors that are longer than {DETAIL_CHARS_MAX:,} characters", 1, text)
+    return text[:DETAIL_CHARS_MAX]
+
+
+def _target(file: ImportedFile, target: Any) -> str | None:  # noqa: ANN401 - a text or a list of them
+    if isinstance(target, list) and len(target) == 1:
+        (target,) = target
+    text = target if isinstance(target, str) else "" if not target else msgspec.json.encode(target).decode()
+    if len(text) > TARGET_CHARS_MAX:
+        file.leave_out(f"ends of targets that are longer than {TARGET_CHARS_MAX:,} characters", 1, text)
+    return text[:TARGET_CHARS_MAX] or None
+
+
+def _cost(file: ImportedFile, cost: float) -> float | None:
+    if 0 <= cost <= COST_USD_MAX:
+        return cost
+    file.leave_out(f"costs outside of 0 to {COST_USD_MAX:,.0f} dollars", 1, f"{cost:g}")
+    return None
+
+
+def _elapsed_ns(file: ImportedFile, sample: LogSample) -> int | None:
+    """Return the time in which the sample worked; the whole time, with waiting, where that is not stated."""
+    working, total = number(sample.working_time), number(sample.total_time)
+    if working is not None and total is not None:
+        file.leave_out("total times of samples, with waiting; the working time is kept")
+    seconds = total if working is None else working
+    return None if seconds is None or seconds < 0 else round(seconds * 1e9)

@@ -1,0 +1,193 @@
+"""Convert an imported run into events; pure.
+
+Ids follow from the tool's own run and from each sample, so that another import of the same results adds nothing.
+"""
+
+from datetime import datetime
+from hashlib import sha256
+from typing import TypeVar
+
+import msgspec
+
+from api.importers.results.imported_run import ImportedFile, ImportedRun, ImportedScore
+from api.importers.results.scenario_names import keeps_sample, scenario_id_of
+from api.service.evaluation.answer_scorer import fit_to_line
+from api.service.evaluation.run_operations import GradedAttempt
+from api.service.evidence import Blob, digest_of
+from events.decode_error_messages import explain_decode_error
+from events.envelope import Draft
+from events.errors import InvalidEvent
+from events.evaluation import EvalFinished, EvalScored, EvalStarted
+from events.limits import EVENT_ID_CHARS_MAX, EVIDENCE_BYTES_MAX, ITEMS_MAX, PAYLOAD_BYTES_MAX
+from events.registry import VOCABULARY
+
+SAMPLE_IDS = "sample_ids"
+"""The name in a run's meta of the digest of the evidence with the tool's ids of samples, by id of scenario."""
+
+MODEL = "model"
+"""The name in a run's meta of the model, which the runner uses too."""
+
+JSON = "application/json"
+
+AttemptKey = tuple[str, int]
+
+_Payload = TypeVar("_Payload", EvalStarted, EvalScored, EvalFinished)
+_encode = msgspec.json.Encoder().encode
+
+
+class PreparedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """The events of a run: its start, its scores in order with the bytes that they name, and its end, if it ended."""
+
+    run: ImportedRun
+    started: EvalStarted
+    start_blobs: tuple[Blob, ...]
+    scores: dict[AttemptKey, GradedAttempt]
+    times: dict[AttemptKey, datetime | None]
+    finished: EvalFinished | None
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run."""
+        assert self.started.run_id is not None
+        return self.started.run_id
+
+    def start_draft(self) -> Draft:
+        """Return the draft of the start."""
+        return VOCABULARY.draft_of(self.started, id=f"eval:{self.run_id}:started", time=self.run.started_at)
+
+    def score_draft(self, graded: GradedAttempt) -> Draft:
+        """Return the draft of a score. Its time is that of the sample, or else the end of the run."""
+        key = f"eval:{self.run_id}:{graded.key[0]}:{graded.key[1]}"
+        event_id = key if len(key) <= EVENT_ID_CHARS_MAX else f"eval:{sha256(key.encode()).hexdigest()}"
+        return VOCABULARY.draft_of(graded.score, id=event_id, time=self.times[graded.key])
+
+    def finish_draft(self) -> Draft:
+        """Return the draft of the end."""
+        assert self.finished is not None
+        return VOCABULARY.draft_of(self.finished, id=f"eval:{self.run_id}:finished", time=self.run.ended_at)
+
+
+def prepare_run(file: ImportedFile, run: ImportedRun) -> PreparedRun:
+    """Return the events of a run. Errors: InvalidEvent, naming file and sample; nothing was written."""
+    run_id = file.run_id(run)
+    samples = (*run.samples, *(score.sample for score in run.scores))
+    names = {sample: scenario_id_of(run.suite, sample) for sample in samples}
+    changed = {name: sample for sample, name in sorted(names.items()) if not keeps_sample(name, sample)}
+    blobs = _sample_ids(file, changed)
+    meta = run.meta | ({MODEL: run.model} if run.model else {})
+    if blobs:
+        meta[SAMPLE_IDS] = digest_of(blobs[0].data)
+    started = EvalStarted(
+        run_id=run_id,
+        suite=run.suite,
+        agent=run.agent,
+        agent_version=run.agent_version,
+        scenarios=len(names),
+        attempts=run.attempts,
+        scorer_id=run.scorer_id,
+        scorer_version=run.scorer_version,
+        meta=dict(list(meta.items())[:ITEMS_MAX]) or None,
+        imported_from=file.imported_from,
+        source_digest=file.source_digest,
+    )
+    scores: dict[AttemptKey, GradedAttempt] = {}
+    times: dict[AttemptKey, datetime | None] = {}
+    for score in run.scores:
+        graded = _graded(file, run, run_id, names[score.sample], score)
+        if graded.key in scores:
+            detail = f"sample {score.sample!r}, attempt {score.attempt}: it is there twice in {run.scorer_id}."
+            raise _fault(file, InvalidEvent(detail, "Give each sample of the file an id of its own."))
+        scores[graded.key] = graded
+        times[graded.key] = score.time or run.ended_at or run.started_at
+    elapsed_ns = None
+    if run.started_at is not None and run.ended_at is not None:
+        elapsed_ns = max(0, round((run.ended_at - run.started_at).total_seconds() * 1e9))
+    finished = EvalFinished(run_id=run_id, reason=run.reason, elapsed_ns=elapsed_ns) if run.finished else None
+    try:
+        return PreparedRun(
+            run=run,
+            started=_validate(started),
+            start_blobs=blobs,
+            scores=scores,
+            times=times,
+            finished=None if finished is None else _validate(finished),
+        )
+    except InvalidEvent as error:
+        raise _fault(file, error) from None
+
+
+def _sample_ids(file: ImportedFile, changed: dict[str, str]) -> tuple[Blob, ...]:
+    """Return the evidence with the samples' own ids, for those whose scenario has another."""
+    if not changed:
+        return ()
+    data = msgspec.json.encode(changed)
+    if len(data) > EVIDENCE_BYTES_MAX:
+        file.leave_out("ids of samples that scenarios cannot have", len(changed), next(iter(changed.values())))
+        return ()
+    return (Blob(data, JSON, "The ids of samples in the imported file, by id of scenario"),)
+
+
+def _graded(file: ImportedFile, run: ImportedRun, run_id: str, scenario_id: str, score: ImportedScore) -> GradedAttempt:
+    event = EvalScored(
+        run_id=run_id,
+        scenario_id=scenario_id,
+        attempt=score.attempt,
+        state=score.state,
+        failure=score.failure,
+        total_score=score.points,
+        pass_threshold=score.threshold,
+        passed=score.passed,
+        components=score.components,
+        weight=score.weight,
+        fixture_digest=score.fixture_digest,
+        expectation_digest=score.expectation_digest,
+        scorer_id=run.scorer_id,
+        scorer_version=run.scorer_version,
+        agent=run.agent,
+        agent_version=run.agent_version,
+        elapsed_ns=score.elapsed_ns,
+        detail=score.detail or None,
+        model=score.model or run.model,
+        reported_model=score.reported_model,
+        confidence=score.confidence,
+        input_tokens=score.input_tokens,
+        output_tokens=score.output_tokens,
+        cost_usd=score.cost_usd,
+        response_id=score.response_id,
+    )
+    try:
+        answer = None if score.answer is None else msgspec.json.encode({"answer": score.answer}).decode()
+        graded = fit_to_line(_validate(event), answer)
+        _validate(graded.score)
+    except (InvalidEvent, UnicodeEncodeError) as error:
+        advice = "Correct the file, or leave the sample out."
+        wrong = error if isinstance(error, InvalidEvent) else InvalidEvent(f"answer: {error.reason}.", advice)
+        raise _fault(file, wrong, f"sample {score.sample!r}, attempt {score.attempt}: ") from None
+    _check_size(file, score, graded)
+    return graded
+
+
+def _check_size(file: ImportedFile, score: ImportedScore, graded: GradedAttempt) -> None:
+    """Refuse what no ledger takes: a line or a piece of evidence that is too long. Errors: InvalidEvent."""
+    place = f"{file.file}: sample {score.sample!r}, attempt {score.attempt}"
+    if (size_bytes := len(_encode(graded.score))) > PAYLOAD_BYTES_MAX:
+        detail = f"{place}: {size_bytes:,} bytes of texts; a line holds at most {PAYLOAD_BYTES_MAX:,}."
+        raise InvalidEvent(f"{detail} Nothing of the file was written.", "Shorten them.")
+    for blob in graded.blobs:
+        if len(blob.data) > EVIDENCE_BYTES_MAX:
+            detail = f"{place}: an answer of {len(blob.data):,} bytes; evidence holds at most {EVIDENCE_BYTES_MAX:,}."
+            raise InvalidEvent(f"{detail} Nothing of the file was written.", "Shorten it.")
+
+
+def _validate(payload: _Payload) -> _Payload:
+    """Check a payload that was made in code, not decoded. Errors: InvalidEvent."""
+    try:
+        return msgspec.json.decode(msgspec.json.encode(payload), type=type(payload))
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:
+        raise explain_decode_error(error, VOCABULARY.type_names, shape=type(payload)) from None
+
+
+def _fault(file: ImportedFile, error: InvalidEvent, place: str = "") -> InvalidEvent:
+    """Add the place in the file to an error."""
+    detail = f"{file.file}: {place}{error.detail.removesuffix('.')}. Nothing of the file was written."
+    return InvalidEvent(detail, error.advice.replace(" Nothing was written.", ""), field=error.field)

@@ -1,0 +1,76 @@
+"""A file of results: its bytes, its digest, and what its format is recognised by."""
+
+import mmap
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cached_property
+from hashlib import file_digest
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from api.importers.results.imported_run import Format, ImportedFile
+from api.importers.results.lenient_json import LenientDecoder
+from events.errors import InvalidEvent
+from ledger.errors import InvalidQuery
+
+ZIP = b"PK\x03\x04"
+"""The first bytes of a ZIP file."""
+
+HEAD_BYTES = 1 << 20
+"""Bytes at the beginning of a file in which the first line of JSON Lines must end."""
+
+_members = LenientDecoder(dict[str, msgspec.Raw])
+
+
+class SourceFile:
+    """A regular file that is mapped into memory while it is read. Errors: InvalidQuery, if it cannot be read."""
+
+    def __init__(self, path: Path, name: str | None = None) -> None:
+        self.path = path
+        self.name = str(path) if name is None else name
+        try:
+            with path.open("rb") as file:
+                self.digest = file_digest(file, "sha256").hexdigest()
+                size_bytes = file.seek(0, 2)
+                self.data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size_bytes else b""
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise InvalidQuery("FILE", f"{self.name} cannot be read: {reason}.", "Name another.") from None
+
+    @property
+    def is_zip(self) -> bool:
+        """Whether it is a ZIP file."""
+        return self.data[: len(ZIP)] == ZIP
+
+    @cached_property
+    def members(self) -> dict[str, msgspec.Raw]:
+        """The members of the JSON object that is the whole file; empty for other content. Values are not decoded."""
+        if not self.is_zip:
+            with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                return _members.decode(self.data)
+        return {}
+
+    @cached_property
+    def first_line(self) -> dict[str, msgspec.Raw]:
+        """The members of the JSON object on the first line; empty for other content, or where the line is too long."""
+        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return _members.decode(self.data[:HEAD_BYTES].partition(b"\n")[0])
+        return {}
+
+    def fault(self, detail: str, advice: str, field: str | None = None) -> InvalidEvent:
+        """Return the error of a file with wrong content; nothing of it is written."""
+        return InvalidEvent(f"{self.name}: {detail} Nothing of it was written.", advice, field=field)
+
+
+class ResultsReader(NamedTuple):
+    """One format: its name, the tool for people, how it is recognised by content, and the function that reads a file.
+
+    `read` raises InvalidEvent (`SourceFile.fault`) for a file that cannot be read as this format.
+    """
+
+    format: Format
+    title: str
+    recognizes: Callable[[SourceFile], bool]
+    read: Callable[[SourceFile], ImportedFile]

@@ -1,0 +1,135 @@
+"""Drift and the comparison of agents in words, as the command line prints them and pages show them."""
+
+from collections.abc import Iterator, Sequence
+
+from api.reports.no_test import NO_TEST
+from api.text_format import format_count, format_figure, format_interval, format_p, one_line, pluralize
+from projections.calibration.agent_comparison import AgentComparison, AgentPair
+from projections.calibration.change_point import ChangePoint, Drift
+from projections.calibration.model_changes import DriftModels, ModelChange, ModelCount
+from projections.stats.intervals import Interval
+
+SHOWN_CHANGES_MAX = 3
+"""Changes of models that are named without an alarm: the latest."""
+
+
+def describe_drift(drift: Drift) -> Iterator[str]:
+    """Yield sentences: whether the gap changed, and when; or why there was no test."""
+    if drift.change is not None and drift.p is not None:
+        yield f"Drift: the gap changed (p {format_p(drift.p)}): {_change(drift.change)}."
+        yield _interval(drift.change, drift.strata)
+    elif drift.reviews_needed:
+        yield f"Too few reviews to look for drift: {format_count(drift.reviews_needed)} more are needed."
+    elif drift.reason is not None:
+        yield f"No test for drift in {pluralize(drift.reviewed, 'review')}: {NO_TEST[drift.reason]}."
+    else:
+        p = "" if drift.p is None else f" (p {format_p(drift.p)})"
+        yield f"No drift found in {pluralize(drift.reviewed, 'review')}{p}."
+
+
+def describe_drift_further(drift: Drift) -> Iterator[str]:
+    """Yield sentences on the models before and after a change, and on the reviews that were left out."""
+    if drift.models:
+        yield from _models(drift.models)
+    if drift.left_out:
+        yield f"{pluralize(drift.left_out, 'review')} left out: their times do not say when they were made."
+
+
+def _change(change: ChangePoint) -> str:
+    before = _gap(change.gap_before, change.gap_before_interval, change.index)
+    after = _gap(change.gap_after, change.gap_after_interval, change.reviewed_after)
+    return f"before {change.time:%Y-%m-%d %H:%M} it was {before}; since then it is {after}"
+
+
+def _interval(change: ChangePoint, strata: int) -> str:
+    earliest, latest = f"{change.earliest:%Y-%m-%d}", f"{change.latest:%Y-%m-%d}"
+    dates = f"The change was between {earliest} and {latest} ({change.coverage:.0%} interval)"
+    if strata < 2:
+        return f"{dates}."
+    difference = f"{format_figure(change.shift.amount, '+')} ({format_interval(change.shift.interval, '+')})"
+    return f"{dates}. Within {strata} agents and categories the gap changed by {difference}."
+
+
+def _models(models: DriftModels) -> Iterator[str]:
+    """Yield lines about the models before and after a change, and about changes of models."""
+    if not models.named:
+        yield "Models: the decisions name none."
+        return
+    if models.before and models.after:
+        yield f"Models before: {_counts(models.before)}. Since then: {_counts(models.after)}."
+    if models.nearest:
+        within = "within the interval of the date" if models.nearest.within else "not within the interval of the date"
+        yield f"The nearest change of a model was {within}: {_model_change(models.nearest)}."
+        if models.changes_total > 1:
+            yield f"{format_count(models.changes_total)} changes of models in all; the JSON answer lists them."
+    elif models.changes:
+        shown = "; ".join(_model_change(change) for change in models.changes[-SHOWN_CHANGES_MAX:])
+        latest = ", the latest" if models.changes_total > SHOWN_CHANGES_MAX else ""
+        yield f"{pluralize(models.changes_total, 'change')} of models in the examined reviews{latest}: {shown}."
+    elif models.before:
+        yield "No agent changed its model."
+
+
+def _counts(counts: Sequence[ModelCount]) -> str:
+    return ", ".join(
+        f"{'not named' if count.model is None else one_line(count.model)} {format_count(count.reviewed)}"
+        for count in counts
+    )
+
+
+def _model_change(change: ModelChange) -> str:
+    before, after = one_line(change.before), one_line(change.after)
+    return f"{one_line(change.agent)} from {before} to {after}, first used {change.time:%Y-%m-%d %H:%M}"
+
+
+def _gap(gap: float, interval: Interval | None, reviewed: int) -> str:
+    return f"{format_figure(gap, '+')} ({format_interval(interval, '+')}), n={format_count(reviewed)}"
+
+
+def describe_pair(pair: AgentPair, compared: int) -> Iterator[str]:
+    """Yield sentences on a pair of agents, one of `compared` that have a test."""
+    agents = " and ".join(one_line(name) for name in pair.agents)
+    if pair.paired:
+        yield f"{agents} on {_paired(pair)}."
+        yield f"{_conclusion(pair, compared)}."
+    else:
+        yield f"{agents}: {pair.note}, {format_count(pair.shared)} shared. {_skills(pair)}"
+
+
+def count_compared(comparison: AgentComparison) -> int:
+    """Return the number of pairs that have a test."""
+    return sum(pair.p is not None for pair in comparison.pairs)
+
+
+def _paired(pair: AgentPair) -> str:
+    clusters = f" in {pluralize(pair.clusters, 'cluster')}" if pair.clusters and pair.clusters < pair.shared else ""
+    first, second = (format_figure(score) for score in pair.brier_scores or (None, None))
+    interval = "" if pair.interval is None else f" ({format_interval(pair.interval, '+')})"
+    p = "" if pair.p is None else f", p {format_p(pair.p)}"
+    return (
+        f"{pluralize(pair.shared, 'shared question')}{clusters}: Brier {first} and {second}, difference "
+        f"{format_figure(pair.mean_difference, '+')}{interval}{p}"
+    )
+
+
+def _conclusion(pair: AgentPair, compared: int) -> str:
+    """Say which agent is better, with a question mark if the data cannot confirm it among the `compared` pairs."""
+    if not pair.mean_difference:
+        text = "Neither is better"
+    else:
+        better = one_line(pair.agents[0] if pair.mean_difference < 0 else pair.agents[1])
+        text = f"{better} is better{'' if pair.supported else '?'}"
+    if compared > 1 and pair.adjusted_p is not None:
+        text += f" (adjusted for {compared} pairs, p {format_p(pair.adjusted_p)})"
+    return f"{text}; {pair.note}" if pair.note else text
+
+
+def _skills(pair: AgentPair) -> str:
+    """Return the skill of both agents in each category that they share."""
+    texts = []
+    for category in pair.categories:
+        sides = " and ".join(
+            f"{format_figure(side.skill, '+')} (n={format_count(side.reviewed)})" for side in category.sides
+        )
+        texts.append(f"{one_line(category.category) if category.category else '(no category)'} {sides}")
+    return f"Skill: {'; '.join(texts)}." if texts else "No category in common."

@@ -1,0 +1,11 @@
+"""Why there is no test for drift, in words."""
+
+from collections.abc import Mapping
+
+from projections.calibration.change_point import NoTest
+
+NO_TEST: Mapping[NoTest, str] = {
+    "too few times": "too few reviews have a time that says when the decision was made",
+    "all outcomes alike": "all outcomes are alike",
+    "no category before and after": "no agent and category has enough reviews both before and after any time",
+}

@@ -1,0 +1,298 @@
+"""The numbers of each drawing, as rows of texts with counts and intervals. A figure that is missing has no table.
+
+Each function takes what the drawing is drawn from; the texts are those of the command line's tables.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+import numpy as np
+from msgspec import UNSET
+
+from api.reports.escape import one_line
+from api.reports.plots.figure_source import FigureSource
+from api.reports.plots.figure_table import FigureTable
+from api.text_format import format_count, format_figure, format_interval, format_p
+from projections.calibration.calibration_view import CalibrationGroup
+from projections.calibration.corp import Corp, CurvePoint
+from projections.calibration.trend import Trend
+from projections.stats.intervals import Interval
+
+CURVE_ROWS_MAX = 20
+"""Longest table of a curve. A longer curve is tabled by level: confidences with the same recalibrated one."""
+
+TREND_COLUMNS = ("from", "before", "reviewed", "success", "stated", "gap", "its interval", "Brier")
+
+NO_GROUP = "(not stated)"
+NAME_CHARS_MAX = 80
+
+
+def tabulate_curve(source: FigureSource) -> FigureTable:
+    """Return the curve, with the bands of a calibrated agent at the middle of each row."""
+    columns = ("stated", "reviewed", "success", "recalibrated", "if calibrated", "on the whole curve")
+    return FigureTable(columns, list(curve_rows(source.scores("curve").corp)))
+
+
+def curve_rows(corp: Corp) -> Iterator[tuple[str, ...]]:
+    """Yield stated confidences, reviews, success rate, recalibrated confidence and both bands of each row."""
+    bands = corp.band or []
+    at = [bound.confidence for bound in bands]
+    ends = [
+        [getattr(bound, name) for bound in bands] for name in ("low", "high", "simultaneous_low", "simultaneous_high")
+    ]
+    for points in _curve_groups(corp.curve or []):
+        n = sum(point.reviewed for point in points)
+        rate, recalibrated, stated = (
+            sum(getattr(point, name) * point.reviewed for point in points) / n
+            for name in ("rate", "recalibrated", "confidence")
+        )
+        low, high, lowest, highest = (float(np.interp(stated, at, end)) for end in ends)
+        first, last = f"{points[0].confidence:.2f}", f"{points[-1].confidence:.2f}"
+        yield (
+            first if first == last else f"{first} to {last}",
+            format_count(n),
+            format_figure(rate),
+            format_figure(recalibrated),
+            format_interval(Interval(low, high)),
+            format_interval(Interval(lowest, highest)),
+        )
+
+
+def _curve_groups(curve: list[CurvePoint]) -> Iterator[list[CurvePoint]]:
+    """Yield the points of each row: one point, or neighbours if there are more than CURVE_ROWS_MAX."""
+    rows: list[list[CurvePoint]] = []
+    for point in curve:
+        if rows and len(curve) > CURVE_ROWS_MAX and point.recalibrated == rows[-1][-1].recalibrated:
+            rows[-1].append(point)
+        else:
+            rows.append([point])
+    size = -(-len(rows) // CURVE_ROWS_MAX)
+    for start in range(0, len(rows), max(1, size)):
+        yield [point for row in rows[start : start + size] for point in row]
+
+
+def tabulate_murphy(source: FigureSource) -> FigureTable:
+    """Return the loss at each threshold, and how much more it is than that of the mean outcome."""
+    points, reviewed = source.view.murphy or [], format_count(source.view.coverage.reviewed)
+    columns = (
+        "threshold", "reviewed", "stated confidence", "its interval", "recalibrated", "mean outcome",
+        "stated minus mean outcome", "its interval",
+    )  # fmt: skip
+    return FigureTable(
+        columns,
+        [
+            (
+                f"{point.threshold:.3f}",
+                reviewed,
+                _four(point.stated),
+                _four_each(point.stated_interval),
+                _four(point.recalibrated),
+                _four(point.base_rate),
+                f"{point.difference:+.4f}",
+                _four_each(point.difference_interval, "+"),
+            )
+            for point in points
+        ],
+    )
+
+
+def tabulate_evidence(source: FigureSource) -> FigureTable:
+    """Return both e-values and both intervals after some numbers of reviews."""
+    plots = source.history.plots
+    columns = ("reviews", "e-value, over", "e-value, under", "gap", "for one look", "for every look")
+    return FigureTable(
+        columns,
+        [
+            (
+                format_count(point.reviews),
+                f"{point.e_value_over:.3g}",
+                f"{point.e_value_under:.3g}",
+                format_figure(point.gap, "+"),
+                format_interval(point.gap_interval, "+"),
+                format_interval(point.gap_sequence, "+"),
+            )
+            for point in ([] if plots is UNSET else plots.evidence or [])
+        ],
+    )
+
+
+def tabulate_trend(source: FigureSource) -> FigureTable:
+    """Return the windows of the trend."""
+    trend = source.history.trend
+    return FigureTable(TREND_COLUMNS, [] if trend is UNSET else list(trend_rows(trend)))
+
+
+def trend_rows(trend: Trend) -> Iterator[tuple[str, ...]]:
+    """Yield the columns TREND_COLUMNS of each window."""
+    for window in trend.windows:
+        yield (
+            f"{window.since:%Y-%m-%d}",
+            f"{window.until:%Y-%m-%d}",
+            format_count(window.reviewed),
+            format_figure(window.accuracy),
+            format_figure(window.mean_confidence),
+            format_figure(window.gap, "+"),
+            format_interval(window.gap_interval, "+"),
+            format_figure(window.brier_score),
+        )
+
+
+def tabulate_drift(source: FigureSource) -> FigureTable:
+    """Return the reviews, and the gap before and after a change with its date; and the sum over time."""
+    drift, plots = source.history.drift, source.history.plots
+    rows = []
+    if drift is not UNSET:
+        p = "" if drift.p is None else f"p {format_p(drift.p)}"
+        rows.append(("all", format_count(drift.reviewed), "", "", p))
+        if drift.change is not None:
+            change, days = drift.change, f"{drift.change.earliest:%Y-%m-%d} to {drift.change.latest:%Y-%m-%d}"
+            before, after = change.gap_before_interval, change.gap_after_interval
+            rows += [
+                (f"before {_minute(change.time)}", format_count(change.reviewed_before),
+                 format_figure(change.gap_before, "+"), format_interval(before, "+"),
+                 f"date: {change.coverage:.0%} interval {days}"),
+                (f"from {_minute(change.time)}", format_count(change.reviewed_after),
+                 format_figure(change.gap_after, "+"), format_interval(after, "+"), ""),
+                ("change within agents and categories", format_count(drift.reviewed),
+                 format_figure(change.shift.amount, "+"), format_interval(change.shift.interval, "+"), ""),
+            ]  # fmt: skip
+    rows += [
+        (f"until {_minute(point.time)}", format_count(point.decisions), "", "", f"sum {point.sum:+.2f}")
+        for point in ([] if plots is UNSET else plots.gap_sums)
+    ]
+    return FigureTable(("decisions", "n", "gap", "its interval", ""), rows)
+
+
+def tabulate_recalibration(source: FigureSource) -> FigureTable:
+    """Return what each stated confidence has meant, and which to state instead."""
+    found = source.view.recalibration
+    columns = ("stated", "reviewed", "has meant", "its interval", "state instead")
+    return FigureTable(
+        columns,
+        [
+            (
+                _range(row.low, row.high),
+                format_count(row.reviewed),
+                format_figure(row.meant),
+                format_interval(row.interval),
+                format_figure(row.mapped),
+            )
+            for row in ([] if found is None else found.meanings)
+        ],
+    )
+
+
+def tabulate_missing_reviews(source: FigureSource) -> FigureTable:
+    """Return the gaps of reviewed and of all decisions, and how many of each tenth of confidence are reviewed."""
+    found, plots, scores = source.view.missing_reviews, source.history.plots, source.scores()
+    rows = [("reviewed", format_count(scores.reviewed), "", *_gap(scores.gap, scores.gap_interval))]
+    if found is not UNSET:
+        weighted = found.weighted_gap
+        if weighted is not None:
+            label = f"weighted to represent {weighted.represented:.0%} of all"
+            rows.append((label, format_count(scores.reviewed), "", *_gap(weighted.gap, weighted.interval)))
+        missing = format_count(found.unreviewed)
+        rows.append(
+            ("all, whatever the missing are", format_count(scores.reviewed), missing, *_gap(None, found.gap_bounds))
+        )
+    rows += [
+        (f"stated {_range(tenth.low, tenth.high)}", format_count(tenth.reviewed), format_count(tenth.unreviewed),
+         "", "")
+        for tenth in ([] if plots is UNSET else plots.tenths)
+        if tenth.reviewed or tenth.unreviewed
+    ]  # fmt: skip
+    return FigureTable(("decisions", "reviewed", "unreviewed", "gap", "its interval"), rows)
+
+
+def tabulate_groups(source: FigureSource) -> FigureTable:
+    """Return the groups with their gaps, and all decisions."""
+    by, scores = source.group_by.replace("_", " "), source.scores()
+    columns = (by, "reviewed", "decisions", "success", "stated", "gap", "its interval", "shrunk", "Brier", "verdict")
+    last = (
+        "all", format_count(scores.reviewed), format_count(scores.total), format_figure(scores.accuracy),
+        format_figure(scores.mean_confidence), *_gap(scores.gap, scores.gap_interval), "",
+        format_figure(scores.brier_score), source.verdict(scores),
+    )  # fmt: skip
+    return FigureTable(columns, [*map(_group, source.view.groups), last])
+
+
+def _group(group: CalibrationGroup) -> tuple[str, ...]:
+    verdict = "too few"
+    if group.interpretation is not None:
+        verdict = group.interpretation.replace("_", " ") + ("" if group.supported else "?")
+    shrunk = "" if group.shrunk_gap is None else format_figure(group.shrunk_gap, "+")
+    return (
+        NO_GROUP if group.group is None else one_line(group.group, NAME_CHARS_MAX),
+        format_count(group.reviewed),
+        format_count(group.total),
+        format_figure(group.accuracy),
+        format_figure(group.mean_confidence),
+        *_gap(group.gap, group.gap_interval),
+        shrunk,
+        format_figure(group.brier_score),
+        verdict,
+    )
+
+
+def tabulate_comparison(source: FigureSource) -> FigureTable:
+    """Return the pairs with their difference on shared questions."""
+    comparison = source.history.comparison
+    columns = ("pair", "shared questions", "Brier scores", "difference", "its interval", "p", "adjusted p", "verdict")
+    rows = []
+    for pair in [] if comparison is UNSET else comparison.pairs:
+        first, second = (one_line(name, NAME_CHARS_MAX) for name in pair.agents)
+        better = first if (pair.mean_difference or 0.0) < 0 else second
+        verdict = f"{better} is better{'' if pair.supported else '?'}" if pair.mean_difference else "neither is better"
+        rows.append(
+            (
+                f"{first} minus {second}",
+                format_count(pair.shared),
+                " and ".join(map(format_figure, pair.brier_scores or ())) or "-",
+                *_gap(pair.mean_difference, pair.interval),
+                *("-" if p is None else format_p(p) for p in (pair.p, pair.adjusted_p)),
+                verdict if pair.paired else pair.note or "",
+            )
+        )
+    return FigureTable(columns, rows)
+
+
+def tabulate_threshold(source: FigureSource) -> FigureTable:
+    """Return net benefit at each threshold."""
+    plots = source.history.plots
+    columns = ("threshold", "acted on", "of", "success", "its interval", "net benefit", "its interval", "acting on all")
+    return FigureTable(
+        columns,
+        [
+            (
+                f"{use.threshold:.2f}",
+                format_count(use.acted_on),
+                format_count(use.reviewed),
+                format_figure(use.success_rate),
+                format_interval(use.success_interval),
+                format_figure(use.net_benefit, "+"),
+                format_interval(use.net_benefit_interval, "+"),
+                format_figure(use.net_benefit_all, "+"),
+            )
+            for use in ([] if plots is UNSET else plots.net_benefit)
+        ],
+    )
+
+
+def _gap(gap: float | None, interval: Interval | None) -> tuple[str, str]:
+    return format_figure(gap, "+"), format_interval(interval, "+")
+
+
+def _four(value: float) -> str:
+    return f"{value:.4f}"
+
+
+def _four_each(interval: Interval, sign: str = "") -> str:
+    return f"{interval.low:{sign}.4f} to {interval.high:{sign}.4f}"
+
+
+def _range(low: float, high: float) -> str:
+    return f"{low:.2f}" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f} to {high:.2f}"
+
+
+def _minute(time: datetime) -> str:
+    return f"{time:%Y-%m-%d %H:%M}"

@@ -1,0 +1,33 @@
+"""Answers on calibration that are kept: a page and its drawings ask the same question, and some take seconds to answer.
+
+An answer depends on the query and on the position alone. So a kept one is exact, and is used until the log grows.
+"""
+
+from weakref import WeakKeyDictionary
+
+from api.service.calibration import CalibrationAnswer, compute_calibration
+from api.service.calibration_query import CalibrationQuery
+from api.service.ledger import LedgerService
+
+ANSWERS_MAX = 32
+"""Answers that are kept for each ledger: those that were asked for last. One has at most about 300 KB."""
+
+_Question = tuple[CalibrationQuery, int]
+
+_kept: WeakKeyDictionary[LedgerService, dict[_Question, CalibrationAnswer]] = WeakKeyDictionary()
+
+
+async def find_calibration(
+    ledger: LedgerService, query: CalibrationQuery, as_of: int | None = None
+) -> CalibrationAnswer:
+    """Return the calibration of some decisions, computed once for each query and position. Errors: InvalidQuery."""
+    kept = _kept.setdefault(ledger, {})
+    position = (await ledger.reader.head()).position if as_of is None else as_of
+    answer = kept.pop((query, position), None)
+    if answer is None:
+        answer = await compute_calibration(ledger, query, as_of)
+    kept[query, answer.as_of.position] = answer
+    for oldest in list(kept)[:-ANSWERS_MAX]:
+        del kept[oldest]
+    await ledger.dated(answer.as_of.position)
+    return answer

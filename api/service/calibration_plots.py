@@ -1,0 +1,40 @@
+"""What drawings of calibration need, kept: most parts of the calibration pages ask for the same."""
+
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+from api.service.ledger import LedgerService
+from api.service.view_queries import query_check
+from ledger.threads import run_on_thread
+from projections.calibration.calibration import CalibrationFilter
+from projections.calibration.plot_data import PlotData, SelectedReviews, build_plot_data
+
+PLOTS_MAX = 8
+"""Answers that are kept for each ledger: those that were asked for last. One has at most about 200 KB."""
+
+
+class DrawnDecisions(NamedTuple):
+    """Which decisions are drawn: a filter, a model or None, and the position as of which they are.
+
+    `left_out` is the number of events of the log that no view could use.
+    """
+
+    filter: CalibrationFilter
+    model: str | None
+    position: int
+    left_out: int
+
+
+_kept: WeakKeyDictionary[LedgerService, dict[DrawnDecisions, PlotData]] = WeakKeyDictionary()
+
+
+async def find_plot_data(ledger: LedgerService, asked: DrawnDecisions, selected: SelectedReviews) -> PlotData:
+    """Return what drawings of some decisions need, computed once. `selected` are these decisions."""
+    kept = _kept.setdefault(ledger, {})
+    plots = kept.pop(asked, None)
+    if plots is None:
+        plots = await run_on_thread(build_plot_data, selected, query_check())
+    kept[asked] = plots
+    for oldest in list(kept)[:-PLOTS_MAX]:
+        del kept[oldest]
+    return plots

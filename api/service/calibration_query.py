@@ -1,0 +1,85 @@
+"""Which decisions are scored, and how; and the scores, computed on a thread if they take long."""
+
+from typing import Literal, get_args
+
+import msgspec
+
+from api.service.view_queries import query_check
+from ledger.threads import run_on_thread
+from projections.calibration.calibration import MIN_DECISIONS, CalibrationFilter
+from projections.calibration.calibration_view import CalibrationView, build_calibration_view, score_categories
+from projections.calibration.cell_groups import EVERY_GROUP, GroupBy, GroupPage, count_groups, fields_of
+from projections.calibration.count_table import CountSelection
+from projections.calibration.history_view import HistoryPart
+from projections.calibration.score_recommendations import CategoryScores
+from projections.calibration.trend import TREND_DAYS
+from projections.calibration.view_evidence import EvidenceQuery
+from projections.query_check import Check, no_check
+
+Detail = Literal["figures", "curves"]
+DETAILS: tuple[Detail, ...] = get_args(Detail)
+
+
+class CalibrationQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which decisions to score, and how.
+
+    `detail` selects figures alone, or curves too. `threshold` (0 to below 1) adds what acting only on decisions with at
+    least that confidence would have come to. `include` names the parts of the history over time to add,
+    `trend_days` is the length of the trend's windows. `page` selects groups. `model` selects decisions by one model, by
+    any of its names.
+    """
+
+    filter: CalibrationFilter = CalibrationFilter()
+    group_by: GroupBy = "confidence_bucket"
+    min_decisions: int = MIN_DECISIONS
+    detail: Detail = "figures"
+    threshold: float | None = None
+    include: tuple[HistoryPart, ...] = ()
+    trend_days: int = TREND_DAYS
+    page: GroupPage = EVERY_GROUP
+    model: str | None = None
+
+
+QUICK_GROUPS_MAX = 20
+QUICK_CELLS_MAX = 100_000
+"""Figures of this many groups and counts take a few milliseconds. A call on a thread takes longer under load."""
+
+QUICK_ROWS_MAX = 500_000
+"""Decisions that are counted as fast within a range of time."""
+
+QUICK_REVIEWS_MAX = 50_000
+"""The evidence of this many reviews that were not yet counted takes a few milliseconds, too."""
+
+
+async def compute_scores(
+    selection: CountSelection, query: CalibrationQuery, evidence: EvidenceQuery
+) -> tuple[CalibrationView, list[CategoryScores]]:
+    """Compute the scores; on a thread if they take long, so that they do not block the event loop.
+
+    On the event loop nothing pauses: the short requests that a pause is for wait for it.
+    """
+
+    def compute(check: Check) -> tuple[CalibrationView, list[CategoryScores]]:
+        table = selection.table_by(fields_of(query.group_by), check)
+        check()
+        found = evidence.compute(check)
+        categories = score_categories(table, found.by("category"), check)
+        check()
+        view = build_calibration_view(
+            table,
+            query.group_by,
+            query.min_decisions,
+            curves=query.detail == "curves",
+            threshold=query.threshold,
+            warned=categories,
+            page=query.page,
+            evidence=found,
+            check=check,
+        )
+        return view, categories
+
+    quick = query.detail == "figures" and len(selection.cells) <= QUICK_CELLS_MAX
+    quick = quick and evidence.new_reviews <= QUICK_REVIEWS_MAX and selection.rows_to_count <= QUICK_ROWS_MAX
+    if quick and count_groups(selection, query.group_by) <= QUICK_GROUPS_MAX:
+        return compute(no_check)
+    return await run_on_thread(compute, query_check())

@@ -1,0 +1,39 @@
+"""Resolve the ids of decisions through the names of streams, which the ledger keeps."""
+
+from api.service.id_prefix import id_not_found
+from api.service.ledger import LedgerService
+from projections.decisions.decision_index import DecisionIndex
+
+_KIND = "decision/"
+
+
+async def position_of_views(ledger: LedgerService, as_of: int | None) -> int:
+    """Return the position as of which decisions are shown. An earlier position needs no state of the index.
+
+    Errors: InvalidQuery, for a position beyond the head.
+    """
+    if as_of is not None and 0 <= as_of <= await ledger.head_position():
+        return as_of
+    _, position = await ledger.engine.at(DecisionIndex, as_of)
+    return position
+
+
+async def has_decision(ledger: LedgerService, decision_id: str, position: int) -> bool:
+    """Return whether a decision with exactly this id existed as of a position of the views."""
+    return bool(await ledger.engine.names.first_positions([_KIND + decision_id], position))
+
+
+async def ids_starting_with(ledger: LedgerService, beginning: str, position: int) -> list[str]:
+    """Return up to two ids of decisions that start with a text and existed as of a position of the views."""
+    subjects = await ledger.engine.names.starting_with(_KIND + beginning, position)
+    return [subject.removeprefix(_KIND) for subject in subjects]
+
+
+async def resolve_decision_id(ledger: LedgerService, given: str, position: int, *, prefix: bool) -> str:
+    """Return an existing id: `given`, or with `prefix` the only id that begins with it. Errors: NotFound."""
+    if await has_decision(ledger, given, position):
+        return given
+    matches = await ids_starting_with(ledger, given, position) if prefix and given else []
+    if len(matches) == 1:
+        return matches[0]
+    raise id_not_found(given, "decision", ambiguous=bool(matches))

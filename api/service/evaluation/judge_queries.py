@@ -1,0 +1,144 @@
+"""Queries of judges: the report on them, the labels of answers, and the answers that have none yet."""
+
+import msgspec
+from msgspec import UNSET, structs
+
+from api.service.as_of import AsOf
+from api.service.evaluation.queries import find_scenario_result
+from api.service.evaluation.scenario_queries import ScenarioOfRun, show_scenario_of_run
+from api.service.ledger import LedgerService
+from api.service.unknown_names import UnknownNames, find_unknown_names
+from events.limits import PAGE_EVENTS_DEFAULT
+from ledger.threads import run_on_thread
+from projections.evaluation.judge_index import WHOLE, JudgedScore, JudgeIndex, JudgingRecords, records_of
+from projections.evaluation.judge_report import JudgeQuery, build_judging_report
+from projections.evaluation.judge_view_types import JudgingReport
+from projections.evaluation.view_types import ScoreRow
+from projections.evidence_index import EvidenceIndex
+
+
+class JudgingReportAnswer(JudgingReport, frozen=True, kw_only=True):
+    """The report on judges, with its position and time."""
+
+    as_of: AsOf
+    unknown_names: UnknownNames = UNSET
+
+
+class QueueQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which answers to label: a page of those that a judge scored and that lack a label."""
+
+    judge: str | None = None
+    suite: str | None = None
+    limit: int = PAGE_EVENTS_DEFAULT
+    offset: int = 0
+
+
+class UnlabelledAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer whose `criteria` have verdicts of judges, and no label yet."""
+
+    run_id: str
+    scenario_id: str
+    attempt: int
+    analysis_digest: str
+    criteria: tuple[str, ...]
+
+
+class UnlabelledPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Answers to label, in an order that depends on neither verdicts nor time. `labelled` answers have every label.
+
+    `next` is the offset of the next page, None on the last.
+    """
+
+    answers: list[UnlabelledAnswer]
+    total: int
+    labelled: int
+    next: int | None
+    as_of: AsOf
+    unknown_names: UnknownNames = UNSET
+
+
+class AnswerToLabel(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer to label, its score with the text of the answer, and its run with that scenario."""
+
+    answer: UnlabelledAnswer
+    found: ScenarioOfRun
+    row: ScoreRow
+
+
+async def report_on_judges(ledger: LedgerService, query: JudgeQuery, as_of: int | None = None) -> JudgingReportAnswer:
+    """Return how well judges agree with labels, and the pass rates corrected for their errors. Errors: InvalidQuery."""
+    evidence, _ = await ledger.engine.at(EvidenceIndex, as_of, also=(JudgeIndex,))
+    projection, position = await ledger.engine.at(JudgeIndex, as_of)
+    records, names = projection.records(), projection.names()
+    stored = {score.answer: evidence.size_bytes(score.answer) for score in records.scores if score.length < 0}
+    sizes = {digest: size for digest, size in stored.items() if size is not None}
+    report = await run_on_thread(build_judging_report, records, query, sizes)
+    unknown = find_unknown_names({"judge": query.judge, "suite": query.suite}, names)
+    return JudgingReportAnswer(
+        judges=report.judges,
+        orders=report.orders,
+        as_of=await ledger.dated(position),
+        unknown_names=UNSET if report.judges or report.orders else unknown,
+    )
+
+
+async def list_unlabelled(ledger: LedgerService, query: QueueQuery, as_of: int | None = None) -> UnlabelledPage:
+    """Return a page of the answers that lack a label of a criterion with a verdict. Errors: InvalidQuery."""
+    projection, position = await ledger.engine.at(JudgeIndex, as_of)
+    state, names = projection.encode(), projection.names()
+    records = await run_on_thread(records_of, state)
+    judged, waiting = await run_on_thread(_find_unlabelled, records, query)
+    listed = waiting[query.offset : query.offset + query.limit]
+    after = query.offset + len(listed)
+    unknown = find_unknown_names({"judge": query.judge, "suite": query.suite}, names)
+    return UnlabelledPage(
+        answers=listed,
+        total=len(waiting),
+        labelled=judged - len(waiting),
+        next=after if after < len(waiting) else None,
+        as_of=await ledger.dated(position),
+        unknown_names=UNSET if judged else unknown,
+    )
+
+
+async def show_next_answer(ledger: LedgerService, query: QueueQuery) -> tuple[AnswerToLabel | None, UnlabelledPage]:
+    """Return the first answer of a page of the queue with its text, None without one, and the page."""
+    page = await list_unlabelled(ledger, structs.replace(query, limit=1))
+    if not page.answers:
+        return None, page
+    answer = page.answers[0]
+    return await show_answer(ledger, answer), page
+
+
+async def show_answer(ledger: LedgerService, answer: UnlabelledAnswer) -> AnswerToLabel:
+    """Return an answer to label with its text. Errors: NotFound."""
+    found = await show_scenario_of_run(ledger, answer.run_id, answer.scenario_id)
+    rows = find_scenario_result(found.run, answer.scenario_id).rows
+    return AnswerToLabel(answer=answer, found=found, row=next(row for row in rows if row.attempt == answer.attempt))
+
+
+def _find_unlabelled(records: JudgingRecords, query: QueueQuery) -> tuple[int, list[UnlabelledAnswer]]:
+    """Return how many answers were judged, and those that lack a label, sorted by the ids of their labels."""
+    from instruments.evals.judging.label_ids import label_id_of  # noqa: PLC0415 - it loads yaml; few commands need it
+
+    scores: dict[tuple[str, str], JudgedScore] = {}
+    criteria: dict[tuple[str, str], dict[str, None]] = {}
+    for score in records.scores:
+        if query.judge in (None, score.judge.agent) and query.suite in (None, score.subject.suite):
+            key = score.scenario, score.answer
+            scores[key] = score
+            criteria.setdefault(key, {}).update(dict.fromkeys(verdict.criterion for verdict in score.verdicts))
+    waiting: list[UnlabelledAnswer] = []
+    for key, score in scores.items():
+        missing = tuple(name for name in criteria[key] if (*key, name) not in records.labels)
+        if missing or (not criteria[key] and (*key, WHOLE) not in records.labels):
+            waiting.append(
+                UnlabelledAnswer(
+                    run_id=score.run,
+                    scenario_id=score.scenario,
+                    attempt=score.attempt,
+                    analysis_digest=score.answer,
+                    criteria=missing,
+                )
+            )
+    return len(scores), sorted(waiting, key=lambda each: label_id_of(each.scenario_id, each.analysis_digest, None))

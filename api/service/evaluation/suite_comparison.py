@@ -1,0 +1,161 @@
+"""Compare two suite versions that runs kept: which scenarios were added, removed and changed, and what in them."""
+
+from collections.abc import Mapping
+from itertools import islice
+
+import msgspec
+
+from api.principal import Principal
+from api.service.as_of import AsOf
+from api.service.evaluation.kept_suite import KeptFile, KeptVersion, require_kept
+from api.service.evaluation.suite_queries import SuiteVersionEntry, describe, find_kept
+from api.service.ledger import LedgerService
+from instruments.errors import BadFixtures
+from instruments.evals.suite.changed_keys import changed_keys
+from instruments.evals.suite.json_yaml_reader import json_value, yaml_value
+from instruments.evals.suite.loader import INVESTIGATION_FILE, load_files, scenario_id
+from instruments.yaml_reader import UnreadableFile
+from ledger.errors import Damaged, Gone, NotFound
+from ledger.threads import run_on_thread
+
+KEYS_MAX = 20
+"""The most keys that are named for one file."""
+
+Files = Mapping[str, KeptFile]
+
+
+class ChangedScenario(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A scenario whose files differ. `changes` are `FILE: KEY`; FILE alone if only its format differs.
+
+    `scored` tells whether its input, its expectations, its scoring or its weight differ, so that its scores cannot be
+    compared; None if a file of it cannot be read.
+    """
+
+    scenario_id: str
+    title: str
+    scored: bool | None
+    changes: tuple[str, ...]
+
+
+class SuiteComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """Two suite versions. `added` and `removed` are titles of scenarios; `unchanged` have the same files."""
+
+    baseline: SuiteVersionEntry
+    candidate: SuiteVersionEntry
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    changed: tuple[ChangedScenario, ...]
+    unchanged: int
+    as_of: AsOf
+
+
+async def compare_suite_versions(
+    ledger: LedgerService, caller: Principal, baseline: str, candidate: str, as_of: int | None = None
+) -> SuiteComparison:
+    """Compare two versions by their names. Errors: NotFound, Gone, BadFixtures, Forbidden."""
+    before, _ = await find_kept(ledger, caller, baseline, as_of)
+    after, as_of_now = await find_kept(ledger, caller, candidate, as_of)
+    require_kept(before, baseline)
+    require_kept(after, candidate)
+    old, new = _files_by_title(before), _files_by_title(after)
+    changed = [
+        await _compare_scenario(ledger, caller, title, old[title], new[title])
+        for title in sorted(old.keys() & new.keys())
+        if _digests(old[title]) != _digests(new[title])
+    ]
+    return SuiteComparison(
+        baseline=describe(before),
+        candidate=describe(after),
+        added=tuple(sorted(new.keys() - old.keys())),
+        removed=tuple(sorted(old.keys() - new.keys())),
+        changed=tuple(changed),
+        unchanged=len(old.keys() & new.keys()) - len(changed),
+        as_of=as_of_now,
+    )
+
+
+def _files_by_title(kept: KeptVersion) -> dict[str, dict[str, KeptFile]]:
+    by_title: dict[str, dict[str, KeptFile]] = {}
+    for file in kept.files:
+        title, _, name = file.path.rpartition("/")
+        by_title.setdefault(title, {})[name] = file
+    return by_title
+
+
+def _digests(files: Files) -> dict[str, str]:
+    return {name: file.digest for name, file in files.items()}
+
+
+async def _compare_scenario(
+    ledger: LedgerService, caller: Principal, title: str, before: Files, after: Files
+) -> ChangedScenario:
+    old, new = [await _read(ledger, caller, files) for files in (before, after)]
+    return await run_on_thread(_changed_scenario, title, old, new)
+
+
+async def _read(ledger: LedgerService, caller: Principal, files: Files) -> dict[str, bytes | None]:
+    """Return the bytes of each file, None for those that cannot be read."""
+    bodies: dict[str, bytes | None] = {}
+    for name, file in files.items():
+        try:
+            bodies[name] = (await ledger.evidence.get(file.digest, caller)).data
+        except (Gone, NotFound, Damaged):
+            bodies[name] = None
+    return bodies
+
+
+def _changed_scenario(
+    title: str, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
+) -> ChangedScenario:
+    digests = [_fixture_digest(title, bodies) for bodies in (before, after)]
+    changes: list[str] = []
+    for label, old, new in _pairs(before, after):
+        if old is None or new is None:
+            changes.append(f"{label}: not readable any more")
+        elif old != new:
+            changes += _describe_file(label, old, new)
+    return ChangedScenario(
+        scenario_id=scenario_id(title),
+        title=title,
+        scored=None if None in digests else digests[0] != digests[1],
+        changes=tuple(changes),
+    )
+
+
+def _pairs(
+    before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
+) -> list[tuple[str, tuple[str, bytes] | None, tuple[str, bytes] | None]]:
+    """Return the description and the investigation of both: a label, and the name and bytes of each."""
+
+    def find(bodies: Mapping[str, bytes | None], *, investigation: bool) -> tuple[str, bytes] | None:
+        for name, data in bodies.items():
+            if (name == INVESTIGATION_FILE) == investigation and data is not None:
+                return name, data
+        return None
+
+    return [
+        (label, find(before, investigation=which), find(after, investigation=which))
+        for label, which in (("scenario", False), ("investigation", True))
+    ]
+
+
+def _describe_file(label: str, old: tuple[str, bytes], new: tuple[str, bytes]) -> list[str]:
+    try:
+        values = [json_value(data) if name.endswith(".json") else yaml_value(data) for name, data in (old, new)]
+    except UnreadableFile:
+        return [label]
+    keys = list(islice(changed_keys(values[0], values[1]), KEYS_MAX + 1))
+    named = [f"{label}: {key}" for key in keys[:KEYS_MAX]]
+    return [*named, *([f"{label}: more keys"] if len(keys) > KEYS_MAX else [])] or [f"{label}: only its format"]
+
+
+def _fixture_digest(title: str, bodies: Mapping[str, bytes | None]) -> str | None:
+    """Return the digest of what is scored; None if a file is missing, or refused by this version of the loader."""
+    files = {f"{title}/{name}": data for name, data in bodies.items() if data is not None}
+    if len(files) < len(bodies):
+        return None
+    try:
+        (scenario,) = load_files("", files).scenarios
+    except BadFixtures:
+        return None
+    return scenario.fixture_digest

@@ -1,0 +1,287 @@
+"""Queries of suite versions that runs kept: list them, show one, one scenario of it, and one of its files."""
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import groupby
+
+import msgspec
+from msgspec import UNSET
+
+from api.principal import Principal
+from api.service.as_of import AsOf
+from api.service.evaluation.kept_suite import (
+    EvidenceState,
+    FilesState,
+    KeptFile,
+    KeptVersion,
+    find_version,
+    read_version,
+    read_versions,
+    require_kept,
+)
+from api.service.evidence import EvidenceContent
+from api.service.ledger import LedgerService
+from api.service.store import LocalStore
+from api.service.unknown_names import UnknownNames, find_unknown_names
+from events.limits import PAGE_EVENTS_DEFAULT
+from instruments.evals.suite.json_yaml_reader import json_value, yaml_value
+from instruments.evals.suite.loader import INVESTIGATION_FILE, scenario_id
+from instruments.yaml_reader import UnreadableFile
+from ledger.errors import Damaged, Gone, NotFound
+from ledger.threads import run_on_thread
+from projections.evaluation.evaluation_index import EvaluationIndex
+from projections.evaluation.suite_versions import SuiteVersion, build_suite_versions
+from projections.evidence_index import EvidenceIndex
+
+PATHS_SHOWN = 20
+"""An error about an unknown scenario or file lists no more than this."""
+
+
+class SuiteVersionQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which suite versions to list: a page of them, the last used first."""
+
+    suite: str | None = None
+    limit: int = PAGE_EVENTS_DEFAULT
+    offset: int = 0
+
+
+class SuiteVersionEntry(SuiteVersion, frozen=True, kw_only=True, omit_defaults=True):
+    """A suite version and its files: how many the list `files_digest` names, and how many of them are stored.
+
+    `state` says whether the files are there: `stored`, `incomplete`, or `not_kept`. The list itself may be `erased`,
+    `missing` (its bytes are not here), or `unusable` (it is other data).
+    """
+
+    state: FilesState
+    files_digest: str | None = None
+    files: int = 0
+    files_stored: int = 0
+
+
+class SuiteVersionPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Suite versions; `next` is the offset of the next page, None on the last."""
+
+    versions: list[SuiteVersionEntry]
+    total: int
+    next: int | None
+    as_of: AsOf
+    unknown_names: UnknownNames = UNSET
+
+
+class KeptScenario(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A scenario of a suite version: its texts, as its description states them, and its files.
+
+    `fault` says why the description cannot be read.
+    """
+
+    scenario_id: str
+    title: str
+    name: str | None = None
+    family: str | None = None
+    failure_type: str | None = None
+    description: str | None = None
+    fault: str | None = None
+    files: tuple[KeptFile, ...]
+
+
+class SuiteVersionAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """A suite version, and a page of its scenarios by title; `next` is the offset of the next page."""
+
+    version: SuiteVersionEntry
+    scenarios: list[KeptScenario]
+    total: int
+    next: int | None
+    as_of: AsOf
+
+
+class KeptFileText(KeptFile, frozen=True, kw_only=True, omit_defaults=True):
+    """A file with its text; without one if it is not stored, damaged, or not UTF-8."""
+
+    text: str | None = None
+
+
+class KeptScenarioAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """One scenario of a suite version, with its files as they were. `expected` are the expectations as JSON."""
+
+    version: SuiteVersionEntry
+    scenario: KeptScenario
+    files: list[KeptFileText]
+    expected: object = None
+    as_of: AsOf
+
+
+async def list_suite_versions(
+    ledger: LedgerService, caller: Principal, query: SuiteVersionQuery, as_of: int | None = None
+) -> SuiteVersionPage:
+    """Return a page of suite versions. Errors: Forbidden, InvalidQuery."""
+    projection, position = await ledger.engine.at(EvaluationIndex, as_of)
+    runs, names = projection.runs(), projection.names()
+    versions = await run_on_thread(build_suite_versions, runs, query.suite)
+    listed = versions[query.offset : query.offset + query.limit]
+    kept = await read_versions(LocalStore(ledger, caller), listed, partial(_read_states, ledger))
+    after, total = query.offset + len(listed), len(versions)
+    return SuiteVersionPage(
+        versions=list(map(describe, kept)),
+        total=total,
+        next=after if after < total else None,
+        as_of=await ledger.dated(position),
+        unknown_names=UNSET if total else find_unknown_names({"suite": query.suite}, names),
+    )
+
+
+async def show_suite_version(
+    ledger: LedgerService,
+    caller: Principal,
+    name: str,
+    as_of: int | None = None,
+    *,
+    limit: int = PAGE_EVENTS_DEFAULT,
+    offset: int = 0,
+) -> SuiteVersionAnswer:
+    """Return a suite version with a page of its scenarios; without any if its files were not kept.
+
+    `name` is a run, a digest of the version, or a unique beginning of one. Errors: NotFound, InvalidQuery, Forbidden.
+    """
+    kept, as_of_now = await find_kept(ledger, caller, name, as_of)
+    by_title = _files_by_title(kept.files)
+    listed = by_title[offset : offset + limit]
+    store = LocalStore(ledger, caller)
+    after = offset + len(listed)
+    return SuiteVersionAnswer(
+        version=describe(kept),
+        scenarios=[(await _read_scenario(store, title, files))[0] for title, files in listed],
+        total=len(by_title),
+        next=after if after < len(by_title) else None,
+        as_of=as_of_now,
+    )
+
+
+async def show_kept_scenario(
+    ledger: LedgerService, caller: Principal, name: str, scenario: str, as_of: int | None = None
+) -> KeptScenarioAnswer:
+    """Return one scenario of a suite version, named by its id or title, with the texts of its files.
+
+    Errors: NotFound; Gone, if the list of files was erased; BadFixtures, Damaged, InvalidQuery, Forbidden.
+    """
+    kept, as_of_now = await find_kept(ledger, caller, name, as_of)
+    require_kept(kept, name)
+    by_title = _files_by_title(kept.files)
+    found = next((each for each in by_title if scenario in (each[0], scenario_id(each[0]))), None)
+    if found is None:
+        titles = [scenario_id(title) for title, _ in by_title]
+        raise NotFound(f"{scenario} is not in this suite version.", f"Its scenarios: {_listed(titles)}")
+    title, files = found
+    store = LocalStore(ledger, caller)
+    about, value = await _read_scenario(store, title, files)
+    texts = []
+    for file in files:
+        data = await _read_stored(store, file)
+        fields = {each: getattr(file, each) for each in KeptFile.__struct_fields__}
+        texts.append(KeptFileText(**fields, text=None if data is None else _decode(data)))
+    expected = value.get("expected_outcomes") if isinstance(value, dict) else None
+    return KeptScenarioAnswer(version=describe(kept), scenario=about, files=texts, expected=expected, as_of=as_of_now)
+
+
+async def read_kept_file(
+    ledger: LedgerService, caller: Principal, name: str, path: str, as_of: int | None = None
+) -> EvidenceContent:
+    """Return the bytes of a file of a suite version. Errors: NotFound, Gone, Damaged, InvalidQuery, Forbidden."""
+    kept, _ = await find_kept(ledger, caller, name, as_of)
+    require_kept(kept, name)
+    for file in kept.files:
+        if file.path == path:
+            return await ledger.evidence.get(file.digest, caller)
+    raise NotFound(
+        f"{path!r} is not a file of this suite version.", f"Its files: {_listed([file.path for file in kept.files])}"
+    )
+
+
+async def find_kept(ledger: LedgerService, caller: Principal, name: str, as_of: int | None) -> tuple[KeptVersion, AsOf]:
+    """Return a suite version with its files, and the position of the answer. Errors: NotFound, BadFixtures."""
+    projection, position = await ledger.engine.at(EvaluationIndex, as_of)
+    version = await run_on_thread(find_version, projection.runs(), name)
+    kept = await read_version(LocalStore(ledger, caller), version, partial(_read_states, ledger))
+    return kept, await ledger.dated(position)
+
+
+async def _read_states(ledger: LedgerService, digests: Sequence[str]) -> dict[str, EvidenceState]:
+    """Return the state of each digest now, since erased bytes are gone in views of the past too."""
+    index, _ = await ledger.engine.at(EvidenceIndex, None)
+    states: dict[str, EvidenceState] = {}
+    for digest in digests:
+        entry = index.find(digest)
+        if entry is not None and entry.erased is not None:
+            states[digest] = EvidenceState("erased", None, entry.erased.reason)
+        elif entry is not None:
+            states[digest] = EvidenceState("stored", entry.size_bytes, None)
+    return states
+
+
+def describe(kept: KeptVersion) -> SuiteVersionEntry:
+    """Return a version with the state of its files."""
+    fields = {name: getattr(kept.version, name) for name in SuiteVersion.__struct_fields__}
+    if kept.files:
+        fields["scenarios"] = len(_files_by_title(kept.files))
+    return SuiteVersionEntry(
+        **fields,
+        state=kept.state,
+        files_digest=kept.files_digest,
+        files=len(kept.files),
+        files_stored=sum(file.state == "stored" for file in kept.files),
+    )
+
+
+def _files_by_title(files: Sequence[KeptFile]) -> list[tuple[str, tuple[KeptFile, ...]]]:
+    """Return the files of each scenario, by its title, sorted; the description first."""
+    ordered = sorted(files, key=lambda file: (_title_of(file), file.path.endswith(f"/{INVESTIGATION_FILE}")))
+    return [(title, tuple(of_title)) for title, of_title in groupby(ordered, key=_title_of)]
+
+
+def _title_of(file: KeptFile) -> str:
+    return file.path.rpartition("/")[0]
+
+
+async def _read_scenario(store: LocalStore, title: str, files: Sequence[KeptFile]) -> tuple[KeptScenario, object]:
+    """Return a scenario with its texts, and the value of its description."""
+    value: object = None
+    fault: str | None = "it has no description"
+    for file in files:
+        if not file.path.endswith(f"/{INVESTIGATION_FILE}"):
+            value, fault = await _read_value(store, file)
+    texts = {}
+    if isinstance(value, dict):
+        names = ("name", "family", "failure_type", "description")
+        texts = {name: text for name in names if isinstance(text := value.get(name), str)}
+    return KeptScenario(scenario_id=scenario_id(title), title=title, files=tuple(files), fault=fault, **texts), value
+
+
+async def _read_value(store: LocalStore, file: KeptFile) -> tuple[object, str | None]:
+    """Return the value of a JSON or YAML file, or why it cannot be read."""
+    data = await _read_stored(store, file)
+    if data is None:
+        return None, f"{file.path} is {file.state if file.state != 'stored' else 'damaged'}"
+    try:
+        return await run_on_thread(json_value if file.path.endswith(".json") else yaml_value, data), None
+    except UnreadableFile as error:
+        return None, f"{file.path} {error}"
+
+
+async def _read_stored(store: LocalStore, file: KeptFile) -> bytes | None:
+    if file.state != "stored":
+        return None
+    try:
+        return (await store.evidence(file.digest)).data
+    except (Gone, NotFound, Damaged):
+        return None  # its digest is shown; a request for the file reports why
+
+
+def _decode(data: bytes) -> str | None:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f", and {len(names) - PATHS_SHOWN} more" if len(names) > PATHS_SHOWN else ""
+    return f"{', '.join(names[:PATHS_SHOWN]) or 'none'}{more}."

@@ -1,0 +1,105 @@
+"""Decisions at one moment, read from their columns on any thread: reviewed ones, dated ones, or a row for each."""
+
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from projections.calibration.cells import Cells, KeyFilter
+from projections.calibration.count_table import CATEGORY_FIELD, COUNTS_WIDTH
+from projections.calibration.counted_columns import CountedColumns, Places
+from projections.calibration.reviewed_decisions import DatedDecisions, ReviewedDecisions
+from projections.column_table import ColumnTable
+from projections.outcome_codes import RETRACTED, UNREVIEWED
+from projections.query_check import Check, no_check
+
+_NOT_RETRACTED = np.arange(COUNTS_WIDTH) != RETRACTED
+_REVIEWED = _NOT_RETRACTED & (np.arange(COUNTS_WIDTH) != UNREVIEWED)
+
+
+class DecisionRows(msgspec.Struct, frozen=True):
+    """Selected decisions as arrays of equal length: row number, stated confidence (NaN: none), outcome by number."""
+
+    number: npt.NDArray[np.intp]
+    confidence: npt.NDArray[np.float64]
+    outcome: npt.NDArray[np.uint8]
+
+
+class CountedDecisions(NamedTuple):
+    """The columns of decisions at one moment, and a filter of them. Later folding does not change what it returns.
+
+    `within` is a mask of groups that decisions must be in, too; None: any.
+    """
+
+    cells: Cells
+    columns: CountedColumns
+    key_filter: KeyFilter
+    since_us: int
+    until_us: int
+    questions: list[str]
+    clusters: list[str]
+    within: npt.NDArray[np.bool_] | None = None
+
+    def history(self, check: Check = no_check, *, asked: bool = True) -> ReviewedDecisions:
+        """Return the reviewed decisions with a stated confidence, in the order in which they were made.
+
+        Questions and clusters are only read if they are `asked` for. Otherwise no decision has one.
+        """
+        cells, recorded, counted = self.cells, self.columns.recorded, self.columns.counted
+        rows = self._places(_REVIEWED, check, stated=True)
+        time_us = rows.take(recorded, "time_us")
+        ascending = bool((time_us[1:] >= time_us[:-1]).all())
+        order = None if ascending else np.argsort(time_us, kind="stable")
+        check()
+
+        def column(table: ColumnTable, name: str) -> npt.NDArray[Any]:
+            values = rows.take(table, name)
+            return values if order is None else values[order]
+
+        def numbers(table: ColumnTable, name: str) -> npt.NDArray[np.int32]:
+            if not asked:
+                return np.broadcast_to(np.int32(-1), len(time_us))
+            found: npt.NDArray[np.int32] = column(table, name).astype(np.int32)
+            return np.subtract(found, 1, out=found)
+
+        cell = column(counted, "cell")
+        check()
+        return ReviewedDecisions(
+            groups=[key[:-1] for key in cells.groups],
+            models=[key[-1] for key in cells.groups],
+            questions=self.questions,
+            clusters=self.clusters,
+            time_us=time_us if order is None else time_us[order],
+            confidence=cells.confidence[cell],
+            outcome=column(counted, "outcome"),
+            group=cells.group[cell],
+            question=numbers(counted, "question"),
+            cluster=numbers(recorded, "cluster"),
+        )
+
+    def dated(self, check: Check = no_check) -> DatedDecisions:
+        """Return the decisions with a stated confidence, reviewed or not."""
+        cells, rows = self.cells, self._places(_NOT_RETRACTED, check, stated=True)
+        return DatedDecisions(
+            categories=list(cells.values[CATEGORY_FIELD].numbers),
+            cell_category=cells.columns[CATEGORY_FIELD][cells.group],
+            cell_confidence=cells.confidence,
+            cell=rows.take(self.columns.counted, "cell"),
+            outcome=rows.take(self.columns.counted, "outcome"),
+            time_us=rows.take(self.columns.recorded, "time_us"),
+        )
+
+    def rows(self, check: Check = no_check) -> DecisionRows:
+        """Return a row for each decision."""
+        counted, rows = self.columns.counted, self._places(_NOT_RETRACTED, check, stated=False)
+        confidence = self.cells.confidence[rows.take(counted, "cell")]
+        return DecisionRows(rows.numbers(counted), confidence, rows.take(counted, "outcome"))
+
+    def _places(self, outcomes: npt.NDArray[np.bool_], check: Check, *, stated: bool) -> Places:
+        """Return the rows with one of some outcomes; with `stated`, only those with a stated confidence."""
+        matching = self.cells.matching_groups(self.key_filter)
+        kept = (matching if self.within is None else matching & self.within)[self.cells.group]
+        if stated:
+            kept &= ~np.isnan(self.cells.confidence)
+        return self.columns.places(kept, outcomes, self.since_us, self.until_us, check)

@@ -1,0 +1,1 @@
+"""Tests of importing results of other tools."""

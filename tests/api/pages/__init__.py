@@ -1,0 +1,1 @@
+"""The web pages, in a real browser over a real server."""

@@ -1,0 +1,1 @@
+"""The calibration pages, over a real server."""

@@ -1,0 +1,1 @@
+"""The pages of decisions and of reviews, from a real server."""
