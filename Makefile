@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 ARGS ?=
+PART ?= $(error name a part: make test-slow PART=sockets; tests/parts.py has them all)
 
 DIST := dist
 
@@ -53,7 +54,7 @@ PEERS := asyncpg>=0.31 eventsourcing[postgres]>=9.5 fastapi>=0.120 httptools>=0.
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install dev serve test test-slow docs dist fuzz bench peers cluster faults lock clean
+.PHONY: help install dev serve test test-slow test-all docs dist fuzz bench peers cluster faults lock clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -64,16 +65,14 @@ dev: $(VENV)/.dev ## make .venv with what work on Tallystick needs besides
 serve: install ## run the server (ARGS="--port 8000" and so on are passed on)
 	$(BIN)/tallystick serve $(ARGS)
 
-test: dev ## check style, types and imports, and run all tests but the slow ones
-	$(BIN)/ruff check
-	$(BIN)/ruff format --check
-	$(BIN)/mypy
-	$(BIN)/lint-imports
-	$(DOCS)
-	$(BIN)/pytest -n 3 -m 'not slow' $(ARGS)
+test: dev ## check style, types and imports, and run the tests of the gate; CI runs this
+	$(BIN)/python -m tests gate $(ARGS)
 
-test-slow: dev ## run the slow tests; CI runs them after `make test`
-	$(BIN)/pytest -n 2 -m slow $(ARGS)
+test-slow: dev ## run one part of the slow tests: PART=sockets and so on (tests/parts.py)
+	$(BIN)/python -m tests $(PART) $(ARGS)
+
+test-all: dev ## run the gate and all parts
+	$(BIN)/python -m tests all
 
 docs: dev ## build the manual into docs/_build; a warning is an error
 	$(DOCS)

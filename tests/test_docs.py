@@ -66,6 +66,7 @@ def named(term: str) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(term)}(?![\w-])", CODE) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", RUN, ids=name_of)
 def test_a_page_does_what_it_says(path: Path, tmp_path: Path) -> None:
     text = path.read_text(encoding="utf-8")
@@ -142,6 +143,7 @@ def test_every_environment_variable_is_documented() -> None:
     assert not missing, f"add to the settings: {missing}"
 
 
+@pytest.mark.slow
 def test_every_option_of_the_pytest_plugin_is_documented() -> None:
     options = plugin_options()
     assert "--tallystick-fixtures" in options
@@ -153,6 +155,7 @@ def test_every_error_is_documented() -> None:
     assert not missing
 
 
+@pytest.mark.slow
 def test_every_metric_is_documented(tmp_path: Path) -> None:
     with serving(tmp_path / "tallystick.db") as url:
         served = metrics(httpx.get(f"{url}/metrics").text)
@@ -171,6 +174,7 @@ def test_the_readme_is_short() -> None:
     assert len(words) <= README_WORDS_MAX, f"README has {len(words)} words: move what is not a beginner's to a page"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not ANSWERS.is_file(), reason="the answers of four language models are not beside this checkout")
 def test_the_picture_of_the_readme_is_what_the_program_draws(tmp_path: Path) -> None:
     command = [sys.executable, "-m", COMMAND, "--ledger", str(tmp_path / "t.db")]
@@ -181,6 +185,7 @@ def test_the_picture_of_the_readme_is_what_the_program_draws(tmp_path: Path) -> 
     assert (tmp_path / "calibration.svg").read_bytes() == (IMAGES / "calibration.svg").read_bytes()
 
 
+@pytest.mark.slow
 def test_the_images_of_the_manual_are_what_the_program_draws(tmp_path: Path) -> None:
     """To renew an image, run the commands of the page and copy it."""
     page = (ROOT / "docs" / "how-to" / "draw-figures.md").read_text(encoding="utf-8")

@@ -15,7 +15,6 @@ import pytest
 from tests.support.paths import ROOT
 
 PACKAGES = ("events", "ledger", "projections", "instruments", "api")
-PROJECT_IMPORTS_MAX = 20
 MODULES_DIRECTLY_IN_API_MAX = 12
 API_BOXES_MAX = 20
 API_LEVELS_MAX = 11
@@ -50,15 +49,6 @@ def api_edges(graph: grimp.ImportGraph) -> dict[str, set[str]]:
             imported = graph.find_modules_directly_imported_by(module)
             edges[box] |= {".".join(name.split(".")[:2]) for name in imported} & edges.keys() - {box}
     return edges
-
-
-def test_a_module_has_few_project_imports(graph: grimp.ImportGraph) -> None:
-    counts = {module: len(graph.find_modules_directly_imported_by(module)) for module in graph.modules}
-    many = {module: count for module, count in counts.items() if count > PROJECT_IMPORTS_MAX}
-    assert not many, (
-        f"A module imports at most {PROJECT_IMPORTS_MAX} modules of the project: {many}. "
-        "Move a part of it to a module of its own, or import what its parts share."
-    )
 
 
 def test_api_has_few_modules_of_its_own() -> None:

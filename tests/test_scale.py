@@ -33,6 +33,7 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(7)
 
 
+@pytest.mark.slow
 def test_the_decision_has_the_tables_that_the_simulation_prints(capsys: pytest.CaptureFixture[str]) -> None:
     """Another process printed those of the page, so the simulation prints the same every time."""
     main()
@@ -44,6 +45,7 @@ def test_the_decision_has_the_tables_that_the_simulation_prints(capsys: pytest.C
     assert not missing, "copy the tables of `python -m benchmarks.scale` into decision 82"
 
 
+@pytest.mark.slow
 def test_another_seed_gives_other_arrivals_and_the_same_seed_the_same() -> None:
     first, again = latency(COSTS, ASSUMED), latency(COSTS, ASSUMED)
     assert first == again != latency(COSTS, replace(ASSUMED, seed=21))

@@ -1,31 +1,54 @@
-"""One server for each module of tests, on a ledger of its own, and clients of it."""
+"""For each module of tests the application on a ledger of its own, in this process; or a server process."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from uuid import uuid4
 
 import httpx
 import pytest
 
 from tests.api.cstp.client import Caller
+from tests.support.in_process import application
 from tests.support.server import Served, served
 
 
 @pytest.fixture(scope="module")
+def application_ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The ledger file of the application in this process."""
+    return tmp_path_factory.mktemp("application") / "ledger.db"
+
+
+@pytest.fixture(scope="module")
+def client(application_ledger: Path) -> Iterator[httpx.Client]:
+    """A client of the application in this process."""
+    with application(application_ledger) as connected:
+        yield connected
+
+
+@pytest.fixture(scope="module")
+def cstp(client: httpx.Client) -> Caller:
+    """A caller of the application in this process."""
+    return Caller(client)
+
+
+@pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server process, for what only a process or a socket shows."""
     with served(tmp_path_factory.mktemp("served") / "ledger.db") as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def client(server: Served) -> Iterator[httpx.Client]:
+def served_client(server: Served) -> Iterator[httpx.Client]:
+    """A client of the server process."""
     with httpx.Client(base_url=server.url, timeout=None) as connected:
         yield connected
 
 
 @pytest.fixture(scope="module")
-def cstp(server: Served) -> Iterator[Caller]:
-    with Caller(server.url) as caller:
-        yield caller
+def served_cstp(served_client: httpx.Client) -> Caller:
+    """A caller of the server process."""
+    return Caller(served_client)
 
 
 @pytest.fixture

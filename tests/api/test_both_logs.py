@@ -172,6 +172,7 @@ def same_draws() -> object:
 
 
 def _test(examples: int, max_events: int) -> object:
+    @pytest.mark.slow
     @given(steps=histories(local=True, max_events=max_events))
     @settings(max_examples=examples, deadline=None, phases=(Phase.reuse, Phase.generate))
     def check(postgres: Primary, database: str, steps: list[Step]) -> None:

@@ -21,6 +21,8 @@ from tests.support.server import Served, served
 from tests.support.shared_place import address, new_role
 from tests.support.wait import wait_until
 
+pytestmark = pytest.mark.slow
+
 READ_S = 60.0
 """Far more than any answer needs."""
 

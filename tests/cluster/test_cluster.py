@@ -20,6 +20,8 @@ from tests.cluster.programs import missing_programs
 from tests.support.paths import ROOT
 from tests.support.wait import wait_until
 
+pytestmark = pytest.mark.slow
+
 MISSING = missing_programs()
 needs_programs = pytest.mark.skipif(MISSING is not None, reason=MISSING or "")
 
@@ -109,7 +111,6 @@ def is_whole(status: dict[str, Any]) -> bool:
     return states == ["running", "streaming", "streaming"] and all(node["ready"] for node in status["nodes"])
 
 
-@pytest.mark.slow
 @needs_programs
 def test_appends_go_on_after_each_loss_and_nothing_is_left_at_the_end(folder: Path) -> None:
     with rehearsing(folder) as rehearsal:
@@ -147,7 +148,6 @@ def test_appends_go_on_after_each_loss_and_nothing_is_left_at_the_end(folder: Pa
         assert not rehearsal.folder.exists()
 
 
-@pytest.mark.slow
 @needs_programs
 def test_no_process_is_left_when_the_command_is_killed(folder: Path) -> None:
     with rehearsing(folder) as rehearsal:

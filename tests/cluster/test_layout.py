@@ -46,6 +46,7 @@ def test_nodes_share_no_address_of_loopback(name: str) -> None:
     assert variables["ETCD_LISTEN_CLIENT_URLS"] == f"http://{LAYOUT.address(name)}:12379"
 
 
+@pytest.mark.slow
 def test_two_clusters_have_different_addresses() -> None:
     assert len({loopback_layout().network for _ in range(20)}) > 1
     assert loopback_layout().port(POSTGRES_PORT) >= POSTGRES_PORT

@@ -10,7 +10,7 @@ from tests.cluster.network import MachineNetwork, machine_network, network_missi
 from tests.support.wait import wait_until
 
 MISSING = network_missing()
-pytestmark = pytest.mark.skipif(MISSING is not None, reason=MISSING or "")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(MISSING is not None, reason=MISSING or "")]
 
 PORT = 2379
 

@@ -8,6 +8,8 @@ import pytest
 from tests.distribution.checkers import ACTIONLINT, WORKFLOWS, checker, said
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 
 def test_zizmor_finds_nothing_in_the_workflows() -> None:
     assert "No findings to report" in said(checker("zizmor"), "--offline", "--no-progress", *WORKFLOWS)

@@ -26,6 +26,7 @@ def test_it_has_every_verb_and_every_option() -> None:
         assert not missing, f"{verb.name}: {missing}"
 
 
+@pytest.mark.slow
 def test_mandoc_finds_nothing() -> None:
     mandoc = shutil.which("mandoc")
     if mandoc is None:

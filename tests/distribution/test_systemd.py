@@ -32,10 +32,12 @@ def unit(tmp_path: Path) -> Path:
     return copy
 
 
+@pytest.mark.slow
 def test_systemd_reads_the_unit(analyze: str, unit: Path) -> None:
     assert said(analyze, "verify", "--man=no", "--recursive-errors=no", unit) == ""
 
 
+@pytest.mark.slow
 def test_the_service_is_exposed_little(analyze: str, unit: Path) -> None:
     text = said(analyze, "security", "--offline=true", "--no-pager", unit)
     found = re.search(r"Overall exposure level for \S+: ([\d.]+)", text)

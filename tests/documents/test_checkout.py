@@ -10,6 +10,8 @@ from tests.documents.page import DOCS, files_needed
 from tests.documents.run import run
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 TUTORIALS = sorted((DOCS / "tutorials").glob("*.md"))
 FOLLOWED = [ROOT / "README.md", *(pytest.param(page, marks=pytest.mark.slow) for page in TUTORIALS)]
 

@@ -51,16 +51,19 @@ def test_a_page_is_cut_into_what_runs() -> None:
     assert list(parts("<!-- run: server --rate 1 -->\n")) == [Need("server", ("--rate", "1"))]
 
 
+@pytest.mark.slow
 def test_what_a_page_shows_is_compared_with_what_is_printed(tmp_path: Path) -> None:
     shown = list(run(PAGE, tmp_path))
     assert [(each.printed, each.true) for each in shown] == [("one\n", False), ("2\n", True)]
 
 
+@pytest.mark.slow
 def test_a_failed_block_reports_its_output(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match=r"exit code 3\nout\n+err"):
         list(run("```sh\necho out; echo err >&2; exit 3\n```\n", tmp_path))
 
 
+@pytest.mark.slow
 def test_the_python_blocks_of_a_page_are_one_program(tmp_path: Path) -> None:
     page = "```python\nheld = [1]\n```\n\n```sh\necho shell\n```\n\n```python\nprint(held)\n```\n\n```text\n[1]\n```\n"
     assert [each.true for each in run(page, tmp_path)] == [True]
@@ -80,6 +83,7 @@ def test_what_differs_from_run_to_run_is_alike() -> None:
     assert alike("3 rows") != alike("4 rows")
 
 
+@pytest.mark.slow
 def test_updating_writes_what_is_printed_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,6 +14,8 @@ import pytest
 
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = ROOT / "examples" / "ci" / "comment.py"
 BOT = "github-actions[bot]"
 

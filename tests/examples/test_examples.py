@@ -118,11 +118,13 @@ def test_saying_nothing_scores_nothing(title: str) -> None:
     assert judged(scenario_of(title), {}).total == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("title", TITLES)
 def test_the_agent_scores_what_it_is_worth(title: str) -> None:
     assert measured()[title] == pytest.approx(SHORT_OF_100.get(title, 100.0))
 
 
+@pytest.mark.slow
 def test_exit_codes_alone_cost_one_scenario() -> None:
     worse = {title: points for title, points in measured("--exit-codes").items() if points != measured()[title]}
     assert worse == {"liveness-too-tight": pytest.approx(23.0)}
@@ -136,6 +138,7 @@ def _renamed(text: str, names: list[str]) -> str:
     return text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("title", TITLES)
 def test_the_agent_goes_by_the_evidence(title: str, tmp_path: Path) -> None:
     """Without alert and target, and with all that matters under other names, it is worth the same."""
@@ -150,6 +153,7 @@ def test_the_agent_goes_by_the_evidence(title: str, tmp_path: Path) -> None:
     assert judged(renamed, answer(evidence)).total == pytest.approx(SHORT_OF_100.get(title, 100.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "investigation", [{}, {"evidence": {}}, {"evidence": {"k8s": {"pod_info": None}, "logs": None}}]
 )
@@ -159,6 +163,7 @@ def test_the_agent_says_so_where_it_finds_nothing(investigation: dict[str, Any])
     assert "rca" not in said
 
 
+@pytest.mark.slow
 def test_the_agent_tells_its_version() -> None:
     done = subprocess.run([sys.executable, str(AGENT), "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.strip().isdigit()

@@ -50,6 +50,7 @@ def option_words(command: str) -> list[str]:
     return [word for word in shlex.split(command) if word.startswith("--")]
 
 
+@pytest.mark.slow
 def test_every_metric_of_alerts_and_dashboard_is_served(tmp_path: Path) -> None:
     with serving(tmp_path / "ledger.db") as url:
         text = httpx.get(f"{url}/metrics").text
@@ -60,6 +61,7 @@ def test_every_metric_of_alerts_and_dashboard_is_served(tmp_path: Path) -> None:
     assert named <= served, f"no such metric: {sorted(named - served)}"
 
 
+@pytest.mark.slow
 def test_every_label_of_alerts_and_dashboard_is_served(tmp_path: Path) -> None:
     """The endpoint of appends, above all: a wrong name would be an alert that never fires."""
     with serving(tmp_path / "ledger.db") as url:
@@ -85,6 +87,7 @@ def promtool() -> str:
     return program
 
 
+@pytest.mark.slow
 def test_prometheus_reads_every_expression(tmp_path: Path) -> None:
     queries = [each["expr"] for panel in panels() for each in panel["targets"]]
     plain = [query.replace("$__rate_interval", "1m").replace("$job", "tallystick") for query in queries]
@@ -113,6 +116,7 @@ def unit_test(case: AlertCase) -> Yaml:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_alerts_fire_when_they_should(case: AlertCase, tmp_path: Path) -> None:
     file = tmp_path / "test.yaml"
@@ -210,6 +214,7 @@ def test_the_compose_file_names_files_that_exist() -> None:
         assert all((FILES / name).is_file() if name.startswith(".") else name in declared for name in mounted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
 def test_systemd_reads_the_units(unit: Path, tmp_path: Path) -> None:
     """Without the programs: they are not installed here."""
@@ -225,6 +230,7 @@ def test_systemd_reads_the_units(unit: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.slow
 def test_the_roles_suffice_to_make_a_ledger_and_to_use_it(postgres: Primary) -> None:
     """With the names of databases and roles replaced: the server is shared by other tests."""
     text = (FILES / "patroni" / "roles.sql").read_text(encoding="utf-8")

@@ -142,6 +142,7 @@ class Runner:
         return (self.folder / "reports" / name).read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_steps_run_as_they_are(tmp_path: Path) -> None:
     """A pull request that changes nothing passes. A worse one fails, and the comment says why."""
     runner = Runner(tmp_path)
@@ -156,5 +157,6 @@ def test_the_steps_run_as_they_are(tmp_path: Path) -> None:
     assert (tmp_path / "summary.md").stat().st_size > 0
 
 
+@pytest.mark.slow
 def test_without_a_ledger_of_main_the_gate_says_so(tmp_path: Path) -> None:
     assert Runner(tmp_path).run("pull_request", 1, "1" * 40) == 2

@@ -14,6 +14,8 @@ from tests.api.cli.command import command, done, environment, refused, tally
 from tests.hostile.memory import MB, measured
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 EVENT = b'{"type":"decision.recorded.v1","data":{"decision_id":"d1","decision":"ship it","confidence":0.7}}\n'
 
 

@@ -61,6 +61,7 @@ def pids(folder: Path) -> list[int]:
     return [int(path.read_text()) for path in sorted(folder.glob("pid*"))]
 
 
+@pytest.mark.slow
 def test_a_daemon_in_its_own_session_ends_with_its_command(tmp_path: Path) -> None:
     ended = run(program(tmp_path, "daemon(sys.argv[1] + '/pid1'); daemon(sys.argv[1] + '/pid2'); print('answer')"))
     assert (ended.ending, ended.out) == ("ended", b"answer\n")
@@ -68,6 +69,7 @@ def test_a_daemon_in_its_own_session_ends_with_its_command(tmp_path: Path) -> No
     assert not any(map(is_running, pids(tmp_path)))
 
 
+@pytest.mark.slow
 def test_it_ends_at_the_time_limit_too(tmp_path: Path) -> None:
     ended = run(program(tmp_path, "daemon(sys.argv[1] + '/pid1'); time.sleep(999)"), timeout_s=5.0)
     assert ended.ending == "timeout"
@@ -75,6 +77,7 @@ def test_it_ends_at_the_time_limit_too(tmp_path: Path) -> None:
     assert not any(map(is_running, pids(tmp_path)))
 
 
+@pytest.mark.slow
 def test_a_child_whose_parent_lives_ends_too(tmp_path: Path) -> None:
     """It is below its command until that is killed."""
     code = """
@@ -87,6 +90,7 @@ def test_a_child_whose_parent_lives_ends_too(tmp_path: Path) -> None:
     assert not any(map(is_running, pids(tmp_path)))
 
 
+@pytest.mark.slow
 def test_a_command_that_still_runs_keeps_its_daemon(tmp_path: Path) -> None:
     """Its orphans and those of another command have the same parent."""
     slow, quick = tmp_path / "slow", tmp_path / "quick"
@@ -108,12 +112,14 @@ def test_a_command_that_still_runs_keeps_its_daemon(tmp_path: Path) -> None:
     assert not any(map(is_running, pids(slow) + pids(quick)))
 
 
+@pytest.mark.slow
 def test_nothing_is_left_as_a_zombie(tmp_path: Path) -> None:
     run(program(tmp_path, "daemon(sys.argv[1] + '/pid1')"))
     (pid,) = pids(tmp_path)
     assert not Path(f"/proc/{pid}").exists()
 
 
+@pytest.mark.slow
 def test_without_descriptors_of_processes_it_ends_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(pid: int, flags: int = 0) -> int:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
@@ -123,6 +129,7 @@ def test_without_descriptors_of_processes_it_ends_too(tmp_path: Path, monkeypatc
     assert not any(map(is_running, pids(tmp_path)))
 
 
+@pytest.mark.slow
 def test_other_children_of_this_process_live(tmp_path: Path) -> None:
     import subprocess  # noqa: PLC0415 - beside its only use
 
@@ -135,6 +142,7 @@ def test_other_children_of_this_process_live(tmp_path: Path) -> None:
         other.wait()
 
 
+@pytest.mark.slow
 def test_after_a_discovery_nothing_is_left(tmp_path: Path) -> None:
     words = program(tmp_path, "daemon(f'{sys.argv[1]}/pid{os.getpid()}'); print('I am model one.')")
     router = f"command:{' '.join(words)}"

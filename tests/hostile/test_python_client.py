@@ -11,6 +11,8 @@ from tallystick import AsyncClient, Client, ConnectionFailed, UnexpectedAnswer
 from tests.hostile.malicious_server import FLOOD_BYTES, Response, bomb, flood, malicious
 from tests.hostile.memory import MB
 
+pytestmark = pytest.mark.slow
+
 
 def feed_without_end(handler: BaseHTTPRequestHandler) -> None:
     """Answer a feed with one message that does not end."""

@@ -11,6 +11,8 @@ from ledger import system_clock
 from tests.api.cli.command import done, refused
 from tests.support.server import served
 
+pytestmark = pytest.mark.slow
+
 
 def answered(url: str, path: str, status: int, **headers: str) -> httpx.Response:
     """The answer, once it has this status; the file is looked at a few times a second."""

@@ -43,6 +43,7 @@ def admit(group: GroupAdmission, batch: Sequence[Draft]) -> list[AppendedEvent] 
         return None
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @hypothesis_given(batches=BATCHES)
 @example(batches=[[start("a", id="1")], [step("a", id="2"), step("a", id="1")], [step("a", id="2")]])

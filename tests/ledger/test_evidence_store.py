@@ -88,6 +88,7 @@ def test_one_store_by_whatever_link_the_ledger_is_named(tmp_path: Path) -> None:
     assert EvidenceStore(tmp_path / "ledger.db").read(digest, 4) == b"once"
 
 
+@pytest.mark.slow
 def test_nothing_of_an_erased_blob_is_in_any_file(tmp_path: Path) -> None:
     """Many small ones, one of 10 MB that does not compress and one that does, erased among others that stay."""
     store = EvidenceStore(tmp_path / "ledger.db")

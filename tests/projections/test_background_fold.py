@@ -108,6 +108,7 @@ def test_events_are_folded_without_a_question(tmp_path: Path) -> None:
     run(scenario())
 
 
+@pytest.mark.slow
 def test_the_lag_begins_with_an_event_however_long_there_was_none(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with engine(tmp_path / "ledger.db", KINDS) as opened, following(opened.engine):
@@ -153,6 +154,7 @@ def test_the_lag_grows_while_the_log_cannot_be_read(tmp_path: Path, monkeypatch:
     run(scenario())
 
 
+@pytest.mark.slow
 def test_views_that_are_folded_again_are_behind_since_they_were_dropped(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
 

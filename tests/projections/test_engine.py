@@ -99,6 +99,7 @@ def test_how_a_history_is_cut_makes_no_difference(kind: type[Projection], drafts
     assert restored(whole).summary() == whole.summary()
 
 
+@pytest.mark.slow
 @given(
     drafts=everything(24),
     cuts=st.lists(st.integers(0, 24), max_size=6),
@@ -218,6 +219,7 @@ def test_many_ask_while_many_append(tmp_path: Path) -> None:
     run(scenario())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("turns", range(0, 40, 3))
 def test_an_asker_who_leaves_half_way_spoils_nothing(tmp_path: Path, turns: int) -> None:

@@ -24,6 +24,7 @@ from tests.projections.random_histories import everything, sliced
 from tests.support.event_loop import run
 
 
+@pytest.mark.slow
 @given(
     drafts=everything(24),
     cut=st.integers(0, 24),

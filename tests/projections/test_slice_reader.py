@@ -63,6 +63,7 @@ def test_few_events_are_read_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     run(scenario())
 
 
+@pytest.mark.slow
 def test_states_of_every_position_are_those_of_all_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def digests(few: int) -> list[dict[str, str]]:
         monkeypatch.setattr(slice_reader, "FEW_EVENTS_MAX", few)
@@ -78,6 +79,7 @@ def test_states_of_every_position_are_those_of_all_events(tmp_path: Path, monkey
     assert run(digests(-1)) == run(digests(20_000))
 
 
+@pytest.mark.slow
 def test_postgresql_reads_the_next_slice_while_one_is_folded(
     postgres: Primary, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -118,6 +118,7 @@ def test_snapshots_of_another_ledger_are_left_aside(path: Path, tmp_path: Path) 
     assert run(start(other)) == set()
 
 
+@pytest.mark.slow
 def test_snapshots_ahead_of_a_restored_ledger_are_left_aside_and_let_go(path: Path, tmp_path: Path) -> None:
     """A backup is put back and goes on another way; what was kept of the lost history must not crowd that out."""
     backup = tmp_path / "backup.db"
@@ -305,6 +306,7 @@ def test_another_version_is_folded_again_and_the_old_one_let_go(path: Path) -> N
     assert run(start(path)) == set(range(1, 16)), "and back again"
 
 
+@pytest.mark.slow
 def test_few_are_kept_and_each_dates_a_view(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_module, "SNAPSHOT_EVENTS_MIN", 2)
     path = tmp_path / "ledger.db"

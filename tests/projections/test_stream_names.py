@@ -52,6 +52,7 @@ def alter(path: Path, *changes: str) -> None:
             file.execute(statement)
 
 
+@pytest.mark.slow
 @given(drafts=histories(20).filter(bool))
 @settings(max_examples=40, deadline=None)
 def test_as_of_any_position_those_streams_exist_that_had_begun(drafts: list[Draft]) -> None:

@@ -11,6 +11,8 @@ from tests.recorded.difference import difference, lines_of
 from tests.recorded.figures import figures
 from tests.recorded.old_ledger import FIGURES, unpack
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Path:

@@ -13,6 +13,7 @@ from tests.recorded.scenes import ANSWERS, SCENES
 RECORDED = lines_of(ANSWERS.read_bytes()) if ANSWERS.exists() else []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(unfit() is not None, reason=str(unfit()))
 @pytest.mark.parametrize("name", SCENES)
 def test_the_server_answers_as_recorded(name: str, tmp_path: Path) -> None:

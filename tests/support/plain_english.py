@@ -145,25 +145,25 @@ def of_comments(text: str) -> Iterator[Text]:
         yield Text(last - len(lines) + 1, "\n".join(lines))
 
 
-def of_strings(tree: ast.Module) -> Iterator[Text]:
+def of_strings(nodes: Iterable[ast.AST]) -> Iterator[Text]:
     """Yield docstrings and messages: string literals with a space. `spans` in them are code."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
             text = _span.sub(lambda match: "\n" * match[0].count("\n") or " ", node.value)
             yield Text(node.lineno, text)
 
 
-def of_docstrings(tree: ast.Module) -> Iterator[Text]:
+def of_docstrings(nodes: Iterable[ast.AST]) -> Iterator[Text]:
     """Yield the docstrings of modules, classes and functions, and those below assignments."""
-    for node in ast.walk(tree):
+    for node in nodes:
         for child in getattr(node, "body", []) if not isinstance(node, ast.Lambda | ast.IfExp) else []:
             if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant):
-                yield from of_strings(ast.Module(body=[child], type_ignores=[]))
+                yield from of_strings([child.value])
 
 
-def of_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def of_names(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
     """Yield each name that the source defines, with its line: classes, functions, arguments, variables, fields."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
                 yield node.lineno, node.name

@@ -17,7 +17,7 @@ from tests.support.postgres_processes import processes_of
 from tests.support.postgres_programs import environment
 from tests.support.wait import wait_until
 
-pytestmark = requires_postgres
+pytestmark = [pytest.mark.slow, requires_postgres]
 
 OPENED = """
 import sys

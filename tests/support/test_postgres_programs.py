@@ -10,6 +10,8 @@ import pytest
 from tests.support.paths import ROOT
 from tests.support.postgres_programs import NEEDED
 
+pytestmark = pytest.mark.slow
+
 
 def installed(folder: Path, version: str) -> Path:
     """Programs that print a version."""

@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.wait import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_wait_ends_when_it_is_true_also_if_the_process_has_ended(tmp_path: Path) -> None:
     path = tmp_path / "made"

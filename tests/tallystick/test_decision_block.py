@@ -9,6 +9,8 @@ from tallystick import AsyncClient, Client, Conflict, ConnectionFailed
 from tallystick.results import DecisionState
 from tests.tallystick.proxy import proxying
 
+pytestmark = pytest.mark.slow
+
 
 def outcomes(client: Client, decision_id: str) -> list[str]:
     """The outcomes that were recorded, the oldest first."""

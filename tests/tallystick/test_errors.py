@@ -68,6 +68,7 @@ def test_every_error_is_public_and_documented() -> None:
     assert {name for name in kinds if name not in tree} == set()
 
 
+@pytest.mark.slow
 def test_an_error_has_all_fields_of_the_problem_and_prints_them(client: Client) -> None:
     with pytest.raises(InvalidEvent) as refused:
         client.append([{"type": "decision.recorded.v1", "data": {"decision": "x", "confidence": "much"}}])
@@ -80,6 +81,7 @@ def test_an_error_has_all_fields_of_the_problem_and_prints_them(client: Client) 
         assert part in str(error)
 
 
+@pytest.mark.slow
 def test_an_error_survives_pickling(client: Client) -> None:
     client.record("First", decision_id="pickled")
     with pytest.raises(Conflict) as refused:
@@ -90,6 +92,7 @@ def test_an_error_survives_pickling(client: Client) -> None:
     assert again.__dict__ == refused.value.__dict__
 
 
+@pytest.mark.slow
 def test_conflicts_say_what_is_in_the_way(client: Client) -> None:
     decision_id = f"c-{client.agent}"
     client.record("One", decision_id=decision_id)
@@ -109,6 +112,7 @@ def test_conflicts_say_what_is_in_the_way(client: Client) -> None:
     assert client.get_decision(decision_id).streamversion == 1
 
 
+@pytest.mark.slow
 def test_tokens_name_the_agent_and_its_scopes(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
     scout = done(ledger, "token", "add", "scout").text.strip()
@@ -138,6 +142,7 @@ def test_tokens_name_the_agent_and_its_scopes(tmp_path: Path) -> None:
             assert client.decisions().total == 1
 
 
+@pytest.mark.slow
 def test_a_server_that_is_away_is_named_with_the_number_of_tries() -> None:
     with (
         Client("http://127.0.0.1:9", retry_s=0) as client,
@@ -148,6 +153,7 @@ def test_a_server_that_is_away_is_named_with_the_number_of_tries() -> None:
         client.record("Nobody listens")
 
 
+@pytest.mark.slow
 def test_an_answer_of_another_program_has_its_own_error(url: str) -> None:
     with proxying(url, ["html", "nonsense"]) as proxy, Client(proxy.url) as client:
         for _ in range(2):

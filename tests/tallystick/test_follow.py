@@ -55,6 +55,7 @@ def _line(position: int) -> bytes:
     })  # fmt: skip
 
 
+@pytest.mark.slow
 def test_old_events_come_first_and_new_ones_as_they_are_committed(client: Client) -> None:
     client.record("Old")
     with closing(client.follow(agent=client.agent)) as events:
@@ -64,6 +65,7 @@ def test_old_events_come_first_and_new_ones_as_they_are_committed(client: Client
             assert next(events).data["decision"] == f"New {number}"
 
 
+@pytest.mark.slow
 def test_a_feed_can_be_filtered_and_begun_anywhere(client: Client) -> None:
     first = client.record("First")
     client.review(first.decision_id, "success")
@@ -77,6 +79,7 @@ def test_a_feed_can_be_filtered_and_begun_anywhere(client: Client) -> None:
         next(client.follow(types=["no.such.v1"]))
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_not_a_feed_has_its_own_error(url: str) -> None:
     with proxying(url, ["nonsense", "lose request"]) as proxy, Client(proxy.url, retry_s=0) as client:
         with pytest.raises(UnexpectedAnswer, match="text/event-stream"):
@@ -106,6 +109,7 @@ def over_restarts(ledger: Path, follow: Callable[[str, int], list[int]]) -> list
     return found
 
 
+@pytest.mark.slow
 def test_a_feed_goes_on_over_restarts_of_the_server(tmp_path: Path) -> None:
     def follow(url: str, count: int) -> list[int]:
         with Client(url) as client, closing(client.follow()) as events:
@@ -114,6 +118,7 @@ def test_a_feed_goes_on_over_restarts_of_the_server(tmp_path: Path) -> None:
     assert over_restarts(tmp_path / "t.db", follow) == list(range(1, 31))
 
 
+@pytest.mark.slow
 def test_an_asynchronous_feed_goes_on_over_restarts_of_the_server(tmp_path: Path) -> None:
     async def read(url: str, count: int) -> list[int]:
         found: list[int] = []
@@ -127,6 +132,7 @@ def test_an_asynchronous_feed_goes_on_over_restarts_of_the_server(tmp_path: Path
     assert over_restarts(tmp_path / "t.db", lambda url, count: asyncio.run(read(url, count))) == list(range(1, 31))
 
 
+@pytest.mark.slow
 def test_a_feed_ends_where_the_server_stays_away(tmp_path: Path) -> None:
     with serving(tmp_path / "t.db") as url:
         client = Client(url, agent="scout", retry_s=0.5)

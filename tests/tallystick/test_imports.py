@@ -22,6 +22,7 @@ def python(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_importing_loads_neither_the_application_nor_httpx(tmp_path: Path) -> None:
     done = python("import sys, tallystick; print(*sys.modules)", tmp_path)
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
@@ -30,6 +31,7 @@ def test_importing_loads_neither_the_application_nor_httpx(tmp_path: Path) -> No
     assert loaded & {"httpx", "asyncio", "numpy", "starlette", "typer"} == set(), "each takes longer than all the rest"
 
 
+@pytest.mark.slow
 def test_a_client_works_where_the_application_cannot_be_imported(url: str, tmp_path: Path) -> None:
     for name in PRIVATE:
         (tmp_path / f"{name}.py").write_text("raise ImportError('a module of another project')\n")
@@ -93,6 +95,7 @@ MISTYPED = {
 }
 
 
+@pytest.mark.slow
 def test_programs_of_others_are_checked_against_its_types(tmp_path: Path) -> None:
     """The wrong lines are all found, and nothing else is."""
     wrong = "from tallystick import Client\n\nclient = Client()\n" + "\n".join(MISTYPED) + "\n"

@@ -32,6 +32,7 @@ def nodes(postgres: Primary, tmp_path: Path) -> Iterator[tuple[Node, Node]]:
         yield first, second
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [list, tuple, ", ".join])
 def test_the_next_server_is_used_if_one_is_not_there(
     url: str, agent: str, form: Callable[[list[str]], str | list[str]]
@@ -41,6 +42,7 @@ def test_the_next_server_is_used_if_one_is_not_there(
     assert repr(client).count("http://") == 3
 
 
+@pytest.mark.slow
 def test_the_next_server_is_used_if_one_cannot_serve_now(url: str, agent: str) -> None:
     with proxying(url, ["busy", "bad gateway"]) as proxy, Client([proxy.url, url], agent=agent, retry_s=60) as client:
         for _ in range(3):
@@ -48,6 +50,7 @@ def test_the_next_server_is_used_if_one_cannot_serve_now(url: str, agent: str) -
         assert len(proxy.seen) == 1, "the other server was used from then on"
 
 
+@pytest.mark.slow
 def test_all_servers_are_tried_until_the_time_is_used_up() -> None:
     with Client([dead(), dead()], retry_s=0.5) as client, pytest.raises(ConnectionFailed, match="tries in"):
         client.record("Do it")
@@ -58,6 +61,7 @@ def test_each_address_is_checked() -> None:
         Client(["http://127.0.0.1:8321", "nonsense"])
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_or_repeated_when_a_node_is_killed(nodes: tuple[Node, Node]) -> None:
     urls = [one.url for one in nodes]
     seen: list[int] = []
@@ -79,6 +83,7 @@ def test_nothing_is_lost_or_repeated_when_a_node_is_killed(nodes: tuple[Node, No
     assert seen == positions
 
 
+@pytest.mark.slow
 def test_many_requests_at_once_go_on_when_a_node_is_killed(nodes: tuple[Node, Node]) -> None:
     async def record_all() -> list[int]:
         async with AsyncClient([one.url for one in nodes], agent="ada", retry_s=120) as client:

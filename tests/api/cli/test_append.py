@@ -13,6 +13,8 @@ from tests.api.cli.lines import decided, history, turned_out
 from tests.support.paths import ROOT
 from tests.support.wait import wait_until
 
+pytestmark = pytest.mark.slow
+
 POLL_S = 0.005
 
 

@@ -28,6 +28,8 @@ from tests.api.verify.sealed_ledger import (
 from tests.support.paths import ROOT
 from tests.support.server import served
 
+pytestmark = pytest.mark.slow
+
 BACKUPS = 2
 CLIENTS = 2
 

@@ -9,6 +9,8 @@ import pytest
 from tests.api.cli.command import done, refused
 from tests.support.paths import SHARED
 
+pytestmark = pytest.mark.slow
+
 ANSWERS = SHARED / "calibration" / "llm_confidence.csv"
 
 DAWN = datetime(2026, 1, 1, tzinfo=UTC)

@@ -32,6 +32,8 @@ from tests.api.cli.command import Value, command, done, environment, refused, ta
 from tests.support.paths import ROOT
 from tests.support.wait import wait_until
 
+pytestmark = pytest.mark.slow
+
 IMAGE = labelled("KubePodNotReady", "2026-11-20T09:00:00Z", pod="web-1", family="pod_not_healthy")
 MEMORY = labelled("KubeOOMKilled", "2026-11-20T08:00:00Z", severity="warning")
 LATEST = labelled("CPUThrottlingHigh", "2026-11-20T10:00:00Z")

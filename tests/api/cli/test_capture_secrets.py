@@ -9,6 +9,8 @@ from tests.api.cli.alerting import Json, alertmanager, firing, installed, labell
 from tests.api.cli.capturing import INVESTIGATION, NAMED, answering, edit, events, program
 from tests.api.cli.command import Value, done
 
+pytestmark = pytest.mark.slow
+
 SECRET = "s3cret-word"
 HIDDEN = "[redacted]"
 

@@ -13,6 +13,8 @@ from api.cli.commands import VERBS
 from tests.api.cli.command import environment
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 BASH = """
 source "$1"
 shift

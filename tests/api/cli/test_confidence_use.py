@@ -9,6 +9,8 @@ import pytest
 from api.reports.plots.tables import CURVE_ROWS_MAX
 from tests.api.cli.command import done, refused
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -30,6 +30,8 @@ from tests.instruments.routers.simulated import (
     said,
 )
 
+pytestmark = pytest.mark.slow
+
 REPEAT = "repeat at iteration 2: model aster 4 seen at iteration 0"
 
 

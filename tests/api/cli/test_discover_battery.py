@@ -3,10 +3,13 @@
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from tests.api.cli.command import done, refused
 from tests.api.cli.discovering import Json, against, events, of_type
 from tests.instruments.routers.simulated import Reply, completed, in_turn, said
+
+pytestmark = pytest.mark.slow
 
 TEXTS = ("The pool is too small: L07 made it smaller.", "S2 measured it and outweighs S1.")
 

@@ -36,6 +36,8 @@ from tests.instruments.routers.simulated import (
 from tests.support.server import served
 from tests.support.wait import wait_until
 
+pytestmark = pytest.mark.slow
+
 SEED = 20261121
 
 
@@ -279,7 +281,6 @@ def test_an_answer_outlives_a_server_that_starts_again(ledger: Path, tmp_path: P
     assert accepted(events(ledger)) == list(MODELS[:3])
 
 
-@pytest.mark.slow
 def test_a_server_that_is_gone_for_good_is_reported_with_how_to_go_on(ledger: Path, tmp_path: Path) -> None:
     with served(ledger) as server:
 

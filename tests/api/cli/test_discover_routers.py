@@ -33,6 +33,8 @@ from tests.instruments.routers.simulated import (
     simulated,
 )
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 import json, os, sys
 prompt = sys.stdin.read()

@@ -17,6 +17,8 @@ from ledger.transparency.keys import make_key
 from tests.api.cli.command import done, refused, tally
 from tests.support.server import served
 
+pytestmark = pytest.mark.slow
+
 EVENT = b'{"type":"decision.recorded.v1","data":{"decision_id":"d1","decision":"ship it","confidence":0.7}}\n'
 DIGEST = sha256(b"material").hexdigest()
 

@@ -6,6 +6,8 @@ import pytest
 
 from tests.api.cli.evaluating import agent, evaluate, events, of_type, scores, suite
 
+pytestmark = pytest.mark.slow
+
 NAMES = tuple(f"case-{number:02}" for number in range(14))
 
 

@@ -5,10 +5,13 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from tests.api.cli.command import done, refused, tally
 from tests.api.cli.evaluating import Json, agent, evaluate, scores, suite
 from tests.support.server import served
+
+pytestmark = pytest.mark.slow
 
 STATES = """
 used = {"crash-loop": {"input_tokens": 1000000, "output_tokens": 100000},

@@ -26,6 +26,8 @@ from tests.api.cli.evaluating import (
 )
 from tests.support.server import served
 
+pytestmark = pytest.mark.slow
+
 SILENT_ON_PULLS = "answer('the node was down' if case == 'image-pull' else given['evidence']['log'])"
 
 

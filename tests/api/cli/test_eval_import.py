@@ -21,6 +21,8 @@ from tests.instruments.evals.labels import (
 )
 from tests.support.server import serving
 
+pytestmark = pytest.mark.slow
+
 real = pytest.mark.skipif(not RCA.is_dir(), reason="the labelled cases are not beside this checkout")
 
 

@@ -16,6 +16,8 @@ from tests.instruments.routers.simulated import Asked, Reply, completed, simulat
 from tests.support.server import served
 from tests.support.wait import wait_until
 
+pytestmark = pytest.mark.slow
+
 ANSWERS = {"all": CRITERIA, "half": CRITERIA[:1], "none": ()}
 
 

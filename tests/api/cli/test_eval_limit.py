@@ -9,6 +9,8 @@ from tests.api.cli.command import Ended, Value, done, tally
 from tests.instruments.evals.labels import LABEL, lines
 from tests.instruments.evals.replaying import agent, analysis
 
+pytestmark = pytest.mark.slow
+
 CASES = (
     ("Checkout is down.", "missing_config_map", "app/cart"),
     ("Checkout is down.", "missing_config_map", "app/cart"),

@@ -9,6 +9,8 @@ from tests.api.cli.command import done, refused
 from tests.api.cli.evaluating import NAMES, Json, agent, evaluate, events, suite
 from tests.support.server import served
 
+pytestmark = pytest.mark.slow
+
 RATED = "answer(given['evidence']['log'] if case != 'image-pull' else 'no idea', confidence=0.9)"
 """An answer that states the probability that it is right. One of the three is wrong."""
 

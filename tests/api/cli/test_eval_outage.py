@@ -3,10 +3,13 @@
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from tests.api.cli.command import done, tally
 from tests.api.cli.evaluating import evaluate, events, of_type, scenario, scores
 from tests.instruments.evals.embedder import Embedder, Reply, embedder
+
+pytestmark = pytest.mark.slow
 
 EXPECTED = {"root_cause": {"patterns": ["memory was used up"], "match_type": "semantic"}}
 CAPTURED = {"rca": {"root_cause": "It was OOM"}}

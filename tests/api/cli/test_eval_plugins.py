@@ -14,6 +14,8 @@ from tests.api.cli.evaluating import events as recorded
 from tests.support.paths import ROOT
 from tests.support.plugin_package import install
 
+pytestmark = pytest.mark.slow
+
 CODE = """
 class Initials:
     'Matches words with these initials, in order.'

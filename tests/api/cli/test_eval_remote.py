@@ -5,6 +5,7 @@ from typing import Any
 
 import httpx
 import msgspec
+import pytest
 
 from tests.api.cli.evaluating import (
     NAMES,
@@ -15,6 +16,8 @@ from tests.api.cli.evaluating import (
 )
 from tests.api.http.posts import get, post
 from tests.support.server import served
+
+pytestmark = pytest.mark.slow
 
 Json = dict[str, Any]
 

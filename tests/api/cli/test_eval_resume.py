@@ -33,6 +33,8 @@ from tests.api.cli.evaluating import (
 from tests.support.server import served
 from tests.support.wait import wait_until
 
+pytestmark = pytest.mark.slow
+
 SEED = 20261121
 NAMES = ("crash-loop", "image-pull", "liveness", "out-of-memory", "throttling")
 ALL = [(name, 1) for name in NAMES]
@@ -305,7 +307,6 @@ def test_an_answer_outlives_a_server_that_starts_again(
     assert sorted(asked(notes)) == list(NAMES)
 
 
-@pytest.mark.slow
 def test_a_server_that_is_gone_for_good_is_reported_with_how_to_go_on(
     ledger: Path, fixtures: Path, notes: Path, tmp_path: Path
 ) -> None:

@@ -25,6 +25,8 @@ from tests.api.cli.evaluating import (
 )
 from tests.support.server import served
 
+pytestmark = pytest.mark.slow
+
 SEED = 20261126
 NAMES = tuple(f"case-{number:02}" for number in range(14))
 """With two attempts at each, 28 attempts."""
@@ -236,7 +238,6 @@ def test_ctrl_c_ends_a_wait(ledger: Path, tmp_path: Path, notes: Path, line: str
     assert asked(notes) == [NAMES[0]]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", [SEED, SEED + 1, SEED + 2])
 def test_kills_at_any_moment_record_each_try_once(
     ledger: Path, tmp_path: Path, notes: Path, line: str, seed: int

@@ -3,12 +3,16 @@
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.api.cli.evaluating import agent, evaluate, scores, suite
 from tests.api.cli.judging import CRITERIA, judged_suite, openai
 from tests.instruments.evals.embedder import Reply as Vectors
 from tests.instruments.evals.embedder import embedder
 from tests.instruments.evals.simulated_judge import valid_reply
 from tests.instruments.routers.simulated import Asked, Reply, error, simulated
+
+pytestmark = pytest.mark.slow
 
 NAMES = tuple(f"case-{number:02}" for number in range(5))
 

@@ -25,6 +25,8 @@ from tests.api.cli.evaluating import (
 from tests.instruments.evals.embedder import embedder
 from tests.support.server import served
 
+pytestmark = pytest.mark.slow
+
 WRONG = (
     ("--agent", "no-such-program-here"),
     ("--agent", "'"),

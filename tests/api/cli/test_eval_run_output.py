@@ -7,6 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import pytest
+
 from tests.api.cli.command import command, environment, refused
 from tests.api.cli.evaluating import (
     agent,
@@ -17,6 +19,8 @@ from tests.api.cli.evaluating import (
 )
 from tests.support.paths import ROOT
 from tests.support.server import served
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_table_tells_failures_first_with_what_was_missed(ledger: Path, tmp_path: Path) -> None:

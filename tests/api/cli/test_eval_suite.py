@@ -14,6 +14,8 @@ from tests.api.cli.command import Ended, done, refused, tally
 from tests.api.cli.evaluating import NAMES, Json, agent, asked, evaluate, events, of_type, scenario, scores, suite
 from tests.support.server import served
 
+pytestmark = pytest.mark.slow
+
 EXPECTED = {f"{name}/{file}" for name in NAMES for file in ("scenario.json", "investigation.json")}
 
 

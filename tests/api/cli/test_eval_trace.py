@@ -14,6 +14,8 @@ from tests.api.cli.evaluating import Json, agent, evaluate, events, scores, suit
 from tests.api.pages.page_requests import read_page
 from tests.support.server import served
 
+pytestmark = pytest.mark.slow
+
 WEIGHTS = {
     "root_cause_weight": 0.5,
     "fix_accuracy_weight": 0,

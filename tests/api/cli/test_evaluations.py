@@ -27,6 +27,8 @@ from tests.api.http.posted_evaluations import (
 )
 from tests.support.server import serving
 
+pytestmark = pytest.mark.slow
+
 ANSWER = '{"decision":{"why":["the image was not found in the registry"]}}'
 SCORER: dict[str, Any] = {"scorer_id": "rca", "scorer_version": "1", "fixture_digest": FIXTURE}
 

@@ -15,6 +15,8 @@ from tests.api.cli.command import command, done, environment, refused, tally
 from tests.support.paths import ROOT
 from tests.support.server import served
 
+pytestmark = pytest.mark.slow
+
 DATA = "I am a large model.\né".encode()
 DIGEST = sha256(DATA).hexdigest()
 

@@ -51,6 +51,7 @@ def plain_digest(state: bytes) -> bytes:
     return sha256(state).digest()
 
 
+@pytest.mark.slow
 @pytest.mark.trial("C13")
 @pytest.mark.parametrize("forged_seal", [None, plain_digest])
 def test_forged_snapshots_are_folded_again_and_named(ledgers: tuple[Path, Path], forged_seal: Forgery | None) -> None:
@@ -74,6 +75,7 @@ def test_forged_snapshots_are_folded_again_and_named(ledgers: tuple[Path, Path],
     assert tally(one, "calibration").err == "", "the server has saved its own"
 
 
+@pytest.mark.slow
 @pytest.mark.trial("C13")
 def test_the_whole_file_of_another_ledger_changes_nothing(ledgers: tuple[Path, Path]) -> None:
     one, other = ledgers
@@ -85,6 +87,7 @@ def test_the_whole_file_of_another_ledger_changes_nothing(ledgers: tuple[Path, P
         assert done(one, "decisions", "--search", "queue", "--json").out == searched
 
 
+@pytest.mark.slow
 @pytest.mark.trial("C13")
 def test_a_forged_search_index_is_made_again(ledgers: tuple[Path, Path]) -> None:
     one, _ = ledgers
@@ -100,6 +103,7 @@ def test_a_forged_search_index_is_made_again(ledgers: tuple[Path, Path]) -> None
     assert done(one, "decisions", "--search", "queue", "--json").out == searched
 
 
+@pytest.mark.slow
 @pytest.mark.trial("C13")
 def test_tokens_that_another_program_changed_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.db"

@@ -16,6 +16,8 @@ from tests.api.cli.command import (
 )
 from tests.support.paths import ROOT, SHARED
 
+pytestmark = pytest.mark.slow
+
 CALIBRATION = SHARED / "calibration"
 
 POLL_S = 0.005

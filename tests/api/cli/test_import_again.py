@@ -13,6 +13,8 @@ from events.registry import VOCABULARY
 from tests.api.cli.command import Value, done, refused, tally
 from tests.support.server import serving
 
+pytestmark = pytest.mark.slow
+
 POLL_S = 0.02
 HEADER = "agent,decision,confidence,outcome,time,category\n"
 

@@ -43,6 +43,7 @@ def interrupted(process: subprocess.Popen[bytes]) -> str:
     return err.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.trial("A7")
 def test_ctrl_c_keeps_what_was_written_and_says_how_to_go_on(tmp_path: Path) -> None:
     ledger, file = tmp_path / "t.db", table(tmp_path / "table.csv")
@@ -63,6 +64,7 @@ def test_ctrl_c_keeps_what_was_written_and_says_how_to_go_on(tmp_path: Path) -> 
     assert answer["appended"] + answer["duplicates"] == answer["last"] == 2 * ROWS
 
 
+@pytest.mark.slow
 @pytest.mark.trial("A7")
 def test_ctrl_c_before_anything_is_written(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
@@ -74,6 +76,7 @@ def test_ctrl_c_before_anything_is_written(tmp_path: Path) -> None:
     assert not ledger.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.trial("A7")
 def test_the_bar_keeps_to_one_line_of_80_columns(tmp_path: Path) -> None:
     file = table(tmp_path / "a-file-with-quite-a-long-name-of-a-table-2026.csv")

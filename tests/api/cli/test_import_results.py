@@ -12,6 +12,8 @@ from tests.support.inspect_logs import Json, as_eval, as_json, capitals, log, sa
 from tests.support.results_imports import imported, not_kept, shown
 from tests.support.server import served
 
+pytestmark = pytest.mark.slow
+
 
 def runs_of(answer: Json) -> dict[str, Any]:
     (file,) = answer["files"]

@@ -13,7 +13,7 @@ from tests.api.cli.lines import decided, history
 from tests.support.paths import ROOT
 from tests.support.server import serving
 
-pytestmark = pytest.mark.trial("A10")
+pytestmark = [pytest.mark.slow, pytest.mark.trial("A10")]
 
 
 @pytest.fixture(scope="module")

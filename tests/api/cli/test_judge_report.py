@@ -12,6 +12,8 @@ from tests.api.cli.command import done, refused
 from tests.projections.drafts import post
 from tests.projections.judged_evaluations import Truth, decisions_of, judged, simulated
 
+pytestmark = pytest.mark.slow
+
 TRUTH = Truth(0.9, 0.8, 0.6)
 
 

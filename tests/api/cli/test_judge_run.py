@@ -17,6 +17,8 @@ from tests.support.paths import ROOT
 from tests.support.server import served
 from tests.support.wait import wait_until
 
+pytestmark = pytest.mark.slow
+
 ANSWERS = {"all": CRITERIA, "half": CRITERIA[:1], "none": ()}
 
 

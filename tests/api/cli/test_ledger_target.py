@@ -11,6 +11,8 @@ from tests.support import warm_process
 from tests.support.paths import ROOT
 from tests.support.server import serving
 
+pytestmark = pytest.mark.slow
+
 
 def run(*words: Value, given: bytes = b"", **variables: str) -> Ended:
     """Run a command as it is typed, without an option before the verb."""

@@ -13,6 +13,8 @@ from tests.api.cli.test_ledger_target import run
 from tests.support.postgres import Primary, new_database, new_schema_name, postgres_server, requires_postgres
 from tests.support.shared_place import LEDGER, address, new_role
 
+pytestmark = pytest.mark.slow
+
 COLUMNS = 80
 LOCAL = ("--durability", "local")
 

@@ -17,7 +17,7 @@ from tests.support.held_lock import holding
 from tests.support.http_stub import bind, listening
 from tests.support.server import serving
 
-pytestmark = pytest.mark.trial("A3")
+pytestmark = [pytest.mark.slow, pytest.mark.trial("A3")]
 
 
 @contextmanager

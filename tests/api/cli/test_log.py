@@ -11,6 +11,8 @@ from tests.api.cli.lines import decided, history
 from tests.api.cli.terminal import on_a_terminal
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:

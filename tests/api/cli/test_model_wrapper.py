@@ -3,11 +3,14 @@
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from tests.api.cli.command import done, refused, tally
 from tests.api.cli.discovering import Json, against, ending, events, models, outcomes
 from tests.instruments.routers.simulated import in_turn
 from tests.support.server import serving
+
+pytestmark = pytest.mark.slow
 
 
 def inventory(ledger: Path, *options: str) -> tuple[list[str], list[str]]:

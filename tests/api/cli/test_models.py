@@ -14,6 +14,8 @@ from tests.api.cli.command import done, refused
 from tests.support.run_reports import REAL, RUNS
 from tests.support.server import serving
 
+pytestmark = pytest.mark.slow
+
 real_runs = pytest.mark.skipif(not RUNS.is_dir(), reason="the real runs are not beside this checkout")
 
 

@@ -19,7 +19,7 @@ from tests.support.event_loop import run
 from tests.support.paths import ROOT
 from tests.support.postgres import Primary, postgres_server, requires_postgres
 
-pytestmark = requires_postgres
+pytestmark = [pytest.mark.slow, requires_postgres]
 
 LARGE = 4 * PAGE_EVENTS
 ATTEMPTS = 5

@@ -14,6 +14,8 @@ from tests.support.event_loop import run as run_until_done
 from tests.support.paths import ROOT
 from tests.support.postgres import PostgresServer
 
+pytestmark = pytest.mark.slow
+
 ADDRESS = "postgresql://n1,n2/db?ledger=acme"
 SECRET = "Sw0rdfish"
 

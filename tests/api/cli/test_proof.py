@@ -15,6 +15,8 @@ from tests.api.cli.command import done, refused, tally
 from tests.support.server import served
 from tests.support.witness import Witness, witnessing
 
+pytestmark = pytest.mark.slow
+
 EVENTS = b"".join(
     b'{"type":"decision.recorded.v1","data":{"decision_id":"d%d","decision":"ship it","confidence":0.7}}\n' % number
     for number in range(300)

@@ -13,6 +13,8 @@ from tests.api.cli.command import done, refused, tally
 from tests.api.cstp.client import Caller
 from tests.support.server import served, serving
 
+pytestmark = pytest.mark.slow
+
 FIELDS = ("--confidence", 0.8, "--category", "tooling", "--stakes", "high")
 
 

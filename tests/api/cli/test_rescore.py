@@ -21,6 +21,8 @@ from tests.support.drafts import draft_of
 from tests.support.paths import SHARED
 from tests.support.server import serving
 
+pytestmark = pytest.mark.slow
+
 ANSWERS = [graded.answer for graded in DEBUGGING[-10:]]
 TOTALS = [graded.total for graded in DEBUGGING[-10:]]
 

@@ -12,6 +12,8 @@ from tests.api.cli.command import done, refused
 from tests.api.cstp.client import Caller
 from tests.support.server import serving
 
+pytestmark = pytest.mark.slow
+
 
 def decision(number: int, **fields: object) -> dict[str, object]:
     data = {"decision_id": f"d{number}", "decision": f"Decide {number}", **fields}

@@ -24,6 +24,8 @@ from tests.support.run_reports import (
 from tests.support.scored_text import score_text
 from tests.support.server import serving
 
+pytestmark = pytest.mark.slow
+
 POLL_S = 0.005
 
 

@@ -4,9 +4,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from api.cli.commands.serve import BLAS_THREADS
 from tests.api.cli.command import ENDS_S, environment
 from tests.support.paths import ROOT
+
+pytestmark = pytest.mark.slow
 
 _SERVE = """
 import os, runpy, sys

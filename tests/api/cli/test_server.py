@@ -16,6 +16,8 @@ from tests.api.cli.test_lock_holder import recording
 from tests.support.paths import ROOT
 from tests.support.server import POLL_S, served, serving
 
+pytestmark = pytest.mark.slow
+
 
 def test_both_interfaces_give_the_same_answers(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"

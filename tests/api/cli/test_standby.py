@@ -21,6 +21,8 @@ from tests.support.paths import ROOT
 from tests.support.postgres import Primary
 from tests.support.wait import wait_until
 
+pytestmark = pytest.mark.slow
+
 LARGE = 4 * PAGE_EVENTS
 ATTEMPTS = 5
 

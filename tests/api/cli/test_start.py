@@ -11,6 +11,8 @@ from tests.api.cli.command import done, environment
 from tests.api.cli.lines import decided, history
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 LARGE = {
     "apsw", "cryptography", "httpx", "jinja2", "mcp", "numpy", "prometheus_client", "pyarrow", "regex", "scipy",
     "scipy.optimize", "starlette", "tree_sitter", "uvicorn", "uvloop", "yaml",

@@ -6,11 +6,14 @@ from typing import Any
 
 import httpx
 import msgspec
+import pytest
 
 from api.client.open_store import FOLD_EVENTS_MIN
 from tests.api.cli.command import done, refused, tally
 from tests.api.cli.lines import decided, history
 from tests.support.server import POLL_S, served
+
+pytestmark = pytest.mark.slow
 
 
 def status(ledger: Path, *words: str) -> dict[str, Any]:

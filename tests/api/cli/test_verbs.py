@@ -43,6 +43,7 @@ def named(verbs: tuple[Verb, ...] = VERBS, path: tuple[str, ...] = ()) -> Iterat
 EVERY = dict(named())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", EVERY, ids=" ".join)
 def test_each_verb_has_a_summary_and_an_example(ledger: Path, words: tuple[str, ...]) -> None:
     module, _, name = EVERY[words].function.partition(":")
@@ -56,6 +57,7 @@ def test_each_verb_has_a_summary_and_an_example(ledger: Path, words: tuple[str, 
     assert "--ledger" in shown
 
 
+@pytest.mark.slow
 def test_help_lists_the_verbs_in_panels(ledger: Path) -> None:
     shown = done(ledger, "--help").text
     places = [shown.index(f"─ {panel} ─") for panel in PANELS]
@@ -77,6 +79,7 @@ def complete(ledger: Path, *words: str) -> list[str]:
     return ended.text.split()
 
 
+@pytest.mark.slow
 def test_completion_offers_verbs_options_and_choices(ledger: Path) -> None:
     assert complete(ledger, "ca") == ["calibration"]
     assert complete(ledger, "eval", "c") == ["capture", "compare"]
@@ -91,6 +94,7 @@ def test_completion_offers_verbs_options_and_choices(ledger: Path) -> None:
     assert complete(ledger, "record", "x", "--stat") == ["--state"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
 def test_completion_in_bash(tmp_path: Path) -> None:
     """The script that --install-completion writes, in a home folder of its own."""
@@ -143,6 +147,7 @@ def test_the_choices_are_those_of_the_program() -> None:
     assert server_options_of(serve) == DEFAULT_LIMITS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "allowed"),
     [
@@ -165,6 +170,7 @@ def test_a_wrong_choice_names_the_right_ones(ledger: Path, words: tuple[str, ...
     assert f"is not one of the choices.\nChoose one of {allowed}.\n" in said
 
 
+@pytest.mark.slow
 def test_values_that_were_accepted_before_still_are(ledger: Path) -> None:
     done(ledger, "append", given=decided("a"))
     done(ledger, "calibration", "--group-by", "confidenceBucket")
@@ -189,6 +195,7 @@ def loaded(*words: str | Path) -> Ended:
     return Ended(ended.returncode, ended.stdout, ended.stderr.decode())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [("decision", "nope"), ("log", "--limit", "x"), ("record", "x", "--reason", "x"), ("review", "x", "--outcome", "x"),
@@ -205,6 +212,7 @@ def test_only_serve_loads_a_web_server(tmp_path: Path, words: tuple[str, ...]) -
     assert "uvicorn" not in modules
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [("--help",), ("eval", "--help"), ("calibration", "--help"), ("bogus",)], ids=" ".join
 )

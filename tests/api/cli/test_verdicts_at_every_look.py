@@ -7,6 +7,8 @@ import pytest
 
 from tests.api.cli.command import done
 
+pytestmark = pytest.mark.slow
+
 
 def table(folder: Path, outcomes: list[int]) -> Path:
     rows = ["agent,decision,confidence,outcome", *(f"ann,d{place},0.9,{one}" for place, one in enumerate(outcomes))]

@@ -10,6 +10,8 @@ import pytest
 from tests.api.cli.command import done, refused, tally
 from tests.api.http.webhook_receiver import receiving, status
 
+pytestmark = pytest.mark.slow
+
 HOOK = "https://example.com/hook"
 
 

@@ -13,9 +13,11 @@ OUTCOMES = {"S": "success", "P": "partial", "F": "failure", "A": "abandoned"}
 class Caller:
     """Calls over one connection; every answer is checked for its frame."""
 
-    def __init__(self, url: str, authorization: str | None = None) -> None:
-        headers = {"authorization": authorization} if authorization is not None else {}
-        self.http = httpx.Client(base_url=url, headers=headers, timeout=60)
+    def __init__(self, server: str | httpx.Client, authorization: str | None = None) -> None:
+        """Call a server at an address, or whom a client asks."""
+        self.http = httpx.Client(base_url=server, timeout=None) if isinstance(server, str) else server
+        if authorization is not None:
+            self.http.headers["authorization"] = authorization
 
     def __enter__(self) -> Self:
         return self

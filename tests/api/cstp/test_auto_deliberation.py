@@ -42,6 +42,7 @@ def deliberation(cstp: Caller, decision_id: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.trial("D8")
 def test_what_a_client_calls_before_a_decision_becomes_its_inputs(auto: Served) -> None:
     with caller(auto, "plain") as plain:
@@ -82,6 +83,7 @@ def test_what_a_client_calls_before_a_decision_becomes_its_inputs(auto: Served) 
         assert (after["consumed"][0]["status"], after["consumed"][0]["inputCount"]) == ("consumed", 5)
 
 
+@pytest.mark.slow
 def test_a_call_that_does_not_ask_for_it_is_not_tracked(auto: Served) -> None:
     with caller(auto, "plain") as plain, caller(auto, "scout") as scout:
         assert "tracked" not in plain.result("queryDecisions", {"query": "secrets"})
@@ -93,6 +95,7 @@ def test_a_call_that_does_not_ask_for_it_is_not_tracked(auto: Served) -> None:
         assert deliberation(plain, made["id"])["inputs"][0]["id"] == answer["tracked"][0]
 
 
+@pytest.mark.slow
 def test_a_token_that_may_not_append_is_not_tracked(auto: Served, tmp_path: Path) -> None:
     with caller(auto, "reader") as reader:
         assert "tracked" not in reader.result("queryDecisions", {"query": "secrets"})
@@ -135,6 +138,7 @@ def test_pre_action_tracks_its_query_and_its_check_once(cstp: Caller, agent: str
     assert "rpc:anonymous" not in cstp.result("debugTracker")["sessions"]
 
 
+@pytest.mark.slow
 def test_a_kill_loses_no_tracked_call_and_a_retry_repeats_the_answer(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.db"
     with served(ledger) as first, Caller(first.url) as cstp:

@@ -11,6 +11,8 @@ from tests.api.cstp.client import Caller
 from tests.api.http.posts import head
 from tests.support.server import Served, served
 
+pytestmark = pytest.mark.slow
+
 AUTO = {"deliberation": "auto"}
 
 

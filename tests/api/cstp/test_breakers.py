@@ -13,6 +13,8 @@ from tests.api.cstp.client import Caller
 from tests.api.http.posts import head as newest
 from tests.support.server import Served, served
 
+pytestmark = pytest.mark.slow
+
 CONFIG = """\
 circuit_breakers:
   - scope: "stakes:high"

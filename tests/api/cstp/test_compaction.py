@@ -14,6 +14,8 @@ from tests.api.cstp.client import Caller, recorded, reviewed
 from tests.api.http.posts import get, head
 from tests.support.server import Served, served
 
+pytestmark = pytest.mark.slow
+
 LEVELS = ("full", "summary", "digest", "wisdom")
 TEXT = "Cache the catalogue for an hour,\nbecause it changes once a night and is asked for by every request"
 

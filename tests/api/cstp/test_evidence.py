@@ -143,6 +143,7 @@ def test_what_is_not_supported_is_refused_by_its_name(cstp: Caller) -> None:
         assert reply["error"]["data"]["advice"]
 
 
+@pytest.mark.slow
 @pytest.mark.trial("D9")
 @pytest.mark.parametrize("position", [5, 260])
 def test_an_altered_line_is_found(tmp_path: Path, position: int) -> None:

@@ -342,6 +342,7 @@ def test_a_bucket_warning_names_the_rate_seen(cstp: Caller, project: str) -> Non
     assert messages == ["At 0.9-1.0 confidence, actual success is 50%. Consider using ~50% instead."]
 
 
+@pytest.mark.slow
 def test_row_6_twenty_thousand_decisions_are_all_counted(cstp: Caller, project: str) -> None:
     post(cstp, project, [(0.9, "F" * 10_000 + "S" * 10_000)])
     overall = cstp.calibration(project)["overall"]

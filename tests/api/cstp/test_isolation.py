@@ -17,6 +17,8 @@ from tests.api.cstp.client import Caller, recorded, reviewed
 from tests.api.http.posts import fresh
 from tests.support.server import serving
 
+pytestmark = pytest.mark.slow
+
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 EDGES = ("0", "-0", "-0.0", "0.0", "1", "1.0", "5e-324", "1e-400", "0.9999999999999999", "0.49999999999999994", "1E-5",
          "0." + "3" * 4000, "1" + "0" * 300 + "e-300")  # fmt: skip

@@ -101,6 +101,7 @@ def test_row_5_no_window_is_labelled_what_it_is_not(cstp: Caller, project: str, 
         assert "confidenceStats" not in answer
 
 
+@pytest.mark.slow
 def test_row_6_twenty_thousand_decisions_are_all_looked_at(cstp: Caller, project: str) -> None:
     """There: only the newest 10,000 were; 20,000, half of them failures, gave accuracy 1.0 and total 10,000."""
     outcomes(cstp, project, 0.9, "F" * 10_000 + "S" * 10_000)
@@ -200,6 +201,7 @@ def test_row_11_what_happened_47_hours_ago_is_not_of_the_last_24(cstp: Caller, p
     assert recent == {"last24h": 2, "last7d": 5, "last30d": 7}
 
 
+@pytest.mark.slow
 def test_row_12_there_is_one_store_and_it_shows_every_field_however_one_asks(tmp_path: Path) -> None:
     """There: SQLite lacked a dozen fields that the files had, and an id and its beginning gave different answers."""
     given = {

@@ -48,6 +48,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
         yield made
 
 
+@pytest.mark.slow
 def test_row_13_no_file_beside_the_ledger_is_read(tmp_path: Path) -> None:
     """There: reason stats, attribution and the lookup of a review still read every YAML file there was."""
     folder = tmp_path / "decisions" / "2026" / "02"
@@ -110,6 +111,7 @@ def test_row_15_a_call_that_fails_takes_up_no_thought_for_any_decision(cstp: Cal
     assert texts(cstp, decide(cstp, agentId=agent, decisionId="D")) == []
 
 
+@pytest.mark.slow
 def test_row_16_of_200_records_by_64_at_once_every_one_lands_and_is_said_to(server: Served, project: str) -> None:
     """There: one connection across threads rejected 0 to 15 of them; a review reported as failed had landed."""
     outcomes = ("success", "partial", "failure", "abandoned")
@@ -136,6 +138,7 @@ def test_row_16_of_200_records_by_64_at_once_every_one_lands_and_is_said_to(serv
     assert (overall["totalDecisions"], overall["reviewedDecisions"], counted) == (200, 200, [50] * 4)
 
 
+@pytest.mark.slow
 def test_row_17_an_id_that_is_taken_is_never_written_over(tmp_path: Path) -> None:
     """There: ids of 32 bits and an upsert, so that a collision overwrote a decision.
 
@@ -208,6 +211,7 @@ def test_row_19_a_method_that_is_no_text_is_an_invalid_request(cstp: Caller, bod
     assert cstp.post(body)["error"]["code"] == -32600
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("secret", ["tökén".encode(), b"\xff\xfe", b"\xc3", "日本".encode()])
 def test_row_19_a_token_that_is_not_ascii_is_unknown(guarded: Guarded, secret: bytes) -> None:
     """There: HTTP 500."""
@@ -223,6 +227,7 @@ def test_row_19_filters_that_are_no_object_are_wrong_parameters(cstp: Caller, me
     assert (code, message.partition(", got")[0]) == (-32602, "Validation failed: filters: must be an object")
 
 
+@pytest.mark.slow
 def test_row_20_an_mcp_caller_speaks_for_no_other_agent(guarded: Guarded) -> None:
     """There: /mcp wanted no token, and the caller named its own agent. tests/api/mcp has the rest."""
     arguments = {"decision": "d", "confidence": 0.5, "agent_id": "bo"}
@@ -242,6 +247,7 @@ def test_row_20_an_mcp_caller_speaks_for_no_other_agent(guarded: Guarded) -> Non
         assert head(ada.http) == before
 
 
+@pytest.mark.slow
 def test_row_20_no_caller_names_its_own_agent(guarded: Guarded) -> None:
     with guarded.caller("ada") as ada:
         for claim in ({"agentId": "bo"}, {"agent": "bo"}, {"recorded_by": "bo"}, {"source": "/agents/bo"}):
@@ -252,6 +258,7 @@ def test_row_20_no_caller_names_its_own_agent(guarded: Guarded) -> None:
         assert ada.result("getStats")["byAgent"].keys() == {"ada"}
 
 
+@pytest.mark.slow
 def test_row_21_a_thought_outlives_the_process_that_took_it(tmp_path: Path) -> None:
     """There: thoughts were in the memory of one process."""
     ledger = tmp_path / "ledger.db"
@@ -283,6 +290,7 @@ def test_row_22_an_update_that_fails_leaves_every_byte_as_it_was(cstp: Caller) -
     assert head(cstp.http) == position
 
 
+@pytest.mark.slow
 def test_row_22_a_kill_amid_updates_leaves_each_whole_or_undone(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.db"
     answered = 0
@@ -317,6 +325,7 @@ def test_row_22_a_kill_amid_updates_leaves_each_whole_or_undone(tmp_path: Path) 
     assert (found["context"], found["tags"]) == (f"n{number}" * 1000, [f"n{number}"])
 
 
+@pytest.mark.slow
 def test_row_23_nothing_that_is_installed_can_break_the_start(tmp_path: Path) -> None:
     """There: a new major version of the package mcp crashed the server when it started."""
     assert [name for name in requires("tallystick") or () if name.startswith("mcp") and "extra ==" not in name] == []

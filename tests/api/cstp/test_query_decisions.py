@@ -312,6 +312,7 @@ def test_everything_that_is_wrong_is_reported_at_once(cstp: Caller) -> None:
     assert "limit: must be a whole number" in message
 
 
+@pytest.mark.slow
 def test_row_6_a_list_and_a_query_over_twenty_thousand_are_not_cut_short(tmp_path: Path) -> None:
     with served(tmp_path / "ledger.db") as server, Caller(server.url) as cstp:
         cstp.events(
@@ -327,6 +328,7 @@ def test_row_6_a_list_and_a_query_over_twenty_thousand_are_not_cut_short(tmp_pat
         assert (ids_of(oldest)[0], oldest["total"], oldest["matchedAll"]) == ("many00000", 20_000, 1)
 
 
+@pytest.mark.slow
 def test_a_query_sees_every_decision_that_was_acknowledged(server: Served) -> None:
     """Many clients record, review and query at once. Each finds its acknowledged decisions immediately."""
 

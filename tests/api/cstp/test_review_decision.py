@@ -194,6 +194,7 @@ def test_a_confidence_changed_before_the_review_counts(cstp: Caller, project: st
     assert cstp.calibration(project, minDecisions=1)["overall"]["brierScore"] == 0
 
 
+@pytest.mark.slow
 def test_row_16_a_mixed_load_of_64_at_once_loses_nothing(server: Served, project: str) -> None:
     def one(number: int) -> str:
         with Caller(server.url) as caller:

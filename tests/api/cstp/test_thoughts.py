@@ -136,6 +136,7 @@ def test_a_decision_takes_up_what_its_scope_reaches(cstp: Caller, agent: str) ->
     assert texts(cstp, decide(cstp, agent_id=f"{agent}-2", decision_id=d)) == ["other agent"]
 
 
+@pytest.mark.slow
 def test_without_a_scope_the_speakers_own_thoughts_are_taken_up(tmp_path: Path) -> None:
     with serving(tmp_path / "ledger.db") as url, Caller(url) as cstp:
         think(cstp, "scoped", agentId="A")
@@ -287,6 +288,7 @@ def test_a_decision_without_deliberation_gets_one_by_a_thought(cstp: Caller, age
     assert (step["step"], step["thought"], step["type"]) == (1, "late", "reasoning")
 
 
+@pytest.mark.slow
 def test_what_lists_decisions_lists_no_thoughts(tmp_path: Path) -> None:
     with serving(tmp_path / "ledger.db") as url, Caller(url) as cstp:
         think(cstp, "one")

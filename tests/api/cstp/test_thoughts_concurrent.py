@@ -23,14 +23,13 @@ NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 
 def at_once(cstp: Caller, call: Callable[[Caller], dict[str, Any]], count: int = 32) -> list[dict[str, Any]]:
-    """The answers to so many calls, each over a connection of its own, all sent together."""
+    """The answers to so many calls, each in a thread of its own, all sent together."""
     answers: list[dict[str, Any]] = []
     together = threading.Barrier(count)
 
     def post() -> None:
-        with Caller(str(cstp.http.base_url)) as caller:
-            together.wait()
-            answers.append(call(caller))
+        together.wait()
+        answers.append(call(cstp))
 
     threads = [threading.Thread(target=post) for _ in range(count)]
     for thread in threads:
@@ -41,6 +40,7 @@ def at_once(cstp: Caller, call: Callable[[Caller], dict[str, Any]], count: int =
     return answers
 
 
+@pytest.mark.slow
 def test_row_21_a_restart_between_thinking_and_deciding_loses_no_thought(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.db"
     for turn in range(3):
@@ -97,6 +97,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
         yield made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", [{}, {"agentId": "ada"}, {"decisionId": "D"}, {"agentId": "ada", "decisionId": "D"}])
 def test_row_20_no_agent_takes_up_anothers_thoughts_whatever_it_calls_itself(
     guarded: Guarded, scope: dict[str, str]
@@ -109,6 +110,7 @@ def test_row_20_no_agent_takes_up_anothers_thoughts_whatever_it_calls_itself(
         assert texts(ada, decide(ada, **scope)) == ["ada's"]
 
 
+@pytest.mark.slow
 def test_a_token_that_only_reads_thinks_nothing_and_sees_the_tracker(guarded: Guarded) -> None:
     with guarded.caller("eve") as eve:
         frame = {"jsonrpc": "2.0", "id": 1, "method": "cstp.recordThought", "params": {"text": "t"}}

@@ -18,6 +18,8 @@ from tests.faults.full import small_disk, unfit
 from tests.support.paths import ROOT
 from tests.support.server import POLL_S, Served, served
 
+pytestmark = pytest.mark.slow
+
 DISK_BYTES = 128 << 10
 
 WITHOUT_PYARROW = "import sys; sys.modules['pyarrow'] = None; from tallystick.__main__ import main; main()"

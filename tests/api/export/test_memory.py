@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 SLACK_KIB = 9 << 10
 """How much two runs of the same may differ; the lines of the larger log are 17 MB more."""
 

@@ -46,6 +46,7 @@ def test_what_is_whole_is_called_whole(
     assert audit(tmp_path / "out", signature=True) == f"signed by {manifest.origin}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["complete", "filtered"])
 def test_twenty_lines_of_plain_python_are_enough(request: pytest.FixtureRequest, name: str) -> None:
     """Run as an auditor does: the standard library, and a process without ours in its path."""

@@ -15,6 +15,8 @@ from tests.api.export.auditing import audit
 from tests.api.export.conftest import Ledger
 from tests.support.server import Served, served
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def server(ledger: Ledger) -> Iterator[Served]:

@@ -10,6 +10,8 @@ from tests.api.cli.command import done, refused, tally
 from tests.support.paths import ROOT
 from tests.support.server import serving
 
+pytestmark = pytest.mark.slow
+
 RULES = ROOT / "examples" / "guardrails" / "cstp.yaml"
 ONE = b'- id: careful\n  condition_stakes: high\n  condition_confidence: "< 0.5"\n  action: block\n  message: Think'
 DROP = ("guardrail", "check", "Drop the table", "--stakes", "high", "--confidence", 0.3)

@@ -13,6 +13,8 @@ from api.token_store import TokenStore
 from tests.api.cstp.client import Caller
 from tests.support.server import served, serving
 
+pytestmark = pytest.mark.slow
+
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 RULE = {"guardrail_id": "r", "action": "block", "conditions": [{"field": "stakes", "operator": "eq", "value": "high"}]}
 YAML = "- id: r\n  condition_stakes: high\n  action: block"

@@ -15,6 +15,8 @@ from tests.api.http.webhooked import MODULE, QUICK, added, events_of, judge, sta
 from tests.support.server import served
 from tests.support.wait import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 def decided(name: str, days_ago: float, outcome: str | None, confidence: float = 0.9) -> list[Json]:
     """A decision some days ago, and its review."""
@@ -27,7 +29,6 @@ def decided(name: str, days_ago: float, outcome: str | None, confidence: float =
     return events
 
 
-@pytest.mark.slow
 def test_drift_is_reported_once(tmp_path: Path) -> None:
     ledger = tmp_path / "l.db"
     with receiving() as receiver:
@@ -50,7 +51,6 @@ def test_drift_is_reported_once(tmp_path: Path) -> None:
     assert len(events_of(ledger, "alert.drift_detected.v1")) == 2
 
 
-@pytest.mark.slow
 def test_a_change_that_may_be_chance_is_not_reported(tmp_path: Path) -> None:
     """CheckDrift reports it, at a level of 5%; a server checks every agent every week."""
     ledger = tmp_path / "l.db"
@@ -69,7 +69,6 @@ def test_a_change_that_may_be_chance_is_not_reported(tmp_path: Path) -> None:
     assert receiver.connections == 0
 
 
-@pytest.mark.slow
 def test_a_review_is_reported_when_it_becomes_overdue(tmp_path: Path) -> None:
     ledger = tmp_path / "l.db"
     yesterday = (datetime.now(UTC) - timedelta(days=1)).isoformat()
@@ -91,7 +90,6 @@ def test_a_review_is_reported_when_it_becomes_overdue(tmp_path: Path) -> None:
     assert datetime.fromisoformat(found[1]["review_by"]) == datetime.fromisoformat(soon)
 
 
-@pytest.mark.slow
 def test_an_unsigned_checkpoint_is_reported(tmp_path: Path) -> None:
     ledger = tmp_path / "l.db"
     done(ledger, "record", "Use a pool")

@@ -9,11 +9,14 @@ from pathlib import Path
 
 import httpx
 import msgspec
+import pytest
 
 from tests.api.http.posts import Json, post, recorded
 from tests.api.http.tokened import tokened
 from tests.support.server import COMMAND, Served, served
 from tests.support.wait import wait_until
+
+pytestmark = pytest.mark.slow
 
 
 def lines_of(path: Path, wanted: int, server: Served) -> list[Json]:

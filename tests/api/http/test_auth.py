@@ -20,6 +20,8 @@ from tests.api.http.posts import (
 )
 from tests.support.server import served
 
+pytestmark = pytest.mark.slow
+
 READS = (
     "/events",
     "/events/1",

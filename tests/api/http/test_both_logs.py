@@ -25,6 +25,8 @@ from tests.support.event_loop import run
 from tests.support.postgres import Primary
 from tests.support.server import Served, served
 
+pytestmark = pytest.mark.slow
+
 OWN = {
     "/checkpoint",
     "/checkpoint/witnessed",
@@ -112,7 +114,6 @@ def test_both_servers_answer_the_same(both: Both, steps: list[Step]) -> None:
     _compare_views(both)
 
 
-@pytest.mark.slow
 @given(steps=histories(local=False, max_events=60))
 @settings(max_examples=40, deadline=None, phases=(Phase.reuse, Phase.generate))
 def test_many_histories_are_the_same_through_both_servers(both: Both, steps: list[Step]) -> None:

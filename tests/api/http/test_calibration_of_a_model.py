@@ -13,6 +13,8 @@ from tests.api.http.posts import Json, post
 from tests.api.simulated_ledger import import_simulated_agents
 from tests.support.server import serving
 
+pytestmark = pytest.mark.slow
+
 EVERYTHING = {"detail": "curves", "include": ",".join(HISTORY_PARTS), "group_by": "category", "threshold": "0.8"}
 
 

@@ -17,7 +17,7 @@ from ledger.transparency.receipt import HASHES_MAX, HEADER
 from tests.api.http.posts import head, post, recorded
 from tests.api.service.ledgers import within
 from tests.support.drafts import recorded as drafted
-from tests.support.server import Served, served
+from tests.support.server import served
 
 NOTE = "text/plain; charset=utf-8"
 
@@ -37,8 +37,8 @@ def verifier_of(ledger: Path) -> Verifier:
 
 
 @pytest.fixture(scope="module")
-def ledger(server: Served) -> Path:
-    return Path(server.wait_for("serving")["ledger"])
+def ledger(application_ledger: Path) -> Path:
+    return application_ledger
 
 
 def receipt(client: httpx.Client, position: int) -> Receipt:
@@ -50,6 +50,7 @@ def receipt(client: httpx.Client, position: int) -> Receipt:
     return found
 
 
+@pytest.mark.slow
 def test_a_receipt_stands_alone(client: httpx.Client, ledger: Path) -> None:
     key = verifier_of(ledger)
     for _ in range(2):
@@ -61,6 +62,7 @@ def test_a_receipt_stands_alone(client: httpx.Client, ledger: Path) -> None:
         assert found.signed.size >= position
 
 
+@pytest.mark.slow
 def test_what_a_receipt_does_not_show_is_named(client: httpx.Client, ledger: Path) -> None:
     key = verifier_of(ledger)
     first, second = (post(client, recorded())["position"] for _ in range(2))
@@ -78,6 +80,7 @@ def test_what_a_receipt_does_not_show_is_named(client: httpx.Client, ledger: Pat
     assert found.faults(other, key, [witness]) == ["The witness witness.example/w1 has not cosigned the checkpoint."]
 
 
+@pytest.mark.slow
 def test_checkpoints_continue_one_another(client: httpx.Client, ledger: Path) -> None:
     key = verifier_of(ledger)
     post(client, recorded())
@@ -91,6 +94,7 @@ def test_checkpoints_continue_one_another(client: httpx.Client, ledger: Path) ->
     assert not verify_consistency(before.size, after.size, [], before.checkpoint.root, after.checkpoint.root)
 
 
+@pytest.mark.slow
 def test_what_a_witness_has_cosigned_is_served_and_stands_in_receipts(client: httpx.Client, ledger: Path) -> None:
     post(client, recorded())
     encoded = client.get("/checkpoint").content
@@ -148,6 +152,7 @@ def test_what_is_no_receipt_is_refused(client: httpx.Client, old: bytes, new: by
     assert type(refused.value).__name__ == "BadNote"
 
 
+@pytest.mark.slow
 def test_a_server_signs_what_nobody_asked_for_and_what_is_left_when_it_stops(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.db"
     with served(ledger) as server, httpx.Client(base_url=server.url) as client:
@@ -184,6 +189,7 @@ def test_a_server_signs_what_nobody_asked_for_and_what_is_left_when_it_stops(tmp
     assert checkpoint_path(ledger).read_bytes() == kept
 
 
+@pytest.mark.slow
 def test_checkpoints_are_for_who_may_read(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.db"
     _, reader = TokenStore(ledger).add("auditor", ("read",), system_clock())

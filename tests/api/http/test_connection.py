@@ -104,6 +104,7 @@ def send_for_ever(connection: socket.socket, piece: bytes) -> None:
     assert sent < 2 * BODY_BYTES_MAX, "it was taken in without end"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sent", "status", "kind"),
     [
@@ -131,6 +132,7 @@ def test_what_is_too_much_is_refused_at_once(server: Served, sent: bytes, status
     assert (line["reason"], line["client"], line["status"]) == (kind, "127.0.0.1", status)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "begun",
     [
@@ -155,6 +157,7 @@ def test_what_is_just_not_too_much_is_answered(client: httpx.Client) -> None:
     assert client.get("/" + "a" * (URL_BYTES_MAX - 100)).status_code == 404
 
 
+@pytest.mark.slow
 def test_requests_sent_at_once_are_answered_in_their_order(server: Served) -> None:
     with connected(server) as connection:
         asked = [b"GET /events/%d HTTP/1.1\r\nhost: localhost\r\n" % number for number in range(1, PIPELINED_MAX + 1)]
@@ -162,6 +165,7 @@ def test_requests_sent_at_once_are_answered_in_their_order(server: Served) -> No
         assert rest_of(connection).count(b"HTTP/1.1 ") == PIPELINED_MAX
 
 
+@pytest.mark.slow
 def test_an_answer_is_one_piece_and_what_comes_before_it_has_no_headers_of_it(server: Served) -> None:
     body = msgspec.json.encode(recorded())
     with connected(server) as connection:
@@ -175,7 +179,8 @@ def test_an_answer_is_one_piece_and_what_comes_before_it_has_no_headers_of_it(se
         assert connection.recv(1 << 16).endswith(b"\r\n\r\n")
 
 
-def test_trailers_are_no_headers(server: Served, client: httpx.Client) -> None:
+@pytest.mark.slow
+def test_trailers_are_no_headers(server: Served, served_client: httpx.Client) -> None:
     body = msgspec.json.encode(recorded())
     with connected(server) as connection:
         chunked = b"transfer-encoding: chunked\r\nconnection: close\r\n\r\n%x\r\n%b\r\n0\r\n" % (len(body), body)
@@ -183,6 +188,7 @@ def test_trailers_are_no_headers(server: Served, client: httpx.Client) -> None:
         assert b"HTTP/1.1 201 " in rest_of(connection)
 
 
+@pytest.mark.slow
 def test_who_is_refused_before_its_body_may_send_it_and_go_on(server: Served) -> None:
     """During a check of deadlines: data that arrives then does not end the connection."""
     with connected(server) as connection:
@@ -193,6 +199,7 @@ def test_who_is_refused_before_its_body_may_send_it_and_go_on(server: Served) ->
         assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
 
 
+@pytest.mark.slow
 def test_a_body_that_is_refused_is_not_all_read(server: Served) -> None:
     with connected(server) as connection:
         connection.sendall(POST + b"content-length: 99999999999\r\n\r\n")
@@ -205,6 +212,7 @@ def test_a_body_that_is_refused_is_not_all_read(server: Served) -> None:
         assert said.startswith(b"HTTP/1.1 413 ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("begun", "piece", "kind"),
     [
@@ -234,6 +242,7 @@ def test_who_trickles_is_cut_off(hasty: Served, hurried: httpx.Client, begun: by
     assert head(hurried) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("said", [b"", b"\r\n"])
 def test_who_says_nothing_is_let_go_without_a_word(hasty: Served, said: bytes) -> None:
     with connected(hasty) as connection:
@@ -241,6 +250,7 @@ def test_who_says_nothing_is_let_go_without_a_word(hasty: Served, said: bytes) -
         assert rest_of(connection) == b""
 
 
+@pytest.mark.slow
 def test_who_was_refused_and_goes_on_sending_is_cut_off(hasty: Served) -> None:
     with connected(hasty) as connection:
         connection.sendall(POST + b"content-encoding: gzip\r\ncontent-length: 99999999999\r\n\r\n")
@@ -253,6 +263,7 @@ def test_who_was_refused_and_goes_on_sending_is_cut_off(hasty: Served) -> None:
                 ended = True
 
 
+@pytest.mark.slow
 def test_who_does_not_read_is_cut_off_and_a_feed_that_reads_is_not(hasty: Served, hurried: httpx.Client) -> None:
     events = [recorded(context="x" * 60_000) for _ in range(240)]
     with connected(hasty) as feed:
@@ -269,6 +280,7 @@ def test_who_does_not_read_is_cut_off_and_a_feed_that_reads_is_not(hasty: Served
                 seen += take(lines).startswith(b"id: ")
 
 
+@pytest.mark.slow
 def test_no_more_connections_are_taken_than_may_be(hasty: Served, hurried: httpx.Client) -> None:
     feed = HEAD + b"accept: text/event-stream\r\n\r\n"
     held = []
@@ -290,5 +302,6 @@ def test_no_more_connections_are_taken_than_may_be(hasty: Served, hurried: httpx
             assert hasty.process.poll() is None
 
 
+@pytest.mark.slow
 def test_the_slowest_body_that_may_be_has_an_end() -> None:
     assert BODY_BYTES_MAX / BODY_BYTES_PER_S_MIN <= 1_200

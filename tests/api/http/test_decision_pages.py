@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.api.http.posts import LINES, Json, ndjson, reviewed
 from tests.projections import small_snapshots
 from tests.support.server import served
+
+pytestmark = pytest.mark.slow
 
 DECISIONS = 1_600
 LIMIT = 190

@@ -64,6 +64,7 @@ def test_a_start_without_a_body_takes_the_defaults(asker: Asker) -> None:
     assert (data["probe_id"], data["max_iterations"], data["max_attempts"]) == (run_types.PROBE, 15, 40)
 
 
+@pytest.mark.slow
 def test_code_is_scored_as_the_probe_says(asker: Asker) -> None:
     step = asker.begin(probe_id="refactor-python")
     (original,) = re.findall(r"```python\n(.*?)```", step["prompt"], re.DOTALL)

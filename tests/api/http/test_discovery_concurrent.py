@@ -23,7 +23,7 @@ from tests.api.http.discovery_agent import (
     problem,
 )
 from tests.api.http.posts import Json
-from tests.support.server import Served, served
+from tests.support.server import served
 
 AGENTS = 20
 
@@ -33,15 +33,13 @@ def asker(client: httpx.Client) -> Asker:
     return Asker(client)
 
 
-def at_once(server: Served, ask: Callable[[Asker, int], httpx.Response]) -> list[httpx.Response]:
-    """What AGENTS agents are answered that ask at the same time, each over a connection of its own."""
+def at_once(asker: Asker, ask: Callable[[Asker, int], httpx.Response]) -> list[httpx.Response]:
+    """What AGENTS agents are answered that ask at the same time, each in a thread of its own."""
     ready = Barrier(AGENTS)
 
     def one(number: int) -> httpx.Response:
-        with httpx.Client(base_url=server.url, timeout=None) as client:
-            client.get("/healthz")
-            ready.wait()
-            return ask(Asker(client), number)
+        ready.wait()
+        return ask(asker, number)
 
     with ThreadPoolExecutor(AGENTS) as pool:
         return list(pool.map(one, range(AGENTS)))
@@ -54,9 +52,9 @@ def attempts_of(asker: Asker, run: str) -> list[Json]:
     return found
 
 
-def test_many_agents_at_once_answer_one_run_and_each_counts_once(server: Served, asker: Asker) -> None:
+def test_many_agents_at_once_answer_one_run_and_each_counts_once(asker: Asker) -> None:
     run = asker.begin(max_iterations=100)["run_id"]
-    came = [checked(one, 200) for one in at_once(server, lambda agent, number: agent.reply(run, model(f"m{number}")))]
+    came = [checked(one, 200) for one in at_once(asker, lambda agent, number: agent.reply(run, model(f"m{number}")))]
     assert sorted(one["attempt"] for one in came) == list(range(1, AGENTS + 1))
     attempts = attempts_of(asker, run)
     assert sorted(one["iteration"] for one in came) == [data["iteration"] for data in attempts] == list(range(AGENTS))
@@ -66,9 +64,9 @@ def test_many_agents_at_once_answer_one_run_and_each_counts_once(server: Served,
         assert earlier["claimed"]["model_name"] in later["exclusion_prompt"]
 
 
-def test_many_agents_at_once_answer_one_attempt_and_one_is_taken(server: Served, asker: Asker) -> None:
+def test_many_agents_at_once_answer_one_attempt_and_one_is_taken(asker: Asker) -> None:
     run = asker.begin()["run_id"]
-    came = at_once(server, lambda agent, number: agent.reply(run, model(f"m{number}", attempt=1)))
+    came = at_once(asker, lambda agent, number: agent.reply(run, model(f"m{number}", attempt=1)))
     assert Counter(one.status_code for one in came) == {200: 1, 409: AGENTS - 1}
     for one in came:
         if one.status_code == 409:
@@ -76,26 +74,27 @@ def test_many_agents_at_once_answer_one_attempt_and_one_is_taken(server: Served,
     assert len(attempts_of(asker, run)) == 1
 
 
-def test_one_answer_that_many_send_at_once_is_recorded_once_for_all(server: Served, asker: Asker) -> None:
+def test_one_answer_that_many_send_at_once_is_recorded_once_for_all(asker: Asker) -> None:
     run = asker.begin()["run_id"]
-    came = at_once(server, lambda agent, number: agent.reply(run, model("m", attempt=1)))
+    came = at_once(asker, lambda agent, number: agent.reply(run, model("m", attempt=1)))
     assert len({one.content for one in came}) == 1
     assert {one.status_code for one in came} == {200}
     assert len(attempts_of(asker, run)) == 1
 
 
-def test_many_agents_at_once_stop_at_the_limit(server: Served, asker: Asker) -> None:
+def test_many_agents_at_once_stop_at_the_limit(asker: Asker) -> None:
     run = asker.begin(max_attempts=7, keep_going=True)["run_id"]
-    came = at_once(server, lambda agent, number: agent.reply(run, model(f"m{number}") if number % 2 else EMPTY))
+    came = at_once(asker, lambda agent, number: agent.reply(run, model(f"m{number}") if number % 2 else EMPTY))
     assert Counter(one.status_code for one in came) == {200: 7, 409: AGENTS - 7}
     assert len(attempts_of(asker, run)) == 7
     assert asker.prompt(run)["ending"] == "max_attempts"
 
 
-def test_many_long_answers_at_once_are_kept_each_once(server: Served, asker: Asker) -> None:
+@pytest.mark.slow
+def test_many_long_answers_at_once_are_kept_each_once(asker: Asker) -> None:
     run = asker.begin(max_iterations=100)["run_id"]
     work = f"{WORK}\n" + "So it waited. " * 6_000
-    for one in at_once(server, lambda agent, number: agent.reply(run, model(f"m{number}", work))):
+    for one in at_once(asker, lambda agent, number: agent.reply(run, model(f"m{number}", work))):
         checked(one, 200)
     attempts = attempts_of(asker, run)
     assert len(attempts) == AGENTS
@@ -105,7 +104,7 @@ def test_many_long_answers_at_once_are_kept_each_once(server: Served, asker: Ask
         assert text == model(data["claimed"]["model_name"], work)["response"]
 
 
-def test_signals_answers_and_an_end_at_once_leave_one_whole_run(server: Served, asker: Asker) -> None:
+def test_signals_answers_and_an_end_at_once_leave_one_whole_run(asker: Asker) -> None:
     run = asker.begin(max_iterations=100)["run_id"]
 
     def ask(agent: Asker, number: int) -> httpx.Response:
@@ -115,7 +114,7 @@ def test_signals_answers_and_an_end_at_once_leave_one_whole_run(server: Served, 
             return agent.reply(run, model(f"m{number}"))
         return agent.ask("POST", f"/discovery/{run}/signals", {"event": f"s{number}"})
 
-    came = at_once(server, ask)
+    came = at_once(asker, ask)
     for one in came:
         if one.status_code not in {200, 201}:
             problem(one, 409, "run-ended")
@@ -129,8 +128,8 @@ def test_signals_answers_and_an_end_at_once_leave_one_whole_run(server: Served, 
     assert len(asker.get(f"/discovery/{run}/signals")["signals"]) == sent
 
 
-def test_starts_of_one_id_at_once_begin_one_run(server: Served, asker: Asker) -> None:
-    came = at_once(server, lambda agent, number: agent.ask("POST", "/discovery", {"run_id": "one-of-many"}))
+def test_starts_of_one_id_at_once_begin_one_run(asker: Asker) -> None:
+    came = at_once(asker, lambda agent, number: agent.ask("POST", "/discovery", {"run_id": "one-of-many"}))
     assert Counter(one.status_code for one in came) == {201: 1, 200: AGENTS - 1}
     assert len({one.content for one in came}) == 1
 
@@ -148,6 +147,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Aske
         yield {agent: Asker(client, secret) for agent, secret in secrets.items()} | {"nobody": Asker(client)}
 
 
+@pytest.mark.slow
 def test_a_run_is_written_by_whoever_may_append_each_in_its_own_name(guarded: dict[str, Asker]) -> None:
     scout, other = guarded["scout"], guarded["other"]
     run = scout.begin()["run_id"]
@@ -158,6 +158,7 @@ def test_a_run_is_written_by_whoever_may_append_each_in_its_own_name(guarded: di
     assert sources == ["scout", "other", "writer", "other"]
 
 
+@pytest.mark.slow
 def test_each_route_requires_its_scope(guarded: dict[str, Asker]) -> None:
     run = guarded["scout"].begin()["run_id"]
     calls: Sequence[tuple[str, str, str]] = (
@@ -175,6 +176,7 @@ def test_each_route_requires_its_scope(guarded: dict[str, Asker]) -> None:
     assert len(guarded["scout"].stream(run)) == 1
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_where_a_killed_server_left_it(tmp_path: Path) -> None:
     answers = [model(f"m{number}") for number in range(6)] + [model("m0")]
     runs = []

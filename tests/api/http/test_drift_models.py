@@ -14,6 +14,8 @@ from tests.api.http.posted_evaluations import Json
 from tests.api.http.posts import get, post
 from tests.support.server import serving
 
+pytestmark = pytest.mark.slow
+
 BEGAN = datetime.now(UTC).replace(microsecond=0) - timedelta(days=100)
 NAMES = ("House Large", "vendor/large-4", "large-4-20260101")
 

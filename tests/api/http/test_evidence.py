@@ -77,10 +77,11 @@ def test_bytes_are_put_and_got(client: httpx.Client) -> None:
     }  # fmt: skip
 
 
-def test_a_stored_page_runs_nowhere(client: httpx.Client) -> None:
+@pytest.mark.slow
+def test_a_stored_page_runs_nowhere(served_client: httpx.Client) -> None:
     page = b"<script>alert(document.cookie)</script>" + fresh_bytes()
-    digest = client.put("/evidence", content=page, headers={"content-type": "text/html"}).json()["digest"]
-    headers = client.get(f"/evidence/{digest}").headers
+    digest = served_client.put("/evidence", content=page, headers={"content-type": "text/html"}).json()["digest"]
+    headers = served_client.get(f"/evidence/{digest}").headers
     assert headers["content-type"] == "text/html"
     assert headers["content-disposition"] == f'attachment; filename="{digest}"'
     assert headers["x-content-type-options"] == "nosniff"
@@ -212,6 +213,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[httpx.Cl
         yield client, secrets
 
 
+@pytest.mark.slow
 def test_each_verb_has_its_scope(guarded: tuple[httpx.Client, dict[str, str]]) -> None:
     client, secrets = guarded
     path = f"/evidence/{digest_of(b'x')}"
@@ -233,6 +235,7 @@ def test_each_verb_has_its_scope(guarded: tuple[httpx.Client, dict[str, str]]) -
     assert event["source"] == "/agents/append"
 
 
+@pytest.mark.slow
 def test_a_reader_beside_the_server_and_both_stores_give_the_same(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.db"
     with served(ledger) as server, httpx.Client(base_url=server.url, timeout=None) as client:
@@ -272,6 +275,7 @@ def test_a_reader_beside_the_server_and_both_stores_give_the_same(tmp_path: Path
         assert run(through(server.url)) == run(through(None))
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_507(tmp_path: Path) -> None:
     if (reason := unfit()) is not None:
         pytest.skip(reason)

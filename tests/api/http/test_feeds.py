@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import httpx
 import msgspec
+import pytest
 
 from tests.api.http.posts import (
     fresh,
@@ -21,6 +22,8 @@ from tests.api.http.posts import (
     thought,
 )
 from tests.support.server import Served, served
+
+pytestmark = pytest.mark.slow
 
 
 class Message(NamedTuple):
@@ -41,6 +44,12 @@ def messages(response: httpx.Response) -> Iterator[Message]:
         elif not line and fields:
             yield Message(int(fields["id"]), fields["event"], fields["data"].encode())
             fields = {}
+
+
+@pytest.fixture(scope="module")
+def client(served_client: httpx.Client) -> httpx.Client:
+    """A client of a server process: an answer without an end needs a socket."""
+    return served_client
 
 
 @contextmanager

@@ -14,6 +14,8 @@ from tests.api.http.webhooked import MODULE, QUICK, added, ends_of, events_of, s
 from tests.support.server import Served, served
 from tests.support.wait import wait_until
 
+pytestmark = pytest.mark.slow
+
 GUARDRAIL = ("--event", "guardrail", *QUICK)
 RULES = b"""
 - {id: stop, condition_stakes: high, action: block, message: Ask a person}

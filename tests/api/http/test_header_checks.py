@@ -12,7 +12,7 @@ from events.limits import HEAD_BYTES_MAX
 from ledger import system_clock
 from tests.support.server import Served, served
 
-pytestmark = pytest.mark.trial("B4")
+pytestmark = [pytest.mark.slow, pytest.mark.trial("B4")]
 
 BODY = b'{"type":"decision.recorded.v1","data":{"decision":"x"}}'
 ROUTES = (b"GET /healthz", b"GET /events", b"POST /events", b"POST /cstp", b"GET /nosuch")

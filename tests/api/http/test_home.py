@@ -40,14 +40,15 @@ def test_programs_get_the_links_as_json(client: httpx.Client) -> None:
     assert index["links"] == {name: path for name, path in listed.items() if path != "/"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("headers", [JSON, {}])
-def test_the_address_is_answered_like_any_other(client: httpx.Client, headers: dict[str, str]) -> None:
-    response = client.get("/", headers=headers)
+def test_the_address_is_answered_like_any_other(served_client: httpx.Client, headers: dict[str, str]) -> None:
+    response = served_client.get("/", headers=headers)
     assert response.headers["cache-control"] == "no-store"
     assert response.headers["x-content-type-options"] == "nosniff"
-    assert client.head("/", headers=headers).headers["content-length"] == response.headers["content-length"]
-    assert client.get("/", headers={**headers, "host": "ledger.example"}).status_code == 421
-    assert client.post("/", headers=headers).status_code == 405
+    assert served_client.head("/", headers=headers).headers["content-length"] == response.headers["content-length"]
+    assert served_client.get("/", headers={**headers, "host": "ledger.example"}).status_code == 421
+    assert served_client.post("/", headers=headers).status_code == 405
 
 
 def test_it_shows_nothing_of_the_ledger(client: httpx.Client) -> None:
@@ -65,6 +66,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield server
 
 
+@pytest.mark.slow
 def test_it_says_that_a_token_is_needed(guarded: Served) -> None:
     assert httpx.get(guarded.url, headers=JSON).json()["token_required"] is True
     wanted = httpx.get(guarded.url, follow_redirects=True)

@@ -36,6 +36,7 @@ def refusal_of(response: httpx.Response) -> tuple[int, str]:
     return response.status_code, problem["type"].rpartition(":")[2]
 
 
+@pytest.mark.slow
 @pytest.mark.trial("C2")
 def test_a_feed_ends_within_a_second_after_its_token_is_revoked(tmp_path: Path) -> None:
     with tokened(tmp_path / "ledger.db") as running, running.client("greedy") as client:
@@ -49,6 +50,7 @@ def test_a_feed_ends_within_a_second_after_its_token_is_revoked(tmp_path: Path) 
         assert client.get("/events").status_code == 401
 
 
+@pytest.mark.slow
 @pytest.mark.trial("C2")
 def test_a_feed_ends_within_a_second_after_its_token_expires(tmp_path: Path) -> None:
     for life_s in (2, 8, 32):
@@ -72,6 +74,7 @@ def test_a_feed_ends_within_a_second_after_its_token_expires(tmp_path: Path) -> 
     pytest.fail("no token lasted until the feed began")
 
 
+@pytest.mark.slow
 @pytest.mark.trial("C2")
 def test_lines_and_bodies_under_way_end_too(tmp_path: Path) -> None:
     with tokened(tmp_path / "ledger.db") as running:
@@ -91,6 +94,7 @@ def test_lines_and_bodies_under_way_end_too(tmp_path: Path) -> None:
         sent.close()
 
 
+@pytest.mark.slow
 @pytest.mark.trial("C3")
 def test_feeds_are_limited_by_token_and_in_all(tmp_path: Path) -> None:
     with (
@@ -119,6 +123,7 @@ def test_feeds_are_limited_by_token_and_in_all(tmp_path: Path) -> None:
         follow("greedy")
 
 
+@pytest.mark.slow
 @pytest.mark.trial("C3")
 def test_requests_of_one_token_are_limited_and_others_are_answered(tmp_path: Path) -> None:
     with tokened(tmp_path / "ledger.db", "--connections-per-token", "3") as running, ExitStack() as held:
@@ -134,6 +139,7 @@ def test_requests_of_one_token_are_limited_and_others_are_answered(tmp_path: Pat
         wait_for_use(running, "connections-per-token", 0)
 
 
+@pytest.mark.slow
 @pytest.mark.trial("C3")
 def test_health_is_answered_when_every_connection_is_taken(tmp_path: Path) -> None:
     with tokened(tmp_path / "ledger.db", "--connections", "4") as running, ExitStack() as held:
@@ -148,6 +154,7 @@ def test_health_is_answered_when_every_connection_is_taken(tmp_path: Path) -> No
         assert "4 connections are open" in refused.json()["detail"]
 
 
+@pytest.mark.slow
 @pytest.mark.trial("C17")
 def test_the_connection_that_was_idle_longest_makes_place(tmp_path: Path) -> None:
     with (
@@ -169,6 +176,7 @@ def test_the_connection_that_was_idle_longest_makes_place(tmp_path: Path) -> Non
             assert b"HTTP/1.1 401" in idle[1].recv(65_536)
 
 
+@pytest.mark.slow
 @pytest.mark.trial("C17")
 def test_connections_of_one_address_without_a_token_are_limited(tmp_path: Path) -> None:
     with (
@@ -192,6 +200,7 @@ def test_connections_of_one_address_without_a_token_are_limited(tmp_path: Path) 
         rest_of(silent[0])
 
 
+@pytest.mark.slow
 @pytest.mark.trial("C4")
 def test_bodies_in_memory_are_limited_by_token_and_in_all(tmp_path: Path) -> None:
     with (
@@ -227,6 +236,7 @@ def logged_and_counted(server: Served) -> tuple[int, int]:
     return len([line for line in lines if line["event"] == "refused"]), sum(counted)
 
 
+@pytest.mark.slow
 @pytest.mark.trial("C10")
 def test_refusals_without_a_token_are_limited_and_their_log_is_sampled(tmp_path: Path) -> None:
     with tokened(tmp_path / "ledger.db", "--refusals", "2") as running:
@@ -271,6 +281,7 @@ def test_the_openapi_document_is_compressed_and_has_a_tag(client: httpx.Client) 
     assert client.get("/openapi.json", headers={"if-none-match": '"other"'}).status_code == 200
 
 
+@pytest.mark.slow
 def test_a_server_that_stops_waits_neither_for_bodies_nor_for_readers(tmp_path: Path) -> None:
     with tokened(tmp_path / "ledger.db") as running:
         with running.client("other") as client:
@@ -289,6 +300,7 @@ def test_a_server_that_stops_waits_neither_for_bodies_nor_for_readers(tmp_path: 
             assert answer_of(body_begun)[0::2] == (503, "server-stops")
 
 
+@pytest.mark.slow
 def test_the_limits_of_the_command_line_are_checked(tmp_path: Path) -> None:
     with (
         pytest.raises(AssertionError, match="connections-per-token"),
@@ -297,8 +309,9 @@ def test_the_limits_of_the_command_line_are_checked(tmp_path: Path) -> None:
         pass
 
 
-def test_limits_are_shown_in_metrics(client: httpx.Client) -> None:
-    text = client.get("/metrics").text
+@pytest.mark.slow
+def test_limits_are_shown_in_metrics(served_client: httpx.Client) -> None:
+    text = served_client.get("/metrics").text
     names = [line.split('"')[1] for line in text.splitlines() if line.startswith("tallystick_limit{")]
     uses = [line.split('"')[1] for line in text.splitlines() if line.startswith("tallystick_limit_use{")]
     assert names == uses

@@ -12,6 +12,8 @@ from tests.api.cstp.client import Caller
 from tests.api.http.posts import Json, get, head, post, recorded
 from tests.support.server import Served, served
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Served]:

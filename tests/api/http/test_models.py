@@ -72,7 +72,8 @@ def test_what_is_no_parameter_is_refused(client: httpx.Client, path: str, field:
     assert client.get(path, params={"as_of": "never"}).status_code == 400
 
 
-def test_the_command_line_gives_the_same_answers(server: Served, client: httpx.Client) -> None:
+@pytest.mark.slow
+def test_the_command_line_gives_the_same_answers(server: Served, served_client: httpx.Client) -> None:
     ledger = server.errors.with_name("ledger.db")
     for path, verb in (("/inventory", ("inventory",)), ("/probes", ("probe", "scores"))):
-        assert msgspec.json.decode(done(ledger, *verb, "--json").out) == get(client, path)
+        assert msgspec.json.decode(done(ledger, *verb, "--json").out) == get(served_client, path)

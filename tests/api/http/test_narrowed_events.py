@@ -14,6 +14,8 @@ import pytest
 from tests.api.cli.command import done
 from tests.support.server import Served
 
+pytestmark = pytest.mark.slow
+
 MODULE = "tests.projections.small_snapshots"
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 BATCHES, SIZE = 12, 250

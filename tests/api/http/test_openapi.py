@@ -219,14 +219,31 @@ def test_every_operation_lists_the_errors_that_come_before_routing() -> None:
         ("post", "/cstp", "", {"host": "ledger.example"}, 421),
         ("post", "/cstp", "", {"origin": "https://page.example"}, 403),
         ("put", "/evidence", "", {"sec-fetch-site": "cross-site"}, 403),
-        ("get", "/readyz", "x" * URL_BYTES_MAX, {}, 414),
-        ("get", "/checkpoint", "", {"x-long": "x" * HEAD_BYTES_MAX}, 431),
     ],
 )
 def test_refusals_before_routing_are_described(
     client: httpx.Client, method: str, path: str, query: str, headers: dict[str, str], status: int
 ) -> None:
     response = client.request(method, f"{path}?{query}", headers=headers)
+    check_refusal(response, method, path, status)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("path", "query", "headers", "status"),
+    [
+        ("/readyz", "x" * URL_BYTES_MAX, {}, 414),
+        ("/checkpoint", "", {"x-long": "x" * HEAD_BYTES_MAX}, 431),
+    ],
+)
+def test_refusals_of_a_connection_are_described(
+    served_client: httpx.Client, path: str, query: str, headers: dict[str, str], status: int
+) -> None:
+    check_refusal(served_client.get(f"{path}?{query}", headers=headers), "get", path, status)
+
+
+def check_refusal(response: httpx.Response, method: str, path: str, status: int) -> None:
+    """Check that the description has this answer, with its media type and headers."""
     assert response.status_code == status
     answer = described()[method, path]["responses"][str(status)]
     assert response.headers["content-type"] in answer["content"]
@@ -255,7 +272,8 @@ def test_a_refusal_is_a_problem_openapi_document() -> None:
                 assert list(answer["content"]) == ["application/problem+json", *others], (path, status)
 
 
-def test_it_is_served(server: Served, client: httpx.Client) -> None:
-    response = client.get("/openapi.json")
+@pytest.mark.slow
+def test_it_is_served(server: Served, served_client: httpx.Client) -> None:
+    response = served_client.get("/openapi.json")
     assert response.headers["content-type"] == "application/json"
     assert response.json() == msgspec.json.decode(msgspec.json.encode(openapi_document()))

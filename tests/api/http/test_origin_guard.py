@@ -79,6 +79,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
             yield made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operation", operations())
 def test_each_route_asks_for_its_scopes_and_no_others_will_do(guarded: Guarded, operation: str) -> None:
     method, _, path = operation.partition(" ")
@@ -105,9 +106,10 @@ HEADERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/healthz", "/events", "/nowhere", "/events?after=x", "/openapi.json", "/health"])
-def test_every_answer_keeps_a_browser_on_a_leash_and_out_of_caches(client: httpx.Client, path: str) -> None:
-    headers = client.get(path).headers
+def test_every_answer_keeps_a_browser_on_a_leash_and_out_of_caches(served_client: httpx.Client, path: str) -> None:
+    headers = served_client.get(path).headers
     assert HEADERS.items() <= dict(headers).items()
     assert headers["cache-control"] == ("no-cache" if path == "/openapi.json" else "no-store")
     assert "strict-transport-security" not in headers
@@ -152,10 +154,11 @@ def test_what_a_form_or_a_page_may_send_unasked_is_refused_by_its_media_type_too
         refused(response, 415, "unsupported-media")
 
 
-def test_a_page_of_ours_and_programs_may(server: Served, client: httpx.Client) -> None:
+@pytest.mark.slow
+def test_a_page_of_ours_and_programs_may(server: Served, served_client: httpx.Client) -> None:
     own = {"origin": server.url, "sec-fetch-site": "same-origin"}
-    assert client.post("/events", json=recorded(), headers=own).status_code == 201
-    assert client.get("/events", headers=ELSEWHERE).status_code == 200, "a link from elsewhere"
+    assert served_client.post("/events", json=recorded(), headers=own).status_code == 201
+    assert served_client.get("/events", headers=ELSEWHERE).status_code == 200, "a link from elsewhere"
 
 
 @pytest.mark.parametrize("host", ["elsewhere.example", "elsewhere.example:1", "127.0.0.1.elsewhere.example", "[::2]:1"])
@@ -169,6 +172,7 @@ def test_the_names_of_loopback_are_answered(client: httpx.Client, host: str) -> 
     assert client.get("/events", headers={"host": host}).status_code == 200
 
 
+@pytest.mark.slow
 def test_with_tokens_any_name_is_answered_and_no_page_has_one(guarded: Guarded) -> None:
     bearer = {"authorization": f"Bearer {guarded.secrets['admin',]}", "host": "ledger.example.com"}
     assert guarded.client.get("/events", headers=bearer).status_code == 200
@@ -186,6 +190,7 @@ def test_what_is_compressed_is_not_undone(client: httpx.Client, path: str) -> No
     assert "'gzip'" in problem["detail"]
 
 
+@pytest.mark.slow
 def test_a_refusal_is_one_line_and_counted_by_its_reason(guarded: Guarded) -> None:
     head_before = head(guarded.client)
     reasons = ("unauthenticated", "forbidden", "unsupported-media")
@@ -220,6 +225,7 @@ def counted(client: httpx.Client) -> dict[str, float]:
     }
 
 
+@pytest.mark.slow
 def test_no_token_is_ever_in_the_log(guarded: Guarded) -> None:
     right, wrong = guarded.secrets["admin",], "tally_a-wrong-one"
     for secret in (right, wrong):
@@ -235,6 +241,7 @@ def test_no_token_is_ever_in_the_log(guarded: Guarded) -> None:
     assert not [secret for secret in (*guarded.secrets.values(), wrong) if secret in said]
 
 
+@pytest.mark.slow
 def test_a_token_that_runs_wild_waits_and_others_do_not(tmp_path: Path) -> None:
     tokens = TokenStore(tmp_path / "ledger.db")
     wild, calm = (tokens.add(agent, ("read", "append"), system_clock())[1] for agent in ("wild", "calm"))
@@ -299,6 +306,7 @@ def test_a_token_ends_when_it_was_to(tmp_path: Path) -> None:
         tokens.identify(f"Bearer {ended}")
 
 
+@pytest.mark.slow
 def test_removing_the_file_opens_nothing_that_others_reach(tmp_path: Path) -> None:
     tokens = TokenStore(tmp_path / "ledger.db")
     tokens.add("only", ("read",), system_clock())
@@ -311,6 +319,7 @@ def test_removing_the_file_opens_nothing_that_others_reach(tmp_path: Path) -> No
                 refused(client.get("/events"), 401, "unauthenticated")
 
 
+@pytest.mark.slow
 def test_a_stored_digest_is_not_a_token(guarded: Guarded, tmp_path: Path) -> None:
     kept, secret = TokenStore(tmp_path / "ledger.db").add("a", ("read",), system_clock())
     assert secret not in (tmp_path / "ledger.db.tokens").read_text()

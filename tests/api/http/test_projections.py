@@ -201,6 +201,7 @@ def test_projections_report_how_far_they_have_folded(client: httpx.Client) -> No
         assert get(client, f"/projections/{one['name']}", as_of=one["position"]) == state
 
 
+@pytest.mark.slow
 def test_a_digest_outlives_the_server(tmp_path: Path) -> None:
     ledger, found = tmp_path / "ledger.db", []
     for again in range(2):
@@ -256,10 +257,11 @@ def test_a_request_id_is_echoed_or_made(client: httpx.Client, path: str) -> None
         assert client.get(path, headers={"x-request-id": poor}).headers["x-request-id"] not in (poor, *made)
 
 
-def test_each_log_line_is_json(server: Served, client: httpx.Client) -> None:
+@pytest.mark.slow
+def test_each_log_line_is_json(server: Served, served_client: httpx.Client) -> None:
     request_id = fresh()
-    client.post("/events", content=b"{", headers=JSON | {"x-request-id": request_id})
-    post(client, recorded())
+    served_client.post("/events", content=b"{", headers=JSON | {"x-request-id": request_id})
+    post(served_client, recorded())
     line = server.wait_for("request", request_id=request_id)
     log = server.log()
     assert log[0]["event"] == "serving"
@@ -272,6 +274,7 @@ def test_each_log_line_is_json(server: Served, client: httpx.Client) -> None:
     assert all(line["status"] >= 400 for line in log if line["event"] == "request")
 
 
+@pytest.mark.slow
 def test_debug_tells_every_request(tmp_path: Path) -> None:
     with served(tmp_path / "ledger.db", "--log-level", "debug") as server:
         httpx.get(f"{server.url}/calibration", headers={"x-request-id": "seen"})
@@ -287,6 +290,7 @@ def test_views_see_what_every_form_of_post_wrote(client: httpx.Client) -> None:
     assert get(client, "/decisions", project=project)["total"] == 3
 
 
+@pytest.mark.slow
 def test_what_is_no_http_is_logged_as_json_too(server: Served) -> None:
     host, port = server.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port))) as connection:

@@ -11,7 +11,7 @@ from tests.api.cstp.client import Caller
 from tests.api.http.posts import Json, get, head, post, recorded, reviewed, thought
 from tests.support.server import Served, served
 
-pytestmark = pytest.mark.trial("A1")
+pytestmark = [pytest.mark.slow, pytest.mark.trial("A1")]
 
 PATTERN = "Measure, then decide"
 

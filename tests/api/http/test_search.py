@@ -128,8 +128,9 @@ def test_a_search_without_a_word_narrows_nothing(client: httpx.Client, given: st
     assert len(found(client, given, project=project)) == 2
 
 
-def test_too_many_words_are_refused(server: Served, client: httpx.Client) -> None:
-    response = client.get("/decisions", params={"search": " ".join(f"w{number}" for number in range(1001))})
+@pytest.mark.slow
+def test_too_many_words_are_refused(server: Served, served_client: httpx.Client) -> None:
+    response = served_client.get("/decisions", params={"search": " ".join(f"w{number}" for number in range(1001))})
     assert response.status_code == 400
     assert response.json()["field"] == "search"
     assert "1001 different words are more than 1000" in response.json()["detail"]
@@ -152,6 +153,7 @@ def twenty_thousand(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[
         yield ledger, client
 
 
+@pytest.mark.slow
 def test_row_6_no_search_is_cut_short(twenty_thousand: tuple[Path, httpx.Client]) -> None:
     _, client = twenty_thousand
     assert get(client, "/decisions", search="common", limit=1)["total"] == 20_000
@@ -160,6 +162,7 @@ def test_row_6_no_search_is_cut_short(twenty_thousand: tuple[Path, httpx.Client]
     assert found(client, "common", offset=19_999) == ["many00000"]
 
 
+@pytest.mark.slow
 def test_the_command_line_searches_beside_the_server(twenty_thousand: tuple[Path, httpx.Client]) -> None:
     ledger, client = twenty_thousand
     said = msgspec.json.decode(done(ledger, "decisions", "--search", "NUMBER19999", "--json").out)
@@ -167,6 +170,7 @@ def test_the_command_line_searches_beside_the_server(twenty_thousand: tuple[Path
     assert found(client, "number19999") == ["many19999"]
 
 
+@pytest.mark.slow
 def test_a_search_sees_every_acknowledged_decision(tmp_path: Path) -> None:
     """Many append and search at once; each finds at once what the server acknowledged."""
 

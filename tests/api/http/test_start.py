@@ -14,6 +14,8 @@ from tests.api.cli.command import done, environment
 from tests.api.cli.lines import history
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 LARGE = {
     "api.cstp", "api.export", "api.http.openapi", "api.mcp", "api.service.webhooks.alert_checks", "httpx",
     "instruments.discovery", "instruments.evals", "instruments.probes", "jinja2", "mcp", "numpy", "pyarrow", "regex",

@@ -18,17 +18,17 @@ from ledger.transparency.merkle import (
 from ledger.transparency.tiles import TileAddress, entry_bundle
 from tests.support.drafts import batch_of
 from tests.support.event_loop import run
-from tests.support.server import Served, served
+from tests.support.in_process import application
 
 SIZE = 300
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     ledger = tmp_path_factory.mktemp("tree") / "ledger.db"
     run(filled(ledger))
-    with served(ledger) as running:
-        yield running
+    with application(ledger) as connected:
+        yield connected
 
 
 async def filled(ledger: Path) -> None:

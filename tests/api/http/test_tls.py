@@ -20,6 +20,8 @@ from tests.api.http import short_limits
 from tests.api.http.posts import ndjson, recorded
 from tests.support.server import Served, served
 
+pytestmark = pytest.mark.slow
+
 
 class Signed(NamedTuple):
     """A certificate with its key."""

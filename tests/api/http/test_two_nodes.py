@@ -19,7 +19,7 @@ from tests.support.postgres import Primary, postgres_server, requires_postgres
 from tests.support.server import Served, served
 from tests.support.witness import Witness, witnessing
 
-pytestmark = requires_postgres
+pytestmark = [pytest.mark.slow, requires_postgres]
 
 
 class Cluster(NamedTuple):

@@ -13,6 +13,8 @@ from tests.api.http.posts import LINES, Json, get, ndjson, recorded, reviewed
 from tests.api.http.test_limits import refusal_of, wait_for_use
 from tests.api.http.tokened import Tokened, tokened
 
+pytestmark = pytest.mark.slow
+
 FEATURES = 1_200
 LONG = "/calibration?group_by=feature&detail=curves&min_decisions=1"
 """A query that takes a second or more: each group has a band of its own."""

@@ -29,6 +29,8 @@ from tests.api.http.webhooked import (
 from tests.support.server import Served, served
 from tests.support.wait import wait_until
 
+pytestmark = pytest.mark.slow
+
 GATE = ("--event", "gate", *QUICK)
 
 
@@ -257,7 +259,6 @@ def test_a_certificate_that_nobody_trusts_is_refused(tmp_path: Path) -> None:
         assert receiver.received[1].headers["host"] == f"localhost:{receiver.port}"
 
 
-@pytest.mark.slow
 def test_kill_9_loses_nothing_and_keeps_the_order(tmp_path: Path) -> None:
     package = pytest.importorskip("standardwebhooks")
     ledger = tmp_path / "l.db"

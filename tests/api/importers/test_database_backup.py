@@ -29,6 +29,8 @@ from tests.support.event_loop import run
 from tests.support.postgres import PostgresServer, Primary
 from tests.support.wait import wait_until
 
+pytestmark = pytest.mark.slow
+
 LARGE = 3 * PAGE_EVENTS + 100
 
 

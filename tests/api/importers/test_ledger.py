@@ -80,6 +80,7 @@ def test_a_ledger_is_made_again_byte_for_byte(made: Made, tmp_path: Path, name: 
     assert report.right == (name == "whole"), "evidence that did not come with it is missing"
 
 
+@pytest.mark.slow
 def test_it_goes_on_under_a_key_of_its_own(made: Made, tmp_path: Path) -> None:
     ledger = tmp_path / "again.db"
     said = done(ledger, "import", "ledger", made.exports["whole"], "--key", made.key).text
@@ -97,6 +98,7 @@ def test_it_goes_on_under_a_key_of_its_own(made: Made, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_an_empty_ledger_is_filled_and_another_is_left_alone(made: Made, tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
     done(ledger, "append", "--agent", "ann", given=b"")
@@ -123,6 +125,7 @@ def test_whoever_holds_the_lock_keeps_it(made: Made, tmp_path: Path) -> None:
         lock.release()
 
 
+@pytest.mark.slow
 def test_what_is_wrong_makes_no_ledger(made: Made, tmp_path: Path) -> None:
     export, ledger = copied(made.exports["whole"], tmp_path), tmp_path / "again.db"
     put_lines(export, change(lines_of(export), 300))
@@ -152,6 +155,7 @@ def test_lines_that_are_right_and_no_ledger_are_refused(made: Made, tmp_path: Pa
     assert not ledger.exists()
 
 
+@pytest.mark.slow
 def test_a_kill_in_the_middle_leaves_no_ledger_and_a_retry_makes_it(made: Made, tmp_path: Path) -> None:
     ledger, part = tmp_path / "again.db", tmp_path / "again.db.part"
     words = command(ledger, "import", "ledger", made.exports["whole"])

@@ -34,6 +34,8 @@ from tests.support.event_loop import run
 from tests.support.postgres import Primary
 from tests.support.wait import wait_until
 
+pytestmark = pytest.mark.slow
+
 LARGE = 3 * PAGE_EVENTS + 100
 
 
@@ -371,7 +373,6 @@ def test_the_database_reads_no_more_than_it_inserts(large: Path, postgres: Prima
     assert 0 < int(read) <= LARGE, "one look-up for each event that continues a stream"
 
 
-@pytest.mark.slow
 def test_a_hundred_thousand_events_move_both_ways(postgres: Primary, tmp_path: Path) -> None:
     run(make_ledger(tmp_path / "old.db", 100_000))
     there, back = new_place(postgres, tmp_path), Place(tmp_path / "back.db")

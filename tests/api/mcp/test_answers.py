@@ -14,7 +14,7 @@ from tests.support.server import served
 import jsonschema  # type: ignore[import-untyped] # isort: skip - after connection, which skips without the SDK
 from mcp.client import Client  # isort: skip
 
-pytestmark = pytest.mark.trial("D1")
+pytestmark = [pytest.mark.slow, pytest.mark.trial("D1")]
 
 ANSWER_BYTES_MAX = 2_000
 LONG = "word " * 400

@@ -23,12 +23,14 @@ def test_the_command_offers_every_toolset() -> None:
     assert OFFERED == TOOLSETS == tuple(EVERY_TOOLSET.split(","))
 
 
+@pytest.mark.slow
 def test_the_help_says_what_is_needed(tmp_path: Path) -> None:
     text = " ".join(done(tmp_path / "team.db", "mcp", "--help").text.split())
     assert "It needs the extra mcp" in text
     assert "--tools decisions,proof" in text
 
 
+@pytest.mark.slow
 def test_what_cannot_be_served_is_named(tmp_path: Path) -> None:
     ledger = tmp_path / "team.db"
     unknown = refused(ledger, "mcp", "--tools", "decisions,proofs")
@@ -41,6 +43,7 @@ def test_what_cannot_be_served_is_named(tmp_path: Path) -> None:
     assert "text.db cannot be used" in refused(tmp_path / "text.db", "mcp")
 
 
+@pytest.mark.slow
 def test_a_server_that_does_not_answer_is_named(tmp_path: Path) -> None:
     ledger = tmp_path / "team.db"
     with closing(socket.socket()) as free:
@@ -55,6 +58,7 @@ def test_a_server_that_does_not_answer_is_named(tmp_path: Path) -> None:
         assert (ended.code, ended.out, ended.err) == (0, b"", "")
 
 
+@pytest.mark.slow
 def test_a_server_without_the_extra_is_named(tmp_path: Path) -> None:
     server = Served(tmp_path / "team.db", environment=hide_sdk(tmp_path))
     try:

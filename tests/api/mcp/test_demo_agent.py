@@ -12,7 +12,7 @@ from tests.support.server import Served, served
 
 pytest.importorskip("mcp")
 
-pytestmark = pytest.mark.trial("D1")
+pytestmark = [pytest.mark.slow, pytest.mark.trial("D1")]
 
 AGENT = "demo-agent"
 POOL = {

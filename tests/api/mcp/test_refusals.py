@@ -11,7 +11,7 @@ from tests.api.mcp.connection import Json, answer, connected, refusal, run
 
 from mcp.client import Client  # isort: skip - after connection, which skips these tests without the SDK
 
-pytestmark = pytest.mark.trial("D1")
+pytestmark = [pytest.mark.slow, pytest.mark.trial("D1")]
 
 DECIDE: Json = {"decision": "Use a queue", "confidence": 0.7, "category": "tooling"}
 

@@ -17,7 +17,7 @@ from mcp.client import Client  # isort: skip - after connection, which skips the
 from mcp.client.streamable_http import streamable_http_client  # isort: skip
 from mcp.shared._httpx_utils import create_mcp_http_client  # isort: skip
 
-pytestmark = pytest.mark.trial("D1")
+pytestmark = [pytest.mark.slow, pytest.mark.trial("D1")]
 
 RULE = """
 id: review

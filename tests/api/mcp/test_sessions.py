@@ -15,7 +15,7 @@ from tests.support.server import Served, served
 
 from mcp.client import Client  # isort: skip - after connection, which skips these tests without the SDK
 
-pytestmark = pytest.mark.trial("D1")
+pytestmark = [pytest.mark.slow, pytest.mark.trial("D1")]
 
 EVENTS, BATCH = 12_000, 1_000
 
@@ -154,7 +154,6 @@ def test_a_killed_server_loses_nothing_and_the_handle_goes_on(tmp_path: Path) ->
         server.stop()
 
 
-@pytest.mark.slow
 def test_a_killed_command_loses_nothing_and_the_handle_goes_on(tmp_path: Path) -> None:
     words = ("--ledger", str(tmp_path / "team.db"), "mcp", "--tools", EVERY_TOOLSET)
 
@@ -180,7 +179,6 @@ def kill_writer(ledger: Path) -> None:
     os.kill(writer.pid, signal.SIGKILL)
 
 
-@pytest.mark.slow
 def test_the_first_call_reports_progress_while_it_folds(tmp_path: Path) -> None:
     with served(tmp_path / "team.db") as server:
         for first in range(0, EVENTS, BATCH):

@@ -22,7 +22,7 @@ from api.principal import Scope
 from api.token_store import TokenStore
 from ledger import system_clock
 
-pytestmark = pytest.mark.trial("D1")
+pytestmark = [pytest.mark.slow, pytest.mark.trial("D1")]
 
 TOOLS_LIST_BYTES_MAX = 12_000
 DEFAULT_TOOLS_MAX = 12
@@ -159,7 +159,6 @@ def test_without_tokens_the_agent_is_who_it_says(tmp_path: Path) -> None:
     run(session)
 
 
-@pytest.mark.slow
 def test_the_command_can_offer_only_tools_that_read(tmp_path: Path) -> None:
     async def session() -> None:
         ledger = str(tmp_path / "team.db")

@@ -13,7 +13,7 @@ from tests.support.server import Served
 
 ADVICE = "pip install 'tallystick[mcp]'"
 
-pytestmark = pytest.mark.trial("D1")
+pytestmark = [pytest.mark.slow, pytest.mark.trial("D1")]
 
 
 @pytest.fixture
@@ -56,7 +56,6 @@ def test_a_server_imports_nothing_of_it_before_the_first_call() -> None:
 BYTES_MORE_MAX = 5 * 1024 * 1024
 
 
-@pytest.mark.slow
 def test_a_server_needs_no_more_memory_with_the_extra_until_the_first_call(
     tmp_path: Path, hidden: dict[str, str]
 ) -> None:

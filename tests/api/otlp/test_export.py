@@ -8,10 +8,13 @@ from pathlib import Path
 
 import httpx
 import msgspec
+import pytest
 
 from tests.api.cli.command import done, tally
 from tests.api.otlp.json_bodies import SPAN, TRACE, Json
 from tests.support.server import serving
+
+pytestmark = pytest.mark.slow
 
 POINTS = 100 * 2 / 3
 SCORES: list[Json] = [

@@ -14,6 +14,8 @@ from ledger import system_clock
 from tests.api.otlp.json_bodies import LABEL, NAME, NOON_NS, SPAN, TRACE, VALUE, Json, log_record, logs, span, traces
 from tests.support.server import served
 
+pytestmark = pytest.mark.slow
+
 PROTOBUF = {"content-type": "application/x-protobuf"}
 SCORE = {NAME: "Relevance", VALUE: 0.5, LABEL: "pass"}
 

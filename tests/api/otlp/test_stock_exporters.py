@@ -11,6 +11,8 @@ from ledger import system_clock
 from tests.api.otlp.stock_sdk import exporting
 from tests.support.server import served
 
+pytestmark = pytest.mark.slow
+
 RESOURCE = {"service.name": "checkout-agent", "service.version": "1.4.0", "service.instance.id": "a"}
 NOON_NS = 1_795_000_000 * 10**9
 NAME, VALUE, LABEL = (f"gen_ai.evaluation.{part}" for part in ("name", "score.value", "score.label"))

@@ -5,10 +5,13 @@ import sys
 from pathlib import Path
 
 import httpx
+import pytest
 
 from tests.api.otlp.json_bodies import LABEL, NAME, log_record, logs
 from tests.support.paths import ROOT
 from tests.support.server import Served
+
+pytestmark = pytest.mark.slow
 
 _MISSING = "raise ModuleNotFoundError(\"No module named 'opentelemetry'\", name='opentelemetry')\n"
 

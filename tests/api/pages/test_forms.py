@@ -54,6 +54,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SignedIn]:
         yield made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", FOREIGN)
 @pytest.mark.parametrize("path", FORMS)
 def test_only_pages_of_this_server_post_forms(site: SignedIn, path: str, who: str) -> None:
@@ -66,6 +67,7 @@ def test_only_pages_of_this_server_post_forms(site: SignedIn, path: str, who: st
     assert site.head() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FORMS)
 def test_a_ledger_without_tokens_takes_forms_of_its_own_pages_only(server: Served, path: str) -> None:
     with httpx.Client(base_url=server.url, timeout=None) as client:
@@ -76,6 +78,7 @@ def test_a_ledger_without_tokens_takes_forms_of_its_own_pages_only(server: Serve
         assert head(client) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", BAD_FORMS)
 def test_a_form_that_cannot_be_read_begins_no_session(site: SignedIn, what: str) -> None:
     headers, body, status = BAD_FORMS[what]
@@ -86,6 +89,7 @@ def test_a_form_that_cannot_be_read_begins_no_session(site: SignedIn, what: str)
     assert HtmlPage(answer.text).value("p", "role", role="alert")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FORMS)
 def test_a_large_form_of_somebody_unknown_is_not_received(site: SignedIn, path: str) -> None:
     body = b"text=" + b"x" * (BODY_BYTES_FREE + 1)
@@ -96,6 +100,7 @@ def test_a_large_form_of_somebody_unknown_is_not_received(site: SignedIn, path: 
         assert client.post(path, content=chunks, headers=sent).status_code in {303, 401, 413}
 
 
+@pytest.mark.slow
 def test_a_wrong_token_is_asked_for_again(site: SignedIn) -> None:
     with site.client(origin=site.server.url) as client:
         answer = client.post(SIGN_IN, data={"token": "tally_<script>", "next": "/ui/programs"})
@@ -106,6 +111,7 @@ def test_a_wrong_token_is_asked_for_again(site: SignedIn) -> None:
         assert "tally_" not in answer.text, "a token is not repeated"
 
 
+@pytest.mark.slow
 def test_a_token_that_may_not_read_cannot_sign_in(site: SignedIn) -> None:
     answer = site.sign_in("appender")
     assert (answer.status_code, answer.headers.get("set-cookie")) == (403, None)
@@ -120,6 +126,7 @@ ELSEWHERE = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wanted", ELSEWHERE)
 def test_signing_in_leads_nowhere_else(site: SignedIn, wanted: str) -> None:
     answer = site.sign_in("reader", wanted)
@@ -129,6 +136,7 @@ def test_signing_in_leads_nowhere_else(site: SignedIn, wanted: str) -> None:
         assert HtmlPage(asked.text).value("input", "value", name="next") == "/ui"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "wanted", ["/ui", "/ui?a=1", "/ui/programs", "/ui/decisions?search=a%26b", "/ui/..//evil", "/ui/é"]
 )
@@ -139,6 +147,7 @@ def test_signing_in_leads_to_the_page_that_was_wanted(site: SignedIn, wanted: st
     assert location.startswith("/ui")
 
 
+@pytest.mark.slow
 def test_signing_out_forgets_the_cookie(site: SignedIn) -> None:
     for cookie in (site.cookie("reader"), None):
         with site.client(cookie, origin=site.server.url) as client:
@@ -161,6 +170,7 @@ def test_a_ledger_without_tokens_has_no_sign_in(client: httpx.Client) -> None:
     assert client.post(SIGN_OUT, headers=own).headers["location"] == "/ui"
 
 
+@pytest.mark.slow
 def test_an_error_keeps_the_way_back(site: SignedIn) -> None:
     with site.client(site.cookie("reader")) as client:
         answer = client.get("/ui/nosuch")
@@ -171,6 +181,7 @@ def test_an_error_keeps_the_way_back(site: SignedIn) -> None:
     assert "reader" in page.text
 
 
+@pytest.mark.slow
 def test_the_logs_name_the_agent_of_a_session(site: SignedIn) -> None:
     with site.client(site.cookie("appender"), **{"x-request-id": "by-a-session"}) as client:
         assert client.get("/status").status_code == 403
@@ -185,6 +196,7 @@ def test_the_logs_name_the_agent_of_a_session(site: SignedIn) -> None:
     assert cookie not in audited.read_text() + site.server.errors.read_text()
 
 
+@pytest.mark.slow
 def test_a_session_has_the_rate_of_its_token(tmp_path: Path) -> None:
     with signed_in(tmp_path, "--rate", "0.02", "--burst", "6", "--refusals", "0") as site:
         cookie = site.sign_in("reader").cookies[site.cookie_name]
@@ -202,6 +214,7 @@ def test_a_session_has_the_rate_of_its_token(tmp_path: Path) -> None:
             assert other.get("/ui").status_code == 200
 
 
+@pytest.mark.slow
 def test_refusals_of_a_session_count_for_its_token_and_others_for_the_address(tmp_path: Path) -> None:
     """Beyond its burst each refusal is held, and other clients are not."""
     with signed_in(tmp_path, "--rate", "0.001", "--burst", "1", "--refusals", "1000") as site:
@@ -214,6 +227,7 @@ def test_refusals_of_a_session_count_for_its_token_and_others_for_the_address(tm
             assert {answer.status_code for answer in answers} == {303}, "the address has caused no refusal yet"
 
 
+@pytest.mark.slow
 def test_guessed_cookies_are_held_like_guessed_tokens(tmp_path: Path) -> None:
     with signed_in(tmp_path, "--refusals", "2") as site, site.client("forged") as client:
         asked = 0
@@ -232,6 +246,7 @@ def test_guessed_cookies_are_held_like_guessed_tokens(tmp_path: Path) -> None:
             assert known.get("/ui").status_code == 200
 
 
+@pytest.mark.slow
 def test_a_page_without_tls_does_not_post_to_one_with(tmp_path: Path) -> None:
     """The host is the same, but others may have written the page."""
     authority = sign("our authority")

@@ -20,6 +20,8 @@ from tests.api.pages.html_page import HtmlPage
 from tests.api.pages.session_cookies import SIGN_IN, SIGN_OUT, SignedIn, signed_in
 from tests.support.server import served
 
+pytestmark = pytest.mark.slow
+
 UNLIMITED = ("--refusals", "0")
 
 

@@ -20,6 +20,8 @@ from tests.api.pages.html_page import HtmlPage
 from tests.sdks.conftest import path_with
 from tests.support.server import Served, served
 
+pytestmark = pytest.mark.slow
+
 MODULE = served_without_wait.__name__
 
 AT_ONCE: Mapping[str, str] = {"prefer": "wait=0"}
@@ -189,7 +191,6 @@ def wait_until_whole(browser: Browser) -> None:
 
 
 @needs_browser
-@pytest.mark.slow
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_a_page_comes_by_itself(browser: Browser, address: str) -> None:
     browser.driver.get("about:blank")
@@ -203,7 +204,6 @@ def test_a_page_comes_by_itself(browser: Browser, address: str) -> None:
 
 
 @needs_browser
-@pytest.mark.slow
 def test_a_page_that_came_by_itself_works(browser: Browser) -> None:
     browser.open("/ui/decisions?limit=20")
     wait_until_whole(browser)
@@ -219,7 +219,6 @@ def test_a_page_that_came_by_itself_works(browser: Browser) -> None:
 
 
 @needs_browser
-@pytest.mark.slow
 def test_an_error_comes_by_itself(browser: Browser) -> None:
     browser.driver.get(browser.url + "/ui/decisions/nothing")
     while browser.driver.title != "This cannot be shown · Tallystick":
@@ -229,7 +228,6 @@ def test_an_error_comes_by_itself(browser: Browser) -> None:
 
 
 @needs_browser
-@pytest.mark.slow
 def test_the_script_of_a_page_is_loaded_with_it(browser: Browser) -> None:
     browser.open("/ui/proof?position=3")
     wait_until_whole(browser)
@@ -238,7 +236,6 @@ def test_the_script_of_a_page_is_loaded_with_it(browser: Browser) -> None:
 
 
 @needs_browser
-@pytest.mark.slow
 def test_a_page_comes_without_scripts_when_it_is_loaded_again(browser: Browser) -> None:
     browser.command("Emulation.setScriptExecutionDisabled", value=True)
     browser.driver.get(browser.url + "/ui/calibration?as_of=17")
@@ -248,7 +245,6 @@ def test_a_page_comes_without_scripts_when_it_is_loaded_again(browser: Browser) 
     browser.check()
 
 
-@pytest.mark.slow
 def test_an_unfinished_page_is_valid(
     client: httpx.Client, page_rules: Path, python_environment: Path, tmp_path: Path
 ) -> None:

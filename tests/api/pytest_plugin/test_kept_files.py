@@ -3,8 +3,12 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.api.cli.command import done
 from tests.api.pytest_plugin.test_plugin import pytest_in, suite
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_files_of_the_suite_are_kept_unless_the_session_says_no(tmp_path: Path) -> None:

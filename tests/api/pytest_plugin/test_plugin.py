@@ -143,6 +143,7 @@ def cases(path: Path) -> dict[str, ET.Element]:
     return {str(case.get("name")): case for case in ET.parse(path).iter("testcase")}
 
 
+@pytest.mark.slow
 def test_scenarios_are_tests(tmp_path: Path) -> None:
     said = pytest_in(suite(tmp_path), "--tallystick-fixtures", "fixtures", "-v", "--junitxml", "out.xml", code=1)
     assert "tallystick: 3 scenarios of fixtures, answered by the captured analyses" in said
@@ -171,6 +172,7 @@ def test_scenarios_are_tests(tmp_path: Path) -> None:
     assert skipped.get("message") == "no analysis was captured with it, and no agent was asked"
 
 
+@pytest.mark.slow
 def test_scenarios_are_selected_as_tests_are(tmp_path: Path) -> None:
     asked = ("--tallystick-fixtures", "fixtures", "-q", "-rA")
     suite(tmp_path)
@@ -188,12 +190,14 @@ def test_scenarios_are_selected_as_tests_are(tmp_path: Path) -> None:
     assert not (tmp_path / "l.db").exists()
 
 
+@pytest.mark.slow
 def test_a_session_in_which_nobody_was_asked_is_no_success(tmp_path: Path) -> None:
     scenario(tmp_path / "fixtures" / "build", None, unanswered("build-1"))
     said = pytest_in(tmp_path, "--tallystick-fixtures", "fixtures", code=5)
     assert "tallystick: nothing was scored: there is neither an agent nor a captured analysis." in said
 
 
+@pytest.mark.slow
 def test_an_agent_is_asked_and_its_errors_are_reported(tmp_path: Path) -> None:
     suite(tmp_path)
     scenario(tmp_path / "fixtures" / "crash", None, unanswered("crash"))
@@ -219,6 +223,7 @@ def test_an_agent_is_asked_and_its_errors_are_reported(tmp_path: Path) -> None:
     assert rows["image.llm"]["components"][0]["findings"][0]["where"] == "rca.root_cause"
 
 
+@pytest.mark.slow
 def test_workers_answer_and_the_controller_writes_one_run(tmp_path: Path) -> None:
     asked = ("--tallystick-fixtures", "fixtures", "--tallystick-attempts", "2", "--tallystick-ledger", "l.db")
     said = pytest_in(suite(tmp_path), *asked, "-n", "2", "-k", "llm", "--junitxml", "out.xml", code=1)
@@ -233,6 +238,7 @@ def test_workers_answer_and_the_controller_writes_one_run(tmp_path: Path) -> Non
     }
 
 
+@pytest.mark.slow
 def test_a_run_is_written_through_a_server(tmp_path: Path) -> None:
     suite(tmp_path)
     with serving(tmp_path / "served.db") as url:
@@ -245,6 +251,7 @@ def test_a_run_is_written_through_a_server(tmp_path: Path) -> None:
     assert (run["scored"], run["skipped"]) == (2, 1)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_stopped_is_gone_on_with(tmp_path: Path) -> None:
     scenario(tmp_path / "fixtures" / "a", expecting(root_cause=OUT_OF_MEMORY))
     scenario(tmp_path / "fixtures" / "b")
@@ -257,6 +264,7 @@ def test_a_run_that_was_stopped_is_gone_on_with(tmp_path: Path) -> None:
     assert (run["run_id"], run["scored"], run["ended"]) == (run_id, 2, True)
 
 
+@pytest.mark.slow
 def test_an_interrupted_session_ends_its_agent_and_keeps_its_run(tmp_path: Path) -> None:
     with hanging(suite(tmp_path), "--tallystick-ledger", "l.db") as (session, worker, agent):
         session.send_signal(signal.SIGINT)
@@ -269,6 +277,7 @@ def test_an_interrupted_session_ends_its_agent_and_keeps_its_run(tmp_path: Path)
     assert (run["planned"], run["scored"], run["ended"]) == (3, 0, False)
 
 
+@pytest.mark.slow
 def test_broken_scenarios_are_all_reported_before_anything_is_asked(tmp_path: Path) -> None:
     suite(tmp_path)
     scenario(tmp_path / "fixtures" / "one", expecting(root_cause={"patterns": [""], "match_type": "regexp"}))
@@ -282,6 +291,7 @@ def test_broken_scenarios_are_all_reported_before_anything_is_asked(tmp_path: Pa
     assert not (tmp_path / "l.db").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -315,6 +325,7 @@ def test_what_makes_no_sense_is_a_usage_error(tmp_path: Path, arguments: list[st
     assert said in pytest_in(tmp_path, *arguments, code=4)
 
 
+@pytest.mark.slow
 def test_the_environment_is_the_session_s_own(tmp_path: Path) -> None:
     scenario(tmp_path / "fixtures" / "one", None, unanswered("one"))
     (tmp_path / "conftest.py").write_text(
@@ -333,6 +344,7 @@ def test_the_environment_is_the_session_s_own(tmp_path: Path) -> None:
     assert f"fixtures/one/scenario.json::one (setup) {tmp_path}\n" in said
 
 
+@pytest.mark.slow
 def test_a_session_that_is_killed_ends_its_worker_and_its_agent(tmp_path: Path) -> None:
     asked = ("--tallystick-ledger", "l.db", "-p", "no:terminal")
     with hanging(suite(tmp_path), *asked) as (session, worker, agent):
@@ -345,6 +357,7 @@ def test_a_session_that_is_killed_ends_its_worker_and_its_agent(tmp_path: Path) 
     assert (run["planned"], run["scored"], run["ended"]) == (3, 0, False)
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_is_an_error_of_the_tests(tmp_path: Path) -> None:
     with hanging(suite(tmp_path), "--tallystick-attempts", "2") as (session, worker, agent):
         os.kill(worker, signal.SIGKILL)
@@ -356,6 +369,7 @@ def test_a_worker_that_is_killed_is_an_error_of_the_tests(tmp_path: Path) -> Non
     assert "Traceback" not in said
 
 
+@pytest.mark.slow
 def test_a_session_that_asks_for_nothing_is_as_it_was(tmp_path: Path) -> None:
     (tmp_path / "test_ours.py").write_text(
         "import sys\n"
@@ -366,6 +380,7 @@ def test_a_session_that_asks_for_nothing_is_as_it_was(tmp_path: Path) -> None:
     assert "1 passed" in pytest_in(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_project_has_its_own_packages_beside_ours(tmp_path: Path) -> None:
     suite(tmp_path)
     for name in ("api", "events", "ledger", "tests", "yaml"):

@@ -30,6 +30,7 @@ def called_worse(gates: int, attempts: int, rates: tuple[float, ...], *, strict:
     return verdicts.count("worse") / gates
 
 
+@pytest.mark.slow
 def test_an_unchanged_agent_in_a_few_gates() -> None:
     assert called_worse(15, 3, UNCHANGED) <= 1 / 15
     assert called_worse(15, 3, UNCHANGED, strict=True) >= 0.9
@@ -45,6 +46,7 @@ def lost_by_test(attempts: int, rates: tuple[float, ...]) -> float:
     return found / 200
 
 
+@pytest.mark.slow
 def test_what_200_comparisons_find() -> None:
     assert lost_by_test(3, UNCHANGED) <= 0.05
     assert 0.25 <= lost_by_test(3, FALLEN) <= 0.45  # no valid test finds it in 80%: see below
@@ -76,6 +78,7 @@ def best_power(attempts: int) -> float:
     return float(ratio[: len(ratio) // 20].sum() / len(ratio))
 
 
+@pytest.mark.slow
 def test_no_valid_test_finds_that_drop_in_80_percent_with_3_attempts() -> None:
     assert best_power(3) == pytest.approx(0.633, abs=0.02)
     assert best_power(4) < 0.8 < best_power(5)
@@ -88,6 +91,7 @@ def two_runs(draw: st.DrawFn) -> tuple[Passes, Passes]:
     return draw(passes), draw(passes)
 
 
+@pytest.mark.slow
 @given(two_runs(), st.integers(2, 4))
 @settings(max_examples=15)
 def test_copies_of_all_attempts_change_no_verdict(runs: tuple[Passes, Passes], times: int) -> None:

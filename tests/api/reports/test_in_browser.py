@@ -18,6 +18,8 @@ import pytest
 from api.reports import html_page
 from tests.api.reports.fixed_evaluations import ALONE
 
+pytestmark = pytest.mark.slow
+
 PHONE_PX = 375
 LABEL_PX_MIN = 10
 

@@ -11,6 +11,8 @@ from tests.api.search.test_supplied import head
 from tests.support.embeddings_endpoint import embedding, vector_of
 from tests.support.server import served
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("apsw")
 pytest.importorskip("sqlite_vec")
 

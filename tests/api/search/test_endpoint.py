@@ -17,6 +17,8 @@ from tests.support.embeddings_endpoint import Endpoint, embedding, vector_of
 from tests.support.server import Served, served
 from tests.support.wait import wait_until
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("apsw")
 pytest.importorskip("sqlite_vec")
 

@@ -8,6 +8,8 @@ from tests.api.cstp.client import Caller
 from tests.support.embeddings_endpoint import vector_of
 from tests.support.server import served
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("apsw")
 pytest.importorskip("sqlite_vec")
 

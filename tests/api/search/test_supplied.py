@@ -14,6 +14,8 @@ from tests.support.embeddings_endpoint import vector_of
 from tests.support.paths import ROOT
 from tests.support.server import served
 
+pytestmark = pytest.mark.slow
+
 MODEL = "my-model"
 WITHOUT_EXTRA = (
     "import sys; sys.modules['sqlite_vec'] = None; sys.modules['apsw'] = None;"

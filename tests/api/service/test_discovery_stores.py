@@ -78,6 +78,7 @@ async def drive(store: EventStore) -> tuple[list[bytes], list[Json]]:
     return [msgspec.json.encode(one) for one in said], facts
 
 
+@pytest.mark.slow
 def test_each_ledger_that_runs_are_written_in_tells_the_same(tmp_path: Path) -> None:
     async def through(ledger: Path, url: str | None) -> tuple[list[bytes], list[Json]]:
         async with open_store(ledger, url, None) as store:

@@ -166,6 +166,7 @@ def test_a_batch_that_is_refused_keeps_no_bytes(tmp_path: Path) -> None:
     assert bytes_beside(tmp_path / "ledger.db").keys() == {digest_of(b"appended")}
 
 
+@pytest.mark.slow
 def test_who_gives_up_waiting_does_no_harm(tmp_path: Path) -> None:
     """The append may be on its way: the bytes stay, the next put finds them, and nothing is recorded twice."""
 

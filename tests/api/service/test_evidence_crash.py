@@ -25,6 +25,8 @@ from tests.api.service.ledgers import (
 from tests.support.event_loop import run
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 CRASH = """
 import asyncio, os, signal, sys
 from pathlib import Path

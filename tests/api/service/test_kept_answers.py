@@ -67,6 +67,7 @@ def test_an_answer_is_kept_for_its_version() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.slow
 def test_a_long_answer_comes_later_and_is_computed_once() -> None:
     async def main() -> None:
         kept, question = KeptAnswers(1), Question("found")
@@ -91,6 +92,7 @@ def test_an_older_answer_serves_while_a_new_one_is_computed() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.slow
 def test_a_request_that_waits_gets_its_own_version() -> None:
     async def main() -> None:
         kept, older, newer = KeptAnswers(1), Question("of version 1"), Question("of version 2")
@@ -105,6 +107,7 @@ def test_a_request_that_waits_gets_its_own_version() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.slow
 def test_an_answer_that_took_long_is_not_computed_at_every_change() -> None:
     async def main() -> None:
         kept, question = KeptAnswers(1, busy_share=0.001), Question("found")
@@ -130,6 +133,7 @@ def test_an_error_is_that_of_the_requests_that_wait() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.slow
 def test_an_error_that_comes_later_is_that_of_the_next_request() -> None:
     async def main() -> None:
         kept, question = KeptAnswers(1, only_missed=True), Question(LookupError("broken"), LookupError("broken again"))
@@ -173,6 +177,7 @@ def test_few_answers_are_kept() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.slow
 def test_a_computation_that_nobody_asks_for_ends() -> None:
     async def main() -> None:
         kept, question = KeptAnswers(1, alone_s=SHORT_S), Question("found", "found")

@@ -122,6 +122,7 @@ def without_chunks(file: Path) -> None:
         connection.execute("DELETE FROM chunks")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [cut, riddle, without_chunks, Path.unlink])
 @settings(max_examples=12, deadline=None)
 @given(
@@ -249,6 +250,7 @@ def test_chunks_that_are_lost_while_they_are_read(tmp_path: Path, monkeypatch: p
         assert len((await service.read(Query(correlationid="x"))).positions) == 20
 
 
+@pytest.mark.slow
 def test_events_that_are_appended_meanwhile(tmp_path: Path) -> None:
     """Each answer is that of a plain scan up to its position, while a writer appends and the engine follows."""
 

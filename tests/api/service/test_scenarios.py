@@ -38,7 +38,7 @@ async def through_a_server(ledger: Path) -> AsyncIterator[EventStore]:
             yield target
 
 
-either = pytest.mark.parametrize("opened", [through_the_file, through_a_server])
+either = pytest.mark.parametrize("opened", [through_the_file, pytest.param(through_a_server, marks=pytest.mark.slow)])
 
 
 async def history(target: EventStore, title: str) -> list[Event]:
@@ -84,6 +84,7 @@ def test_a_scenario_is_captured_once_and_revised_where_it_changed(tmp_path: Path
     run(reported())
 
 
+@pytest.mark.slow
 @either
 def test_many_are_recorded_in_batches(tmp_path: Path, opened: Opened) -> None:
     names = [f"case-{number:03}-{'x' * 55}" for number in range(2 * SCENARIOS_PER_BATCH + 7)]

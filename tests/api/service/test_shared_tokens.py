@@ -58,6 +58,7 @@ async def until_refused(node: LedgerService, secret: str) -> None:
         await asyncio.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_a_token_made_or_revoked_anywhere_is_so_at_every_node(postgres: PostgresServer, tmp_path: Path) -> None:
     async def scenario() -> None:
         *of_nodes, of_command = await places(postgres, tmp_path, "a", "b", "c")
@@ -85,6 +86,7 @@ def test_a_token_made_or_revoked_anywhere_is_so_at_every_node(postgres: Postgres
     run(scenario())
 
 
+@pytest.mark.slow
 def test_commands_at_once_lose_no_token(postgres: PostgresServer, tmp_path: Path) -> None:
     (place,) = run(places(postgres, tmp_path, "a"))
     with ThreadPoolExecutor(6) as threads:
@@ -96,6 +98,7 @@ def test_commands_at_once_lose_no_token(postgres: PostgresServer, tmp_path: Path
     assert schema_sql(place.database, postgres, "SELECT version FROM notes WHERE name = 'tokens'") == "6"
 
 
+@pytest.mark.slow
 def test_a_list_that_vanishes_with_an_older_copy_keeps_every_caller_out(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
@@ -117,6 +120,7 @@ def test_a_list_that_vanishes_with_an_older_copy_keeps_every_caller_out(
     run(scenario())
 
 
+@pytest.mark.slow
 def test_a_damaged_list_keeps_every_caller_out(postgres: PostgresServer, tmp_path: Path) -> None:
     async def scenario() -> None:
         (place,) = await places(postgres, tmp_path, "a")
@@ -146,6 +150,7 @@ def primary() -> Iterator[Primary]:
         yield server
 
 
+@pytest.mark.slow
 @requires_postgres
 def test_while_the_database_is_away_the_last_list_is_used(primary: Primary, tmp_path: Path) -> None:
     async def scenario() -> None:

@@ -48,6 +48,7 @@ def endpoint(url: str, *, allow_private: bool = True, timeout_s: float = 60) -> 
 MESSAGE = Message("msg_1", b'{"a":1}')
 
 
+@pytest.mark.slow
 def test_the_checked_address_is_the_one_that_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """The name server says another address at each question; only one question is asked."""
     asked = []
@@ -68,6 +69,7 @@ def test_the_checked_address_is_the_one_that_is_used(monkeypatch: pytest.MonkeyP
     assert receiver.connections == 1
 
 
+@pytest.mark.slow
 def test_a_name_that_is_refused_in_part_uses_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     with receiving() as receiver:
         found = [(0, 0, 0, "", (address, receiver.port)) for address in ("169.254.169.254", "127.0.0.2", "127.0.0.1")]
@@ -76,6 +78,7 @@ def test_a_name_that_is_refused_in_part_uses_the_rest(monkeypatch: pytest.Monkey
     assert result.status == 204
 
 
+@pytest.mark.slow
 def test_a_slow_name_server_is_timed_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """It answers only when the attempt has ended."""
     attempt_ended, answered = threading.Event(), threading.Event()
@@ -92,6 +95,7 @@ def test_a_slow_name_server_is_timed_out(monkeypatch: pytest.MonkeyPatch) -> Non
     attempt_ended.set()
 
 
+@pytest.mark.slow
 def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     with receiving() as proxy, receiving() as receiver:
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):

@@ -47,6 +47,7 @@ def found(path: Path, key: str | None) -> bool:
         return True
 
 
+@pytest.mark.slow
 @settings(max_examples=250, deadline=None)
 @given(data=st.data())
 def test_any_byte_of_any_file_matters(small: Small, data: st.DataObject) -> None:

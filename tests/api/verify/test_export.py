@@ -283,6 +283,7 @@ def test_what_is_no_export_is_refused(made: Exports, tmp_path: Path) -> None:
             verified(path)
 
 
+@pytest.mark.slow
 def test_the_verb_verifies_exports(made: Exports, tmp_path: Path) -> None:
     said = done(tmp_path / "none.db", "verify", made.zip, "--key", made.key, "--since", made.since).text
     assert "Nothing is wrong: 600 events" in said

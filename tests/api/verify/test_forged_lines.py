@@ -104,6 +104,7 @@ FORGERIES: dict[str, tuple[Forgery, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.trial("C12")
 @pytest.mark.parametrize("name", FORGERIES)
 def test_a_forged_line_is_named_by_its_position(honest: Lines, tmp_path: Path, name: str) -> None:
@@ -135,6 +136,7 @@ def test_an_export_with_a_forged_line_is_found_and_not_imported(honest: Lines, t
     assert not verify_package(tmp_path / "chosen", str(SIGNER.verifier), None).right
 
 
+@pytest.mark.slow
 @pytest.mark.trial("C12")
 @pytest.mark.parametrize("name", FORGERIES)
 def test_views_answer_without_a_forged_line_and_say_so(honest: Lines, tmp_path: Path, name: str) -> None:
@@ -195,6 +197,7 @@ def test_nothing_may_follow_the_end_of_a_stream(tmp_path: Path) -> None:
     assert "thought/t-1 was closed before" in report.first.detail
 
 
+@pytest.mark.slow
 @pytest.mark.trial("C12")
 def test_a_server_goes_on_beside_a_forged_stream(honest: Lines, tmp_path: Path) -> None:
     last = put(EVENTS, b"decision.reviewed.v1", b"decision.reviewed.v9")(honest)

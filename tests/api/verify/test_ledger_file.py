@@ -267,6 +267,7 @@ def test_a_ledger_without_key_and_checkpoint_says_so(ledger: Sealed) -> None:
     assert ["There is no t.db.checkpoint" in report.notes[0], "There is no t.db.key" in report.notes[1]] == [True] * 2
 
 
+@pytest.mark.slow
 def test_the_verb_prints_what_it_checked(ledger: Sealed) -> None:
     ended = tally(ledger.path, "verify", "--key", ledger.key)
     assert ended.code == 0, ended.err

@@ -16,6 +16,8 @@ from tests.api.verify.exported import edit, manifest_of, restate
 from tests.support.server import serving
 from tests.support.witness import Witness, witnessing
 
+pytestmark = pytest.mark.slow
+
 EVENTS = [
     b'{"type":"decision.recorded.v1","data":{"decision_id":"d%d","decision":"ship it","confidence":0.7}}\n' % number
     for number in range(300)

@@ -21,6 +21,8 @@ from tests.api.verify.sealed_ledger import SIZE, Sealed, sealed
 from tests.api.verify.test_ledger_file import wrong
 from tests.support.server import serving
 
+pytestmark = pytest.mark.slow
+
 
 class Server:
     """A running server over a ledger of 600 events, and its key."""

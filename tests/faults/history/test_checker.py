@@ -113,6 +113,7 @@ def test_the_history_that_is_mutated_is_clean(correct: RecordedRun) -> None:
     assert all(found.figures[name] for name in found.figures if name != "unknown"), found.figures
 
 
+@pytest.mark.slow
 @given(seed=SEEDS)
 @settings(max_examples=4)
 def test_a_correct_log_with_aborts_and_crashes_is_clean(seed: int) -> None:
@@ -135,6 +136,7 @@ FOUND = {
 """The rule that each faulty log breaks."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bug", LogBug, ids=lambda bug: bug.name.lower())
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_faulty_log_is_found(tmp_path: Path, bug: LogBug, seed: int) -> None:
@@ -172,6 +174,7 @@ def test_a_report_names_both_nodes_that_signed_different_roots(correct: Recorded
     assert str(found[0]).startswith("rule 8 at position 10000: two checkpoints of one size have different roots (p#")
 
 
+@pytest.mark.slow
 def test_what_a_client_gave_up_is_posted_again(tmp_path: Path) -> None:
     """A client with little patience gives up many calls, and its retries find the events that it had given up."""
     recorded = run(on_sqlite(tmp_path, WorkloadPlan(seed=3, clients=16, operations=10, patience_s=0.005)))
@@ -201,6 +204,7 @@ def has_bytes(path: Path, count: int) -> bool:
     return path.exists() and path.stat().st_size >= count
 
 
+@pytest.mark.slow
 def test_a_killed_process_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     """One worker is killed, the next continues it and is stopped, and both histories fit the log that is left."""
     for process, after, end in (("first", "", signal.SIGKILL), ("second", "first", signal.SIGTERM)):

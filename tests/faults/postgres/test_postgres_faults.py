@@ -18,7 +18,7 @@ from tests.faults.postgres.nodes import OPEN_JUMPING, OPEN_POSTGRES, OPEN_SIGNIN
 from tests.faults.postgres.table import POSTGRES
 from tests.support.postgres import requires_postgres
 
-pytestmark = requires_postgres
+pytestmark = [pytest.mark.slow, requires_postgres]
 
 SHORT = (injections.kill_node, injections.cancel_wait, injections.lose_primary)
 
@@ -47,7 +47,6 @@ def test_i4_i6_faults_lose_nothing_and_recordedtime_never_decreases_although_clo
     assert newest > (system_clock() + timedelta(hours=1)).isoformat(), "no clock jumped"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind",
     [
@@ -65,13 +64,11 @@ def test_each_fault_loses_nothing(cluster: Cluster, tmp_path: Path, kind: Inject
     check_history(cluster, tmp_path, [kind])
 
 
-@pytest.mark.slow
 def test_on_an_old_backup_nodes_append_and_sign_nothing(cluster: Cluster, tmp_path: Path) -> None:
     found = check_history(cluster, tmp_path, [backups.restore_backup], opened_by=OPEN_SIGNING, reads=False)
     assert found.verdict.figures["checkpoints"] > 0
 
 
-@pytest.mark.slow
 def test_a_full_disk_of_the_primary_server_loses_nothing(tmp_path: Path) -> None:
     if why := full.unfit():
         pytest.skip(why)
@@ -79,7 +76,6 @@ def test_a_full_disk_of_the_primary_server_loses_nothing(tmp_path: Path) -> None
         check_history(cluster, tmp_path, [disks.fill_tables, disks.fill_log])
 
 
-@pytest.mark.slow
 def test_a_row_of_the_table_is_measured(tmp_path: Path) -> None:
     fault = next(fault for fault in POSTGRES if fault.name == "postgres-node")
     held, figures = fault.run(tmp_path, 2, random.Random(20), lambda done, total: None)

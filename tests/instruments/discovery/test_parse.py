@@ -390,6 +390,7 @@ def test_much_of_anything_is_read(text: str) -> None:
     analyze(f"{text}\n{NOVA}", TEXT)
 
 
+@pytest.mark.slow
 def test_a_megabyte_of_everything_is_read() -> None:
     pieces = [text[: 1_000_000 // len(HOSTILE)] for text in HOSTILE.values()]
     for text in ("".join(pieces), "\n".join(reversed(pieces))):

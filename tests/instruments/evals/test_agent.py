@@ -25,6 +25,7 @@ from tests.instruments.evals.asking import (
 )
 
 
+@pytest.mark.slow
 def test_what_it_is_given(tmp_path: Path) -> None:
     line = python(
         tmp_path, "import shutil, sys; shutil.copyfileobj(sys.stdin, open(sys.argv[1], 'w'))", tmp_path / "in"
@@ -39,6 +40,7 @@ def test_what_it_is_given(tmp_path: Path) -> None:
     assert msgspec.json.decode((tmp_path / "in").read_bytes())["test_config"] == {"enable_llm": False}
 
 
+@pytest.mark.slow
 def test_nothing_of_the_scenario_reaches_it_but_the_investigation(tmp_path: Path) -> None:
     code = """
         import os, pathlib, sys
@@ -53,12 +55,14 @@ def test_nothing_of_the_scenario_reaches_it_but_the_investigation(tmp_path: Path
     assert "hush" not in reported.lower()
 
 
+@pytest.mark.slow
 def test_an_answer_that_was_captured_never_comes_back(tmp_path: Path) -> None:
     reply = ask("cat")
     assert reply.analysis == Analysis()
     assert reply.text == "{}"
 
 
+@pytest.mark.slow
 def test_it_is_reported_that_live_systems_are_out_of_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEADOW", "as it was")
     monkeypatch.setenv("TALLYSTICK_REPLAY", "0")
@@ -71,6 +75,7 @@ def test_it_is_reported_that_live_systems_are_out_of_bounds(tmp_path: Path, monk
     assert os.environ["TALLYSTICK_REPLAY"] == "0"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "answer",
     [ANSWER, {"analysis": ANSWER}, {**INVESTIGATION, "analysis": ANSWER}, {**ANSWER, "confidence": [1, None]}],
@@ -87,17 +92,20 @@ def test_an_answer(tmp_path: Path, answer: dict[str, Any]) -> None:
     assert reply.elapsed_ns > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["", " \r\n\t\n"])
 def test_nothing_is_an_answer_that_says_nothing(tmp_path: Path, text: str) -> None:
     reply = says(tmp_path, text)
     assert (reply.analysis, reply.text, reply.failure) == (Analysis(), None, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["{}", '{"analysis": {}}', '{"analysis": null}', '\ufeff {"rca": null}\n'])
 def test_an_empty_object_says_nothing_too(tmp_path: Path, text: str) -> None:
     assert says(tmp_path, text).analysis == Analysis()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "detail"),
     [
@@ -128,6 +136,7 @@ def test_an_answer_that_is_none(tmp_path: Path, text: str, detail: str) -> None:
     assert unreadable(tmp_path, text) == detail
 
 
+@pytest.mark.slow
 def test_what_it_wrote_instead_is_kept(tmp_path: Path) -> None:
     reply = says(tmp_path, "Thinking.\nIt is the registry, I think.\n")
     assert reply.said == "Thinking.\nIt is the registry, I think."
@@ -145,11 +154,13 @@ def test_whatever_a_text_is_it_is_read_or_refused(text: str) -> None:
     assert refusal.endswith(".")
 
 
+@pytest.mark.slow
 def test_bytes_that_are_no_utf8_are_replaced(tmp_path: Path) -> None:
     reply = says(tmp_path, b'{"rca": {"root_cause": "caf\xe9 \xf0\x9f"}}')
     assert reply.analysis == Analysis(rca=RootCause(root_cause="caf\ufffd \ufffd"))
 
 
+@pytest.mark.slow
 def test_secrets_are_scored_and_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEADOW_API_KEY", 'mk-"0123456789')
     monkeypatch.setenv("MEADOW_PIN_TOKEN", "12345678")

@@ -11,6 +11,8 @@ from instruments.evals.agent import AgentOutput
 from instruments.evals.agent_error import StatedPause, parse_pause
 from tests.instruments.evals.asking import ask, python
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = Path(sys.executable).name
 CODE = """
     import sys

@@ -20,6 +20,8 @@ from tests.instruments.evals.asking import (
 )
 from tests.support.event_loop import run
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_crash_is_reported_with_its_last_lines(tmp_path: Path) -> None:
     code = """

@@ -58,6 +58,7 @@ def called(reply: AgentOutput) -> str:
     return reply.detail
 
 
+@pytest.mark.slow
 @needs_namespace
 @pytest.mark.parametrize(
     ("code", "target"),
@@ -78,6 +79,7 @@ def test_a_call_is_an_error_that_names_it(tmp_path: Path, code: str, target: str
     assert called(reply) == f"{Path(sys.executable).name} called {target} in a replay with --network none"
 
 
+@pytest.mark.slow
 @needs_namespace
 def test_a_name_that_is_resolved_is_named(tmp_path: Path) -> None:
     if not any(line.startswith("nameserver") for line in Path("/etc/resolv.conf").read_text().splitlines()):
@@ -86,6 +88,7 @@ def test_a_name_that_is_resolved_is_named(tmp_path: Path) -> None:
     assert "(udp, for the name metrics.shop.example)" in called(ask(tmp_path, code))
 
 
+@pytest.mark.slow
 @needs_namespace
 @pytest.mark.parametrize(
     "code",
@@ -100,6 +103,7 @@ def test_children_and_threads_count(tmp_path: Path, code: str) -> None:
     assert "203.0.113.1:443 (tcp)" in called(ask(tmp_path, code))
 
 
+@pytest.mark.slow
 @needs_namespace
 def test_many_calls_within_do_not_hide_one_to_the_outside(tmp_path: Path) -> None:
     code = """
@@ -113,6 +117,7 @@ for number in range(3000):
     assert "203.0.113.1:443 (tcp)" in called(ask(tmp_path, code))
 
 
+@pytest.mark.slow
 @needs_namespace
 @pytest.mark.parametrize("network", ["none", "loopback"])
 def test_an_agent_that_calls_nothing_is_unaffected(tmp_path: Path, network: Network) -> None:
@@ -135,6 +140,7 @@ ANSWER["decision"] = {"label": json.load(sys.stdin)["alert"]["fingerprint"], "wh
     assert (reply.analysis.decision.label, reply.analysis.decision.why) == ("8f2c", ("1",))
 
 
+@pytest.mark.slow
 @needs_namespace
 def test_loopback_allows_loopback_and_no_more(tmp_path: Path) -> None:
     assert ask(tmp_path, "call(('127.0.0.1', 4318)); call(('::1', 4318), socket.AF_INET6)", "loopback").failure is None
@@ -143,6 +149,7 @@ def test_loopback_allows_loopback_and_no_more(tmp_path: Path) -> None:
     assert "127.0.0.53:53 (udp)" in called(asked), "a resolver that asks for a name looks outside"
 
 
+@pytest.mark.slow
 @needs_namespace
 def test_without_it_the_network_is_that_of_the_machine(tmp_path: Path) -> None:
     code = "ANSWER['rca'] = {'root_cause': os.readlink('/proc/self/ns/net')}"
@@ -154,6 +161,7 @@ def test_without_it_the_network_is_that_of_the_machine(tmp_path: Path) -> None:
     assert reply.analysis != inside.analysis
 
 
+@pytest.mark.slow
 @needs_namespace
 def test_a_failing_agent_that_called_says_both(tmp_path: Path) -> None:
     reply = ask(tmp_path, "call(('203.0.113.1', 443)); print('no route', file=sys.stderr); sys.exit(3)")
@@ -165,6 +173,7 @@ def test_a_failing_agent_that_called_says_both(tmp_path: Path) -> None:
     assert "gave no whole answer within 3 s" in called(slow)
 
 
+@pytest.mark.slow
 @needs_namespace
 def test_a_program_that_cannot_begin_says_so(tmp_path: Path) -> None:
     program = tmp_path / "agent"
@@ -174,6 +183,7 @@ def test_a_program_that_cannot_begin_says_so(tmp_path: Path) -> None:
     assert (reply.failure, reply.detail) == ("crash", "agent cannot be run: Exec format error")
 
 
+@pytest.mark.slow
 @needs_namespace
 def test_the_environment_and_signals_are_as_without_it(tmp_path: Path) -> None:
     code = """
@@ -188,6 +198,7 @@ ANSWER["rca"] = {"root_cause": json.dumps([left, kept, sys.argv[1:]], sort_keys=
     assert replies[0].analysis == replies[1].analysis
 
 
+@pytest.mark.slow
 @needs_namespace
 def test_a_cancelled_agent_is_ended_with_what_it_started(tmp_path: Path) -> None:
     code = f"""
@@ -212,6 +223,7 @@ time.sleep(600)
     assert len(list(Path("/proc/self/fd").iterdir())) <= len(before)
 
 
+@pytest.mark.slow
 @needs_namespace
 def test_root_cannot_leave_the_namespace(tmp_path: Path) -> None:
     if os.geteuid() != 0 or shutil.which("nsenter") is None:
@@ -223,6 +235,7 @@ def test_root_cannot_leave_the_namespace(tmp_path: Path) -> None:
     assert reply.analysis.rca.root_cause != "0"
 
 
+@pytest.mark.slow
 def test_where_there_is_no_namespace_nothing_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network_guard, "_PROGRAM", refusing())
     with pytest.raises(NetworkUnavailable, match="no network namespace here: unshare"):

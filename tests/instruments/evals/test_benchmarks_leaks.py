@@ -112,6 +112,7 @@ def without_symptom(body: bytes, label: Json) -> bytes:
     return text.encode()
 
 
+@pytest.mark.slow
 @real
 def test_what_is_added_to_the_328_real_cases_finds_no_more_than_the_most_frequent_cause() -> None:
     labels, given_to_agent = known_labels(), inputs("opsbench", LABELS)
@@ -126,6 +127,7 @@ def test_what_is_added_to_the_328_real_cases_finds_no_more_than_the_most_frequen
         assert found_by_best(added, known)[0] == most_frequent(known) == expected
 
 
+@pytest.mark.slow
 @real
 def test_what_the_published_symptom_of_the_328_real_cases_tells_is_as_documented() -> None:
     """Docs: how-to/import-benchmark-cases.md. The input tells the same as the symptom without the import."""

@@ -101,6 +101,7 @@ def test_what_is_nearly_right_fails(scenarios: dict[str, Scenario], answer: Answ
     assert {(one.total, one.passed) for one in found} == {(round(points, 6), False)}
 
 
+@pytest.mark.slow
 def test_a_cause_is_never_taken_for_another(scenarios: dict[str, Scenario]) -> None:
     """Each label's object with each of all causes: the root cause has its points for the label's own alone."""
     causes = {spaced(label) for label in labels()}

@@ -44,6 +44,7 @@ def judged(tmp_path: Path, script: Script, answer: dict[str, Any] = RIGHT, **set
         return asyncio.run(made(endpoint.url, **settings).judge(with_rubric(tmp_path), answer))
 
 
+@pytest.mark.slow
 def test_each_criterion_gets_a_vote_with_reason_and_quote(tmp_path: Path) -> None:
     found = judged(tmp_path, valid_reply)
     assert found.detail is None
@@ -59,6 +60,7 @@ def test_each_criterion_gets_a_vote_with_reason_and_quote(tmp_path: Path) -> Non
     assert found.usage.reported_model == MODEL
 
 
+@pytest.mark.slow
 def test_the_endpoint_gets_the_schema_the_model_and_the_temperature(tmp_path: Path) -> None:
     with simulated(valid_reply) as endpoint:
         judge = made(endpoint.url, {"OPENAI_API_KEY": "sk-secret-1"}, temperature=0.5)
@@ -73,6 +75,7 @@ def test_the_endpoint_gets_the_schema_the_model_and_the_temperature(tmp_path: Pa
     assert form["json_schema"]["schema"]["required"] == ["verdicts"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_an_invalid_reply_is_an_error(fault: str, tmp_path: Path) -> None:
     limit_s = 0.3 if fault in {"late", "dripping"} else 30.0
@@ -82,6 +85,7 @@ def test_an_invalid_reply_is_an_error(fault: str, tmp_path: Path) -> None:
     assert found.detail.startswith("the judge's reply: ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["prose", "contradicting verdicts", "busy"])
 def test_one_bad_reply_of_several_is_an_error_of_all(fault: str, tmp_path: Path) -> None:
     def script(asked: Asked) -> Reply:
@@ -92,6 +96,7 @@ def test_one_bad_reply_of_several_is_an_error_of_all(fault: str, tmp_path: Path)
     assert (found.detail or "").startswith("reply 3 of 3 of the judge: ")
 
 
+@pytest.mark.slow
 def test_the_judge_is_asked_k_times_and_tokens_add_up(tmp_path: Path) -> None:
     with simulated(judging(SimulatedJudge(seed=3, sensitivity=0.5))) as endpoint:
         found = asyncio.run(made(endpoint.url, repeats=5).judge(with_rubric(tmp_path), RIGHT))
@@ -103,6 +108,7 @@ def test_the_judge_is_asked_k_times_and_tokens_add_up(tmp_path: Path) -> None:
     assert (found.usage.input_tokens, found.usage.output_tokens) == (1500, 105)
 
 
+@pytest.mark.slow
 def test_tokens_that_one_reply_does_not_state_stay_unknown(tmp_path: Path) -> None:
     def script(asked: Asked) -> Reply:
         body = json.loads(valid_reply(asked).body)
@@ -113,6 +119,7 @@ def test_tokens_that_one_reply_does_not_state_stay_unknown(tmp_path: Path) -> No
     assert judged(tmp_path, script, repeats=2).usage.input_tokens is None
 
 
+@pytest.mark.slow
 def test_an_endpoint_without_schemas_is_asked_again_without(tmp_path: Path) -> None:
     def script(asked: Asked) -> Reply:
         if "response_format" in asked.fields:
@@ -126,6 +133,7 @@ def test_an_endpoint_without_schemas_is_asked_again_without(tmp_path: Path) -> N
     assert ["response_format" in asked.fields for asked in endpoint.asked] == [True, False, False, False]
 
 
+@pytest.mark.slow
 def test_a_code_block_around_the_verdict_is_read(tmp_path: Path) -> None:
     def script(asked: Asked) -> Reply:
         return completed(f"```json\n{json.dumps(SimulatedJudge().reply(asked.prompt))}\n```", MODEL)
@@ -133,6 +141,7 @@ def test_a_code_block_around_the_verdict_is_read(tmp_path: Path) -> None:
     assert judged(tmp_path, script).detail is None
 
 
+@pytest.mark.slow
 def test_secrets_stay_out_of_an_error(tmp_path: Path) -> None:
     key = "sk-secret-abcdef"
     with simulated(lambda asked: error(401, f"Incorrect key {key}")) as endpoint:
@@ -141,6 +150,7 @@ def test_secrets_stay_out_of_an_error(tmp_path: Path) -> None:
     assert found.detail == "the judge's reply: answered 401: Incorrect key [redacted]"
 
 
+@pytest.mark.slow
 def test_pairs_are_asked_in_both_orders(tmp_path: Path) -> None:
     second = {"rca": {"root_cause": "root_cause is right and fix is right"}}
     with simulated(judging(SimulatedJudge())) as endpoint:
@@ -152,6 +162,7 @@ def test_pairs_are_asked_in_both_orders(tmp_path: Path) -> None:
     assert shown[0] == shown[2] == shown[1][::-1] == shown[3][::-1]
 
 
+@pytest.mark.slow
 def test_a_judge_that_prefers_the_first_place_is_seen(tmp_path: Path) -> None:
     second = {"rca": {"root_cause": "root_cause is right and fix is right"}}
     with simulated(judging(SimulatedJudge(prefers_first=1.0))) as endpoint:
@@ -159,6 +170,7 @@ def test_a_judge_that_prefers_the_first_place_is_seen(tmp_path: Path) -> None:
     assert [vote.preferred for vote in found.votes] == ["first", "second"]
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_too_long_is_not_judged_in_part(tmp_path: Path) -> None:
     with simulated(valid_reply) as endpoint:
         answer = {"rca": {"root_cause": "x" * 200_001}}

@@ -118,6 +118,7 @@ def test_an_injection_changes_nothing_but_its_own_line(attempt: str, tmp_path: P
     assert frame(both) == frame(calm)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attempt", [name for name, text in ATTEMPTS.items() if len(text) < 50_000])
 def test_an_injection_does_not_change_what_a_judge_is_asked(attempt: str, tmp_path: Path) -> None:
     about = expecting(tmp_path)

@@ -45,6 +45,7 @@ def row(names: tuple[str, ...], kind: str) -> str:
     return f"|{'|'.join(cells)}|"
 
 
+@pytest.mark.slow
 def test_the_manual_states_the_measured_figures() -> None:
     text = PAGE.read_text()
     for kind in ranking.KINDS:

@@ -40,6 +40,7 @@ letters = ["im", "age", "pull", "IM", "K", "\u212a", "\u017f", "ß", "ss", "SS",
 texts = st.lists(st.sampled_from(letters), max_size=7).map("".join)
 
 
+@pytest.mark.slow
 @given(patterns, texts)
 @settings(max_examples=2_000)
 def test_no_match_is_passed_over(pattern: str, text: str) -> None:

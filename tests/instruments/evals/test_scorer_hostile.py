@@ -84,6 +84,7 @@ def test_a_pattern_that_was_cut_off_is_not_tried_again() -> None:
     assert again == "not looked for, as it was cut off before, in rca.remediation[0]"
 
 
+@pytest.mark.slow
 def test_two_hundred_hostile_patterns_take_no_longer_than_a_few() -> None:
     result = cause(TEXT, *(f"(a+)+[{number}]$" for number in range(200)))
     assert result.failure == "pattern"

@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -126,6 +127,7 @@ def test_an_answer_that_says_nothing_scores_0_in_everything(expected: dict[str, 
 PLACES = ("rca.root_cause", "rca.remediation", "decision.why", "decision.next", "verdict.next_steps", "hypotheses")
 
 
+@pytest.mark.slow
 @given(expectations(denials=False), answers, st.sampled_from(PLACES), st.data())
 @settings(max_examples=300)
 def test_a_matching_text_more_never_lowers_what_denies_nothing(
@@ -138,6 +140,7 @@ def test_a_matching_text_more_never_lowers_what_denies_nothing(
     assert all(after[name] >= before[name] for name in before)
 
 
+@pytest.mark.slow
 @given(expectations(denials=False), answers)
 @settings(max_examples=300)
 def test_the_rules_about_language_never_raise_a_score_that_forbids_nothing(

@@ -48,6 +48,7 @@ def reported(meaning: SemanticMatcher | None, answer: dict[str, Any]) -> Scenari
     return score(scenario(EXPECTED), parse_analysis(answer), meaning)
 
 
+@pytest.mark.slow
 def test_what_means_the_same_is_found_with_its_similarity_and_place() -> None:
     with embedder() as running:
         meaning = knowing(running, TALLYSTICK_EMBEDDINGS_MODEL="meadow-embed", TALLYSTICK_EMBEDDINGS_KEY=KEY)
@@ -66,6 +67,7 @@ def test_what_means_the_same_is_found_with_its_similarity_and_place() -> None:
     assert first.headers["authorization"] == f"Bearer {KEY}"
 
 
+@pytest.mark.slow
 def test_what_stands_there_word_for_word_needs_no_endpoint() -> None:
     with embedder() as running:
         result = reported(knowing(running), {"rca": {"root_cause": "It was OUT OF MEMORY and killed."}})
@@ -74,6 +76,7 @@ def test_what_stands_there_word_for_word_needs_no_endpoint() -> None:
     assert finding(PATH, result).text == "OUT OF MEMORY and killed"
 
 
+@pytest.mark.slow
 def test_each_item_is_compared_and_the_nearest_counts() -> None:
     why = ["The disk is full", "image fetched", "ram was short, so it was stopped"]
     with embedder() as running:
@@ -82,6 +85,7 @@ def test_each_item_is_compared_and_the_nearest_counts() -> None:
     assert finding(PATH, result).where == "decision.why[2]"
 
 
+@pytest.mark.slow
 def test_a_long_text_is_compared_in_pieces_that_end_with_sentences() -> None:
     text = "The disk has room. " * 200 + "It had no memory and was killed. " + "The volume is fine. " * 200
     spans = list(split_pieces(text))
@@ -128,6 +132,7 @@ def unavailable(result: ScenarioScore) -> str:
     return result.detail
 
 
+@pytest.mark.slow
 def test_endpoint_model_and_threshold_are_stated_where_they_were_needed() -> None:
     with embedder() as running:
         matcher = knowing(running, TALLYSTICK_EMBEDDINGS_MODEL="meadow-embed")
@@ -146,6 +151,7 @@ def test_endpoint_model_and_threshold_are_stated_where_they_were_needed() -> Non
     assert len(scorer_version([scenario(EXPECTED)], long)) == 256
 
 
+@pytest.mark.slow
 def test_the_threshold_is_a_setting_and_part_of_the_version() -> None:
     near = {"rca": {"root_cause": "The ram is gone"}}
     with embedder() as running:
@@ -157,6 +163,7 @@ def test_the_threshold_is_a_setting_and_part_of_the_version() -> None:
             assert "TALLYSTICK_EMBEDDINGS_THRESHOLD is not a number above 0 and at most 1" in detail
 
 
+@pytest.mark.slow
 def test_an_outage_has_no_effect_where_it_can_change_no_points() -> None:
     expected = {"root_cause": {"all_of": ["disk", {"patterns": ["out of memory"], "match_type": "semantic"}]}}
     other = {"root_cause": {"any_of": ["pod", {"patterns": ["out of memory"], "match_type": "semantic"}]}}
@@ -208,6 +215,7 @@ WRONG: dict[str, tuple[Script, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("script", "why"), WRONG.values(), ids=WRONG)
 def test_where_an_endpoint_fails_the_attempt_is_an_error_that_says_why(script: Script, why: str) -> None:
     with embedder(script) as running:
@@ -217,6 +225,7 @@ def test_where_an_endpoint_fails_the_attempt_is_an_error_that_says_why(script: S
     assert KEY not in detail
 
 
+@pytest.mark.slow
 def test_a_slow_endpoint_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embeddings_client, "TIMEOUT_S", 0.2)
     with embedder(lambda _: Reply(b"{", stall=True)) as running:
@@ -224,6 +233,7 @@ def test_a_slow_endpoint_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "not compared: the embeddings endpoint gave no whole answer within 0.2 s" in detail
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_is_not_there_hides_what_its_address_hides() -> None:
     with embedder() as running:
         port = running.server.server_port
@@ -238,6 +248,7 @@ def test_an_endpoint_that_is_not_there_hides_what_its_address_hides() -> None:
     assert "abcdefgh" not in detail
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_fails_again_and_again_is_not_asked_any_more() -> None:
     with embedder(answering(b"", 500)) as running:
         meaning = knowing(running)
@@ -246,6 +257,7 @@ def test_an_endpoint_that_fails_again_and_again_is_not_asked_any_more() -> None:
     assert notes[-1] == "not compared: the embeddings endpoint is not asked any more: answered 500"
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_recovers_is_asked_again() -> None:
     def script(asked: Any) -> Reply:  # noqa: ANN401 - see embedder
         return Reply(b"", 500) if asked.number < FAILURES_MAX else embedded([vector(text) for text in asked.texts])
@@ -255,6 +267,7 @@ def test_an_endpoint_that_recovers_is_asked_again() -> None:
         assert [reported(meaning, SAME).total for _ in range(4)] == [None, None, 100.0, 100.0]
 
 
+@pytest.mark.slow
 def test_texts_are_asked_for_once_and_in_batches() -> None:
     why = [f"step {number} of the volume" for number in range(BATCH_TEXTS * 2)]
     with embedder() as running:
@@ -264,6 +277,7 @@ def test_texts_are_asked_for_once_and_in_batches() -> None:
         assert [len(asked.texts) for asked in running.asked] == [BATCH_TEXTS, BATCH_TEXTS, 1]
 
 
+@pytest.mark.slow
 def test_vectors_are_kept_in_a_file_that_may_be_damaged_or_deleted(tmp_path: Path) -> None:
     cache = tmp_path / "vectors"
     with embedder() as running:
@@ -285,6 +299,7 @@ def test_vectors_are_kept_in_a_file_that_may_be_damaged_or_deleted(tmp_path: Pat
         assert len(running.asked) == 5
 
 
+@pytest.mark.slow
 def test_a_model_that_became_another_is_asked_for_everything_again(tmp_path: Path) -> None:
     cache = tmp_path / "vectors"
     with embedder(lambda asked: embedded([vector(text) for text in asked.texts])) as running:
@@ -295,6 +310,7 @@ def test_a_model_that_became_another_is_asked_for_everything_again(tmp_path: Pat
         assert [len(asked.texts) for asked in running.asked] == [2, 1, 1, 1]
 
 
+@pytest.mark.slow
 def test_a_file_that_grew_too_large_is_begun_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("instruments.evals.scoring.embedding_cache.FILE_BYTES_MAX", 400)
     cache = tmp_path / "vectors"
@@ -306,6 +322,7 @@ def test_a_file_that_grew_too_large_is_begun_anew(tmp_path: Path, monkeypatch: p
     assert EmbeddingCache(cache).get("unknown") is None
 
 
+@pytest.mark.slow
 def test_threads_ask_at_once() -> None:
     with embedder() as running:
         meaning = knowing(running)
@@ -319,6 +336,7 @@ def test_threads_ask_at_once() -> None:
         assert len(running.asked) == 1
 
 
+@pytest.mark.slow
 def test_half_a_surrogate_pair_is_no_reason_to_fail() -> None:
     with embedder() as running:
         assert reported(knowing(running), {"rca": {"root_cause": "\ud800 ram, stopped"}}).total == 100.0

@@ -47,6 +47,7 @@ def counts(language: str, answer: str) -> tuple[int, ...]:
     return tuple(found.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("language", "name"), RIGHT)
 def test_a_right_answer(language: str, name: str) -> None:
     found = scored(language, {"python": answers_python, "go": answers_go}[language].RIGHT[name])
@@ -55,6 +56,7 @@ def test_a_right_answer(language: str, name: str) -> None:
     assert found.total >= LEAST_RIGHT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("language", "name"), BAD)
 def test_a_bad_answer_is_below_every_right_one(language: str, name: str) -> None:
     found = scored(language, {"python": answers_python, "go": answers_go}[language].BAD[name])
@@ -81,6 +83,7 @@ def test_there_are_answers_of_every_kind() -> None:
     assert len(set(texts)) == len(texts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*ESCAPES, *FORGERIES])
 def test_an_attempt_to_escape_or_to_forge_gets_nothing(name: str) -> None:
     """An attempt that ends or outlasts the program is in tests/instruments/sandbox."""
@@ -95,6 +98,7 @@ def test_an_attempt_to_escape_or_to_forge_gets_nothing(name: str) -> None:
 # The counts are those of the first version, where credit is due.
 
 
+@pytest.mark.slow
 def test_known_counts_that_stay() -> None:
     assert counts("python", M) == (0, 0, 0, 0)
     assert counts("python", in_code(M, SIX)) == (6, 0, 0, 0)
@@ -114,6 +118,7 @@ def test_known_counts_that_stay() -> None:
     assert counts("python", M.replace("c):\n", "c):\n" + doc, 1)) == (0, 0, 1, 0)
 
 
+@pytest.mark.slow
 def test_known_counts_that_stay_in_go() -> None:
     original = REFACTOR_GO_CHECKED.stimulus
     assert counts("go", original) == (0, 0, 0, 0)
@@ -127,12 +132,14 @@ def test_known_counts_that_stay_in_go() -> None:
     assert (scored("go", original + rest).apart or {})["unreached"] == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", SCORERS)
 def test_what_is_no_code_is_invalid(language: str) -> None:
     for text in ("", "the func adds", REFACTOR_GO_CHECKED.stimulus[:-2], "def d(a, b, c):\n", "\x00"):
         assert SCORERS[language].score(text) == ProbeScore(valid=False)
 
 
+@pytest.mark.slow
 def test_comments_alone_are_no_refactoring_and_beside_one_they_count() -> None:
     comments = M.replace("    r = 0\n", "    # magnitudes, not values\n    r = 0\n")
     loop = comments.replace("for i in range(len(a)):", "for v in a:").replace("a[i]", "v")
@@ -141,6 +148,7 @@ def test_comments_alone_are_no_refactoring_and_beside_one_they_count() -> None:
     assert totals[0] == totals[1] == BEHAVIOUR_SHARE < totals[2] < totals[3]
 
 
+@pytest.mark.slow
 def test_a_function_whose_name_another_takes_does_nothing() -> None:
     used = M.replace("r = r + a[i]", "r = plus(r, a[i])") + "\n\ndef plus(left, right):\n    return left - right\n"
     assert counts("python", used.replace("left - right", "left + right"))[1] == 1
@@ -150,6 +158,7 @@ def test_a_function_whose_name_another_takes_does_nothing() -> None:
     assert (taken.apart or {})["idle_helpers"] == 1
 
 
+@pytest.mark.slow
 def test_a_score_is_the_same_each_time_and_its_arguments_follow_from_the_bytes() -> None:
     fresh = CheckedRefactorScorer(REFACTOR_PYTHON.scorer, "2", M, PYTHON, PythonRunner())
     answer = answers_python.RIGHT["comprehensions"]

@@ -186,6 +186,7 @@ def test_a_text_beyond_the_limits_is_not_read(probe: Probe, mark: str) -> None:
         assert score_text(probe.scorer, megabyte) == ProbeScore(valid=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", ["0", "1", "4711"])
 def test_every_process_gives_the_same_score(seed: str) -> None:
     program = (

@@ -60,6 +60,7 @@ CHANGED = {("mc-1771684523895", 1), ("mc-1771684955743", 3), ("mc-1771685370232"
 """Outputs that compute something else: two leave the label out where nothing is described, one adds signed values."""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("go") is None, reason="there is no Go here")
 def test_three_of_them_compute_something_else() -> None:
     found = {key: REFACTOR_GO_CHECKED.scorer.score(probe["raw_output"]) for key, probe in outputs().items()}

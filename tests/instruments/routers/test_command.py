@@ -50,6 +50,7 @@ async def written(path: Path, asking: "asyncio.Task[Any]") -> None:
         await asyncio.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_prompt_in_answer_out(tmp_path: Path) -> None:
     spec = python(tmp_path, "import sys; data = sys.stdin.read(); print('It was', len(data), data[:8])")
     answer = ask(spec, "Grüße " * 50_000)
@@ -60,10 +61,12 @@ def test_prompt_in_answer_out(tmp_path: Path) -> None:
     assert (answer.reported_model, answer.tokens_used) == (None, None)
 
 
+@pytest.mark.slow
 def test_words_are_split_and_no_shell_sees_them() -> None:
     assert ask("command:printf '%s|' 'a b' '$HOME' ';' '*'").text == "a b|$HOME|;|*|"
 
 
+@pytest.mark.slow
 def test_elapsed_is_that_of_the_answer(tmp_path: Path) -> None:
     spec = python(tmp_path, "import time; time.sleep(0.2); print('late', flush=True)")
     elapsed_ns = ask(spec).elapsed_ns
@@ -71,11 +74,13 @@ def test_elapsed_is_that_of_the_answer(tmp_path: Path) -> None:
     assert elapsed_ns >= 200_000_000
 
 
+@pytest.mark.slow
 def test_what_is_no_utf8_is_replaced(tmp_path: Path) -> None:
     spec = python(tmp_path, r"import os; os.write(1, b'ok \xff\xfe\x00 \xf0\x9f\x90')")
     assert ask(spec).text == "ok \ufffd\ufffd\x00 \ufffd"
 
 
+@pytest.mark.slow
 def test_what_grows_over_the_limit_is_no_answer(tmp_path: Path) -> None:
     spec = python(tmp_path, f"import sys; sys.stdout.buffer.write(b'\\xff' * {ANSWER_BYTES_MAX // 2})")
     assert failure(spec) == f"answered with more than {ANSWER_BYTES_MAX:,} bytes"
@@ -83,15 +88,18 @@ def test_what_grows_over_the_limit_is_no_answer(tmp_path: Path) -> None:
     assert ask(spec).text == "\ufffd" * (ANSWER_BYTES_MAX // 3)
 
 
+@pytest.mark.slow
 def test_silence_is_an_empty_answer() -> None:
     assert ask("command:true").text == ""
 
 
+@pytest.mark.slow
 def test_a_program_that_reads_nothing_answers(tmp_path: Path) -> None:
     spec = python(tmp_path, "import os; os.close(0); print('deaf')")
     assert ask(spec, "x" * 3_000_000).text == "deaf\n"
 
 
+@pytest.mark.slow
 def test_a_program_that_closes_its_output_early_is_waited_for(tmp_path: Path) -> None:
     spec = python(
         tmp_path,
@@ -105,6 +113,7 @@ def test_a_program_that_closes_its_output_early_is_waited_for(tmp_path: Path) ->
     assert failure(f"{spec} 4").endswith("ended with exit code 4: all of it")
 
 
+@pytest.mark.slow
 def test_an_exit_code_is_a_failure_with_the_last_words(tmp_path: Path) -> None:
     spec = python(tmp_path, "import sys; print('x' * 9000, file=sys.stderr); sys.exit('no\\n quota \\x1b left')")
     detail = failure(spec)
@@ -114,11 +123,13 @@ def test_an_exit_code_is_a_failure_with_the_last_words(tmp_path: Path) -> None:
     assert len(detail) < 400
 
 
+@pytest.mark.slow
 def test_a_signal_is_a_failure(tmp_path: Path) -> None:
     spec = python(tmp_path, "import os; print('half', flush=True); os.kill(os.getpid(), 9)")
     assert "was ended by SIGKILL" in failure(spec)
 
 
+@pytest.mark.slow
 def test_a_program_that_went_away_is_a_failure(tmp_path: Path) -> None:
     program = tmp_path / "router"
     program.write_text("#!/bin/sh\necho hello\n")
@@ -130,6 +141,7 @@ def test_a_program_that_went_away_is_a_failure(tmp_path: Path) -> None:
     assert answer.detail == "router cannot be run: No such file or directory"
 
 
+@pytest.mark.slow
 def test_time_ends_the_program_and_all_it_started(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     script = 'trap "" TERM; sleep 999 & echo $$ $! > "$0"; echo half; echo still thinking >&2; wait; sleep 999'
@@ -143,20 +155,24 @@ def test_time_ends_the_program_and_all_it_started(tmp_path: Path) -> None:
         gone(int(pid))
 
 
+@pytest.mark.slow
 def test_an_endless_drip_ends_in_time(tmp_path: Path) -> None:
     spec = python(tmp_path, "import time\nwhile True: print('.', flush=True); time.sleep(0.01)")
     assert ask(spec, timeout_s=0.5).failure == "timeout"
 
 
+@pytest.mark.slow
 def test_an_endless_flood_ends_at_the_limit() -> None:
     assert failure("command:yes") == f"yes wrote more than {ANSWER_BYTES_MAX:,} bytes and was ended"
 
 
+@pytest.mark.slow
 def test_an_endless_flood_of_errors_fills_nothing(tmp_path: Path) -> None:
     spec = python(tmp_path, "import sys\nfor n in range(200_000): print('oops', n, file=sys.stderr)\nprint('done')")
     assert ask(spec).text == "done\n"
 
 
+@pytest.mark.slow
 def test_what_is_left_behind_is_neither_waited_for_nor_left(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     spec = python(
@@ -173,6 +189,7 @@ def test_what_is_left_behind_is_neither_waited_for_nor_left(tmp_path: Path) -> N
     gone(int(pids.read_text()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chatter", ["time.sleep(0.01)", "print('more', flush=True); time.sleep(0.01)"])
 def test_a_daemon_that_holds_the_output_is_not_waited_for_and_ended(tmp_path: Path, chatter: str) -> None:
     pids = tmp_path / "pids"
@@ -198,6 +215,7 @@ def test_a_daemon_that_holds_the_output_is_not_waited_for_and_ended(tmp_path: Pa
     gone(int(pids.read_text()))
 
 
+@pytest.mark.slow
 def test_cancelling_ends_the_program(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     spec = python(
@@ -219,6 +237,7 @@ def test_cancelling_ends_the_program(tmp_path: Path) -> None:
     assert time.monotonic() - began < LONG_S + GRACE_S
 
 
+@pytest.mark.slow
 def test_no_secret_of_environment_or_arguments_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEADOW_API_KEY", "mk-0123456789")
     monkeypatch.setenv("MEADOW_KEYBOARD", "qwertzuiop")

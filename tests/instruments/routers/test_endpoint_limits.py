@@ -72,6 +72,7 @@ def test_a_port_has_the_limit_of_its_host_unless_it_has_one() -> None:
     run(ask())
 
 
+@pytest.mark.slow
 def test_a_pause_holds_for_everybody_also_for_those_who_wait_already() -> None:
     limits = EndpointLimits([EndpointRate("host", 0.05)])
 
@@ -93,6 +94,7 @@ def test_a_pause_holds_for_everybody_also_for_those_who_wait_already() -> None:
     assert found[2] >= found[0] + 0.09
 
 
+@pytest.mark.slow
 def test_a_thread_waits_too_and_can_be_stopped() -> None:
     limits = EndpointLimits()
     limits.pause("host", 0.2)

@@ -67,6 +67,7 @@ def body(**fields: object) -> Reply:
     return Reply(json.dumps(fields).encode())
 
 
+@pytest.mark.slow
 def test_the_whole_answer_with_what_the_endpoint_says_of_it() -> None:
     text = said("Aster 4")
     answer = ask(in_turn(completed(text)))
@@ -78,6 +79,7 @@ def test_the_whole_answer_with_what_the_endpoint_says_of_it() -> None:
     assert answer.elapsed_ns > 0
 
 
+@pytest.mark.slow
 def test_what_it_is_asked() -> None:
     request = asked(model="meadow/any")
     assert request.path == "/v1/chat/completions"
@@ -86,12 +88,14 @@ def test_what_it_is_asked() -> None:
     assert request.headers["authorization"] == f"Bearer {KEY}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["", "/", "/chat/completions", "/?api-version=2026-01", "#part"])
 def test_a_base_is_written_in_many_ways(suffix: str) -> None:
     path = asked(suffix=suffix).path
     assert path == "/v1/chat/completions" + ("?api-version=2026-01" if "?" in suffix else "")
 
 
+@pytest.mark.slow
 def test_headers_and_keys_come_from_the_environment() -> None:
     environment = {"MY_KEY": " my-key\n", "OTHER": "other-value", "OPENAI_API_KEY": KEY}
     headers = ["X-Other:env:OTHER", "X-Plain: a value: with a colon", "Accept-Encoding: gzip"]
@@ -104,6 +108,7 @@ def test_headers_and_keys_come_from_the_environment() -> None:
     assert "authorization" not in asked(environment={}).headers
 
 
+@pytest.mark.slow
 def test_a_user_in_the_address_is_sent_as_basic_and_named_nowhere() -> None:
     with simulated(in_turn(error(403, "no user:p%40ss-word, p@ss-word"))) as simulator:
         router = router_at(simulator.url.replace("://", "://user:p%40ss-word@") + "?sig=query-secret")
@@ -114,6 +119,7 @@ def test_a_user_in_the_address_is_sent_as_basic_and_named_nowhere() -> None:
     assert answer.detail == "answered 403: no [redacted], [redacted]"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "text"),
     [
@@ -133,10 +139,12 @@ def test_content_of_any_shape(content: object, text: str) -> None:
     assert answer.failure is None
 
 
+@pytest.mark.slow
 def test_a_refusal_beside_the_content_is_the_answer() -> None:
     assert ask(in_turn(completed(None, refusal="I will not"))).text == "I will not"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [None, "", 4, "m" * 257, ["m"]])
 @pytest.mark.parametrize("tokens", [None, "12", -1, 2.5, True, 10**30])
 def test_what_the_endpoint_says_amiss_is_left_out(model: object, tokens: object) -> None:
@@ -144,6 +152,7 @@ def test_what_the_endpoint_says_amiss_is_left_out(model: object, tokens: object)
     assert (answer.text, answer.reported_model, answer.tokens_used) == ("fine", None, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reply", "detail"),
     [
@@ -171,27 +180,32 @@ def test_what_is_no_answer_is_a_failure_in_words(reply: Reply, detail: str) -> N
     assert failure(reply).startswith(detail)
 
 
+@pytest.mark.slow
 def test_details_stay_short_whatever_is_said() -> None:
     assert len(failure(Reply(b"<p>" + b"x" * 100_000, 500))) < 400
 
 
+@pytest.mark.slow
 def test_values_without_end_or_bottom_are_no_answer() -> None:
     assert "no JSON object" in failure(Reply(b"[" * 500_000))
     assert "no JSON object" in failure(Reply(b'{"a":' + b"1" * 50_000 + b"}"))
 
 
+@pytest.mark.slow
 def test_redirects_are_not_followed() -> None:
     with simulated(in_turn(completed("stolen"))) as other:
         assert failure(Reply(b"", 307, {"location": f"{other.url}/chat/completions"})) == "answered 307"
         assert other.asked == []
 
 
+@pytest.mark.slow
 def test_a_body_over_the_limit_is_no_answer() -> None:
     huge = completed("x" * ANSWER_BYTES_MAX)
     assert failure(huge) == f"no answer: answered with more than {ANSWER_BYTES_MAX:,} bytes"
     assert len(ask(in_turn(completed("x" * (ANSWER_BYTES_MAX - 1000)))).text or "") == ANSWER_BYTES_MAX - 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
 def test_compressed_bodies_are_read_and_bombs_are_not(encoding: str) -> None:
     def packed(body: bytes) -> bytes:
@@ -204,11 +218,13 @@ def test_compressed_bodies_are_read_and_bombs_are_not(encoding: str) -> None:
     assert failure(Reply(b"not packed", headers=headers)) == f"no answer: answered in {encoding}, and not well"
 
 
+@pytest.mark.slow
 def test_an_encoding_that_was_not_asked_for_is_no_answer() -> None:
     reply = Reply(b"x", headers={"content-encoding": "br"})
     assert failure(reply) == "no answer: answered in br, which was not asked for"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["stall", "drip"])
 def test_the_deadline_is_for_the_whole_answer(how: str) -> None:
     answer = ask(in_turn(Reply(b"{", how=how)), timeout_s=0.5)  # type: ignore[arg-type]
@@ -218,6 +234,7 @@ def test_the_deadline_is_for_the_whole_answer(how: str) -> None:
     assert answer.elapsed_ns >= 500_000_000
 
 
+@pytest.mark.slow
 def test_nobody_there_is_a_failure() -> None:
     with simulated(in_turn()) as simulator:
         url = simulator.url
@@ -226,6 +243,7 @@ def test_nobody_there_is_a_failure() -> None:
     assert answer.detail == "no answer: All connection attempts failed"
 
 
+@pytest.mark.slow
 def test_retry_after_is_waited_for_within_the_attempt() -> None:
     script = in_turn(error(429, "slow down", **{"retry-after": "0"}), completed("rested"))
     with simulated(script) as simulator:
@@ -241,6 +259,7 @@ def waited(simulator: Simulated, timeout_s: float) -> str:
     return answer.detail or ""
 
 
+@pytest.mark.slow
 def test_retry_after_is_waited_for_twice_at_most_and_never_beyond_the_deadline() -> None:
     with simulated(in_turn(error(503, "warming up", **{"retry-after": "1"}))) as simulator:
         assert waited(simulator, LONG_S) == "answered 503 (it asks to wait 1 s): warming up"
@@ -255,6 +274,7 @@ def test_retry_after_is_waited_for_twice_at_most_and_never_beyond_the_deadline()
             assert len(simulator.asked) == count
 
 
+@pytest.mark.slow
 def test_a_key_that_is_echoed_is_kept_nowhere() -> None:
     def echo(request: Asked) -> Reply:
         return completed(f"{said('Aster 4')} {request.headers}", model=f"for {KEY}")

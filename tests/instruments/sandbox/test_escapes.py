@@ -101,6 +101,7 @@ def sessions(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     return started
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ESCAPES)
 def test_nothing_escapes(name: str, bait: Bait) -> None:
     source = f"{HEAD}{ESCAPES[name]}\n{CALL}"
@@ -116,6 +117,7 @@ def test_nothing_escapes(name: str, bait: Bait) -> None:
     assert name in RESOURCES or answers, "the attempt was made, and answered"
 
 
+@pytest.mark.slow
 def test_the_same_bait_is_taken_outside(bait: Bait) -> None:
     """What the attempts try is possible here without the sandbox: they are not vain."""
     names: dict[str, object] = {}
@@ -128,6 +130,7 @@ def test_the_same_bait_is_taken_outside(bait: Bait) -> None:
         bait.port.accept()[0].close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORGERIES)
 def test_a_forgery_is_no_right_result(name: str, bait: Bait) -> None:
     right = {"outcome": {"tuple": [{"int": "3"}, {"str": "b: 1,(-2),"}]}}
@@ -137,6 +140,7 @@ def test_a_forgery_is_no_right_result(name: str, bait: Bait) -> None:
     assert bait.untouched()
 
 
+@pytest.mark.slow
 def test_an_honest_program_answers() -> None:
     source = "import dataclasses, re\n\n\ndef d(a, b, c):\n    return sum(map(abs, a)), b\n"
     assert (
@@ -151,12 +155,14 @@ def test_an_honest_program_answers() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_run_ends_with_all_of_its_processes(sessions: set[int]) -> None:
     outcomes(f"{HEAD}{RESOURCES['run for ever']}\n{CALL}")
     assert len(sessions) == 1
     assert not processes_of(sessions)
 
 
+@pytest.mark.slow
 def test_a_program_that_waits_is_ended(sessions: set[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "WALL_S", 1.0)
     source = (
@@ -167,6 +173,7 @@ def test_a_program_that_waits_is_ended(sessions: set[int], monkeypatch: pytest.M
     wait_until(lambda: not processes_of(sessions))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0 or shutil.which("setpriv") is None, reason="only root can give a right up")
 def test_without_namespaces_only_what_needs_none_is_run() -> None:
     program = """
@@ -189,6 +196,7 @@ for needed in (True, False):
     assert '"outcome": {"int": "1"}' in run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "function", "reason"),
     [

@@ -13,7 +13,7 @@ from instruments.sandbox.go_build import build_go, run_go
 from instruments.sandbox.process import SandboxUnavailable
 from tests.instruments.sandbox.go_escapes import CALL, COMPILING, RUNNING
 
-pytestmark = pytest.mark.skipif(shutil.which("go") is None, reason="there is no Go here")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("go") is None, reason="there is no Go here")]
 
 MAIN = """\
 package main

@@ -99,7 +99,7 @@ class Ledgers:
             await log.close()
 
 
-@pytest.fixture(scope="session", params=["sqlite", "postgres"])
+@pytest.fixture(scope="session", params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 def ledgers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Ledgers:
     if request.param == "sqlite":
         return Ledgers(OnSqlite(tmp_path_factory.mktemp("ledgers")))

@@ -126,6 +126,7 @@ async def outcomes(log: Log, group: list[Append]) -> list[list[AppendedEvent] | 
     return await asyncio.gather(*appending, return_exceptions=True)
 
 
+@pytest.mark.slow
 @pytest.mark.trial("C1")
 def test_each_event_is_for_whom_the_model_says(ledgers: Ledgers) -> None:
     """Appends of a group are written in one transaction, so that check and append cannot come apart."""

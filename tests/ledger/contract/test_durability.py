@@ -77,6 +77,7 @@ def test_i4_the_answer_follows_the_sync(tmp_path: Path) -> None:
     run(scenario())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("acknowledged", [1, 100])
 def test_i4_what_was_acknowledged_survives_the_death_of_the_process(tmp_path: Path, acknowledged: int) -> None:
     path = tmp_path / "ledger.db"

@@ -8,9 +8,12 @@ from hashlib import sha256
 from pathlib import Path
 
 import httpx
+import pytest
 
 from events import VOCABULARY, EvidenceErased, EvidenceStored
 from tests.support.server import served
+
+pytestmark = pytest.mark.slow
 
 KILLS = 6
 CLIENTS = 4

@@ -137,6 +137,7 @@ class LogMachine(RuleBasedStateMachine):
         self.runner.close()
 
 
+@pytest.mark.slow
 def test_the_log_answers_as_the_model_does(ledgers: Ledgers) -> None:
     class Machine(LogMachine):
         def __init__(self) -> None:

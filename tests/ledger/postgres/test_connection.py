@@ -12,7 +12,7 @@ from tests.ledger.postgres.places import new_ledger
 from tests.support.event_loop import run
 from tests.support.postgres import Primary, postgres_server, requires_postgres
 
-pytestmark = requires_postgres
+pytestmark = [pytest.mark.slow, requires_postgres]
 
 GIVING_UP = 6
 

@@ -13,6 +13,8 @@ from tests.support.drafts import recorded
 from tests.support.event_loop import run
 from tests.support.postgres import Primary
 
+pytestmark = pytest.mark.slow
+
 
 def test_ledgers_of_one_database_know_nothing_of_each_other(postgres: Primary) -> None:
     async def scenario() -> None:

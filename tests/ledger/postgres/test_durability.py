@@ -52,6 +52,7 @@ def test_clocks_may_differ_by_five_seconds(server_s: float, apart: str | None) -
             check_clock(PLACE, server_s, 100.0, 101.0)
 
 
+@pytest.mark.slow
 def test_a_server_without_standbys_is_no_quorum(postgres: Primary) -> None:
     async def scenario() -> None:
         place = await new_ledger(postgres)
@@ -69,6 +70,7 @@ async def until(opened: PostgresLog, *, broken: bool) -> None:
         await asyncio.sleep(0.02)
 
 
+@pytest.mark.slow
 @requires_postgres
 def test_appends_are_refused_while_commits_are_less_durable_than_promised(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log, "CHECK_S", 0.05)

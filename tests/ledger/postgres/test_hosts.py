@@ -18,6 +18,8 @@ from tests.support.drafts import recorded
 from tests.support.event_loop import run
 from tests.support.postgres import Primary, postgres_server, requires_postgres
 
+pytestmark = pytest.mark.slow
+
 PLACE = DatabasePlace(hosts=(), database="d", ledger="acme")
 
 

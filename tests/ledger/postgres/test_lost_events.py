@@ -18,6 +18,8 @@ from tests.support.drafts import batch_of, recorded
 from tests.support.event_loop import run
 from tests.support.postgres import PostgresServer
 
+pytestmark = pytest.mark.slow
+
 WIDE = 300
 """More events than a tile has."""
 

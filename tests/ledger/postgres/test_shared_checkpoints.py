@@ -28,6 +28,8 @@ from tests.support.drafts import batch_of, recorded
 from tests.support.event_loop import run
 from tests.support.postgres import PostgresServer
 
+pytestmark = pytest.mark.slow
+
 
 class Node(NamedTuple):
     """A node of a ledger: its files, its log, and the notes that it shares with others."""

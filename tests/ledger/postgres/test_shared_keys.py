@@ -19,6 +19,8 @@ from tests.support.drafts import recorded
 from tests.support.event_loop import run
 from tests.support.postgres import Primary
 
+pytestmark = pytest.mark.slow
+
 
 def test_nodes_adopt_a_key_that_replaced_theirs(postgres: Primary, tmp_path: Path) -> None:
     async def scenario() -> None:

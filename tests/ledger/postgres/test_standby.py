@@ -21,6 +21,8 @@ from tests.support.event_loop import collect, run
 from tests.support.postgres import Primary
 from tests.support.wait import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 def on_standby(server: Primary, place: DatabasePlace) -> DatabasePlace:
     return structs.replace(place, hosts=(Host(server.host, server.standby(1).port),))

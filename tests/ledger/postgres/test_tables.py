@@ -10,6 +10,8 @@ from tests.support.drafts import batch_of, recorded, thought
 from tests.support.event_loop import run
 from tests.support.postgres import Primary
 
+pytestmark = pytest.mark.slow
+
 ROW = "(SELECT max(position) FROM events) + 1, '/agents/x', 'new', 'decision/new', 1, 'decision.recorded.v1', 0"
 NOW = "(SELECT recorded_us FROM head)"
 

@@ -22,6 +22,8 @@ from tests.support.drafts import recorded
 from tests.support.event_loop import run
 from tests.support.postgres import Primary
 
+pytestmark = pytest.mark.slow
+
 VERSION = f"SELECT version FROM notes WHERE name = '{NEWEST}'"
 
 

@@ -22,6 +22,8 @@ from tests.support.drafts import recorded
 from tests.support.event_loop import run
 from tests.support.postgres import Primary
 
+pytestmark = pytest.mark.slow
+
 KEEPS_TILES = """
 SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = database
  WHERE locktype = 'advisory' AND datname = current_database()

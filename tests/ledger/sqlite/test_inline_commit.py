@@ -64,6 +64,7 @@ class ThreadOfAppends:
         pytest.fail("the thread never changed")
 
 
+@pytest.mark.slow
 def test_a_group_is_written_on_the_loop_only_while_the_disk_is_quick(quick_folder: Path) -> None:
     async def scenario() -> None:
         appends = await ThreadOfAppends.open(quick_folder)

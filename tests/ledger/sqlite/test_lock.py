@@ -65,6 +65,7 @@ async def append_one(path: Path) -> int:
     return placed.position
 
 
+@pytest.mark.slow
 def test_i8_a_second_process_is_reported_the_pid_and_the_address(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     with writer(path, ADDRESS) as process:
@@ -77,6 +78,7 @@ def test_i8_a_second_process_is_reported_the_pid_and_the_address(tmp_path: Path)
         assert (holder.pid, holder.address) == (process.pid, ADDRESS)
 
 
+@pytest.mark.slow
 def test_i8_a_holder_without_an_address_is_reported_by_its_pid(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     with writer(path) as process:
@@ -85,6 +87,7 @@ def test_i8_a_holder_without_an_address_is_reported_by_its_pid(tmp_path: Path) -
         assert error.advice == "Wait until it is done, or stop it first."
 
 
+@pytest.mark.slow
 def test_i8_the_lock_is_free_after_the_holder_closes(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     with writer(path) as process:
@@ -94,6 +97,7 @@ def test_i8_the_lock_is_free_after_the_holder_closes(tmp_path: Path) -> None:
     assert run(append_one(path)) == 1
 
 
+@pytest.mark.slow
 def test_i8_the_lock_is_free_after_the_holder_is_killed(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     with writer(path) as process:
@@ -114,6 +118,7 @@ def test_i8_within_one_process_too(tmp_path: Path) -> None:
     run(scenario())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hard", [False, True], ids=["folder", "file"])
 def test_i8_a_link_names_the_same_lock(tmp_path: Path, hard: bool) -> None:
     folder = tmp_path / "real"
@@ -131,6 +136,7 @@ def test_i8_a_link_names_the_same_lock(tmp_path: Path, hard: bool) -> None:
     assert run(append_one(link)) == 2
 
 
+@pytest.mark.slow
 def test_readers_need_no_lock(tmp_path: Path) -> None:
     async def head(path: Path) -> int:
         reader = await SqliteReader.open(path)

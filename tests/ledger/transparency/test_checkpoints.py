@@ -109,6 +109,7 @@ def test_s1_a_checkpoint_that_cannot_be_kept_is_not_given(ledger: Path) -> None:
     run(scenario())
 
 
+@pytest.mark.slow
 def test_s1_kill_9_while_signing_leaves_a_checkpoint_no_older_than_what_was_published(ledger: Path) -> None:
     published = 0
     for kill in range(KILLS):
@@ -193,6 +194,7 @@ def test_s4_nothing_is_signed_where_the_log_has_not_grown(ledger: Path) -> None:
     assert checkpoint_path(ledger).stat().st_mtime_ns == stamp
 
 
+@pytest.mark.slow
 def test_s4_under_load_a_second_has_one_signature_and_who_needs_more_waits(ledger: Path) -> None:
     async def scenario() -> None:
         async with opened(ledger) as (log, signing):

@@ -45,6 +45,7 @@ async def opened(ledger: Path) -> LateLog:
     return log
 
 
+@pytest.mark.slow
 def test_proofs_hold_for_lines_that_the_tree_lacks(tmp_path: Path) -> None:
     size, step = 66_000, 2_000  # 257 full tiles of level 0, and one of level 1
 

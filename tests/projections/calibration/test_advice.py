@@ -147,6 +147,7 @@ def test_it_is_the_mean_of_those_near_or_of_all(confidence: float, past: list[tu
         assert said.category == "process"
 
 
+@pytest.mark.slow
 @pytest.mark.defect(5)
 def test_a_category_far_below_the_others_is_soon_answered_with_its_own_reviews() -> None:
     """A category stated at .8 comes to .31, all else is calibrated at .97: with 12 reviews 80% see its own."""
@@ -160,6 +161,7 @@ def test_a_category_far_below_the_others_is_soon_answered_with_its_own_reviews()
     assert own / histories >= 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.defect(5)
 def test_a_calibrated_agent_that_asks_after_every_review_is_rarely_corrected() -> None:
     """300 histories of 200 reviews in one scope, advice after each from 20 on: a correction ever in at most 5%."""

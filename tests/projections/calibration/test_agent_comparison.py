@@ -103,6 +103,7 @@ def surely_differ(histories: int, questions: int) -> float:
     return found / histories
 
 
+@pytest.mark.slow
 @pytest.mark.defect(1)
 def test_of_six_equal_agents_few_pairs_surely_differ() -> None:
     assert surely_differ(200, 100) <= 0.08, "5%, and two standard errors of 200 histories"
@@ -293,6 +294,7 @@ def test_an_empty_ledger_has_nothing_to_compare() -> None:
     assert compare_agents(Calibration().history(CalibrationFilter())) == AgentComparison(pairs=[], left_out=0)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CSV.is_file(), reason="the shared data is not here")
 def test_real_agents_on_the_same_questions() -> None:
     """Four language models on the same questions: each pair against scipy's test of the file itself."""

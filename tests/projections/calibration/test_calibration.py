@@ -57,6 +57,7 @@ questions = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(
     drafts=histories(),
     wanted=questions,

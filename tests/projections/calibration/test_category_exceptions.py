@@ -14,6 +14,8 @@ from projections.calibration.calibration_view import build_calibration_view
 from projections.calibration.count_table import CountTable
 from tests.projections.short_decisions import calibration_of, judged
 
+pytestmark = pytest.mark.slow
+
 CALIBRATED = 20
 DISTRIBUTIONS = {
     "heaped": [0.8, 0.9, 0.95],
@@ -49,7 +51,6 @@ def advised(levels: list[float], n: int, histories: int, *, large_gap: float, ga
         yield "".join(one.message for one in view.recommendations if one.type == "confidence_adjustment")
 
 
-@pytest.mark.slow
 @pytest.mark.defect(7)
 @pytest.mark.parametrize("levels", DISTRIBUTIONS.values(), ids=DISTRIBUTIONS.keys())
 @pytest.mark.parametrize("large_gap", [-0.15, 0.15])

@@ -40,6 +40,7 @@ def maps_of(calibration: Calibration) -> RecalibrationMaps:
     return fit_recalibration_maps(calibration.table(CalibrationFilter()))
 
 
+@pytest.mark.slow
 def test_calibrated_categories_get_no_maps() -> None:
     rng = np.random.default_rng(16)
     assert sum(bool(own_maps([0.0] * 20, 100, rng)) for _ in range(50)) <= 1

@@ -225,6 +225,7 @@ def drawn(rng: np.random.Generator, confidence: Floats) -> list[Certain]:
     return [(c, "S" if rng.random() < c else "F") for c in confidence.tolist()]
 
 
+@pytest.mark.slow
 def test_the_band_holds_the_curve_of_a_calibrated_agent_at_its_level() -> None:
     """At each confidence in 95% of samples: counted over 200 samples of 500, on a grid of ten confidences."""
     rng = np.random.default_rng(11)
@@ -247,6 +248,7 @@ WHOLE_CURVES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.defect(10)
 @pytest.mark.parametrize(("samples", "stating"), WHOLE_CURVES.values(), ids=WHOLE_CURVES.keys())
 def test_the_wider_band_contains_whole_curves_of_calibrated_agents(samples: int, stating: Any) -> None:  # noqa: ANN401

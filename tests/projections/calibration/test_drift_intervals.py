@@ -10,6 +10,8 @@ from projections.stats.shift_interval import find_interval, long_run_variance
 from projections.stats.shift_search import Deviation
 from tests.projections.calibration.test_drift_rates import DEPENDENCES, draw, layout_of, threshold
 
+pytestmark = pytest.mark.slow
+
 CHANGES = (
     (200, 100, -0.30), (400, 200, -0.20), (400, 200, -0.15), (400, 120, -0.30), (800, 300, -0.20), (800, 400, -0.15),
     (1_000, 600, -0.15), (2_000, 1_000, -0.10),
@@ -41,7 +43,6 @@ def coverage(seed: int, reviews: int, at: int, shift: float, dependence: str) ->
     return alarms, covered, histories
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dependence", DEPENDENCES)
 def test_of_simulated_alarms_85_to_95_percent_have_the_date_in_their_interval(dependence: str) -> None:
     total = np.zeros(2)

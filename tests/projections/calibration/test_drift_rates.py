@@ -148,6 +148,7 @@ def one_after_another(rng: np.random.Generator, shift: float = 0.0) -> tuple[Flo
     return confidence, (rng.random(len(chance)) < chance).astype(np.float64), category
 
 
+@pytest.mark.slow
 @pytest.mark.defect(2)
 def test_stationary_categories_one_after_another_are_no_change() -> None:
     """Row 2 of the statistical defects: another category was dated as a change of the gap."""
@@ -164,6 +165,7 @@ def test_stationary_categories_one_after_another_are_no_change() -> None:
     assert without == 25
 
 
+@pytest.mark.slow
 def test_a_change_within_overlapping_categories_is_found() -> None:
     rng = np.random.default_rng(3)
     changes = []

@@ -86,6 +86,7 @@ def test_the_trace_is_that_of_each_review(step: int) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_many_blocks_are_the_same_as_few() -> None:
     rng = np.random.default_rng(1)
     n = 20_000

@@ -208,6 +208,7 @@ def test_a_verdict_that_no_outcome_can_change_is_not_qualified() -> None:
     assert missing.message is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.04, 0.3, 0.96])
 @pytest.mark.parametrize("confidences", ["heaped", "beta(8,2)", "mixture"])
 def test_reviews_at_random_are_seldom_called_different(confidences: str, share: float) -> None:

@@ -138,6 +138,7 @@ def test_a_gap_beyond_the_margin_in_clusters_is_hardly_ever_called_well_calibrat
         assert shares_supported(stakes_of(reviews))[1] <= 0.05
 
 
+@pytest.mark.slow
 def test_well_calibrated_is_supported_in_clusters_too() -> None:
     _, well = shares_supported(stakes_of(histories("heaped", "clusters", "in turn", 3, looks=5_000)))
     assert well >= 0.8

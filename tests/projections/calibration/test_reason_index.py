@@ -92,6 +92,7 @@ def reasons_of(drafts: Sequence[Draft]) -> ReasonIndex:
     return folded
 
 
+@pytest.mark.slow
 @given(drafts=histories(), wanted=questions)
 @settings(max_examples=400, deadline=None)
 def test_the_view_is_the_models(drafts: list[Draft], wanted: CalibrationFilter) -> None:
@@ -197,6 +198,7 @@ def test_a_range_of_time_is_that_of_the_decisions() -> None:
     assert reasons_of(drafts).view(CalibrationFilter(range=TimeRange(times[0], times[0]))).total == 1
 
 
+@pytest.mark.slow
 def test_figures_of_many_decisions_are_exact() -> None:
     """Ten thousand decisions whose figures are known beforehand."""
     rng = random.Random(3)

@@ -129,6 +129,7 @@ def calm(rng: np.random.Generator) -> RecentDrift:
     return found(*reported)
 
 
+@pytest.mark.slow
 def test_calibrated_agents_are_alarmed_in_at_most_a_twentieth_of_checks() -> None:
     """A Brier score 20% worse would alone have alarmed in more."""
     rng = np.random.default_rng(30)

@@ -110,6 +110,7 @@ def test_a_row_without_evidence_has_no_number_of_reviews() -> None:
     assert support.reviews_needed(0, 50) is None
 
 
+@pytest.mark.slow
 def test_looking_after_every_review_calls_no_calibrated_table_off() -> None:
     """In at most 5% of 200 histories of twenty calibrated categories is any row ever sure, in 100 looks."""
     rng = np.random.default_rng(20)

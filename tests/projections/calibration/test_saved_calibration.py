@@ -120,6 +120,7 @@ cuts = st.lists(st.tuples(st.integers(0, 400), st.booleans(), st.booleans()), ma
 """Where a process ends, whether it was asked before, and whether its cache is restored."""
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10_000), size=st.integers(0, 90), stops=cuts)
 @settings(max_examples=25, deadline=None)
 def test_a_restart_changes_nothing(seed: int, size: int, stops: list[tuple[int, bool, bool]]) -> None:
@@ -186,6 +187,7 @@ def new_reviews(calibration: Calibration, filters: CalibrationFilter = EVERYTHIN
     return calibration.evidence(filters, "confidence_bucket", calibration.selection(filters)).new_reviews
 
 
+@pytest.mark.slow
 def test_evidence_is_brought_up_to_date_without_a_question() -> None:
     events = events_of(clustered_history(1, 150))
     cut = 2 * len(events) // 3
@@ -224,6 +226,7 @@ def test_what_is_refreshed_is_that_of_the_moment_it_was_asked() -> None:
     assert verdicts(calibration) == verdicts(whole)
 
 
+@pytest.mark.slow
 def test_a_cache_of_another_history_or_version_is_not_taken_up() -> None:
     events = events_of(clustered_history(1, 100))
     calibration, other = Calibration(), Calibration()

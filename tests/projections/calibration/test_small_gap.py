@@ -13,6 +13,8 @@ from projections.stats.gap_martingale import E_VALUE_SURE
 from tests.projections.stats.evidence import running_log_e_values
 from tests.projections.stats.test_gap_martingale import STATING, draw
 
+pytestmark = pytest.mark.slow
+
 LOOKS = 1_000
 HISTORIES = 1_000
 
@@ -63,7 +65,6 @@ def test_the_remark_is_made_of_the_looks_that_were_tried() -> None:
         assert {n for n in range(1, 401) if is_remarked(confidence[:n], outcome[:n])} <= tried
 
 
-@pytest.mark.slow
 @pytest.mark.defect(12)
 @pytest.mark.defect(14)
 def test_four_times_the_failures_are_found() -> None:

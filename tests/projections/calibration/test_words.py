@@ -37,6 +37,7 @@ def test_a_calibrated_agent_is_calibrated_in_its_range(stated: Stated) -> None:
     assert bucket.expected_interpretation in {"well_calibrated", "underconfident", "overconfident"}
 
 
+@pytest.mark.slow
 @pytest.mark.defect(4)
 def test_verdicts_on_ranges_follow_the_stated_mean_in_simulations() -> None:
     """500 calibrated agents of 400 decisions, beta(2, 2): a supported verdict off in at most 5% of ranges."""

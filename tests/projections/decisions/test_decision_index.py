@@ -90,6 +90,7 @@ def found(index: NamedIndex, wanted: DecisionSelection) -> list[str]:
     return index.subjects(index.find(wanted))
 
 
+@pytest.mark.slow
 @given(drafts=histories(), wanted=narrow, sort=st.sampled_from(get_args(SortField)), descending=st.booleans())
 @settings(max_examples=300, deadline=None)
 def test_find_order_and_count_are_the_models(

@@ -5,6 +5,7 @@ from collections import defaultdict
 from datetime import datetime
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,6 +35,7 @@ def reported(drafts: list[Draft], field: str) -> dict[str, Any]:
     return {name: latest[name] for name in names if name in latest}
 
 
+@pytest.mark.slow
 @given(drafts=histories(), before=st.sampled_from([moment for moment in MOMENTS if moment is not None]))
 @settings(max_examples=200, deadline=None)
 def test_review_dates_are_those_stated(drafts: list[Draft], before: datetime) -> None:
@@ -51,6 +53,7 @@ def test_review_dates_are_those_stated(drafts: list[Draft], before: datetime) ->
     assert set(index.review_times(due)) == set(due.tolist())
 
 
+@pytest.mark.slow
 @given(drafts=histories(), wanted=narrow)
 @settings(max_examples=200, deadline=None)
 def test_pull_requests_and_patterns_are_those_stated(drafts: list[Draft], wanted: DecisionSelection) -> None:

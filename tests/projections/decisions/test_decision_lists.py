@@ -151,6 +151,7 @@ def slices_of(lines: Sequence[bytes], cuts: Sequence[int]) -> Iterator[tuple[int
         yield end, events[start:end]
 
 
+@pytest.mark.slow
 @given(steps=steps, cuts=st.lists(st.integers(0, 99), max_size=4), asked=st.lists(queries, min_size=1, max_size=4))
 @settings(max_examples=400, deadline=None)
 def test_a_page_is_that_part_of_the_whole_list(steps: list[Any], cuts: list[int], asked: list[Query]) -> None:

@@ -94,6 +94,7 @@ def expected(lines: Sequence[bytes], words: Sequence[str]) -> set[str]:
 asked = st.lists(st.sampled_from(ASKED), min_size=1, max_size=3)
 
 
+@pytest.mark.slow
 @given(
     drafts=histories(25),
     cuts=st.sets(st.integers(1, 24), max_size=4),

@@ -114,6 +114,7 @@ def test_the_oldest_of_an_agents_thoughts_make_space(monkeypatch: pytest.MonkeyP
     assert [thought.thought_id for _, thought in projection.adopted()] == ["t3"]
 
 
+@pytest.mark.slow
 @given(drafts=histories(), now=st.sampled_from([moment for moment in MOMENTS if moment is not None] + [DAWN]))
 @settings(max_examples=200, deadline=None)
 def test_what_waits_is_what_a_plain_list_says(drafts: list[Draft], now: datetime) -> None:

@@ -73,6 +73,7 @@ async def subjects(opened: Opened, rows: Sequence[int]) -> set[str]:
     return set(await opened.engine.names.subjects(index.positions(np.array(rows, dtype=np.intp))))
 
 
+@pytest.mark.slow
 @given(
     drafts=histories(40),
     cuts=st.sets(st.integers(1, 39), max_size=6),

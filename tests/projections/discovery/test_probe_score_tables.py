@@ -171,6 +171,7 @@ def test_percentiles_are_midranks(means: dict[str, float], reported: dict[str, f
     assert percentiles(means) == pytest.approx(reported)
 
 
+@pytest.mark.slow
 @given(drafts=discoveries(60))
 @settings(max_examples=200, deadline=None)
 def test_they_are_the_plain_figures(drafts: list[Draft]) -> None:

@@ -122,6 +122,7 @@ def shown(one: Json) -> Json:
     return back
 
 
+@pytest.mark.slow
 @given(one=reports())
 @settings(max_examples=300)
 def test_any_report_is_given_back_field_for_field(one: Json) -> None:

@@ -55,6 +55,7 @@ def test_known_error_rates_are_within_their_intervals(truth: Truth) -> None:
         assert part.verdict in ("fair", "good")
 
 
+@pytest.mark.slow
 def test_the_intervals_of_many_simulated_judges_cover_the_truth() -> None:
     """Of 95% intervals of 100 judges, at least 88 cover it."""
     truth = Truth()

@@ -1,6 +1,7 @@
 """The history of a scenario: its results by run and by version, against the views of whole runs."""
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 
 from events import Draft, EvalFinished, EvalScored, EvalStarted, EventFacts
@@ -117,6 +118,7 @@ def test_results_by_run_are_those_of_the_runs(drafts: list[Draft]) -> None:
         assert sum(each.attempts for each in found.versions) <= sum(run.attempts for run in found.runs)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(evaluations())
 def test_lists_and_scoreboards_of_filtered_scores_are_those_of_all(drafts: list[Draft]) -> None:

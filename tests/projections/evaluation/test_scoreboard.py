@@ -49,6 +49,7 @@ def versions(found: SuiteScoreboard) -> list[tuple[str | None, str | None]]:
     return [(row.agent, row.agent_version) for row in found.rows]
 
 
+@pytest.mark.slow
 @given(drafts=evaluations(60))
 @settings(max_examples=200, deadline=None)
 def test_the_board_is_what_a_plain_reading_says(drafts: list[Draft]) -> None:

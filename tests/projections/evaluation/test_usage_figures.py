@@ -122,6 +122,7 @@ def test_zero_is_a_value() -> None:
     assert usage.output_tokens is None
 
 
+@pytest.mark.slow
 @given(drafts=evaluations(60))
 @settings(max_examples=150, deadline=None)
 def test_totals_are_the_sums_of_the_events_and_medians_those_of_the_last_tries(drafts: list[Draft]) -> None:

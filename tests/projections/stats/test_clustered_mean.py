@@ -74,5 +74,6 @@ def test_equal_agents_with_clustered_questions_differ_in_at_most_6_percent(
     assert false_rate(sizes, correlation, 2_500) <= 0.06
 
 
+@pytest.mark.slow
 def test_equal_agents_with_clustered_questions_rarely_differ() -> None:
     assert false_rate([10] * 20, 0.6, 500) <= 0.08

@@ -52,6 +52,7 @@ def test_the_difference_is_of_the_lines_and_inside_its_interval(rows: list[tuple
         assert point.stated_interval.high >= point.stated - 1e-12
 
 
+@pytest.mark.slow
 def test_the_intervals_hold_at_their_level() -> None:
     """Of 400 samples of 200 decisions, the interval at most thresholds has the true value in 95%."""
     rng = np.random.default_rng(1)

@@ -98,6 +98,7 @@ def test_a_gap_of_a_tenth_is_found_in_110_reviews(name: str) -> None:
     assert np.median(found) <= 110
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STATING)
 def test_the_confidence_sequence_contains_the_gap_at_every_look(name: str) -> None:
     """In at least 95% of histories, also if the gap changes with the confidence and with time."""

@@ -43,6 +43,7 @@ def sample(confidence: Floats, chance: Floats, rng: np.random.Generator) -> Cali
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [5, 20, 50, 500])
 @pytest.mark.parametrize("stating", STATING.values(), ids=STATING.keys())
 def test_a_calibrated_agent_is_hardly_ever_called_something_else(stating: Stating, n: int) -> None:

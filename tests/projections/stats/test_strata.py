@@ -93,6 +93,7 @@ def test_rare_classes_are_tested_by_permutation() -> None:
     assert found.p == pytest.approx(fisher_exact([first, second]).pvalue, abs=0.03)
 
 
+@pytest.mark.slow
 def test_many_rare_classes_differ_seldom_by_chance() -> None:
     rng = np.random.default_rng(1)
     p = []

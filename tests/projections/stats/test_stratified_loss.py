@@ -92,6 +92,7 @@ def test_the_least_p_value_is_that_of_all_lost() -> None:
         assert least_p_value([(before, now)] * width) == pytest.approx(loss_p_value(all_lost))
 
 
+@pytest.mark.slow
 def test_many_comparisons_are_tested_as_one_is() -> None:
     random = np.random.default_rng(7)
     shape = (50, 9)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from tests.api.cli.command import done, refused, tally
 from tests.api.cli.test_import import events
@@ -16,6 +17,8 @@ from tests.support.cstp_installation import (
     write_store,
 )
 from tests.support.server import serving
+
+pytestmark = pytest.mark.slow
 
 
 def taken(ledger: Path, path: Path, *options: str | Path, code: int = 0) -> dict[str, Any]:

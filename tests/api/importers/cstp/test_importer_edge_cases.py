@@ -25,6 +25,8 @@ from tests.support.cstp_installation import (
 )
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 Reported = tuple[str, str, str, str]
 
 

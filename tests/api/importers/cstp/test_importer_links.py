@@ -17,7 +17,7 @@ from tests.api.importers.cstp.test_importer import shown, taken
 from tests.support.cstp_installation import decision, reviewed, write_file, write_store
 from tests.support.server import serving
 
-pytestmark = pytest.mark.trial("D4")
+pytestmark = [pytest.mark.slow, pytest.mark.trial("D4")]
 
 T1, T2 = "2026-02-06T08:00:00+00:00", "2026-02-07T08:00:00+00:00"
 

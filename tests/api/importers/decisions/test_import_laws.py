@@ -22,6 +22,8 @@ from events.envelope import Draft
 from ledger.errors import LedgerUnavailable
 from tests.fuzz.in_process import InProcess
 
+pytestmark = pytest.mark.slow
+
 COLUMNS = ("agent", "decision", "time", "confidence", "id", "outcome", "question")
 OUTCOMES = ("", "success", "partial", "failure", "abandoned")
 QUESTIONS = ("", "q1", "q2")

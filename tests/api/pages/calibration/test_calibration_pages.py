@@ -20,6 +20,8 @@ from tests.api.pages.html_page import HtmlPage
 from tests.api.pages.page_requests import read_json, read_page
 from tests.support.server import serving
 
+pytestmark = pytest.mark.slow
+
 PAGE = "/ui/calibration"
 
 

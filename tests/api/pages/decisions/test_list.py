@@ -12,6 +12,8 @@ from tests.api.pages.html_page import HtmlPage
 from tests.api.pages.page_requests import read_page
 from tests.support.server import serving
 
+pytestmark = pytest.mark.slow
+
 DECISIONS = 130
 STAKES = ("low", "medium", "high", "critical")
 

@@ -354,6 +354,7 @@ def test_the_past_is_shown_as_it_was(client: httpx.Client) -> None:
     assert mean_of(get(client, "/scoreboard", suite=suite, as_of=position)["suites"][0]["rows"][0]) in before.text
 
 
+@pytest.mark.slow
 def test_an_empty_ledger(tmp_path: Path) -> None:
     with serving(tmp_path / "ledger.db") as url, httpx.Client(base_url=url, timeout=None) as client:
         assert "No evaluation is recorded yet." in read_page(client, "/ui/evaluations").text

@@ -55,6 +55,7 @@ def shapes(client: httpx.Client, name: str, runs: tuple[str, str]) -> list[list[
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(TEXTS)))
 def test_hostile_texts_change_nothing_but_texts(hostile: httpx.Client, number: int) -> None:
     text = TEXTS[number].encode("utf-8", "replace").decode().replace("\x00", "\x01")
@@ -83,6 +84,7 @@ def test_long_answers_are_cut(client: httpx.Client) -> None:
     read_page(client, f"/ui/evaluations/{run}")
 
 
+@pytest.mark.slow
 def test_a_large_run_is_shown_in_pages(client: httpx.Client) -> None:
     suite, runs = fresh("suite"), (fresh(), fresh())
     for run in runs:

@@ -113,6 +113,7 @@ def test_the_form_shows_the_filters(client: httpx.Client) -> None:
     assert "No event matches." in page
 
 
+@pytest.mark.slow
 def test_an_empty_ledger_has_pages(tmp_path_factory: pytest.TempPathFactory) -> None:
     with served(tmp_path_factory.mktemp("empty") / "l.db") as server, httpx.Client(base_url=server.url) as client:
         assert "The log is empty." in page_of(client, "/ui/log")

@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx
+import pytest
 
 from tests.api.http.discovery_agent import Asker, model
 from tests.api.http.posts import fresh, post
@@ -63,6 +64,7 @@ def test_hostile_names_and_answers_render_and_change_nothing_else(client: httpx.
     assert "<script>" not in drawing.text
 
 
+@pytest.mark.slow
 def test_no_name_makes_a_page_large(tmp_path: Path) -> None:
     run = "r" * 64
     faces, turns = "\U0001f600" * 200, "\u202e" * 65_000

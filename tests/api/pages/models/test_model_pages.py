@@ -164,6 +164,7 @@ def test_a_form_without_values_shows_everything(client: httpx.Client) -> None:
     assert client.get("/ui/models/runs", params=form).status_code == 200
 
 
+@pytest.mark.slow
 def test_an_empty_ledger_has_every_page(tmp_path: Path) -> None:
     with serving(tmp_path / "ledger.db") as url, httpx.Client(base_url=url, timeout=None) as client:
         assert "No model has answered yet." in read_page(client, "/ui/models").text

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import httpx
+import pytest
 
 from tests.api.cli.command import done
 from tests.api.http.discovery_agent import FAILED, GARBAGE, TIMEOUT, Asker, model
@@ -162,6 +163,7 @@ def test_answers_in_evidence_are_read_and_erased_ones_are_said_to_be_erased(clie
     assert "The answer was erased" in read_page(client, f"/ui/models/runs/{run}").text
 
 
+@pytest.mark.slow
 def test_reports_from_files_have_their_pages(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.db"
     done(ledger, "import", "runs", *map(str, written(tmp_path, report("one", "model-a", "model-b"))))

@@ -108,6 +108,7 @@ def _interval(ends: list[float]) -> str:
     return f"{gap(ends[0])} to {gap(ends[1])}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "query", ["", "?window=all", "?window=90d", "?window=30d", "?since=2020-01-01&until=2100-01-01"]
 )
@@ -127,12 +128,14 @@ def test_rows_of_agents_equal_the_json(client: httpx.Client, query: str) -> None
         assert ("not sure" in row[5] or "not enough" in row[5]) is (group["supported"] is False)
 
 
+@pytest.mark.slow
 def test_agents_with_the_most_decisions_are_first(client: httpx.Client) -> None:
     totals = [group["total"] for group in get(client, "/calibration?group_by=agent&group_sort=decisions")["groups"]]
     assert totals == sorted(totals, reverse=True)
     assert len(totals) == 4
 
 
+@pytest.mark.slow
 def test_trends_equal_the_json(client: httpx.Client) -> None:
     response = client.get("/ui")
     for agent in ("even", "bold", "turned"):
@@ -147,6 +150,7 @@ def test_trends_equal_the_json(client: httpx.Client) -> None:
         assert f"last {gap(last['gap'])} ({_interval(last['gap_interval'])}), n={last['reviewed']}" in described[1]
 
 
+@pytest.mark.slow
 def test_drift_equals_the_json_and_has_its_interval(client: httpx.Client) -> None:
     shown = page(client)
     found = look(client, "turned")["change"]
@@ -168,6 +172,7 @@ def test_drift_equals_the_json_and_has_its_interval(client: httpx.Client) -> Non
     assert f"No drift found in {len(quiet)} agent" in shown.parts["drift"].text
 
 
+@pytest.mark.slow
 def test_counts_equal_the_json(client: httpx.Client) -> None:
     shown, status = page(client), get(client, "/status")
     contents = shown.parts["contents"].text
@@ -190,6 +195,7 @@ def test_counts_equal_the_json(client: httpx.Client) -> None:
     assert [row[6] for row in shown.parts["evaluations"].cells[1:]] == ["not ended", "ended"]
 
 
+@pytest.mark.slow
 def test_the_period_is_in_the_address(client: httpx.Client) -> None:
     assert page(client).current == ["/ui", "/ui"]
     assert page(client, "/ui?window=90d").current == ["/ui", "/ui?window=90d"]
@@ -201,6 +207,7 @@ def test_the_period_is_in_the_address(client: httpx.Client) -> None:
     assert client.get("/ui?since=").status_code == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", ["window=7d", "since=soon", "window=30d&window=60d", "agents=bold"])
 def test_a_wrong_period_is_the_error_of_the_json(client: httpx.Client, query: str) -> None:
     wrong = client.get(f"/ui?{query}")
@@ -210,6 +217,7 @@ def test_a_wrong_period_is_the_error_of_the_json(client: httpx.Client, query: st
         assert problem["detail"].replace("'", "&#39;") in wrong.text
 
 
+@pytest.mark.slow
 def test_an_empty_ledger_says_how_to_begin(tmp_path: Path) -> None:
     with served(tmp_path / "ledger.db") as server, httpx.Client(base_url=server.url, timeout=None) as client:
         shown = page(client)
@@ -225,6 +233,7 @@ def test_an_empty_ledger_says_how_to_begin(tmp_path: Path) -> None:
         assert "Every decision has an outcome" in page(client).parts["waiting"].text
 
 
+@pytest.mark.slow
 def test_texts_of_agents_do_no_harm(tmp_path: Path) -> None:
     with served(tmp_path / "ledger.db") as server, httpx.Client(base_url=server.url, timeout=None) as client:
         due = (NOW - timedelta(days=3)).isoformat()
@@ -245,6 +254,7 @@ def test_texts_of_agents_do_no_harm(tmp_path: Path) -> None:
         assert len(text) < 20_000
 
 
+@pytest.mark.slow
 def test_many_agents_are_cut_to_those_with_the_most_decisions(tmp_path: Path) -> None:
     with served(tmp_path / "ledger.db") as server, httpx.Client(base_url=server.url, timeout=None) as client:
         for number in range(23):

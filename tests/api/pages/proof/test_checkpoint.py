@@ -14,16 +14,16 @@ from ledger.transparency.signed_note import Signer
 from tests.api.cli.command import done
 from tests.api.http.posts import post, recorded
 from tests.api.pages.log.shown import element, json_address, json_at, link, page_of, text_of
-from tests.support.server import Served, served
+from tests.support.server import served
 from tests.support.witness import Witness, witnessing
 
 GROWN = "The log has only grown since"
 
 
 @pytest.fixture(scope="module")
-def ledger(server: Served, client: httpx.Client) -> Path:
+def ledger(client: httpx.Client, application_ledger: Path) -> Path:
     post(client, [recorded(f"d{number}") for number in range(20)])
-    return Path(server.wait_for("serving")["ledger"])
+    return application_ledger
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +47,7 @@ def compared(client: httpx.Client, note: str, status: int = 200) -> str:
     return page_of(client, "/ui/proof", {"older": note}, status=status)
 
 
+@pytest.mark.slow
 def test_the_checkpoint_is_that_of_the_json_route(client: httpx.Client, signer: Signer, older: str) -> None:
     page = page_of(client, "/ui/proof")
     note = client.get("/checkpoint").content
@@ -133,6 +134,7 @@ def witnessed(tmp_path: Path) -> Iterator[tuple[Path, Witness]]:
         yield ledger, witness
 
 
+@pytest.mark.slow
 def test_witnesses_are_shown(witnessed: tuple[Path, Witness]) -> None:
     ledger, witness = witnessed
     with served(ledger) as server, httpx.Client(base_url=server.url) as client:
@@ -144,6 +146,7 @@ def test_witnesses_are_shown(witnessed: tuple[Path, Witness]) -> None:
         assert "--key 'ledger.example/o'\"'\"'ne+" in page, "the command is quoted for a shell"
 
 
+@pytest.mark.slow
 def test_a_log_that_cannot_be_signed_says_why(tmp_path: Path) -> None:
     with served(tmp_path / "one.db") as server, httpx.Client(base_url=server.url) as client:
         post(client, [recorded(), recorded()])

@@ -20,6 +20,8 @@ from tests.api.pages.html_page import HtmlPage
 from tests.support.server import served
 from tests.support.wait import wait_until
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 
 RULES = """

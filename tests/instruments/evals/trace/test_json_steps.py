@@ -10,6 +10,8 @@ from instruments.evals.trace.recorded import decode_trace
 from instruments.evals.trace.steps import STEPS_MAX, AgentStep, RecordedTrace
 from tests.instruments.evals.asking import ANSWER, says
 
+pytestmark = pytest.mark.slow
+
 CALL = {"kind": "tool", "name": "kubectl_get", "arguments": {"namespace": "shop"}}
 
 

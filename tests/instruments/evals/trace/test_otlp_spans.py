@@ -12,6 +12,8 @@ from instruments.evals.trace.recorded import decode_trace
 from instruments.evals.trace.steps import TRACE_BYTES_MAX, RecordedTrace
 from tests.instruments.evals.asking import ANSWER, ask, python
 
+pytestmark = pytest.mark.slow
+
 TRACE_ID = "5b8efff798038103d269b633813fc60c"
 START_NS = 1_793_527_200_000_000_000
 
