@@ -20,7 +20,7 @@ from httpx._config import DEFAULT_TIMEOUT_CONFIG
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from tests import parts
-from tests.support import gate_guard
+from tests.support import gate_guard, in_process
 from tests.support.paths import ROOT
 from tests.support.postgres import Primary, postgres_server
 from tests.support.postgres_programs import MISSING, postgres_folder
@@ -51,8 +51,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    gate_guard.install()
-    config.pluginmanager.register(gate_guard)
+    in_process.install()
+    if config.getoption("--part") == parts.GATE:
+        gate_guard.install()
+        config.pluginmanager.register(gate_guard)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -67,21 +67,31 @@ def _options(
 
 
 def main() -> None:
-    """Run the command. Print every error on standard error: one or two plain lines, or JSON."""
+    """Run the command of this process, on its own standard streams, and end the process."""
     gc.set_threshold(COLLECTED_OBJECTS_MIN, *gc.get_threshold()[1:])
     prepare_standard_streams()
     name_standard_output()
     escape_standard_output()
-    code: int | None = None
+    sys.exit(run())
+
+
+def run() -> int:
+    """Run the command that `sys.argv` has; return its exit code.
+
+    It reads and writes the standard streams that `sys` has. Each error is on standard error: one or two plain lines, or
+    JSON.
+    """
     try:
         try:
             code = app(prog_name="tallystick", standalone_mode=not wants_json())
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()
     except BrokenPipeError:
         drop_standard_output()
-        code = 1
+        return 1
     except Exception as error:
         from api.cli.errors import explain, print_error
 
@@ -89,8 +99,8 @@ def main() -> None:
         if explained is None:
             raise
         drop_standard_output()
-        code = print_error(explained)
-    sys.exit(code)
+        return print_error(explained)
+    return code or 0
 
 
 if __name__ == "__main__":

@@ -82,6 +82,9 @@ class ServerSettings(NamedTuple):
     embeddings: "EmbeddingsClient | None" = None
 
 
+DEFAULT_SETTINGS = ServerSettings()
+
+
 class Server(uvicorn.Server):
     """uvicorn with `HttpConnection`. It ends feeds when it stops, since a feed does not end by itself."""
 
@@ -252,6 +255,29 @@ def tune_garbage_collection() -> None:
     gc.set_threshold(50_000, 20, 50)
 
 
+async def open_app(
+    place: Place | Path,
+    address: str,
+    settings: ServerSettings = DEFAULT_SETTINGS,
+    progress: Progress | None = None,
+    *,
+    exposed: bool = False,
+) -> Starlette:
+    """Open a ledger, and return the application on it. Errors: LedgerLocked, LedgerUnusable.
+
+    `address` is where the application is served; `exposed` says whether others than this machine reach it.
+    """
+    service = await LedgerService.open(place, writable=True, address=address, progress=progress, views=False)
+    service.indexes.endpoint = settings.embeddings
+    service.tokens.rate = settings.rate
+    service.tokens.exposed = exposed
+    service.tokens.required_by_option = settings.require_tokens
+    service.tokens.warn = lambda reason: log.error("tokens", reason=reason, ledger=str(place))
+    service.tokens.remember()
+    await service.proving.start()
+    return make_app(service, settings.limits, settings.audit)
+
+
 async def serve(
     place: Place | Path,
     listener: socket.socket,
@@ -268,16 +294,8 @@ async def serve(
     limit_free_memory()
     host, port = listener.getsockname()[:2]
     address = f"http{'s' if settings.tls else ''}://{f'[{host}]' if ':' in host else host}:{port}"
-    service = await LedgerService.open(place, writable=True, address=address, progress=progress, views=False)
-    service.indexes.endpoint = settings.embeddings
-    service.tokens.rate = settings.rate
-    service.tokens.exposed = not is_loopback(host)
-    service.tokens.required_by_option = settings.require_tokens
-    service.tokens.warn = lambda reason: log.error("tokens", reason=reason, ledger=str(place))
-    service.tokens.remember()
-    await service.proving.start()
-    limits = settings.limits
-    app = make_app(service, limits, settings.audit)
+    app = await open_app(place, address, settings, progress, exposed=not is_loopback(host))
+    service: LedgerService = app.state.ledger
     config = server_config(app, settings.tls)
     if settings.tls is None and service.tokens.exposed:
         log.warning(
@@ -287,7 +305,7 @@ async def serve(
     sys.setswitchinterval(SWITCH_S)
     log.info("serving", address=address, ledger=str(place), head=(await service.reader.head()).position)
     announce(address)
-    connections = limits.connections
+    connections = settings.limits.connections
     table = ConnectionTable(connections._replace(total=raise_file_limit(connections.total)))
     table.add_metrics(app.state.metrics)
     if settings.audit is not None:

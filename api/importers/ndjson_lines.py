@@ -2,6 +2,7 @@
 
 import os
 import select
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,7 +39,7 @@ class LineBatches:
     def open(cls, path: str) -> Iterator[Self]:
         """Open a file, or standard input as `-`. Errors: InvalidQuery."""
         if path == "-":
-            yield cls(0, "standard input", None)
+            yield cls(sys.stdin.fileno(), "standard input", None)
             return
         try:
             descriptor = os.open(path, os.O_RDONLY)

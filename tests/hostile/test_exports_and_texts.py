@@ -14,8 +14,6 @@ from tests.api.cli.command import command, done, environment, refused, tally
 from tests.hostile.memory import MB, measured
 from tests.support.paths import ROOT
 
-pytestmark = pytest.mark.slow
-
 EVENT = b'{"type":"decision.recorded.v1","data":{"decision_id":"d1","decision":"ship it","confidence":0.7}}\n'
 
 
@@ -38,6 +36,7 @@ def test_an_export_with_another_kind_of_file_ends(tmp_path: Path, name: str, kin
     assert not (tmp_path / "new.db").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.trial("C14")
 @pytest.mark.parametrize("packed", [False, True], ids=["folder", "zip"])
 @pytest.mark.parametrize(("item", "count"), [(b'"a":1,', 2_000_000), (b" ", 200 << 20)], ids=["items", "bytes"])
@@ -92,6 +91,7 @@ def test_control_characters_are_escaped(tmp_path: Path, words: tuple[str, ...]) 
         assert "\\u202e" in text
 
 
+@pytest.mark.slow
 @pytest.mark.trial("C14")
 def test_stored_lines_stay_as_they_are_in_a_pipe_and_are_escaped_on_a_terminal(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"

@@ -9,8 +9,6 @@ import pytest
 from tests.api.cli.command import done, refused, tally
 from tests.support.server import served
 
-pytestmark = pytest.mark.slow
-
 EVENT = b'{"type":"decision.recorded.v1","data":{"decision_id":"d1","decision":"ship it","confidence":0.7}}\n'
 
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"
@@ -36,6 +34,7 @@ def endless_trigger(path: Path) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.trial("C16")
 @pytest.mark.parametrize(
     ("words", "code"),

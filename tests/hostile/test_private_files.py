@@ -96,7 +96,6 @@ def test_vectors_are_private_and_follow_no_link(tmp_path: Path, umask: int) -> N
     assert EmbeddingCache(tmp_path / "pipe").get(key) is None
 
 
-@pytest.mark.slow
 @pytest.mark.trial("C7")
 def test_a_mode_that_its_owner_chose_stays(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
@@ -120,7 +119,6 @@ def link(path: Path, target: Path) -> bytes:
     return target.read_bytes() if target.is_file() else b""
 
 
-@pytest.mark.slow
 @pytest.mark.trial("C8")
 @pytest.mark.parametrize(
     ("name", "words"),
@@ -154,7 +152,6 @@ def test_a_link_beside_a_ledger_is_refused_by_name(tmp_path: Path, name: str, wo
     assert (list(victim.iterdir()) == []) if victim.is_dir() else (victim.read_bytes() == before)
 
 
-@pytest.mark.slow
 @pytest.mark.trial("C8")
 @pytest.mark.parametrize("name", ["t.db.key.part", "t.db.checkpoint.part", "t.db.tokens.part"])
 def test_a_link_in_the_place_of_a_temporary_file_is_not_written_through(tmp_path: Path, name: str) -> None:
@@ -168,7 +165,6 @@ def test_a_link_in_the_place_of_a_temporary_file_is_not_written_through(tmp_path
     assert not (tmp_path / name.removesuffix(".part")).is_symlink()
 
 
-@pytest.mark.slow
 @pytest.mark.trial("C8")
 @pytest.mark.parametrize("name", ["t.db.views.db", "t.db.search.db"])
 def test_a_link_in_the_place_of_a_view_is_replaced(tmp_path: Path, name: str) -> None:
@@ -183,7 +179,6 @@ def test_a_link_in_the_place_of_a_view_is_replaced(tmp_path: Path, name: str) ->
     assert not (tmp_path / name).is_symlink()
 
 
-@pytest.mark.slow
 @pytest.mark.trial("C8")
 def test_a_ledger_that_is_a_link_is_followed_with_its_files(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
@@ -197,7 +192,6 @@ def test_a_ledger_that_is_a_link_is_followed_with_its_files(tmp_path: Path) -> N
     assert done(real, "token", "list", "--json").out == done(typed, "token", "list", "--json").out
 
 
-@pytest.mark.slow
 @pytest.mark.trial("C8")
 def test_tokens_beside_a_link_are_not_forgotten(tmp_path: Path) -> None:
     """Before, they were beside the link: a server that overlooked them would let everybody in."""

@@ -11,8 +11,6 @@ from ledger import system_clock
 from tests.api.cli.command import done, refused
 from tests.support.server import served
 
-pytestmark = pytest.mark.slow
-
 
 def answered(url: str, path: str, status: int, **headers: str) -> httpx.Response:
     """The answer, once it has this status; the file is looked at a few times a second."""
@@ -21,6 +19,7 @@ def answered(url: str, path: str, status: int, **headers: str) -> httpx.Response
     return answer
 
 
+@pytest.mark.slow
 @pytest.mark.trial("C15")
 def test_removed_tokens_keep_everybody_out(tmp_path: Path) -> None:
     tokens = TokenStore(tmp_path / "t.db")
@@ -60,6 +59,7 @@ def test_tokens_of_an_older_version_are_remembered_by_a_server(tmp_path: Path) -
         assert httpx.get(f"{server.url}/decisions").status_code == 200, "a ledger that never had a token is its owner's"
 
 
+@pytest.mark.slow
 @pytest.mark.trial("C15")
 def test_tokens_are_required_by_option(tmp_path: Path) -> None:
     with served(tmp_path / "t.db", "--require-tokens") as server:
@@ -89,6 +89,7 @@ DAMAGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.trial("C15")
 @pytest.mark.parametrize("content", DAMAGE.values(), ids=list(DAMAGE))
 def test_damaged_tokens_keep_everybody_out_by_name(tmp_path: Path, content: bytes) -> None:

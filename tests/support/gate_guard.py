@@ -7,7 +7,7 @@ an error where it happens; a test whose code swallows that fails all the same.
 import asyncio
 import sys
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from types import FrameType
 from typing import Any, SupportsIndex
 
@@ -39,6 +39,9 @@ class _Guard:
     """The test of the gate that runs now, and what it was refused."""
 
     def __init__(self) -> None:
+        self.on = False
+        """Whether this run of pytest is of the gate."""
+
         self.item: pytest.Item | None = None
         self.refusals: list[str] = []
 
@@ -69,9 +72,9 @@ guard = _Guard()
 _sleep, _sleep_async = time.sleep, asyncio.sleep
 
 
-def _audit(event: str, _: object) -> None:
-    if event in REFUSED:
-        guard.refuse(REFUSED[event])
+def _audit(event: str, _: object, refused: Mapping[str, str] = REFUSED) -> None:
+    if event in refused:
+        guard.refuse(refused[event])
 
 
 def _refuse_sleep(seconds: float | SupportsIndex) -> None:
@@ -88,7 +91,8 @@ async def _refuse_sleep_of_test(delay: float, result: Any = None) -> Any:  # noq
 
 
 def install() -> None:
-    """Guard this process from now on. It costs nothing while no test of the gate runs."""
+    """Guard this process from now on: its run of pytest is of the gate."""
+    guard.on = True
     sys.addaudithook(_audit)
     time.sleep = _refuse_sleep
     asyncio.sleep = asyncio.tasks.sleep = _refuse_sleep_of_test
@@ -97,8 +101,7 @@ def install() -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Guard a test with its fixtures, if it is one of the gate."""
-    guarded = item.get_closest_marker("slow") is None and item.get_closest_marker("smoke") is None
-    guard.item, guard.refusals = (item if guarded else None), []
+    guard.item, guard.refusals = (item if item.get_closest_marker("smoke") is None else None), []
     try:
         return (yield)
     finally:

@@ -1,4 +1,7 @@
-"""A server as users run it: a process of its own, a real socket, and what it says on standard error."""
+"""A server as users run it: a process of its own, a real socket, and what it says on standard error.
+
+In the gate it is the application in this process instead, whose address only httpx here knows.
+"""
 
 import os
 import subprocess
@@ -12,6 +15,8 @@ from typing import Any
 import httpx
 import msgspec
 
+from tests.support import gate_guard
+from tests.support.in_process import Application, served_application
 from tests.support.paths import ROOT
 from tests.support.warm_process import Warm
 
@@ -27,7 +32,7 @@ class Served:
 
     `ledger` is a file, or the address of a database; then `logs` is needed, the folder of its log. `module` is what is
     run as the command, `environment` what it finds beside ours. With a module or an environment of its own it starts
-    cold, as for a user; without, and for a test, warm.
+    cold, as for a user; without, and for a test, warm. In the gate it has neither a process nor a log.
     """
 
     def __init__(
@@ -38,33 +43,48 @@ class Served:
         environment: Mapping[str, str] | None = None,
         logs: Path | None = None,
     ) -> None:
+        self._application: Application | None = None
+        if gate_guard.guard.on and not module and not environment:
+            self._application = served_application(ledger, serve_args)
+            self.url = self._application.url
+            return
         self.errors = (logs or Path(ledger).parent) / f"{Path(ledger).name}.{time.monotonic_ns()}.stderr"
         words = ["--ledger", str(ledger), "serve", "--port", "0", *serve_args]
-        self.process: Warm | subprocess.Popen[bytes]
+        self._process: Warm | subprocess.Popen[bytes]
         if module or environment or "PYTEST_VERSION" not in os.environ:
             command = [sys.executable, "-m", module or COMMAND, *words]
             reported = {**os.environ, **(environment or {})}
             with self.errors.open("wb") as errors:
-                self.process = subprocess.Popen(
+                self._process = subprocess.Popen(
                     command, cwd=ROOT, env=reported, stdin=subprocess.DEVNULL, stderr=errors
                 )
         else:
             self.errors.touch()
-            self.process = Warm(words, os.environ, ROOT, NULL, NULL, self.errors)
+            self._process = Warm(words, os.environ, ROOT, NULL, NULL, self.errors)
         try:
-            self.url: str = self.wait_for("serving")["address"]
+            self.url = self.wait_for("serving")["address"]
             while httpx.get(f"{self.url}/readyz").status_code != 200:
                 time.sleep(POLL_S)
         except BaseException:
             self.stop()
             raise
 
+    @property
+    def process(self) -> Warm | subprocess.Popen[bytes]:
+        if self._application is not None:
+            gate_guard.guard.refuse("needs the process of a server")
+        return self._process
+
     def log(self) -> list[dict[str, Any]]:
         """Every whole line of standard error, each one JSON."""
+        if self._application is not None:
+            gate_guard.guard.refuse("reads the log of a server")
         return [msgspec.json.decode(line) for line in self.errors.read_bytes().split(b"\n")[:-1]]
 
     def wait_for(self, event: str, **fields: object) -> dict[str, Any]:
         """The first log line of an event with these fields, once it is there."""
+        if self._application is not None:
+            gate_guard.guard.refuse("reads the log of a server")
         while True:
             ended = self.process.poll() is not None
             text = self.errors.read_text(encoding="utf-8")
@@ -77,6 +97,9 @@ class Served:
 
     def stop(self) -> int:
         """Ask it to stop, wait, and return its exit code; kill it where it does not."""
+        if self._application is not None:
+            self._application.close()
+            return 0
         if self.process.poll() is None:
             self.process.terminate()
         try:

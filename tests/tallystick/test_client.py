@@ -10,7 +10,6 @@ import pytest
 from tallystick import AsyncClient, Client, Conflict, InvalidArgument, InvalidEvent, InvalidQuery, NotFound, Reason
 
 
-@pytest.mark.slow
 def test_a_decision_is_recorded_reviewed_and_counted(client: Client, agent: str) -> None:
     recorded = client.record("Cache the catalogue", confidence=0.8, category="architecture")
     assert not recorded.duplicate
@@ -31,7 +30,6 @@ def test_a_decision_is_recorded_reviewed_and_counted(client: Client, agent: str)
     assert client.calibration().gap is None, "five reviews are needed unless the caller asks otherwise"
 
 
-@pytest.mark.slow
 def test_every_field_of_a_decision_is_stored(client: Client) -> None:
     due = datetime(2027, 1, 2, 3, 4, tzinfo=UTC)
     recorded = client.record(
@@ -87,7 +85,6 @@ def test_every_field_of_a_decision_is_stored(client: Client) -> None:
     assert decision.trace == ({"step": 1, "thought": "Look at the changes."},)
 
 
-@pytest.mark.slow
 def test_an_amendment_changes_what_it_names(client: Client) -> None:
     recorded = client.record("Pin the image", confidence=0.9, tags=["a"], context="before")
     client.amend(recorded.decision_id, confidence=0.7, tags=[], event_id=f"{recorded.decision_id}-amended")
@@ -97,7 +94,6 @@ def test_an_amendment_changes_what_it_names(client: Client) -> None:
         client.amend(recorded.decision_id)
 
 
-@pytest.mark.slow
 def test_a_retracted_decision_says_why(client: Client) -> None:
     recorded = client.record("Pin the image", confidence=0.9)
     client.review(recorded.decision_id, "success")
@@ -113,7 +109,6 @@ def test_a_retracted_decision_says_why(client: Client) -> None:
         client.review(recorded.decision_id, "failure")
 
 
-@pytest.mark.slow
 def test_thoughts_before_a_decision_are_adopted_by_it(client: Client) -> None:
     first = client.think("The cache is cold at night.")
     second = client.think("Warming it costs a minute.", thought_id=f"t-{uuid4().hex}")
@@ -128,7 +123,6 @@ def test_thoughts_before_a_decision_are_adopted_by_it(client: Client) -> None:
     assert adopted == [first.thought_id, second.thought_id]
 
 
-@pytest.mark.slow
 def test_a_thought_on_a_recorded_decision_belongs_to_it(client: Client) -> None:
     recorded = client.record("Retry the upload")
     thought = client.think("Twice is enough.", decision_id=recorded.decision_id)
@@ -136,7 +130,6 @@ def test_a_thought_on_a_recorded_decision_belongs_to_it(client: Client) -> None:
     assert client.get_decision(recorded.decision_id).thoughts == ("Twice is enough.",)
 
 
-@pytest.mark.slow
 def test_decisions_are_listed_by_filter_and_page(client: Client, agent: str, url: str) -> None:
     for number in range(5):
         client.record(f"Choice {number}", category="even" if number % 2 == 0 else "odd", tags=[f"n{number}"])
@@ -155,7 +148,6 @@ def test_decisions_are_listed_by_filter_and_page(client: Client, agent: str, url
     assert client.decisions(as_of=page.as_of.position).total == 5
 
 
-@pytest.mark.slow
 def test_figures_come_with_what_was_asked_for(client: Client) -> None:
     for number, outcome in enumerate(("success", "partial", "failure", "success", "abandoned", "success")):
         decision_id = client.record(f"Choice {number}", confidence=0.7, category="c").decision_id
@@ -189,7 +181,6 @@ def test_figures_come_with_what_was_asked_for(client: Client) -> None:
     assert "n=6" in advice.message
 
 
-@pytest.mark.slow
 def test_events_of_any_type_are_appended_all_or_none(client: Client) -> None:
     model = f"model-{uuid4().hex[:8]}"
     result = client.append([
@@ -208,7 +199,6 @@ def test_events_of_any_type_are_appended_all_or_none(client: Client) -> None:
         client.append([])
 
 
-@pytest.mark.slow
 def test_events_are_read_over_pages_in_both_orders(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tallystick.event_pages.PAGE_EVENTS", 3)
     ids = [client.record(f"Choice {number}").decision_id for number in range(8)]
@@ -234,14 +224,12 @@ def test_a_receipt_proves_an_event(client: Client) -> None:
         client.receipt(10**9)
 
 
-@pytest.mark.slow
 def test_numbers_of_other_libraries_are_plain_numbers(client: Client) -> None:
     recorded = client.record("Use numpy", confidence=np.float32(0.5), pr=np.int64(7))  # type: ignore[arg-type]
     decision = client.get_decision(recorded.decision_id).decision
     assert (decision.confidence, decision.pr) == (0.5, 7)
 
 
-@pytest.mark.slow
 def test_what_json_cannot_write_is_refused_before_it_is_sent(client: Client) -> None:
     with pytest.raises(InvalidArgument) as refused:
         client.record("Divide by zero", confidence=float("nan"))
@@ -255,7 +243,6 @@ def test_what_json_cannot_write_is_refused_before_it_is_sent(client: Client) -> 
     assert client.decisions().total == 0
 
 
-@pytest.mark.slow
 def test_a_wrong_parameter_is_named(client: Client) -> None:
     with pytest.raises(InvalidQuery) as refused:
         client.calibration(stakes="enormous")  # type: ignore[arg-type]
@@ -292,7 +279,6 @@ def test_the_asynchronous_client_does_the_same(url: str, agent: str) -> None:
     asyncio.run(program())
 
 
-@pytest.mark.slow
 def test_settings_come_from_the_environment(url: str, agent: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TALLYSTICK_URL", f"{url}/")
     monkeypatch.setenv("TALLYSTICK_AGENT", agent)
@@ -302,7 +288,6 @@ def test_settings_come_from_the_environment(url: str, agent: str, monkeypatch: p
         assert agent in repr(client)
 
 
-@pytest.mark.slow
 def test_without_an_agent_the_figures_are_those_of_who_records(url: str) -> None:
     with Client(url) as client:
         before = client.decisions().total
@@ -329,7 +314,6 @@ def test_a_token_is_never_shown() -> None:
     assert "tally_secret" not in repr(Client(token="tally_secret"))
 
 
-@pytest.mark.slow
 def test_a_closed_client_sends_nothing(url: str) -> None:
     client = Client(url)
     client.close()
@@ -338,7 +322,6 @@ def test_a_closed_client_sends_nothing(url: str) -> None:
         client.record("Too late")
 
 
-@pytest.mark.slow
 def test_decisions_are_linked_and_unknown_ones_named(client: Client, agent: str) -> None:
     old, new = client.record("Poll").decision_id, client.record("Subscribe").decision_id
     linked = client.link(new, old, "supersedes", weight=0.5, context="Polling was slow", event_id=f"{agent}-link")
@@ -359,7 +342,6 @@ def test_decisions_are_linked_and_unknown_ones_named(client: Client, agent: str)
         client.link(old, new, "depends_on", event_id=f"{agent}-link")
 
 
-@pytest.mark.slow
 def test_the_asynchronous_client_links_alike(url: str, agent: str) -> None:
     async def link() -> tuple[str, str]:
         async with AsyncClient(url, agent=agent) as client:

@@ -9,8 +9,6 @@ from tallystick import AsyncClient, Client, Conflict, ConnectionFailed
 from tallystick.results import DecisionState
 from tests.tallystick.proxy import proxying
 
-pytestmark = pytest.mark.slow
-
 
 def outcomes(client: Client, decision_id: str) -> list[str]:
     """The outcomes that were recorded, the oldest first."""
@@ -95,6 +93,7 @@ def test_the_latest_run_of_a_block_counts(client: Client) -> None:
     assert outcomes(client, decision_id) == ["failure", "success", "failure", "success"]
 
 
+@pytest.mark.slow
 def test_an_unrecorded_failure_does_not_hide_the_error(url: str) -> None:
     with proxying(url) as proxy, Client(proxy.url, retry_s=0) as client:
 

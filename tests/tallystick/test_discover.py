@@ -7,8 +7,6 @@ import pytest
 
 from tallystick import AsyncClient, Client, InvalidEvent, Reply
 
-pytestmark = pytest.mark.slow
-
 MODELS = ("example-large-1", "example-small-2")
 ANSWER = "CAUSE: change 4417 set the connection pool of inv-1 and inv-2 to 5. EVIDENCE: L07, L09. FIX: set it back"
 

@@ -15,8 +15,6 @@ from tests.support.server import served, serving
 from tests.support.wait import wait_until
 from tests.tallystick.proxy import Fault, proxying
 
-pytestmark = pytest.mark.slow
-
 GUIDE = (ROOT / "docs" / "how-to" / "use-the-python-client.md").read_text(encoding="utf-8")
 REFERENCE = (ROOT / "docs" / "reference" / "python-client.md").read_text(encoding="utf-8")
 EXAMPLE = (ROOT / "examples" / "client.py").read_text(encoding="utf-8")
@@ -61,6 +59,7 @@ def test_the_example_has_at_most_eight_lines_and_is_the_guide_s() -> None:
         assert line.strip() in readme
 
 
+@pytest.mark.slow
 def test_the_example_adds_two_events_however_often_it_runs(tmp_path: Path) -> None:
     with serving(tmp_path / "t.db") as url:
         for _ in range(3):
@@ -69,6 +68,7 @@ def test_the_example_adds_two_events_however_often_it_runs(tmp_path: Path) -> No
             assert [event.type for event in client.events()] == ["decision.recorded.v1", "decision.reviewed.v1"]
 
 
+@pytest.mark.slow
 def test_the_example_does_the_same_without_a_server(tmp_path: Path) -> None:
     program = EXAMPLE.replace(SERVER, LOCAL)
     for _ in range(2):
@@ -80,6 +80,7 @@ def test_the_example_does_the_same_without_a_server(tmp_path: Path) -> None:
 PLACES: list[tuple[int, Fault]] = [(at, fault) for at in range(3) for fault in ("lose request", "lose answer")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("before", "fault"), PLACES)
 def test_the_example_killed_anywhere_and_run_again_adds_nothing_twice(
     tmp_path: Path, before: int, fault: Fault
@@ -99,6 +100,7 @@ def test_the_example_killed_anywhere_and_run_again_adds_nothing_twice(
             assert [event.type for event in client.events()] == ["decision.recorded.v1", "decision.reviewed.v1"]
 
 
+@pytest.mark.slow
 def test_a_program_over_a_private_server_killed_again_and_again_adds_nothing_twice(tmp_path: Path) -> None:
     """It is killed as it records; each run of it does a little more, until one comes to the end."""
     program = """

@@ -81,7 +81,6 @@ def test_an_error_has_all_fields_of_the_problem_and_prints_them(client: Client) 
         assert part in str(error)
 
 
-@pytest.mark.slow
 def test_an_error_survives_pickling(client: Client) -> None:
     client.record("First", decision_id="pickled")
     with pytest.raises(Conflict) as refused:
@@ -92,7 +91,6 @@ def test_an_error_survives_pickling(client: Client) -> None:
     assert again.__dict__ == refused.value.__dict__
 
 
-@pytest.mark.slow
 def test_conflicts_say_what_is_in_the_way(client: Client) -> None:
     decision_id = f"c-{client.agent}"
     client.record("One", decision_id=decision_id)

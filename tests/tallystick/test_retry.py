@@ -16,8 +16,6 @@ from tests.support.server import Served, serving
 from tests.tallystick.ports import free_port
 from tests.tallystick.proxy import Fault, proxying
 
-pytestmark = pytest.mark.slow
-
 
 @given(
     total_s=st.floats(0, 100),
@@ -55,6 +53,7 @@ FAULTS: list[list[Fault]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("faults", FAULTS, ids=" ".join)
 def test_a_retry_sends_the_same_bytes_and_is_written_once(url: str, agent: str, faults: list[Fault]) -> None:
     with proxying(url, faults) as proxy, Client(proxy.url, agent=agent) as client:
@@ -65,6 +64,7 @@ def test_a_retry_sends_the_same_bytes_and_is_written_once(url: str, agent: str, 
         assert client.decisions().total == 1
 
 
+@pytest.mark.slow
 def test_the_asynchronous_client_retries_alike(url: str, agent: str) -> None:
     async def program() -> None:
         with proxying(url, ["lose answer", "busy", "lose request"]) as proxy:
@@ -77,6 +77,7 @@ def test_the_asynchronous_client_retries_alike(url: str, agent: str) -> None:
     asyncio.run(program())
 
 
+@pytest.mark.slow
 def test_a_batch_that_lost_its_answer_is_written_once(url: str, agent: str) -> None:
     with proxying(url, ["lose answer"]) as proxy, Client(proxy.url, agent=agent) as client:
         recorded = client.record("Decide with thoughts", thoughts=["One."], question="q-1")
@@ -84,6 +85,7 @@ def test_a_batch_that_lost_its_answer_is_written_once(url: str, agent: str) -> N
         assert client.get_decision(recorded.decision_id).streamversion == 2
 
 
+@pytest.mark.slow
 def test_retry_after_is_respected(url: str) -> None:
     with proxying(url, ["too fast"]) as proxy, Client(proxy.url) as client:
         began_s = time.monotonic()
@@ -92,6 +94,7 @@ def test_retry_after_is_respected(url: str) -> None:
         assert len(proxy.seen) == 2
 
 
+@pytest.mark.slow
 def test_a_wait_that_is_too_long_is_an_error_at_once(url: str) -> None:
     with proxying(url, ["busy for an hour"]) as proxy, Client(proxy.url) as client:
         with pytest.raises(Busy) as refused:
@@ -100,6 +103,7 @@ def test_a_wait_that_is_too_long_is_an_error_at_once(url: str) -> None:
         assert len(proxy.seen) == 1
 
 
+@pytest.mark.slow
 def test_waiting_is_logged_with_its_reason(url: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "tallystick")
     with proxying(url, ["busy", "lose request"]) as proxy, Client(proxy.url) as client:
@@ -110,6 +114,7 @@ def test_waiting_is_logged_with_its_reason(url: str, caplog: pytest.LogCaptureFi
         assert f"{proxy.url} gave no answer" in texts[1]
 
 
+@pytest.mark.slow
 def test_without_time_there_is_one_try(url: str) -> None:
     with proxying(url, ["busy", "lose request"]) as proxy, Client(proxy.url, retry_s=0) as client:
         with pytest.raises(Busy):
@@ -119,6 +124,7 @@ def test_without_time_there_is_one_try(url: str) -> None:
         assert len(proxy.seen) == 2
 
 
+@pytest.mark.slow
 def test_a_server_that_is_killed_and_started_again_has_each_decision_once(tmp_path: Path) -> None:
     """Four threads record while the server is killed; nobody notices but by waiting."""
     ledger, port = tmp_path / "t.db", free_port()
@@ -156,6 +162,7 @@ def test_a_server_that_is_killed_and_started_again_has_each_decision_once(tmp_pa
         server.stop()
 
 
+@pytest.mark.slow
 def test_a_server_that_stops_is_waited_for(tmp_path: Path) -> None:
     port = free_port()
     with serving(tmp_path / "t.db", "--port", str(port)) as url, Client(url, agent="scout") as client:

@@ -13,8 +13,6 @@ from tests.api.cli.lines import decided, history, turned_out
 from tests.support.paths import ROOT
 from tests.support.wait import wait_until
 
-pytestmark = pytest.mark.slow
-
 POLL_S = 0.005
 
 
@@ -75,6 +73,7 @@ def test_input_that_cannot_be_read(tmp_path: Path) -> None:
     assert "There is no folder" in refused(tmp_path / "no" / "t.db", "append", given=decided("a"))
 
 
+@pytest.mark.slow
 def test_a_pipe_that_falls_silent_gives_what_it_has(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
     done(ledger, "append", given=decided("first"))
@@ -97,6 +96,7 @@ def test_a_pipe_that_falls_silent_gives_what_it_has(tmp_path: Path) -> None:
             follower.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after_ms", [*range(0, 32, 2), 1_000])
 def test_an_interruption_is_quiet(tmp_path: Path, after_ms: int) -> None:
     """Also while the ledger is being opened: each file that is open has a thread, which must end."""

@@ -28,8 +28,6 @@ from tests.api.verify.sealed_ledger import (
 from tests.support.paths import ROOT
 from tests.support.server import served
 
-pytestmark = pytest.mark.slow
-
 BACKUPS = 2
 CLIENTS = 2
 
@@ -82,6 +80,7 @@ class Writer(threading.Thread):
                 self.acknowledged += 1
 
 
+@pytest.mark.slow
 def test_backups_under_load_hold_all_that_was_acknowledged_before_them_and_are_served_again(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.db"
     with served(ledger) as server:
@@ -116,6 +115,7 @@ def test_backups_under_load_hold_all_that_was_acknowledged_before_them_and_are_s
         assert answer.json()["position"] == taken[-1][1] + 1
 
 
+@pytest.mark.slow
 def test_a_backup_is_the_ledger_with_what_stands_beside_it_but_for_the_key(ledger: Path, tmp_path: Path) -> None:
     (tmp_path / "t.db.tokens").write_text("[]")
     target = tmp_path / "b.db"
@@ -129,6 +129,7 @@ def test_a_backup_is_the_ledger_with_what_stands_beside_it_but_for_the_key(ledge
     assert stat.S_IMODE((tmp_path / "b.db.tokens").stat().st_mode) == 0o600
 
 
+@pytest.mark.slow
 def test_a_backup_is_its_owners_alone_whatever_the_umask(ledger: Path, tmp_path: Path) -> None:
     for mask in (0o077, 0o022, 0o000):
         target = tmp_path / f"{mask}.db"
@@ -138,6 +139,7 @@ def test_a_backup_is_its_owners_alone_whatever_the_umask(ledger: Path, tmp_path:
             assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
 
 
+@pytest.mark.slow
 def test_a_key_is_copied_where_it_is_asked_for_and_only_its_owner_reads_it(ledger: Path, tmp_path: Path) -> None:
     backed_up(ledger, tmp_path / "b.db", "--with-key")
     assert (tmp_path / "b.db.key").read_bytes() == (tmp_path / "t.db.key").read_bytes()
@@ -162,6 +164,7 @@ def test_what_a_kill_left_is_replaced(ledger: Path, tmp_path: Path) -> None:
     assert not [name for name in names(tmp_path) if ".part" in name]
 
 
+@pytest.mark.slow
 def test_a_kill_leaves_no_half_file_under_the_final_name(ledger: Path, tmp_path: Path) -> None:
     target = tmp_path / "b.db"
     for wait_s in (0.2, 0.4):
@@ -206,6 +209,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(folder)], check=True)
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_nothing_of_a_backup(ledger: Path, small_disk: Path) -> None:
     assert "The disk is full" in refused(ledger, "backup", small_disk / "b.db", code=1)
     assert names(small_disk) == set()
@@ -238,6 +242,7 @@ def test_a_ledger_is_replaced_only_where_that_is_asked_for_and_is_kept(ledger: P
     assert (tmp_path / "t.db.key").exists()
 
 
+@pytest.mark.slow
 def test_a_restored_ledger_that_is_older_than_what_was_signed_is_reported_and_not_signed(
     ledger: Path, made: Sealed, tmp_path: Path
 ) -> None:
@@ -314,6 +319,7 @@ def test_evidence_that_was_erased_is_in_no_backup(ledger: Path, tmp_path: Path) 
     assert not (tmp_path / "b.db.evidence").exists()
 
 
+@pytest.mark.slow
 def test_a_copy_with_its_write_ahead_log_is_restored_with_all_that_stands_there(tmp_path: Path) -> None:
     ledger, copied = tmp_path / "ledger.db", tmp_path / "copied"
     copied.mkdir()

@@ -96,7 +96,6 @@ def test_evidence_rises_to_its_level_at_the_review_that_the_report_names(ledger:
     assert {"level of support: 40", "evidence (e-value)", "reviews", "gap"} <= set(drawn.texts)
 
 
-@pytest.mark.slow
 def test_evidence_of_a_calibrated_agent_has_no_mark(ledger: Path, tmp_path: Path) -> None:
     drawn = Drawn(ledger, tmp_path, "evidence", "--agent", "pilot", "--category", "tooling")
     assert drawn.answer["overall"]["supported"] is False
@@ -105,14 +104,12 @@ def test_evidence_of_a_calibrated_agent_has_no_mark(ledger: Path, tmp_path: Path
     assert any(text.endswith("? Not supported yet") for text in drawn.texts)
 
 
-@pytest.mark.slow
 def test_evidence_says_of_a_small_gap_what_the_report_says(ledger: Path, tmp_path: Path) -> None:
     drawn = Drawn(ledger, tmp_path, "evidence")
     assert "2,232 reviews: surely overconfident, by little" in drawn.texts
     assert drawn.marks() == [], "supported_at is that of another verdict"
 
 
-@pytest.mark.slow
 def test_drift_is_dated_where_the_sum_turns(ledger: Path, tmp_path: Path) -> None:
     drawn = Drawn(ledger, tmp_path, "drift", *SELECTIONS["drift"])
     change, sums = drawn.answer["drift"]["change"], drawn.answer["plots"]["gap_sums"]
@@ -136,7 +133,6 @@ def test_drift_that_is_not_found_is_drawn_without_a_date(ledger: Path, tmp_path:
     assert any("no drift found" in text for text in drawn.texts)
 
 
-@pytest.mark.slow
 def test_the_map_is_drawn_beside_what_confidences_meant(ledger: Path, tmp_path: Path) -> None:
     drawn = Drawn(ledger, tmp_path, "recalibration", *SELECTIONS["recalibration"])
     found = drawn.answer["recalibration"]
@@ -151,7 +147,6 @@ def test_the_map_is_drawn_beside_what_confidences_meant(ledger: Path, tmp_path: 
     assert any(text.startswith("600 reviews (logit shift): Brier 0.201 to 0.195") for text in drawn.texts)
 
 
-@pytest.mark.slow
 def test_missing_reviews_show_both_distributions_and_the_bounds(ledger: Path, tmp_path: Path) -> None:
     drawn = Drawn(ledger, tmp_path, "missing", *SELECTIONS["missing"])
     found, tenths = drawn.answer["missing_reviews"], drawn.answer["plots"]["tenths"]
@@ -168,7 +163,6 @@ def test_missing_reviews_show_both_distributions_and_the_bounds(ledger: Path, tm
     assert len(drawn.of_class("whisker", "line")) == 3
 
 
-@pytest.mark.slow
 def test_groups_have_intervals_and_question_marks(ledger: Path, tmp_path: Path) -> None:
     drawn = Drawn(ledger, tmp_path, "groups", *SELECTIONS["groups"])
     groups = drawn.answer["groups"]
@@ -181,7 +175,6 @@ def test_groups_have_intervals_and_question_marks(ledger: Path, tmp_path: Path) 
     assert [each / whiskers[0] for each in whiskers[:-1]] == pytest.approx([w / widths[0] for w in widths], abs=0.01)
 
 
-@pytest.mark.slow
 def test_groups_by_model(ledger: Path, tmp_path: Path) -> None:
     drawn = Drawn(ledger, tmp_path, "groups", "--group-by", "model")
     assert {"lyra-1", "lyra-2", "orion", "vega", "all"} <= set(drawn.texts)
@@ -190,13 +183,11 @@ def test_groups_by_model(ledger: Path, tmp_path: Path) -> None:
     assert any(advice["type"] == "small_gap" for advice in drawn.answer["recommendations"])
 
 
-@pytest.mark.slow
 def test_groups_that_are_left_out_are_counted(ledger: Path, tmp_path: Path) -> None:
     drawn = Drawn(ledger, tmp_path, "groups", "--group-by", "category", "--limit", "1")
     assert "2 groups are not shown" in drawn.texts
 
 
-@pytest.mark.slow
 def test_trend_shows_each_window(ledger: Path, tmp_path: Path) -> None:
     drawn = Drawn(ledger, tmp_path, "trend", *SELECTIONS["trend"])
     windows = drawn.answer["trend"]["windows"]
@@ -208,7 +199,6 @@ def test_trend_shows_each_window(ledger: Path, tmp_path: Path) -> None:
     assert f"Last: {last['gap']:+.3f}, n={last['reviewed']}, before {last['until'][:10]}" in drawn.texts
 
 
-@pytest.mark.slow
 def test_a_window_without_reviews_leaves_a_space(tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     days = [*range(1, 29, 3), 200, *range(330, 360, 3)]
@@ -223,7 +213,6 @@ def test_a_window_without_reviews_leaves_a_space(tmp_path: Path) -> None:
     assert len(drawn.points("curve")) == 3
 
 
-@pytest.mark.slow
 def test_comparison_shows_each_pair(ledger: Path, tmp_path: Path) -> None:
     drawn = Drawn(ledger, tmp_path, "comparison")
     pairs = drawn.answer["comparison"]["pairs"]
@@ -233,7 +222,6 @@ def test_comparison_shows_each_pair(ledger: Path, tmp_path: Path) -> None:
     assert len(drawn.of_class("open", "circle")) == 2, "one is in the legend"
 
 
-@pytest.mark.slow
 def test_threshold_shows_the_figures_of_the_report(ledger: Path, tmp_path: Path) -> None:
     drawn = Drawn(ledger, tmp_path, "threshold", *SELECTIONS["threshold"])
     chosen, uses = drawn.answer["threshold"], drawn.answer["plots"]["net_benefit"]
@@ -248,7 +236,6 @@ def test_threshold_shows_the_figures_of_the_report(ledger: Path, tmp_path: Path)
     assert every[0] == curve[0], "acting above 0 is acting on every decision"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("figure", FIGURES)
 def test_a_drawing_is_whole_readable_and_needs_nothing_else(ledger: Path, tmp_path: Path, figure: str) -> None:
     drawn = Drawn(ledger, tmp_path, figure, *SELECTIONS[figure])
@@ -293,14 +280,12 @@ def test_a_server_gives_the_same_drawings(ledger: Path, tmp_path: Path) -> None:
         assert (remote / f"{figure}.svg").read_bytes() == (tmp_path / f"{figure}.svg").read_bytes(), figure
 
 
-@pytest.mark.slow
 def test_an_old_position_has_its_own_drawing(ledger: Path, tmp_path: Path) -> None:
     Drawn(ledger, tmp_path, "murphy", "--agent", "novice", "--as-of", "3000")
     drawn = Drawn(ledger, tmp_path, "threshold", "--agent", "novice", "--as-of", "3000")
     assert "as of position 3,000" in drawn.texts
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("figure", "options", "reason"),
     [
@@ -323,7 +308,6 @@ def test_a_figure_that_does_not_exist_says_why(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.slow
 def test_undated_decisions_have_no_drift_to_draw(tmp_path: Path) -> None:
     table, folder = tmp_path / "table.csv", tmp_path / "drawn"
     folder.mkdir()
@@ -334,7 +318,6 @@ def test_undated_decisions_have_no_drift_to_draw(tmp_path: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.slow
 def test_options_that_contradict_each_other_are_refused(ledger: Path, tmp_path: Path) -> None:
     path = tmp_path / "none.svg"
     assert "Add --plot FILE.svg" in refused(ledger, "calibration", "--figure", "drift")
@@ -347,7 +330,6 @@ def test_options_that_contradict_each_other_are_refused(ledger: Path, tmp_path: 
     assert list(tmp_path.iterdir()) == [], "both or none"
 
 
-@pytest.mark.slow
 def test_names_are_text_and_nothing_more(tmp_path: Path) -> None:
     hostile = "<b>&'x"
     table = tmp_path / "table.csv"

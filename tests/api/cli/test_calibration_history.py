@@ -9,8 +9,6 @@ import pytest
 from tests.api.cli.command import done, refused
 from tests.support.paths import SHARED
 
-pytestmark = pytest.mark.slow
-
 ANSWERS = SHARED / "calibration" / "llm_confidence.csv"
 
 DAWN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -32,6 +30,7 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "t.db"
 
 
+@pytest.mark.slow
 @pytest.mark.defect(14)
 def test_a_trend_is_a_table(ledger: Path) -> None:
     said = done(ledger, "calibration", "--agent", "ann", "--include", "trend", "--trend-days", 60).text
@@ -41,6 +40,7 @@ def test_a_trend_is_a_table(ledger: Path) -> None:
     assert "Drift: the gap changed" not in said
 
 
+@pytest.mark.slow
 def test_a_change_is_reported_with_its_date(ledger: Path) -> None:
     said = done(ledger, "calibration", "--agent", "ann", "--include", "drift").text
     assert (
@@ -56,6 +56,7 @@ def test_a_change_is_reported_with_its_date(ledger: Path) -> None:
     assert "Too few reviews to look for drift: 10 more are needed." in few
 
 
+@pytest.mark.slow
 @pytest.mark.defect(2)
 @pytest.mark.skipif(not ANSWERS.exists(), reason="needs ../shared/data")
 def test_a_file_without_times_shows_no_drift(tmp_path: Path) -> None:

@@ -8,8 +8,6 @@ import pytest
 
 from tests.api.cli.command import done, refused
 
-pytestmark = pytest.mark.slow
-
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = 'a<b>&"c'
 

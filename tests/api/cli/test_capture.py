@@ -33,7 +33,6 @@ def investigation(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.slow
 def test_three_files_and_one_event(ledger: Path, tmp_path: Path, investigation: Path) -> None:
     folder = tmp_path / "fixtures" / "image-pull"
     reported = done(ledger, "eval", "capture", "--output", folder, *NAMED, "--investigation", investigation, USER="ada")
@@ -59,7 +58,6 @@ def test_three_files_and_one_event(ledger: Path, tmp_path: Path, investigation: 
     assert done(ledger, "evidence", "get", digest_of(body)).out == body
 
 
-@pytest.mark.slow
 def test_the_template_is_refused_until_it_is_edited_and_then_is_a_revision(
     ledger: Path, tmp_path: Path, investigation: Path
 ) -> None:
@@ -97,7 +95,6 @@ def test_an_edited_one_is_scored_and_is_a_revision(ledger: Path, tmp_path: Path,
     assert said["source"] == "investigation"
 
 
-@pytest.mark.slow
 def test_the_same_again_adds_nothing_and_another_is_a_revision(
     ledger: Path, tmp_path: Path, investigation: Path
 ) -> None:
@@ -124,7 +121,6 @@ def test_from_a_pipe_through_a_server(ledger: Path, tmp_path: Path) -> None:
     assert said["fixture_digest"] == reported["fixture_digest"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("output", "more", "title"),
     [
@@ -144,7 +140,6 @@ def test_where_it_stands_is_what_it_is_called(
     assert said.get("mode") == title.partition(".")[2] if "." in title else "mode" not in said
 
 
-@pytest.mark.slow
 def test_names_are_asked_for_with_defaults(ledger: Path, tmp_path: Path, investigation: Path) -> None:
     words: tuple[Value, ...] = (
         "eval",
@@ -261,7 +256,6 @@ def test_what_was_typed_wrong_is_named_and_nothing_is_written(
     assert names(tmp_path) == []
 
 
-@pytest.mark.slow
 def test_a_fixture_that_is_there_is_not_overwritten(ledger: Path, tmp_path: Path, investigation: Path) -> None:
     words: tuple[Value, ...] = ("eval", "capture", "--output", tmp_path / "a", *NAMED, "--investigation", investigation)
     done(ledger, *words)
@@ -271,7 +265,6 @@ def test_a_fixture_that_is_there_is_not_overwritten(ledger: Path, tmp_path: Path
     assert len(scenarios(ledger)) == 1
 
 
-@pytest.mark.slow
 def test_a_ledger_that_cannot_be_written_is_reported_and_the_files_stand(
     ledger: Path, tmp_path: Path, investigation: Path
 ) -> None:
@@ -292,7 +285,6 @@ def test_a_folder_that_cannot_be_written(ledger: Path, tmp_path: Path, investiga
     assert events(ledger) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("output", ["file", "file/a", "file/a/llm"])
 def test_a_file_where_a_folder_belongs(ledger: Path, tmp_path: Path, investigation: Path, output: str) -> None:
     (tmp_path / "file").write_text("mine")
@@ -303,7 +295,6 @@ def test_a_file_where_a_folder_belongs(ledger: Path, tmp_path: Path, investigati
     assert not ledger.exists()
 
 
-@pytest.mark.slow
 def test_a_name_that_yaml_would_read_as_something_else(ledger: Path, tmp_path: Path, investigation: Path) -> None:
     oddities: Json = {
         "--scenario-name": "no: # 'x'",

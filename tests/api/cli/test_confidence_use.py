@@ -9,8 +9,6 @@ import pytest
 from api.reports.plots.tables import CURVE_ROWS_MAX
 from tests.api.cli.command import done, refused
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -27,6 +25,7 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "t.db"
 
 
+@pytest.mark.slow
 @pytest.mark.defect(10)
 def test_a_curve_of_450_confidences_is_a_short_table_without_gaps(ledger: Path) -> None:
     """The band was `-` on every row, on 450 lines."""

@@ -30,11 +30,10 @@ from tests.instruments.routers.simulated import (
     said,
 )
 
-pytestmark = pytest.mark.slow
-
 REPEAT = "repeat at iteration 2: model aster 4 seen at iteration 0"
 
 
+@pytest.mark.slow
 def test_new_model(ledger: Path) -> None:
     ended = against(pool(), ledger, "--max-iterations", 2, "--run", "first", "--probe", "debugging")
     assert ended.code == 0
@@ -60,6 +59,7 @@ def test_new_model(ledger: Path) -> None:
     assert [score["model_name"] for score in of_type(found, "probe.scored")] == ["Aster 4", "Borage-mini-2"]
 
 
+@pytest.mark.slow
 def test_repeat(ledger: Path) -> None:
     ended = against(in_turn(*models("Aster 4", "Borage 2", "aster 4")), ledger)
     assert ended.code == 0
@@ -70,6 +70,7 @@ def test_repeat(ledger: Path) -> None:
     assert "discovery complete: 2 unique models in 2 iterations" in ended.text
 
 
+@pytest.mark.slow
 def test_repeat_goes_on_when_it_is_not_to_end(ledger: Path) -> None:
     ended = against(then(models("Aster 4", "Aster 4", "Aster 4"), pool()), ledger, *GO_ON)
     assert ended.code == 0
@@ -78,6 +79,7 @@ def test_repeat_goes_on_when_it_is_not_to_end(ledger: Path) -> None:
     assert ending(found) == ("max_attempts", "max attempts reached")
 
 
+@pytest.mark.slow
 def test_wrapper_identity(ledger: Path) -> None:
     ended = against(in_turn(*models("Aster 4", "GitHub Copilot")), ledger)
     assert ended.code == 0
@@ -92,6 +94,7 @@ def test_wrapper_identity(ledger: Path) -> None:
     assert accepted(found) == ["Aster 4"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "outcome"), [("EXCLUDED", "refused"), ("", "empty"), (" \n", "empty")])
 def test_refusal_or_empty_answer(ledger: Path, text: str, outcome: str) -> None:
     ended = against(in_turn(*models("Aster 4"), completed(text)), ledger)
@@ -103,6 +106,7 @@ def test_refusal_or_empty_answer(ledger: Path, text: str, outcome: str) -> None:
     assert f"attempt 2: {outcome}" in ended.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -128,6 +132,7 @@ def test_no_identity_or_no_code_in_the_answer(ledger: Path, text: str) -> None:
     assert accepted(found) == ["Aster 4"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["stall", "drip"])
 def test_timeout(ledger: Path, how: str) -> None:
     slow = Reply(b"{", how=how)  # type: ignore[arg-type]
@@ -142,6 +147,7 @@ def test_timeout(ledger: Path, how: str) -> None:
     assert accepted(found) == ["Aster 4"]
 
 
+@pytest.mark.slow
 def test_timeout_that_the_retry_mends(ledger: Path) -> None:
     ended = against(then([Reply(how="stall")], pool()), ledger, "--timeout", 4, "--max-iterations", 1)
     assert ended.code == 0
@@ -149,6 +155,7 @@ def test_timeout_that_the_retry_mends(ledger: Path) -> None:
     assert outcomes(found) == ["timeout", "accepted"]
 
 
+@pytest.mark.slow
 def test_limit_reached(ledger: Path) -> None:
     ended = against(pool(), ledger, "--max-iterations", 3)
     assert ended.code == 0
@@ -156,6 +163,7 @@ def test_limit_reached(ledger: Path) -> None:
     assert accepted(events(ledger)) == list(MODELS[:3])
 
 
+@pytest.mark.slow
 def test_always_what_was_collected_is_kept_and_no_run_overwrites_another(ledger: Path) -> None:
     for run in ("first", "second"):
         assert against(pool(), ledger, "--run", run, "--max-iterations", 2).code == 0
@@ -168,6 +176,7 @@ def test_always_what_was_collected_is_kept_and_no_run_overwrites_another(ledger:
     assert events(ledger) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reply", "detail"),
     [
@@ -185,6 +194,7 @@ def test_a_router_that_fails_ends_the_run_and_none_is_identified(ledger: Path, r
     assert "discovery complete: 0 unique models in 0 iterations" in ended.text
 
 
+@pytest.mark.slow
 def test_no_router_exceeds_its_attempts(ledger: Path) -> None:
     odd = [error(500, "no"), completed(""), completed("EXCLUDED"), *models("cursor"), Reply(b"?"), completed("prose")]
     ended = against(lambda asked: odd[asked.number % len(odd)], ledger, "--keep-going", "--max-attempts", 9)
@@ -194,6 +204,7 @@ def test_no_router_exceeds_its_attempts(ledger: Path) -> None:
     assert ending(found) == ("max_attempts", "max attempts reached")
 
 
+@pytest.mark.slow
 def test_no_router_exceeds_its_time(ledger: Path) -> None:
     stalling = in_turn(Reply(how="stall"))
     ended = against(stalling, ledger, "--keep-going", "--max-time", 1.5, "--timeout", 0.4)
@@ -206,12 +217,14 @@ def test_no_router_exceeds_its_time(ledger: Path) -> None:
     assert max(times) - min(times) >= timedelta(seconds=1.4)
 
 
+@pytest.mark.slow
 def test_a_router_that_ignores_exclusions_repeats(ledger: Path) -> None:
     ended = against(in_turn(*models("Aster 4")), ledger)
     assert ended.code == 0
     assert ending(events(ledger)) == ("repeat", "repeat at iteration 1: model aster 4 seen at iteration 0")
 
 
+@pytest.mark.slow
 def test_json_on_standard_output_and_lines_beside_it(ledger: Path) -> None:
     ended = against(pool(), ledger, "--max-iterations", 1, "--run", "one", "--model", "any", "--json")
     assert ended.code == 0
@@ -227,6 +240,7 @@ def test_json_on_standard_output_and_lines_beside_it(ledger: Path) -> None:
     assert ended.err.splitlines()[1].startswith("iteration 0: Aster 4 (score=")
 
 
+@pytest.mark.slow
 def test_each_model_that_is_not_known_has_the_command_that_registers_it(ledger: Path) -> None:
     provider = "x'; touch pwned; '\x1b[2J$(touch pwned)"
     answers = [*models("Aster 4"), completed(said("Borage 2", provider=provider))]

@@ -9,8 +9,6 @@ from tests.api.cli.command import done, refused
 from tests.api.cli.discovering import Json, against, events, of_type
 from tests.instruments.routers.simulated import Reply, completed, in_turn, said
 
-pytestmark = pytest.mark.slow
-
 TEXTS = ("The pool is too small: L07 made it smaller.", "S2 measured it and outweighs S1.")
 
 
@@ -21,6 +19,7 @@ def answers(name: str, *texts: str) -> Reply:
     return completed("\n\n".join([identity, *parts]))
 
 
+@pytest.mark.slow
 def test_a_battery_and_its_profile(ledger: Path) -> None:
     script = in_turn(
         answers("Aster 4", *TEXTS), answers("Borage 2", TEXTS[0]), answers("Clover", *TEXTS), completed("EXCLUDED")
@@ -47,6 +46,7 @@ def test_a_battery_and_its_profile(ledger: Path) -> None:
     assert done(ledger, "run", "list", "--probe", "weighting").text.count("both") == 1
 
 
+@pytest.mark.slow
 def test_few_models_have_no_overall_figure(ledger: Path) -> None:
     against(in_turn(answers("Aster 4", *TEXTS), completed("EXCLUDED")), ledger, "--probes", "debugging,weighting")
     assert "not enough models; a probe needs 3" in done(ledger, "model", "profile").text

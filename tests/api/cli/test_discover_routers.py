@@ -33,8 +33,6 @@ from tests.instruments.routers.simulated import (
     simulated,
 )
 
-pytestmark = pytest.mark.slow
-
 PROGRAM = """
 import json, os, sys
 prompt = sys.stdin.read()
@@ -78,6 +76,7 @@ def without(secrets: tuple[str, ...], ledger: Path, ended: Ended) -> None:
             assert form not in ended.text + ended.err
 
 
+@pytest.mark.slow
 def test_a_program_is_a_router(ledger: Path, tmp_path: Path) -> None:
     ended = tally(ledger, "discover", "--router", program(tmp_path), "--json", given=b"")
     assert ended.code == 0
@@ -90,6 +89,7 @@ def test_a_program_is_a_router(ledger: Path, tmp_path: Path) -> None:
     assert all("reported_model" not in attempt for attempt in of_type(found, "discovery.attempted"))
 
 
+@pytest.mark.slow
 def test_a_program_keeps_its_secrets(ledger: Path, tmp_path: Path) -> None:
     echo = PROGRAM + dedent(
         """
@@ -105,6 +105,7 @@ def test_a_program_keeps_its_secrets(ledger: Path, tmp_path: Path) -> None:
     assert b"[redacted]" in everything(ledger)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "outcome", "reason"),
     [
@@ -125,6 +126,7 @@ def test_programs_that_misbehave_end_the_run_in_words(
     assert reason in ending(events(ledger))[1]
 
 
+@pytest.mark.slow
 def test_an_endpoint_learns_the_secrets_and_nobody_else_does(ledger: Path) -> None:
     def echo(asked: Asked) -> Reply:
         reported = json.dumps(dict(asked.headers)) + asked.path
@@ -168,6 +170,7 @@ def test_usage_errors_print_no_secret(ledger: Path) -> None:
     assert not ledger.exists()
 
 
+@pytest.mark.slow
 def test_a_response_over_the_line_limit_is_kept_by_its_digest(ledger: Path, tmp_path: Path) -> None:
     text = said("Aster 4") + "long-winded " * 20_000
     golden = tmp_path / "golden.txt"
@@ -186,6 +189,7 @@ def test_a_response_over_the_line_limit_is_kept_by_its_digest(ledger: Path, tmp_
     assert done(ledger, "evidence", "get", first["response_digest"]).text == text
 
 
+@pytest.mark.slow
 def test_an_erased_response_changes_nothing_but_is_shown_as_erased(ledger: Path) -> None:
     text = said("Aster 4") + "long-winded " * 20_000
     assert against(in_turn(completed(text)), ledger, "--max-iterations", 1, "--run", "long").code == 0
@@ -199,6 +203,7 @@ def test_an_erased_response_changes_nothing_but_is_shown_as_erased(ledger: Path)
     assert after == before
 
 
+@pytest.mark.slow
 def test_sensitive_answers_stand_in_no_event_and_can_be_erased(ledger: Path, tmp_path: Path) -> None:
     """Through a resumption, too: the run says so, not the command."""
     text, odd = said("Aster 4") + "\nfor-your-eyes-only", "for-your-eyes-only, and nobody says who"

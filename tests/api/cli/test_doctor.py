@@ -17,8 +17,6 @@ from ledger.transparency.keys import make_key
 from tests.api.cli.command import done, refused, tally
 from tests.support.server import served
 
-pytestmark = pytest.mark.slow
-
 EVENT = b'{"type":"decision.recorded.v1","data":{"decision_id":"d1","decision":"ship it","confidence":0.7}}\n'
 DIGEST = sha256(b"material").hexdigest()
 
@@ -51,6 +49,7 @@ def examined(ledger: Path, code: int = 0) -> dict[str, list[dict[str, Any]]]:
     return findings
 
 
+@pytest.mark.slow
 def test_an_installation_in_order(installed: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in installed.parent.rglob("*") if path.is_file()}
     findings = examined(installed)
@@ -68,6 +67,7 @@ def test_an_installation_in_order(installed: Path) -> None:
     assert "ok       evidence: 1 piece, all bytes are there and right." in text
 
 
+@pytest.mark.slow
 def test_beside_a_server(installed: Path) -> None:
     with served(installed) as server:
         (lock,) = examined(installed)["lock"]
@@ -189,6 +189,7 @@ DAMAGE: dict[str, tuple[str, str, str, Callable[[Path], object]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("check", "state", "detail", "damage"), DAMAGE.values(), ids=list(DAMAGE))
 def test_what_is_wrong_is_named(
     installed: Path, check: str, state: str, detail: str, damage: Callable[[Path], object]

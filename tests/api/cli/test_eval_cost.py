@@ -11,8 +11,6 @@ from tests.api.cli.command import done, refused, tally
 from tests.api.cli.evaluating import Json, agent, evaluate, scores, suite
 from tests.support.server import served
 
-pytestmark = pytest.mark.slow
-
 STATES = """
 used = {"crash-loop": {"input_tokens": 1000000, "output_tokens": 100000},
         "image-pull": {"prompt_tokens": 3000000, "completion_tokens": 0, "cost_usd": 1.25},
@@ -33,6 +31,7 @@ def used(ledger: Path, run: str) -> dict[str, tuple[int | None, int | None, floa
     return {score["scenario_id"]: tuple(map(score.get, names)) for score in scores(ledger, run)}  # type: ignore[misc]
 
 
+@pytest.mark.slow
 def test_stated_usage_is_recorded_priced_shown_and_limited(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     line = agent(tmp_path / "states", STATES)
     files = {name: tmp_path / f"report.{name}" for name in ("html", "markdown", "junit")}
@@ -71,6 +70,7 @@ def test_stated_usage_is_recorded_priced_shown_and_limited(ledger: Path, fixture
     )
 
 
+@pytest.mark.slow
 def test_the_gate_limits_cost_and_latency(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     """In the file and through a server: the same verdicts."""
     states = "answer(given['evidence']['log'], usage={'cost_usd': 0.5})"
@@ -96,6 +96,7 @@ def test_the_gate_limits_cost_and_latency(ledger: Path, fixtures: Path, tmp_path
         assert gate("costs", "--max-cost-per-attempt", "0.49", *url) == too_dear
 
 
+@pytest.mark.slow
 def test_a_run_without_costs_cannot_be_judged_by_them(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     line = agent(tmp_path / "plain")
     for run in ("one", "two"):
@@ -106,6 +107,7 @@ def test_a_run_without_costs_cannot_be_judged_by_them(ledger: Path, fixtures: Pa
     assert judgement["reasons"] == ["no answer of the candidate states its cost"]
 
 
+@pytest.mark.slow
 def test_models_without_a_price_are_named_once(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     other = priced(tmp_path, "small-2: {input_usd_per_million: 2, output_usd_per_million: 10}\n")
     line = agent(tmp_path / "states", STATES)

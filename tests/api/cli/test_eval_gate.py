@@ -26,8 +26,6 @@ from tests.api.cli.evaluating import (
 )
 from tests.support.server import served
 
-pytestmark = pytest.mark.slow
-
 SILENT_ON_PULLS = "answer('the node was down' if case == 'image-pull' else given['evidence']['log'])"
 
 
@@ -42,6 +40,7 @@ def gate(ledger: Path, *options: Value, baseline: str = "latest", strict: bool =
     return tally(ledger, "eval", "gate", "--baseline", baseline, *options, *(["--strict"] if strict else []))
 
 
+@pytest.mark.slow
 def test_one_scenario_got_worse(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     assert run(ledger, fixtures, "1").code == 0
     assert run(ledger, fixtures, "2", SILENT_ON_PULLS).code == 1
@@ -65,6 +64,7 @@ def test_one_scenario_got_worse(ledger: Path, fixtures: Path, tmp_path: Path) ->
     assert [case.attrib["name"] for case in failures] == ["image-pull"]
 
 
+@pytest.mark.slow
 def test_it_got_better_or_stayed(ledger: Path, fixtures: Path) -> None:
     run(ledger, fixtures, "1", SILENT_ON_PULLS)
     run(ledger, fixtures, "2")
@@ -77,6 +77,7 @@ def test_it_got_better_or_stayed(ledger: Path, fixtures: Path) -> None:
     assert gate(ledger, "--run", "run-1", baseline="run-3", strict=True).code == 1
 
 
+@pytest.mark.slow
 def test_a_changed_fixture_is_not_comparable(ledger: Path, fixtures: Path) -> None:
     run(ledger, fixtures, "1")
     investigation = fixtures / "image-pull" / "investigation.json"
@@ -95,6 +96,7 @@ def test_a_changed_fixture_is_not_comparable(ledger: Path, fixtures: Path) -> No
     assert ended.text.endswith("\nPassed: 1 scenario compared, none worse.\n")
 
 
+@pytest.mark.slow
 def test_a_missing_scenario_is_a_regression(ledger: Path, fixtures: Path) -> None:
     run(ledger, fixtures, "1")
     shutil.rmtree(fixtures / "image-pull")
@@ -107,6 +109,7 @@ def test_a_missing_scenario_is_a_regression(ledger: Path, fixtures: Path) -> Non
     assert gate(ledger, "--max-regressions", 1).code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wrong", "failure", "options"),
     [
@@ -130,6 +133,7 @@ def test_errors_of_an_agent(ledger: Path, fixtures: Path, wrong: str, failure: s
     assert gate(ledger, baseline="run-1", strict=True).code == 1
 
 
+@pytest.mark.slow
 def test_flaky_attempts_count_once_and_only_where_fewer_pass(ledger: Path, fixtures: Path) -> None:
     flaky = "answer('nothing' if case == 'image-pull' and number == {} else given['evidence']['log'])"
     run(ledger, fixtures, "1", flaky.format(1), "--attempts", 3)
@@ -144,6 +148,7 @@ def test_flaky_attempts_count_once_and_only_where_fewer_pass(ledger: Path, fixtu
     assert lost.text.endswith("\nWorse: 1 regression, where none is allowed.\n")
 
 
+@pytest.mark.slow
 def test_nothing_to_judge(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     (tmp_path / "nothing").mkdir()
     empty = evaluate(ledger, tmp_path / "nothing")
@@ -158,6 +163,7 @@ def test_nothing_to_judge(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     assert ended.text.endswith("\nUnusable: no scenario is comparable with the baseline.\n")
 
 
+@pytest.mark.slow
 def test_the_same_selection_is_compared(ledger: Path, fixtures: Path) -> None:
     run(ledger, fixtures, "1", PASSES, "-k", "image")
     run(ledger, fixtures, "2")
@@ -168,6 +174,7 @@ def test_the_same_selection_is_compared(ledger: Path, fixtures: Path) -> None:
     assert ended.code == 2
 
 
+@pytest.mark.slow
 def test_beside_a_server(ledger: Path, fixtures: Path) -> None:
     with served(ledger) as server:
         run(ledger, fixtures, "1", PASSES, "--url", server.url)
@@ -182,6 +189,7 @@ SOMETIMES = "answer(given['evidence']['log'] if number {} else 'nothing', **{{'n
 MANY = [f"case-{letter}" for letter in "abcdef"]
 
 
+@pytest.mark.slow
 def test_a_sequential_run_ends_early_and_the_gate_uses_the_level_of_its_look(ledger: Path, tmp_path: Path) -> None:
     fixtures = suite(tmp_path / "many", MANY)
     several = ("--attempts", 8, "--jobs", 2)

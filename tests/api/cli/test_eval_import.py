@@ -21,8 +21,6 @@ from tests.instruments.evals.labels import (
 )
 from tests.support.server import serving
 
-pytestmark = pytest.mark.slow
-
 real = pytest.mark.skipif(not RCA.is_dir(), reason="the labelled cases are not beside this checkout")
 
 
@@ -218,6 +216,7 @@ def test_a_file_where_the_suite_belongs(tmp_path: Path, output: str) -> None:
     assert not (tmp_path / "t.db").exists()
 
 
+@pytest.mark.slow
 @real
 def test_the_real_cases_are_imported_and_load(tmp_path: Path) -> None:
     ledger, suite = tmp_path / "t.db", tmp_path / "s"

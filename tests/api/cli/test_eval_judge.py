@@ -16,8 +16,6 @@ from tests.instruments.routers.simulated import Asked, Reply, completed, simulat
 from tests.support.server import served
 from tests.support.wait import wait_until
 
-pytestmark = pytest.mark.slow
-
 ANSWERS = {"all": CRITERIA, "half": CRITERIA[:1], "none": ()}
 
 
@@ -35,6 +33,7 @@ def by_scenario(found: list[Json]) -> dict[str, Json]:
     return {score["scenario_id"]: score for score in found}
 
 
+@pytest.mark.slow
 def test_the_total_is_the_share_of_criteria_that_pass(ledger: Path, judged: Path) -> None:
     with simulated(judging(SimulatedJudge(confidence=0.8))) as endpoint:
         ended = evaluate(ledger, judged, *openai(endpoint.url), "--run", "one", "--judge-repeats", 3)
@@ -65,6 +64,7 @@ def test_the_total_is_the_share_of_criteria_that_pass(ledger: Path, judged: Path
     assert not any("gpt-4o" in asked.prompt for asked in endpoint.asked)
 
 
+@pytest.mark.slow
 def test_each_verdict_is_a_decision_of_the_judge(ledger: Path, judged: Path) -> None:
     with simulated(valid_reply) as endpoint:
         evaluate(ledger, judged, *openai(endpoint.url), "--run", "one")
@@ -98,6 +98,7 @@ def test_each_verdict_is_a_decision_of_the_judge(ledger: Path, judged: Path) -> 
     assert len({event["data"]["question"] for event in asked}) == 6
 
 
+@pytest.mark.slow
 def test_a_command_judges_as_an_endpoint_does(ledger: Path, judged: Path) -> None:
     ended = evaluate(ledger, judged, "--judge", COMMAND, "--judge-name", "simulated", "--jobs", 3)
     assert ended.code == 1, ended.err
@@ -107,6 +108,7 @@ def test_a_command_judges_as_an_endpoint_does(ledger: Path, judged: Path) -> Non
     assert "input_tokens" not in found["all"]["judge"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["broken", "busy", "prose", "truncated", "contradicting verdicts", "invented quote"])
 def test_an_outage_is_an_error_and_never_a_score(fault: str, ledger: Path, judged: Path) -> None:
     with simulated(FAULTS[fault]) as endpoint:
@@ -120,6 +122,7 @@ def test_an_outage_is_an_error_and_never_a_score(fault: str, ledger: Path, judge
     assert log(ledger, "decision.recorded") == []
 
 
+@pytest.mark.slow
 def test_an_agent_that_fails_is_not_judged(ledger: Path, judged: Path) -> None:
     with simulated(valid_reply) as endpoint:
         assert evaluate(ledger, judged, "--agent", "false", *openai(endpoint.url)).code == 2
@@ -127,6 +130,7 @@ def test_an_agent_that_fails_is_not_judged(ledger: Path, judged: Path) -> None:
     assert {score["failure"] for score in scores(ledger)} == {"crash"}
 
 
+@pytest.mark.slow
 def test_expectations_make_a_default_rubric(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     line = agent(tmp_path / "notes", "answer('root_cause is right')")
     with simulated(valid_reply) as endpoint:
@@ -134,6 +138,7 @@ def test_expectations_make_a_default_rubric(ledger: Path, fixtures: Path, tmp_pa
     assert {tuple(part["name"] for part in score["components"]) for score in scores(ledger)} == {("root_cause",)}
 
 
+@pytest.mark.slow
 def test_through_a_server_it_is_the_same(tmp_path: Path, ledger: Path, judged: Path) -> None:
     with simulated(valid_reply) as endpoint:
         evaluate(tmp_path / "direct.db", judged, *openai(endpoint.url), "--run", "one")
@@ -149,6 +154,7 @@ def test_through_a_server_it_is_the_same(tmp_path: Path, ledger: Path, judged: P
     assert seen(tmp_path / "direct.db") == seen(ledger)
 
 
+@pytest.mark.slow
 def test_a_token_that_cannot_act_for_the_judge_writes_nothing(tmp_path: Path, ledger: Path, judged: Path) -> None:
     plain, own = token(ledger, "ci"), token(ledger, AGENT)
     importer = token(ledger, "importer", "--scope", "import")
@@ -178,6 +184,7 @@ def test_a_token_that_cannot_act_for_the_judge_writes_nothing(tmp_path: Path, le
     assert {event["source"] for event in log(ledger, "decision.recorded")} == {f"/agents/{AGENT}"}
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_with_the_same_judge_only(tmp_path: Path, ledger: Path, judged: Path) -> None:
     def script(asked: Asked) -> Reply:
         return Reply(how="stall") if asked.number == 2 else valid_reply(asked)
@@ -197,6 +204,7 @@ def test_a_run_goes_on_with_the_same_judge_only(tmp_path: Path, ledger: Path, ju
     assert len(log(ledger, "decision.recorded")) == 6
 
 
+@pytest.mark.slow
 def test_a_labelled_answer_reviews_the_verdict_at_once(ledger: Path, judged: Path) -> None:
     with simulated(valid_reply) as endpoint:
         evaluate(ledger, judged, *openai(endpoint.url), "--run", "one")
@@ -213,6 +221,7 @@ def test_a_labelled_answer_reviews_the_verdict_at_once(ledger: Path, judged: Pat
     assert (fix["data"]["outcome"], fix["source"]) == ("failure", "/agents/carol")
 
 
+@pytest.mark.slow
 def test_a_token_that_cannot_act_for_a_labeller_leaves_the_review_out(
     tmp_path: Path, ledger: Path, judged: Path
 ) -> None:
@@ -242,6 +251,7 @@ def test_options_of_a_judge_without_one_are_refused(ledger: Path, judged: Path) 
     assert not ledger.exists()
 
 
+@pytest.mark.slow
 def test_scores_of_judge_and_patterns_are_not_compared(ledger: Path, judged: Path) -> None:
     evaluate(ledger, judged, "--run", "patterns")
     with simulated(valid_reply) as endpoint:
@@ -250,6 +260,7 @@ def test_scores_of_judge_and_patterns_are_not_compared(ledger: Path, judged: Pat
     assert (compared["scenarios"], len(compared["not_comparable"])) == (0, 3)
 
 
+@pytest.mark.slow
 def test_the_key_is_in_no_event(ledger: Path, judged: Path) -> None:
     key = "sk-judge-secret-9"
     with simulated(valid_reply) as endpoint:
@@ -259,6 +270,7 @@ def test_the_key_is_in_no_event(ledger: Path, judged: Path) -> None:
     assert key not in os.environ.values()
 
 
+@pytest.mark.slow
 def test_a_long_rubric_keeps_all_votes_in_evidence(ledger: Path, tmp_path: Path) -> None:
     names = [f"criterion-{number}" for number in range(20)]
     rubric = {"criteria": [{"name": name, "question": "q"} for name in names]}
@@ -280,6 +292,7 @@ def test_a_long_rubric_keeps_all_votes_in_evidence(ledger: Path, tmp_path: Path)
     assert {len(vote["reason"]) for part in whole for vote in part["verdict"]["votes"]} == {949}
 
 
+@pytest.mark.slow
 def test_reports_and_pages_show_the_verdicts(ledger: Path, judged: Path, tmp_path: Path) -> None:
     files = {name: tmp_path / f"report.{name}" for name in ("html", "junit", "markdown")}
     options = [text for name, path in files.items() for text in (f"--{name}", str(path))]

@@ -9,8 +9,6 @@ from tests.api.cli.command import Ended, Value, done, tally
 from tests.instruments.evals.labels import LABEL, lines
 from tests.instruments.evals.replaying import agent, analysis
 
-pytestmark = pytest.mark.slow
-
 CASES = (
     ("Checkout is down.", "missing_config_map", "app/cart"),
     ("Checkout is down.", "missing_config_map", "app/cart"),
@@ -41,17 +39,20 @@ def evaluated(suite: Path, *more: Value) -> Ended:
     return tally(suite.parent / "t.db", "eval", "run", suite, "--agent", command, "--no-baselines", "--json", *more)
 
 
+@pytest.mark.slow
 def test_the_best_answers_reach_the_limit_that_the_warning_names(suite: Path) -> None:
     ended = evaluated(suite)
     assert WARNING in ended.err
     assert (json.loads(ended.out)["scored"], json.loads(ended.out)["passed"]) == (4, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("selection", ["c3", "c0 or c1", "c2 or c3"])
 def test_scenarios_that_can_all_be_right_cause_no_warning(suite: Path, selection: str) -> None:
     assert "warning" not in evaluated(suite, "-k", selection).err
 
 
+@pytest.mark.slow
 def test_a_selection_has_a_limit_of_its_own(suite: Path) -> None:
     assert "2 scenarios have the same input" in evaluated(suite, "-k", "c1 or c2").err
 

@@ -9,8 +9,6 @@ from tests.api.cli.command import done, refused
 from tests.api.cli.evaluating import NAMES, Json, agent, evaluate, events, suite
 from tests.support.server import served
 
-pytestmark = pytest.mark.slow
-
 RATED = "answer(given['evidence']['log'] if case != 'image-pull' else 'no idea', confidence=0.9)"
 """An answer that states the probability that it is right. One of the three is wrong."""
 
@@ -39,6 +37,7 @@ def inventory(ledger: Path, model: str) -> Json:
     return {"model": figures["model"], **evaluated}
 
 
+@pytest.mark.slow
 def test_the_claimed_model_of_a_run_is_in_its_scores(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     line = agent(tmp_path / "plain")
     ended = evaluate(ledger, fixtures, "--agent", line, "--model", "vendor/big-1-20260301", "--run", "one")
@@ -52,6 +51,7 @@ def test_the_claimed_model_of_a_run_is_in_its_scores(ledger: Path, fixtures: Pat
     assert "big-1" in done(ledger, "scoreboard", "--group-by", "model").text
 
 
+@pytest.mark.slow
 def test_what_the_answer_names_beside_a_claim_is_reported(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     """Without a claim of the caller the answer's own one is kept as it was."""
     line = agent(tmp_path / "names", "answer(given['evidence']['log'], model='small-2')")
@@ -65,6 +65,7 @@ def test_what_the_answer_names_beside_a_claim_is_reported(ledger: Path, fixtures
     assert {row["model"]: row["scored"] for row in board(ledger)} == {"big-1": 3, "small-2": 6}
 
 
+@pytest.mark.slow
 def test_errors_and_skips_have_the_model_and_baselines_have_none(ledger: Path, tmp_path: Path) -> None:
     fixtures = suite(tmp_path / "kube", NAMES)
     assert evaluate(ledger, fixtures, "--agent", "false", "--model", "big-1", "--run", "fails").code == 2
@@ -77,6 +78,7 @@ def test_errors_and_skips_have_the_model_and_baselines_have_none(ledger: Path, t
     assert [row.get("model") for row in baselines] == [None, None]
 
 
+@pytest.mark.slow
 def test_a_resumed_run_keeps_its_model(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     line = agent(tmp_path / "notes")
     begun = {"run_id": "left", "suite": "kube", "agent": line.split()[0].rpartition("/")[2], "answers": "command"}
@@ -103,6 +105,7 @@ def test_a_model_without_a_name_is_refused(ledger: Path, fixtures: Path, option:
     assert not ledger.exists()
 
 
+@pytest.mark.slow
 def test_a_stated_confidence_meets_its_outcome_through_a_server(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     line = agent(tmp_path / "notes", RATED)
     with served(ledger) as server:

@@ -25,8 +25,6 @@ from tests.api.cli.evaluating import (
 from tests.instruments.evals.embedder import embedder
 from tests.support.server import served
 
-pytestmark = pytest.mark.slow
-
 WRONG = (
     ("--agent", "no-such-program-here"),
     ("--agent", "'"),
@@ -43,6 +41,7 @@ WRONG = (
 )
 
 
+@pytest.mark.slow
 def test_an_agent_is_asked_and_scored(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     line = agent(tmp_path / "notes")
     ended = evaluate(
@@ -74,6 +73,7 @@ def test_an_agent_is_asked_and_scored(ledger: Path, fixtures: Path, tmp_path: Pa
     assert found[-1]["data"] == finished
 
 
+@pytest.mark.slow
 def test_through_a_server_it_is_the_same(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     line = agent(tmp_path / "notes", "answer('nothing much' if case == 'image-pull' else given['evidence']['log'])")
     direct = evaluate(tmp_path / "direct.db", fixtures, "--agent", line, "--run", "one", "--json")
@@ -96,6 +96,7 @@ def test_through_a_server_it_is_the_same(ledger: Path, fixtures: Path, tmp_path:
     assert (reported[0]["mean"], reported[0]["failed"], reported[0]["ended"]) == (pytest.approx(200 / 3), 1, True)
 
 
+@pytest.mark.slow
 def test_an_answer_that_says_nothing_scores_exactly_0(ledger: Path, fixtures: Path) -> None:
     for line in ("true", "echo {}", "printf ''"):
         assert evaluate(ledger, fixtures, "--agent", line).code == 1
@@ -117,6 +118,7 @@ def test_patterns_are_reported_as_they_were_written(ledger: Path, tmp_path: Path
     )
 
 
+@pytest.mark.slow
 def test_several_attempts_report_a_flaky_scenario(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     code = "answer(given['evidence']['log'] if case != 'image-pull' or number != 2 else 'hm')"
     line = agent(tmp_path / "notes", code)
@@ -130,6 +132,7 @@ def test_several_attempts_report_a_flaky_scenario(ledger: Path, fixtures: Path, 
     assert "image-pull, attempt 2: 0.0 of the 70.0 to pass" in ended.text
 
 
+@pytest.mark.slow
 def test_jobs_are_asked_at_once_and_each_is_scored_once(ledger: Path, tmp_path: Path) -> None:
     names = [f"case-{number:02}" for number in range(12)]
     fixtures = suite(tmp_path / "many", names)
@@ -147,6 +150,7 @@ def test_jobs_are_asked_at_once_and_each_is_scored_once(ledger: Path, tmp_path: 
     assert places(ledger) == [(name, 1) for name in names]
 
 
+@pytest.mark.slow
 def test_test_config_is_handed_on(ledger: Path, tmp_path: Path) -> None:
     fixtures = tmp_path / "suite"
     scenario(fixtures, "asks", test_config={"enable_llm": False, "time_window": "1h"})
@@ -164,6 +168,7 @@ def test_test_config_is_handed_on(ledger: Path, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_agent_learns_nothing_of_what_is_expected(ledger: Path, tmp_path: Path) -> None:
     fixtures = tmp_path / "hush-suite"
     captured = {"rca": {"root_cause": "hush-captured"}, "decision": {"why": ["hush-why"]}}
@@ -200,6 +205,7 @@ def test_what_was_captured_is_scored_without_an_agent(ledger: Path, tmp_path: Pa
     assert evaluate(ledger, fixtures, "-k", "none").code == 2
 
 
+@pytest.mark.slow
 def test_scenarios_are_recorded_once_and_again_where_they_changed(ledger: Path, fixtures: Path) -> None:
     assert evaluate(ledger, fixtures, "--agent", "true").code == 1
     captured = of_type(events(ledger), "scenario_captured")
@@ -214,6 +220,7 @@ def test_scenarios_are_recorded_once_and_again_where_they_changed(ledger: Path, 
     assert [one["scenario_id"] for one in of_type(events(ledger), "scenario_revised")] == ["image-pull"]
 
 
+@pytest.mark.slow
 def test_baselines_are_scored_once_for_what_a_suite_holds(ledger: Path, fixtures: Path) -> None:
     def baselines() -> list[tuple[str, int]]:
         found = events(ledger)
@@ -237,6 +244,7 @@ def test_baselines_are_scored_once_for_what_a_suite_holds(ledger: Path, fixtures
     assert len(baselines()) == 6
 
 
+@pytest.mark.slow
 def test_long_answers_and_findings_are_evidence(ledger: Path, tmp_path: Path) -> None:
     fixtures = tmp_path / "suite"
     patterns = [f"{number} {'p' * 900}" for number in range(100)]
@@ -259,6 +267,7 @@ def test_long_answers_and_findings_are_evidence(ledger: Path, tmp_path: Path) ->
     assert reported["wide"]["components"][0]["findings"] == breakdown[0]["findings"]
 
 
+@pytest.mark.slow
 def test_what_patterns_mean_is_asked_once(ledger: Path, tmp_path: Path) -> None:
     wanted = {"root_cause": {"patterns": ["memory was used up"], "match_type": "semantic"}}
     fixtures = tmp_path / "suite"
@@ -280,6 +289,7 @@ def test_what_patterns_mean_is_asked_once(ledger: Path, tmp_path: Path) -> None:
         assert len(endpoint.asked) == asked_before
 
 
+@pytest.mark.slow
 def test_only_what_is_chosen_is_asked(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     line = agent(tmp_path / "notes")
     assert evaluate(ledger, fixtures, "--agent", line, "-k", "image or hush-crash").code == 0
@@ -291,6 +301,7 @@ def test_only_what_is_chosen_is_asked(ledger: Path, fixtures: Path, tmp_path: Pa
     assert "selection" not in of_type(events(ledger), "started")[1]
 
 
+@pytest.mark.slow
 def test_what_is_unusable_is_refused_before_anything_is_written(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     run = ("eval", "run")
     said = refused(ledger, *run, fixtures, "-k", "liveness")
@@ -314,12 +325,14 @@ def test_what_is_unusable_is_refused_before_anything_is_written(ledger: Path, fi
     assert not ledger.exists()
 
 
+@pytest.mark.slow
 def test_errors_alone_are_nothing_to_judge_by(ledger: Path, fixtures: Path) -> None:
     ended = evaluate(ledger, fixtures, "--agent", "false")
     assert ended.code == 2
     assert "3 scenarios: 0 passed, 0 failed, 3 errors" in ended.text
 
 
+@pytest.mark.slow
 def test_an_id_that_is_taken_is_refused(ledger: Path, fixtures: Path) -> None:
     assert evaluate(ledger, fixtures, "--agent", "true", "--run", "mine").code == 1
     before = events(ledger)
@@ -329,6 +342,7 @@ def test_an_id_that_is_taken_is_refused(ledger: Path, fixtures: Path) -> None:
     assert events(ledger) == before
 
 
+@pytest.mark.slow
 def test_a_folder_of_one_scenario_is_a_suite(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     assert evaluate(ledger, fixtures / "image-pull", "--agent", agent(tmp_path / "notes", PASSES)).code == 0
     assert places(ledger) == [("image-pull", 1)]

@@ -14,8 +14,6 @@ from tests.api.cli.command import Ended, done, refused, tally
 from tests.api.cli.evaluating import NAMES, Json, agent, asked, evaluate, events, of_type, scenario, scores, suite
 from tests.support.server import served
 
-pytestmark = pytest.mark.slow
-
 EXPECTED = {f"{name}/{file}" for name in NAMES for file in ("scenario.json", "investigation.json")}
 
 
@@ -56,6 +54,7 @@ def test_the_manifest_lists_every_file_and_each_is_stored_once(ledger: Path, fix
     assert len(evidence_events(ledger)) == len(files) + 1, "nothing is stored twice"
 
 
+@pytest.mark.slow
 def test_after_its_folder_is_gone_a_suite_is_shown_saved_and_run_again(
     ledger: Path, fixtures: Path, tmp_path: Path
 ) -> None:
@@ -145,6 +144,7 @@ def test_a_run_without_files_says_so_and_a_later_run_of_the_same_digest_helps(
     assert contents(tmp_path / "yes") == contents(fixtures)
 
 
+@pytest.mark.slow
 def test_an_erased_file_is_named_and_not_stored_again(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     evaluate(ledger, fixtures, "--run", "one")
     digest = sha256((fixtures / "image-pull" / "investigation.json").read_bytes()).hexdigest()
@@ -248,6 +248,7 @@ def test_options_that_exclude_each_other_and_unknown_names(ledger: Path, fixture
     assert "There is no run" in refused(empty, "eval", "suite", "save", "one", "--to", "x", code=1)
 
 
+@pytest.mark.slow
 def test_resuming_keeps_the_manifest_and_works_without_the_folder(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     line = agent(notes, "if case == 'image-pull' and number == 1:\n    os.kill(parent, signal.SIGINT)\nanswer('x')")
@@ -261,6 +262,7 @@ def test_resuming_keeps_the_manifest_and_works_without_the_folder(ledger: Path, 
     assert of_type(events(ledger, "one"), "finished")
 
 
+@pytest.mark.slow
 def test_a_file_over_the_limit_is_refused_before_anything_is_written(ledger: Path, fixtures: Path) -> None:
     investigation = {"evidence": {"log": "x" * EVIDENCE_BYTES_MAX}}
     (fixtures / "image-pull" / "investigation.json").write_text(json.dumps(investigation))
@@ -280,6 +282,7 @@ def test_a_folder_whose_name_is_not_utf_8_is_refused_before_anything_is_written(
     assert evaluate(ledger, made.parent, "--no-keep-files").code == 0
 
 
+@pytest.mark.slow
 def test_through_a_server_it_is_the_same(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     unused = tmp_path / "unused.db"
     evaluate(tmp_path / "direct.db", fixtures, "--run", "one")
@@ -312,6 +315,7 @@ SHOWN = (
 )
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_store_each_file_once(ledger: Path, tmp_path: Path) -> None:
     fixtures = suite(tmp_path / "many", [f"case-{number}" for number in range(130)])
     with served(ledger) as server:
@@ -332,6 +336,7 @@ def test_two_runs_at_once_store_each_file_once(ledger: Path, tmp_path: Path) -> 
     assert len(stored) == len(set(stored)) == 2 * 130 + 1
 
 
+@pytest.mark.slow
 def test_without_permission_nothing_is_shown_or_begun(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     evaluate(ledger, fixtures, "--run", "one")
     reads, appends = (

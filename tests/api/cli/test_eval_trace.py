@@ -14,8 +14,6 @@ from tests.api.cli.evaluating import Json, agent, evaluate, events, scores, suit
 from tests.api.pages.page_requests import read_page
 from tests.support.server import served
 
-pytestmark = pytest.mark.slow
-
 WEIGHTS = {
     "root_cause_weight": 0.5,
     "fix_accuracy_weight": 0,
@@ -53,6 +51,7 @@ def component(score: Json, name: str) -> Json:
     return dict(found)
 
 
+@pytest.mark.slow
 def test_a_trace_is_scored_and_kept(ledger: Path, scenarios: Path, tmp_path: Path) -> None:
     line = tracing(tmp_path / "notes")
     ended = evaluate(ledger, scenarios, "--agent", line, "--run", "one", SHOP_PASSWORD="sesame-42")
@@ -78,6 +77,7 @@ def test_a_trace_is_scored_and_kept(ledger: Path, scenarios: Path, tmp_path: Pat
     assert stored[1]["arguments"] == {"tail": 5, "password": "[redacted]"}
 
 
+@pytest.mark.slow
 def test_the_steps_are_shown(ledger: Path, scenarios: Path, tmp_path: Path) -> None:
     evaluate(ledger, scenarios, "--agent", tracing(tmp_path / "notes"), "--run", "one-run")
     shown = done(ledger, "eval", "show", "one", "--trace", "one").text
@@ -103,6 +103,7 @@ def test_the_steps_are_shown(ledger: Path, scenarios: Path, tmp_path: Path) -> N
     assert "forbidden: {" in page.text
 
 
+@pytest.mark.slow
 def test_what_has_no_trace_says_so(ledger: Path, scenarios: Path, tmp_path: Path) -> None:
     line = agent(tmp_path / "plain")
     ended = evaluate(ledger, scenarios, "--agent", line, "--run", "bare")
@@ -126,6 +127,7 @@ def test_what_has_no_trace_says_so(ledger: Path, scenarios: Path, tmp_path: Path
     assert "--trace: shows the steps of one attempt and nothing else." in both
 
 
+@pytest.mark.slow
 def test_an_erased_trace_is_gone(ledger: Path, scenarios: Path, tmp_path: Path) -> None:
     evaluate(ledger, scenarios, "--agent", tracing(tmp_path / "notes"), "--run", "one")
     (score,) = scores(ledger, "one")
@@ -134,6 +136,7 @@ def test_an_erased_trace_is_gone(ledger: Path, scenarios: Path, tmp_path: Path) 
     assert "erased" in said
 
 
+@pytest.mark.slow
 def test_baselines_call_no_tools(ledger: Path, scenarios: Path, tmp_path: Path) -> None:
     tally(ledger, "eval", "run", scenarios, "--agent", tracing(tmp_path / "notes"))
     baselines = [score for score in scores(ledger) if not score["agent"].startswith("command:")]
@@ -149,6 +152,7 @@ def test_a_captured_trace_is_scored(ledger: Path, tmp_path: Path) -> None:
     assert (score["total_score"], score["tool_calls"]) == (100.0, 1)
 
 
+@pytest.mark.slow
 def test_an_agent_without_a_trace_has_the_events_of_before(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     assert evaluate(ledger, fixtures, "--agent", agent(tmp_path / "notes"), "--run", "one").code == 0
     recorded = [event for event in events(ledger, "one") if event["type"].startswith("eval.scored.")]
@@ -174,6 +178,7 @@ answer(given['evidence']['log'])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not _has_namespaces(), reason="the kernel allows no network namespace here")
 def test_an_agent_that_calls_out_is_an_error(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     ended = evaluate(
@@ -190,6 +195,7 @@ def test_an_agent_that_calls_out_is_an_error(ledger: Path, fixtures: Path, tmp_p
     assert started["meta"] == {"replay_network": "none"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not _has_namespaces(), reason="the kernel allows no network namespace here")
 def test_a_resumed_run_keeps_its_network(ledger: Path, fixtures: Path, tmp_path: Path) -> None:
     line = agent(tmp_path / "notes")

@@ -27,8 +27,6 @@ from tests.api.http.posted_evaluations import (
 )
 from tests.support.server import serving
 
-pytestmark = pytest.mark.slow
-
 ANSWER = '{"decision":{"why":["the image was not found in the registry"]}}'
 SCORER: dict[str, Any] = {"scorer_id": "rca", "scorer_version": "1", "fixture_digest": FIXTURE}
 
@@ -101,6 +99,7 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return posted(tmp_path_factory.mktemp("evaluated") / "t.db", BEFORE, AFTER, EMPTY)
 
 
+@pytest.mark.slow
 def test_the_gate_names_what_regressed_first_with_what_used_to_match(ledger: Path) -> None:
     ended = tally(ledger, "eval", "gate", "--baseline", "latest", "--suite", "examples")
     assert ended.code == 1
@@ -173,6 +172,7 @@ def test_what_is_allowed(ledger: Path, options: tuple[str | int, ...], code: int
     assert ended.text.endswith(f"\n{said}\n")
 
 
+@pytest.mark.slow
 def test_as_of_the_past_and_what_is_newest(tmp_path: Path) -> None:
     path = posted(tmp_path / "t.db", BEFORE)
     refused(path, "eval", "gate", "--baseline", "latest")
@@ -258,6 +258,7 @@ def test_show(ledger: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_show_and_list_and_scoreboard_for_programs_are_what_the_server_says(tmp_path: Path) -> None:
     path = posted(tmp_path / "t.db", BEFORE, AFTER, EMPTY)
     import httpx  # noqa: PLC0415 - beside the one test that needs it
@@ -295,6 +296,7 @@ def test_list_and_scoreboard_for_people(ledger: Path) -> None:
     assert "and 1 older version: --versions" in done(ledger, "scoreboard", "--versions", 1).text
 
 
+@pytest.mark.slow
 def test_a_narrow_terminal_keeps_names_and_figures(ledger: Path) -> None:
     def narrow(*words: str) -> list[list[str]]:
         return [

@@ -7,8 +7,6 @@ import pytest
 from api.service.discovery.run_types import PROBE
 from tests.api.cli.command import done
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.mark.parametrize(
     ("verb", "shown"),

@@ -16,8 +16,6 @@ from tests.api.cli.command import (
 )
 from tests.support.paths import ROOT, SHARED
 
-pytestmark = pytest.mark.slow
-
 CALIBRATION = SHARED / "calibration"
 
 POLL_S = 0.005
@@ -229,6 +227,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         assert why in refused(ledger, "import", "decisions", tmp_path / name)
 
 
+@pytest.mark.slow
 def test_an_import_that_was_killed_is_completed_by_another(tmp_path: Path) -> None:
     ledger, file, whole = tmp_path / "t.db", tmp_path / "table.csv", 20_000
     file.write_text("agent,decision,outcome\n" + "".join(f"a,{n % 5000},{n % 2}\n" for n in range(whole)))
@@ -251,6 +250,7 @@ def test_an_import_that_was_killed_is_completed_by_another(tmp_path: Path) -> No
     assert counted[0] == counted[1]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CALIBRATION.is_dir(), reason="the shared data is not here")
 def test_a_real_file_gives_the_known_answers(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"

@@ -13,8 +13,6 @@ from events.registry import VOCABULARY
 from tests.api.cli.command import Value, done, refused, tally
 from tests.support.server import serving
 
-pytestmark = pytest.mark.slow
-
 POLL_S = 0.02
 HEADER = "agent,decision,confidence,outcome,time,category\n"
 
@@ -59,6 +57,7 @@ def test_an_outcome_that_is_filled_in_or_changed_is_a_review_of_the_same_decisio
     assert import_file(ledger, file)["appended"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.trial("A1")
 def test_an_outcome_that_comes_back_is_a_third_review(tmp_path: Path) -> None:
     ledger, file = tmp_path / "t.db", tmp_path / "table.csv"
@@ -83,6 +82,7 @@ def test_an_empty_cell_states_nothing(tmp_path: Path) -> None:
     assert (answer["unchanged"], answer["conflicting"], answer["appended"]) == (1, 0, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.trial("A1")
 def test_other_changes_are_conflicts_that_name_row_field_and_both_values(tmp_path: Path) -> None:
     ledger, file = tmp_path / "t.db", tmp_path / "table.csv"
@@ -194,6 +194,7 @@ def test_a_dry_run_lists_what_would_be_written_and_writes_nothing(tmp_path: Path
     assert "category is 'c'" in ended.err
 
 
+@pytest.mark.slow
 @pytest.mark.trial("A1")
 def test_over_http_rows_are_compared_in_the_same_way(tmp_path: Path) -> None:
     ledger, file = tmp_path / "t.db", tmp_path / "table.csv"
@@ -218,6 +219,7 @@ def test_over_http_rows_are_compared_in_the_same_way(tmp_path: Path) -> None:
         assert "line 2: confidence" in said
 
 
+@pytest.mark.slow
 @pytest.mark.trial("A1")
 def test_an_unused_column_that_looks_like_a_field_is_asked_about(tmp_path: Path) -> None:
     ledger, file = tmp_path / "t.db", tmp_path / "table.csv"
@@ -288,6 +290,7 @@ def import_earlier(ledger: Path, *rows: tuple[str, float, str | None]) -> list[s
     return names
 
 
+@pytest.mark.slow
 @pytest.mark.trial("A1")
 def test_a_ledger_of_an_earlier_version_is_matched(tmp_path: Path) -> None:
     ledger, file = tmp_path / "t.db", tmp_path / "table.csv"

@@ -8,8 +8,6 @@ import pytest
 
 from tests.api.cli.command import Value, done, refused, tally
 
-pytestmark = pytest.mark.slow
-
 ROWS = [("a", "one", "0.9", "success"), ("b", "café, naïve", "", ""), ("a", "three", "0.5", "failure")]
 HEADER = ("agent", "decision", "confidence", "outcome")
 

@@ -8,8 +8,6 @@ import pytest
 
 from tests.api.cli.command import done, refused, tally
 
-pytestmark = pytest.mark.slow
-
 DATE = "2026-11-03T10-20-30.123456"
 TRIVIA = [("Paris", 1.0, 1.0), ("Rome", 0.0, 0.5), ("Oslo", 1.0, 1.0), ("Bern", 0.0, 0.25)]
 

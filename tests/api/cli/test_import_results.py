@@ -12,8 +12,6 @@ from tests.support.inspect_logs import Json, as_eval, as_json, capitals, log, sa
 from tests.support.results_imports import imported, not_kept, shown
 from tests.support.server import served
 
-pytestmark = pytest.mark.slow
-
 
 def runs_of(answer: Json) -> dict[str, Any]:
     (file,) = answer["files"]
@@ -191,6 +189,7 @@ def test_long_answers_become_evidence(tmp_path: Path) -> None:
     assert json.loads(done(ledger, "evidence", "get", first["analysis_digest"]).out) == {"answer": text}
 
 
+@pytest.mark.slow
 def test_an_interrupted_import_is_continued(tmp_path: Path) -> None:
     """The ledger has the first 1,500 of 3,002 events, as if the import was killed after its first batches."""
     ledger = tmp_path / "l.db"

@@ -13,7 +13,7 @@ from tests.api.cli.lines import decided, history
 from tests.support.paths import ROOT
 from tests.support.server import serving
 
-pytestmark = [pytest.mark.slow, pytest.mark.trial("A10")]
+pytestmark = pytest.mark.trial("A10")
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +78,7 @@ def test_a_receipt_is_json(ledger: Path, tmp_path: Path) -> None:
     assert (tmp_path / "2.tlog-proof").read_bytes() == encoded
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", [("log",), ("calibration",), ("decisions", "--json"), ("receipt", "1"), ("schema",)])
 def test_a_full_standard_output_is_named(ledger: Path, verb: tuple[str, ...]) -> None:
     with Path("/dev/full").open("wb") as full:
@@ -99,6 +100,7 @@ def test_choices_and_ranges_are_said(ledger: Path) -> None:
         assert said == f"error: --port: {port} is not a port.\nChoose one of 0..65535; 0 is any free one.\n"
 
 
+@pytest.mark.slow
 def test_a_verb_without_url_does_not_advise_it(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
     done(ledger, "append", given=history(1))
@@ -108,6 +110,7 @@ def test_a_verb_without_url_does_not_advise_it(tmp_path: Path) -> None:
         assert "stop that process first" in said
 
 
+@pytest.mark.slow
 def test_following_begins_with_the_newest(ledger: Path) -> None:
     """As `tail -n 2 -f` does: two lines of before, then what is new."""
     words = command(ledger, "log", "--follow", "--limit", "2")

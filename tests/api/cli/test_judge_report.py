@@ -12,8 +12,6 @@ from tests.api.cli.command import done, refused
 from tests.projections.drafts import post
 from tests.projections.judged_evaluations import Truth, decisions_of, judged, simulated
 
-pytestmark = pytest.mark.slow
-
 TRUTH = Truth(0.9, 0.8, 0.6)
 
 
@@ -120,6 +118,7 @@ def test_a_label_reviews_the_verdicts_of_every_run_with_the_answer(two: Path) ->
     assert "label fix: pass" in done(two, "eval", "show", "second", "--scenario", "pull").text
 
 
+@pytest.mark.slow
 def test_the_latest_label_replaces_the_reviews(two: Path) -> None:
     for flag, reviews in (("--pass", 2), ("--pass", 0), ("--fail", 2)):
         words = ("eval", "label", "sec", "pull", "--criterion", "cause", flag, "--note", "seen", "--by", "kim")

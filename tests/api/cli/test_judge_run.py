@@ -17,8 +17,6 @@ from tests.support.paths import ROOT
 from tests.support.server import served
 from tests.support.wait import wait_until
 
-pytestmark = pytest.mark.slow
-
 ANSWERS = {"all": CRITERIA, "half": CRITERIA[:1], "none": ()}
 
 
@@ -31,6 +29,7 @@ def totals(ledger: Path, run: str) -> dict[str, float | None]:
     return {score["scenario_id"]: score.get("total_score") for score in scores(ledger, run)}
 
 
+@pytest.mark.slow
 def test_recorded_answers_are_judged_without_the_agent(ledger: Path, judged: Path) -> None:
     evaluate(ledger, judged, "--run", "patterns", "--meta", "commit=3f2a", "--model", "gpt-5")
     with simulated(valid_reply) as endpoint:
@@ -49,6 +48,7 @@ def test_recorded_answers_are_judged_without_the_agent(ledger: Path, judged: Pat
     assert len(log(ledger, "decision.recorded")) == 6
 
 
+@pytest.mark.slow
 def test_after_the_folder_is_gone_answers_are_judged_by_the_kept_files(ledger: Path, judged: Path) -> None:
     evaluate(ledger, judged, "--run", "patterns")
     shutil.rmtree(judged)
@@ -60,6 +60,7 @@ def test_after_the_folder_is_gone_answers_are_judged_by_the_kept_files(ledger: P
     assert before["suite_files_digest"] == after["suite_files_digest"]
 
 
+@pytest.mark.slow
 def test_through_a_server_answers_are_judged_too(ledger: Path, tmp_path: Path, judged: Path) -> None:
     evaluate(ledger, judged, "--run", "patterns")
     with simulated(valid_reply) as endpoint, served(ledger) as server:
@@ -73,6 +74,7 @@ def test_through_a_server_answers_are_judged_too(ledger: Path, tmp_path: Path, j
     }
 
 
+@pytest.mark.slow
 def test_answers_of_a_failed_judge_and_failed_agents(ledger: Path, judged: Path, tmp_path: Path) -> None:
     line = agent(tmp_path / "notes", "answer('root_cause is right')")
     with simulated(FAULTS["broken"]) as endpoint:
@@ -88,6 +90,7 @@ def test_answers_of_a_failed_judge_and_failed_agents(ledger: Path, judged: Path,
     assert {score["failure"] for score in scores(ledger, "crashed.judged")} == {"crash"}
 
 
+@pytest.mark.slow
 def test_a_long_answer_is_read_from_evidence(ledger: Path, tmp_path: Path) -> None:
     folder = judged_suite(tmp_path / "long", {"one": CRITERIA})
     line = agent(tmp_path / "notes", "answer('root_cause is right, fix is right ' + 'x ' * 50_000)")
@@ -101,6 +104,7 @@ def test_a_long_answer_is_read_from_evidence(ledger: Path, tmp_path: Path) -> No
     assert (score["state"], score["failure"]) == ("error", "unreadable")
 
 
+@pytest.mark.slow
 def test_an_interrupted_judgement_goes_on(ledger: Path, judged: Path) -> None:
     evaluate(ledger, judged, "--run", "patterns")
 
@@ -144,6 +148,7 @@ def compared(ledger: Path, *words: object, code: int = 0) -> Json:
     return answer
 
 
+@pytest.mark.slow
 def test_pairs_are_compared_in_both_orders(ledger: Path, judged: Path, tmp_path: Path) -> None:
     evaluate(ledger, judged, "--run", "a")
     line = agent(tmp_path / "notes", "answer('root_cause is right, fix is wrong', model='b-model')")
@@ -168,6 +173,7 @@ def test_pairs_are_compared_in_both_orders(ledger: Path, judged: Path, tmp_path:
     assert decision["tags"] == ["run:a", "run:b", "judged-model:gpt-4o", "judged-model:b-model"]
 
 
+@pytest.mark.slow
 def test_a_preference_that_follows_the_order_is_a_tie(ledger: Path, judged: Path) -> None:
     for run in ("a", "b"):
         evaluate(ledger, judged, "--run", run)
@@ -179,6 +185,7 @@ def test_a_preference_that_follows_the_order_is_a_tie(ledger: Path, judged: Path
     assert max(map(len, table.splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_a_pair_without_a_usable_reply_is_an_error(ledger: Path, judged: Path) -> None:
     evaluate(ledger, judged, "--run", "a")
     evaluate(ledger, judged, "--agent", "false", "--run", "b")
@@ -191,6 +198,7 @@ def test_a_pair_without_a_usable_reply_is_an_error(ledger: Path, judged: Path) -
     assert log(ledger, "judge.compared") == []
 
 
+@pytest.mark.slow
 def test_the_judge_has_the_figures_of_an_agent(ledger: Path, tmp_path: Path) -> None:
     """60 verdicts with known errors, labelled with the truth: Brier score, gap and groups of the judge."""
     answers = {f"case-{number:02}": CRITERIA if number % 2 else () for number in range(30)}

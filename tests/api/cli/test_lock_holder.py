@@ -17,7 +17,7 @@ from tests.support.held_lock import holding
 from tests.support.http_stub import bind, listening
 from tests.support.server import serving
 
-pytestmark = [pytest.mark.slow, pytest.mark.trial("A3")]
+pytestmark = pytest.mark.trial("A3")
 
 
 @contextmanager
@@ -68,6 +68,7 @@ def test_a_link_to_the_ledger_finds_its_server(tmp_path: Path, filled: Path) -> 
         assert done(link, "record", "by its link").err.startswith(f"using the server at {url} that holds {link}\n")
 
 
+@pytest.mark.slow
 def test_a_server_with_tokens_requires_one(filled: Path) -> None:
     token = done(filled, "token", "add", "ann").text.strip()
     with serving(filled) as url:
@@ -99,6 +100,7 @@ def test_nothing_is_sent_to_a_server_of_another_ledger(tmp_path: Path, filled: P
         assert httpx.get(f"{url}/readyz").json()["head"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [b"", b"[]", b"{}", b'{"instance":"1"}', b'{"instance":7}', b"<html>", b"[" * 9_999])
 def test_no_token_is_sent_before_the_server_has_named_itself(filled: Path, answer: bytes) -> None:
     with recording(answer) as (url, requests), holding(filled, address=url, instance="0" * 32):
@@ -108,11 +110,13 @@ def test_no_token_is_sent_before_the_server_has_named_itself(filled: Path, answe
     assert "secret" not in str(request)
 
 
+@pytest.mark.slow
 def test_an_endless_answer_is_not_read_to_its_end(filled: Path) -> None:
     with recording(b"x" * 10_000_000) as (url, _), holding(filled, address=url, instance="0" * 32):
         assert "more than 65,536 bytes" in refused(filled, "record", "x")
 
 
+@pytest.mark.slow
 def test_a_server_that_is_not_reached(filled: Path) -> None:
     with holding(filled, address="http://127.0.0.1:9", instance="0" * 32):
         said = refused(filled, "append", given=decided("b"))

@@ -11,8 +11,6 @@ from tests.api.cli.lines import decided, history
 from tests.api.cli.terminal import on_a_terminal
 from tests.support.paths import ROOT
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -49,6 +47,7 @@ def test_refusals(ledger: Path, tmp_path: Path) -> None:
     assert "is not a ledger" in refused(other, "log")
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_quiet(ledger: Path) -> None:
     with subprocess.Popen(
         command(ledger, "log"), cwd=ROOT, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -60,6 +59,7 @@ def test_a_closed_pipe_is_quiet(ledger: Path) -> None:
         assert printing.stderr.read() == b""
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_a_table(ledger: Path) -> None:
     said = on_a_terminal(*command(ledger, "log"), NO_COLOR="1")
     assert said.count("decision/") == 100
@@ -70,6 +70,7 @@ def test_a_terminal_gets_a_table(ledger: Path) -> None:
     assert on_a_terminal(*command(ledger, "log", "--limit", 1, "--json")).startswith('{"specversion":"1.0"')
 
 
+@pytest.mark.slow
 def test_following_ends_well_when_interrupted(ledger: Path) -> None:
     with subprocess.Popen(
         command(ledger, "log", "--follow", "--after", 1199),
@@ -89,6 +90,7 @@ def test_following_ends_well_when_interrupted(ledger: Path) -> None:
             following.kill()
 
 
+@pytest.mark.slow
 def test_words_that_a_terminal_would_obey_are_not_printed(tmp_path: Path) -> None:
     path = tmp_path / "t.db"
     done(path, "append", given=decided("a", context="x").replace(b"do a", b"\\u001b[2Jgone [bold]"))

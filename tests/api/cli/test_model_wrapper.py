@@ -10,8 +10,6 @@ from tests.api.cli.discovering import Json, against, ending, events, models, out
 from tests.instruments.routers.simulated import in_turn
 from tests.support.server import serving
 
-pytestmark = pytest.mark.slow
-
 
 def inventory(ledger: Path, *options: str) -> tuple[list[str], list[str]]:
     """The keys of the models, and of the hosts."""
@@ -19,6 +17,7 @@ def inventory(ledger: Path, *options: str) -> tuple[list[str], list[str]]:
     return sorted(model["key"] for model in found["models"]), [row["key"] for row in found["wrappers"]]
 
 
+@pytest.mark.slow
 def test_a_declared_host_ends_a_run_and_leaves_the_models_also_of_the_past(ledger: Path) -> None:
     assert against(in_turn(*models("Aster 4", "Acme Gateway", "aster 4")), ledger, "--run", "one").code == 0
     assert inventory(ledger) == (["acme-gateway", "aster-4"], [])
@@ -40,6 +39,7 @@ def test_a_declared_host_ends_a_run_and_leaves_the_models_also_of_the_past(ledge
     assert {"auto", "claude code", "openrouter"} <= set(listed["defaults"])
 
 
+@pytest.mark.slow
 def test_a_withdrawn_name_is_a_models(ledger: Path) -> None:
     assert "host's name already" in refused(ledger, "model", "wrapper", "add", "Cursor", code=1)
     assert "not a host's name" in refused(ledger, "model", "wrapper", "remove", "gpt-5-codex", code=1)
@@ -58,6 +58,7 @@ def test_a_name_without_letters_is_refused(ledger: Path) -> None:
     assert not ledger.exists()
 
 
+@pytest.mark.slow
 def test_an_answer_is_analysed_with_the_declared_hosts_also_through_a_server(ledger: Path, tmp_path: Path) -> None:
     answer = tmp_path / "answer.txt"
     answer.write_text('{"model_name": "Acme Gateway"}\n```go\nfunc f() {}\n```\n', "utf-8")

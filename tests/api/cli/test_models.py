@@ -14,8 +14,6 @@ from tests.api.cli.command import done, refused
 from tests.support.run_reports import REAL, RUNS
 from tests.support.server import serving
 
-pytestmark = pytest.mark.slow
-
 real_runs = pytest.mark.skipif(not RUNS.is_dir(), reason="the real runs are not beside this checkout")
 
 
@@ -108,6 +106,7 @@ def test_scores(sighted: Path) -> None:
     assert "There is no scorer 'other'." in refused(sighted, "probe", "scores", "--scorer", "other", code=1)
 
 
+@pytest.mark.slow
 def test_models_are_registered_named_and_listed(written: tuple[Path, tuple[str, ...]]) -> None:
     path, through = written
     said = done(
@@ -137,6 +136,7 @@ def _log(path: Path) -> list[dict[str, Any]]:
     return [msgspec.json.decode(line) for line in done(path, "log", "--json").out.splitlines()]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_registered_or_named(written: tuple[Path, tuple[str, ...]]) -> None:
     path, through = written
     done(path, "model", "register", "model-a", *through)

@@ -29,8 +29,6 @@ from tests.support.paths import ROOT
 from tests.support.run_reports import report, written
 from tests.support.server import serving
 
-pytestmark = pytest.mark.slow
-
 Words = tuple[str, ...]
 
 DIGEST = sha256(b"evidence of this test").hexdigest()
@@ -139,6 +137,7 @@ ANSWER = said("Aster 4").encode()
 COMPARED = [(verb, arguments) for verb, found in READS.items() for arguments in found]
 
 
+@pytest.mark.slow
 @pytest.mark.trial("A2")
 @pytest.mark.parametrize(("verb", "arguments"), COMPARED, ids=lambda part: " ".join(map(str, part)))
 def test_a_verb_that_reads_answers_as_on_the_file(scene: Scene, verb: Words, arguments: tuple[Value, ...]) -> None:
@@ -150,6 +149,7 @@ def test_a_verb_that_reads_answers_as_on_the_file(scene: Scene, verb: Words, arg
             assert named == local
 
 
+@pytest.mark.slow
 @pytest.mark.trial("A2")
 def test_a_typed_ledger_wins_over_the_variable(scene: Scene) -> None:
     """The option is nearer than the environment, for every verb that reads."""
@@ -159,6 +159,7 @@ def test_a_typed_ledger_wins_over_the_variable(scene: Scene) -> None:
         assert by_option == run(*verb, *arguments, given=ANSWER, TALLYSTICK_LEDGER=str(scene.other)), verb
 
 
+@pytest.mark.slow
 @pytest.mark.trial("A2")
 def test_status_verify_and_export_are_of_the_server(scene: Scene, tmp_path: Path) -> None:
     variables = {"TALLYSTICK_URL": scene.url, "TALLYSTICK_LEDGER": str(scene.other)}
@@ -178,6 +179,7 @@ def test_status_verify_and_export_are_of_the_server(scene: Scene, tmp_path: Path
     assert "Nothing is wrong: 1 event," in run("verify", output, given=b"", **variables).text
 
 
+@pytest.mark.slow
 @pytest.mark.trial("A2")
 @pytest.mark.parametrize("verb", FILE, ids=" ".join)
 def test_a_verb_that_works_on_a_file_refuses_a_server(scene: Scene, tmp_path: Path, verb: Words) -> None:
@@ -194,6 +196,7 @@ def test_a_verb_that_works_on_a_file_refuses_a_server(scene: Scene, tmp_path: Pa
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.trial("A2")
 def test_a_typed_ledger_allows_a_verb_that_works_on_a_file(scene: Scene, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
@@ -204,6 +207,7 @@ def test_a_typed_ledger_allows_a_verb_that_works_on_a_file(scene: Scene, tmp_pat
     assert run("replay", "--check", "--ledger", scene.other, given=b"", **variables).code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", NOTHING, ids=" ".join)
 def test_a_verb_that_needs_no_ledger_needs_no_server(verb: Words) -> None:
     assert run(*verb, *NOTHING[verb], TALLYSTICK_URL="http://127.0.0.1:1").code == 0
@@ -332,6 +336,7 @@ def head(url: str) -> int:
     return position
 
 
+@pytest.mark.slow
 @pytest.mark.trial("A2")
 @pytest.mark.trial("A3")
 @pytest.mark.parametrize("way", ["typed", "named", "found"])

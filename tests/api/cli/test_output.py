@@ -8,8 +8,6 @@ import pytest
 from events import json_schema
 from tests.api.cli.command import done, refused, tally
 
-pytestmark = pytest.mark.slow
-
 VERBS = (
     ("serve",), ("append",), ("import", "decisions"), ("log",), ("replay",), ("calibration",), ("advice",),
     ("decisions",), ("decision",), ("projections",), ("schema",), ("token", "add"), ("token", "list"),

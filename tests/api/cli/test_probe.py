@@ -12,8 +12,6 @@ from tests.api.cli.command import (
 )
 from tests.support.paths import SHARED
 
-pytestmark = pytest.mark.slow
-
 RESPONSES = SHARED / "metacal" / "responses"
 IDENTITY = '{"model_name": "nova-4", "provider": "Acme", "version": "4.10"}'
 ANSWER = f"{IDENTITY}\n\nThe pool ran dry: a worker leaks its connections.\n"

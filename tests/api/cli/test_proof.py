@@ -15,8 +15,6 @@ from tests.api.cli.command import done, refused, tally
 from tests.support.server import served
 from tests.support.witness import Witness, witnessing
 
-pytestmark = pytest.mark.slow
-
 EVENTS = b"".join(
     b'{"type":"decision.recorded.v1","data":{"decision_id":"d%d","decision":"ship it","confidence":0.7}}\n' % number
     for number in range(300)
@@ -90,6 +88,7 @@ def test_a_receipt_is_checked_by_whoever_has_the_key(ledger: Path, tmp_path: Pat
     assert "--check" in refused(ledger, "receipt")
 
 
+@pytest.mark.slow
 def test_beside_a_server_and_through_it(ledger: Path) -> None:
     with served(ledger) as server:
         done(ledger, "append", "-", "--url", server.url, given=EVENTS)
@@ -119,6 +118,7 @@ def test_a_ledger_that_was_restored_from_an_older_copy_is_not_signed(ledger: Pat
     assert checkpoint(ledger).size == 4
 
 
+@pytest.mark.slow
 def test_a_witness_cosigns_what_continues_what_it_cosigned(ledger: Path, tmp_path: Path, witness: Witness) -> None:
     ask = ("witness", "--url", witness.url, "--key", witness.key)
     grow(ledger, 0, 5)
@@ -148,6 +148,7 @@ def test_a_witness_cosigns_what_continues_what_it_cosigned(ledger: Path, tmp_pat
     assert [body.split(b"\n", 1)[0] for body in witness.asked[2:]] == [b"old 0", b"old 270"]
 
 
+@pytest.mark.slow
 def test_a_witness_that_saw_more_or_something_else_refuses(ledger: Path, witness: Witness) -> None:
     ask = ("witness", "--url", witness.url, "--key", witness.key)
     grow(ledger, 0, 5)
@@ -160,6 +161,7 @@ def test_a_witness_that_saw_more_or_something_else_refuses(ledger: Path, witness
     assert not witnessed_path(ledger).exists()
 
 
+@pytest.mark.slow
 def test_what_a_witness_says_is_not_taken_at_its_word(ledger: Path, witness: Witness) -> None:
     ask = ("witness", "--url", witness.url, "--key", witness.key)
     grow(ledger, 0, 2)

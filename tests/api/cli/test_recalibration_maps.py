@@ -8,8 +8,6 @@ import pytest
 from tests.api.cli.command import done
 from tests.api.cli.lines import decided, turned_out
 
-pytestmark = pytest.mark.slow
-
 NOTHING = "No recalibration map: none would surely lower the Brier score by 0.002 or more."
 
 

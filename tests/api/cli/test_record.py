@@ -13,8 +13,6 @@ from tests.api.cli.command import done, refused, tally
 from tests.api.cstp.client import Caller
 from tests.support.server import served, serving
 
-pytestmark = pytest.mark.slow
-
 FIELDS = ("--confidence", 0.8, "--category", "tooling", "--stakes", "high")
 
 
@@ -86,6 +84,7 @@ def test_programs_get_json(ledger: Path, where: tuple[str, ...]) -> None:
     assert [event["time"] for event in events(ledger)] == [recorded["time"], reviewed["time"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ids", [("--event-id", "e1"), ("--id", "d1"), ("--id", "d1", "--event-id", "e1")], ids=str)
 def test_a_repetition_adds_nothing(ledger: Path, where: tuple[str, ...], ids: tuple[str, ...]) -> None:
     words = ("record", "x", "--confidence", "0.8", "--question", "q", *ids, *where)
@@ -112,6 +111,7 @@ def test_an_id_of_another_decision_is_refused(ledger: Path, where: tuple[str, ..
     assert len(events(ledger)) == 1
 
 
+@pytest.mark.slow
 def test_a_beginning_must_be_unambiguous(ledger: Path, where: tuple[str, ...]) -> None:
     for name in ("abc1", "abc2", "abc"):
         done(ledger, "record", name, "--id", name, *where)
@@ -147,6 +147,7 @@ def command_record(ledger: Path, *where: str) -> str:
     return decision_id
 
 
+@pytest.mark.slow
 def test_the_command_line_records_what_cstp_records(tmp_path: Path) -> None:
     """The same events, but for what differs each time: ids that are made, and times."""
     recorded = {}
@@ -178,6 +179,7 @@ def test_a_retry_after_thoughts_were_adopted(tmp_path: Path) -> None:
         assert [step["thought"] for step in decision(ledger, "d1")["decision"]["deliberation"]["steps"]] == ["hmm"]
 
 
+@pytest.mark.slow
 def test_the_agent_is_typed_or_set_or_the_tokens(ledger: Path) -> None:
     done(ledger, "record", "x")
     done(ledger, "record", "x", TALLYSTICK_AGENT="zoe")

@@ -21,8 +21,6 @@ from tests.support.drafts import draft_of
 from tests.support.paths import SHARED
 from tests.support.server import serving
 
-pytestmark = pytest.mark.slow
-
 ANSWERS = [graded.answer for graded in DEBUGGING[-10:]]
 TOTALS = [graded.total for graded in DEBUGGING[-10:]]
 
@@ -191,6 +189,7 @@ def test_the_outputs_of_real_runs_are_reported_apart(tmp_path: Path) -> None:
     assert msgspec.json.decode(done(ledger, "run", "show", report["run_id"], "--json").out) == report
 
 
+@pytest.mark.slow
 def test_through_a_server_page_by_page(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
     done(ledger, "append", "-", given=lines_of(*run_of("first", ANSWERS * 110)))

@@ -12,8 +12,6 @@ from tests.api.cli.command import done, refused
 from tests.api.cstp.client import Caller
 from tests.support.server import serving
 
-pytestmark = pytest.mark.slow
-
 
 def decision(number: int, **fields: object) -> dict[str, object]:
     data = {"decision_id": f"d{number}", "decision": f"Decide {number}", **fields}
@@ -57,6 +55,7 @@ def names(sample: dict[str, Any]) -> list[str]:
     return [each["decision_id"] for each in sample["decisions"]]
 
 
+@pytest.mark.slow
 def test_a_sample_is_drawn_again_and_tells_the_gap(filled: Path, where: tuple[str, ...]) -> None:
     first = drawn(filled, "--sample", 5, "--seed", 7, "--agent", "scout", *where)
     assert {name: first[name] for name in ("seed", "drawn_at", "total", "unreviewed", "reviewed", "result")} == {
@@ -112,6 +111,7 @@ def test_nothing_is_left_to_review(ledger: Path) -> None:
     assert said == "Nothing to review: none of 1 decision with a stated confidence is unreviewed.\n"
 
 
+@pytest.mark.slow
 def test_mistakes(filled: Path, where: tuple[str, ...]) -> None:
     for words, message in (
         ((), "error: decision: Missing argument 'DECISION'."),
@@ -131,6 +131,7 @@ def test_mistakes(filled: Path, where: tuple[str, ...]) -> None:
     assert unknown == "error: There is no agent 'scuot'.\nDid you mean 'scout'?\n"
 
 
+@pytest.mark.slow
 def test_the_route(filled: Path) -> None:
     with serving(filled) as url, httpx.Client(base_url=url, timeout=None) as client:
         answer = client.get("/reviews/sample", params={"size": 4, "seed": 1, "category": "tooling"})

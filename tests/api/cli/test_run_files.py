@@ -3,12 +3,9 @@
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from tests.api.cli.command import done, refused, tally
 from tests.support.run_reports import report, result, written
-
-pytestmark = pytest.mark.slow
 
 
 def wrong(**changes: object) -> bytes:

@@ -24,8 +24,6 @@ from tests.support.run_reports import (
 from tests.support.scored_text import score_text
 from tests.support.server import serving
 
-pytestmark = pytest.mark.slow
-
 POLL_S = 0.005
 
 
@@ -45,6 +43,7 @@ def head(ledger: Path) -> int:
     return len(log(ledger))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not REAL, reason="the shared data is not here")
 def test_real_reports_come_back_field_for_field_whoever_brings_them(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
@@ -224,6 +223,7 @@ def test_runs_are_listed_shown_and_dated(tmp_path: Path) -> None:
     assert "--limit: " in refused(ledger, "run", "list", "--limit", "0")
 
 
+@pytest.mark.slow
 def test_a_server_is_written_through_and_says_the_same(tmp_path: Path) -> None:
     ledger, beside = tmp_path / "t.db", tmp_path / "beside.db"
     files = written(tmp_path, report("one", "m"), report("two", "m", "n"))
@@ -238,6 +238,7 @@ def test_a_server_is_written_through_and_says_the_same(tmp_path: Path) -> None:
             assert shown(ledger, run_id) == shown(beside, run_id)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("through", ["file", "server"])
 def test_an_output_that_no_line_holds_is_evidence_and_can_be_erased(tmp_path: Path, through: str) -> None:
     ledger, large = tmp_path / "t.db", "x" * 200_000
@@ -271,6 +272,7 @@ def test_an_output_that_no_line_holds_is_evidence_and_can_be_erased(tmp_path: Pa
     assert "erased" in done(ledger, "run", "show", "r", "--attempts").text
 
 
+@pytest.mark.slow
 def test_a_run_that_was_driven_here_is_known_again_and_can_be_taken_elsewhere(tmp_path: Path) -> None:
     ledger, elsewhere, file = tmp_path / "t.db", tmp_path / "elsewhere.db", tmp_path / "live.json"
     long = "def sum(values):\n" + "    return 0  # a comment that is long\n" * 2_500
@@ -306,6 +308,7 @@ def test_a_run_that_was_driven_here_is_known_again_and_can_be_taken_elsewhere(tm
     assert shown(ledger, run_id) == wanted
 
 
+@pytest.mark.slow
 def test_an_import_that_was_killed_is_completed_by_another(tmp_path: Path) -> None:
     ledger, whole = tmp_path / "t.db", 600
     large: Json = report("large", *(f"m{n}" for n in range(1_500)))

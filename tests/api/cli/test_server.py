@@ -16,9 +16,8 @@ from tests.api.cli.test_lock_holder import recording
 from tests.support.paths import ROOT
 from tests.support.server import POLL_S, served, serving
 
-pytestmark = pytest.mark.slow
 
-
+@pytest.mark.slow
 def test_both_interfaces_give_the_same_answers(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
     with serving(ledger) as url, httpx.Client(base_url=url) as client:
@@ -43,6 +42,7 @@ def test_both_interfaces_give_the_same_answers(tmp_path: Path) -> None:
         assert b'"same":true' in done(ledger, "replay", "--check", "--json").out
 
 
+@pytest.mark.slow
 def test_a_ledger_in_use_is_written_through_its_server_alone(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
     with serving(ledger) as url:
@@ -72,6 +72,7 @@ def test_a_ledger_in_use_is_written_through_its_server_alone(tmp_path: Path) -> 
         assert b'"source":"/agents/ann"' in done(ledger, "log", "--after", 4).out
 
 
+@pytest.mark.slow
 def test_following_sees_what_a_server_appends(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
     with (
@@ -91,6 +92,7 @@ def test_following_sees_what_a_server_appends(tmp_path: Path) -> None:
             following.kill()
 
 
+@pytest.mark.slow
 def test_addresses_that_do_not_answer(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
     gone = refused(ledger, "append", "--url", "http://127.0.0.1:9", given=decided("a"), code=1)
@@ -105,6 +107,7 @@ def test_serve_refuses_to_open_the_ledger_to_strangers(tmp_path: Path) -> None:
     assert "--port: " in refused(ledger, "serve", "--port", 70_000)
 
 
+@pytest.mark.slow
 def test_serve_says_where_and_ends_when_asked(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
     with subprocess.Popen(
@@ -124,6 +127,7 @@ def test_serve_says_where_and_ends_when_asked(tmp_path: Path) -> None:
     assert done(ledger, "log").out.count(b"\n") == 1
 
 
+@pytest.mark.slow
 def test_a_server_works_before_its_views_are_folded_and_a_view_waits_for_that(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
     done(ledger, "append", "-", given=history(5_000))
@@ -135,6 +139,7 @@ def test_a_server_works_before_its_views_are_folded_and_a_view_waits_for_that(tm
         assert said.index("serving") < said.index("folded")
 
 
+@pytest.mark.slow
 def test_a_log_that_finds_no_space_stops_no_server(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -152,6 +157,7 @@ def test_a_log_that_finds_no_space_stops_no_server(tmp_path: Path) -> None:
             server.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.trial("A2")
 def test_following_a_server_ends_with_it_and_says_where(tmp_path: Path) -> None:
     other = tmp_path / "other.db"
@@ -177,6 +183,7 @@ def test_following_a_server_ends_with_it_and_says_where(tmp_path: Path) -> None:
     assert not other.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.trial("A2")
 @pytest.mark.parametrize(
     "page",

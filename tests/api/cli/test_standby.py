@@ -21,8 +21,6 @@ from tests.support.paths import ROOT
 from tests.support.postgres import Primary
 from tests.support.wait import wait_until
 
-pytestmark = pytest.mark.slow
-
 LARGE = 4 * PAGE_EVENTS
 ATTEMPTS = 5
 
@@ -42,6 +40,7 @@ def on(place: DatabasePlace, state: Path, *words: str | Path) -> Ended:
     return ended
 
 
+@pytest.mark.slow
 def test_commands_read_what_is_signed_from_a_standby(replicated: Primary, tmp_path: Path) -> None:
     primary, standby = hosts_of(replicated)
     place = empty_place(replicated)
@@ -88,6 +87,7 @@ def test_commands_read_what_is_signed_from_a_standby(replicated: Primary, tmp_pa
     assert done(tmp_path / "restored.db", "record", "fourth").code == 0
 
 
+@pytest.mark.slow
 def test_a_killed_backup_leaves_nothing_that_stops_the_next_one(replicated: Primary, tmp_path: Path) -> None:
     large, place, state = tmp_path / "large.db", empty_place(replicated), tmp_path / "state"
     run(make_ledger(large, LARGE))

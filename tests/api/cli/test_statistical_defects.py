@@ -10,8 +10,6 @@ from tests.api.cli.command import Value, done
 from tests.api.cli.judged_tables import Judged, figures, imported, printed
 from tests.api.http.posted_evaluations import finished, scored, started
 
-pytestmark = pytest.mark.slow
-
 PRAISE = re.compile(r"\b(excellent|good|fair|poor)\b")
 """The words for Brier scores that CSTP has, and that say nothing without a base rate."""
 

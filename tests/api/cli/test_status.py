@@ -13,8 +13,6 @@ from tests.api.cli.command import done, refused, tally
 from tests.api.cli.lines import decided, history
 from tests.support.server import POLL_S, served
 
-pytestmark = pytest.mark.slow
-
 
 def status(ledger: Path, *words: str) -> dict[str, Any]:
     found: dict[str, Any] = msgspec.json.decode(done(ledger, "status", "--json", *words).out)
@@ -47,6 +45,7 @@ def test_a_file(ledger: Path) -> None:
     assert "ann            4         4" in shown
 
 
+@pytest.mark.slow
 def test_beside_a_server_and_through_it(ledger: Path) -> None:
     with served(ledger) as server:
         done(ledger, "record", "x", "--url", server.url)
@@ -69,6 +68,7 @@ def test_beside_a_server_and_through_it(ledger: Path) -> None:
     assert status(ledger)["writer"] is None
 
 
+@pytest.mark.slow
 def test_a_process_that_was_killed_writes_no_more(ledger: Path) -> None:
     with served(ledger) as server:
         server.process.kill()
@@ -77,6 +77,7 @@ def test_a_process_that_was_killed_writes_no_more(ledger: Path) -> None:
         assert status(ledger)["writer"] is None
 
 
+@pytest.mark.slow
 def test_views_are_behind_until_they_are_folded(ledger: Path) -> None:
     done(ledger, "append", given=history(3))
     assert status(ledger)["views"] == {"position": 0, "behind": 6}

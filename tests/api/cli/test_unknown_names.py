@@ -10,8 +10,6 @@ from tests.api.cli.lines import decided
 from tests.api.cli.test_rescore import lines_of, run_of
 from tests.support.server import serving
 
-pytestmark = pytest.mark.slow
-
 UNKNOWN = (
     (("calibration", "--agent", "scot"), "There is no agent 'scot'.", "Did you mean 'scout'?"),
     (("calibration", "--agent", "Scout"), "There is no agent 'Scout'.", "Did you mean 'scout'?"),

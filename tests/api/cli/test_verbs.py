@@ -43,7 +43,6 @@ def named(verbs: tuple[Verb, ...] = VERBS, path: tuple[str, ...] = ()) -> Iterat
 EVERY = dict(named())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("words", EVERY, ids=" ".join)
 def test_each_verb_has_a_summary_and_an_example(ledger: Path, words: tuple[str, ...]) -> None:
     module, _, name = EVERY[words].function.partition(":")
@@ -57,7 +56,6 @@ def test_each_verb_has_a_summary_and_an_example(ledger: Path, words: tuple[str, 
     assert "--ledger" in shown
 
 
-@pytest.mark.slow
 def test_help_lists_the_verbs_in_panels(ledger: Path) -> None:
     shown = done(ledger, "--help").text
     places = [shown.index(f"─ {panel} ─") for panel in PANELS]
@@ -79,7 +77,6 @@ def complete(ledger: Path, *words: str) -> list[str]:
     return ended.text.split()
 
 
-@pytest.mark.slow
 def test_completion_offers_verbs_options_and_choices(ledger: Path) -> None:
     assert complete(ledger, "ca") == ["calibration"]
     assert complete(ledger, "eval", "c") == ["capture", "compare"]
@@ -147,7 +144,6 @@ def test_the_choices_are_those_of_the_program() -> None:
     assert server_options_of(serve) == DEFAULT_LIMITS
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "allowed"),
     [
@@ -170,7 +166,6 @@ def test_a_wrong_choice_names_the_right_ones(ledger: Path, words: tuple[str, ...
     assert f"is not one of the choices.\nChoose one of {allowed}.\n" in said
 
 
-@pytest.mark.slow
 def test_values_that_were_accepted_before_still_are(ledger: Path) -> None:
     done(ledger, "append", given=decided("a"))
     done(ledger, "calibration", "--group-by", "confidenceBucket")

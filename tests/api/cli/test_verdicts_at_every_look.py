@@ -7,8 +7,6 @@ import pytest
 
 from tests.api.cli.command import done
 
-pytestmark = pytest.mark.slow
-
 
 def table(folder: Path, outcomes: list[int]) -> Path:
     rows = ["agent,decision,confidence,outcome", *(f"ann,d{place},0.9,{one}" for place, one in enumerate(outcomes))]
@@ -36,6 +34,7 @@ def test_alike_neighbours_are_a_warning(tmp_path: Path) -> None:
     assert "The verdict and the intervals are too sure." in said
 
 
+@pytest.mark.slow
 @pytest.mark.defect(1)
 def test_named_clusters_are_counted_and_allowed_for(tmp_path: Path) -> None:
     """Eight tasks of 25 decisions, three of which failed as a whole: without the clusters that is "overconfident"."""

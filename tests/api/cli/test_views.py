@@ -14,8 +14,6 @@ from projections.snapshots import Snapshots
 from tests.api.cli.command import done, refused, tally
 from tests.api.cli.lines import decided, history
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:

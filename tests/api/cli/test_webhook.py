@@ -10,8 +10,6 @@ import pytest
 from tests.api.cli.command import done, refused, tally
 from tests.api.http.webhook_receiver import receiving, status
 
-pytestmark = pytest.mark.slow
-
 HOOK = "https://example.com/hook"
 
 
@@ -77,6 +75,7 @@ def test_mistakes_are_explained(tmp_path: Path) -> None:
     assert "cannot ask a server" in refused(ledger, "webhook", "list", "--url", "http://127.0.0.1:1")
 
 
+@pytest.mark.slow
 def test_a_name_that_leads_to_loopback_is_refused_when_it_is_used(tmp_path: Path) -> None:
     ledger = tmp_path / "l.db"
     with receiving() as receiver:
@@ -89,6 +88,7 @@ def test_a_name_that_leads_to_loopback_is_refused_when_it_is_used(tmp_path: Path
     assert receiver.connections == 0
 
 
+@pytest.mark.slow
 def test_a_test_message_says_whether_it_was_accepted(tmp_path: Path) -> None:
     ledger = tmp_path / "l.db"
     with receiving(status(204), status(500)) as receiver:
@@ -103,6 +103,7 @@ def test_a_test_message_says_whether_it_was_accepted(tmp_path: Path) -> None:
     assert not ledger.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["changed", "without seal", "not JSON", "link"])
 def test_a_file_that_another_program_wrote_is_refused(tmp_path: Path, damage: str) -> None:
     ledger = tmp_path / "l.db"
@@ -121,6 +122,7 @@ def test_a_file_that_another_program_wrote_is_refused(tmp_path: Path, damage: st
     assert refused(ledger, "webhook", "add", HOOK)
 
 
+@pytest.mark.slow
 def test_a_ledger_has_few_webhooks(tmp_path: Path) -> None:
     ledger = tmp_path / "l.db"
     for _ in range(32):

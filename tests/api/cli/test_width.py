@@ -39,8 +39,6 @@ from tests.support.inspect_logs import as_json, capitals
 from tests.support.paths import ROOT
 from tests.support.run_reports import report, written
 
-pytestmark = pytest.mark.slow
-
 COLUMNS = 80
 WRAPPED_MIN = 16
 """The narrowest that a column becomes before another one is left out."""
@@ -145,6 +143,7 @@ def test_every_verb_has_a_case() -> None:
     assert sorted((*CASES, *NO_TABLE, *OTHERS)) == sorted(paths())
 
 
+@pytest.mark.slow
 @pytest.mark.trial("A11")
 @pytest.mark.parametrize("verb", CASES)
 def test_a_narrow_terminal_cuts_no_verdict_number_or_id(ledger: Path, verb: str) -> None:
@@ -152,6 +151,7 @@ def test_a_narrow_terminal_cuts_no_verdict_number_or_id(ledger: Path, verb: str)
     check(shown(ledger, *verb.split(), *case.words), case.whole, case.names)
 
 
+@pytest.mark.slow
 @pytest.mark.trial("A11")
 def test_digests_are_whole(ledger: Path) -> None:
     listed = msgspec.json.decode(done(ledger, "evidence", "list", "--json").out)["evidence"]
@@ -160,6 +160,7 @@ def test_digests_are_whole(ledger: Path) -> None:
     check(shown(ledger, "replay", "--check"), ["the same"], [projection["digest"] for projection in folded])
 
 
+@pytest.mark.slow
 def test_suite_versions(tmp_path: Path) -> None:
     name, run = long_name("case"), long_name("run")
     fixtures = suite(tmp_path / long_name("suite"), [name], description=long_name("text", 200))
@@ -170,6 +171,7 @@ def test_suite_versions(tmp_path: Path) -> None:
     check(shown(tmp_path / "t.db", "eval", "suite", "show", run), [digest, name, "stored"], [run])
 
 
+@pytest.mark.slow
 @pytest.mark.trial("A11")
 def test_related_events(tmp_path: Path) -> None:
     data = {"decision_id": DECISIONS[0], "decision": "one", "confidence": 0.9}
@@ -178,6 +180,7 @@ def test_related_events(tmp_path: Path) -> None:
     check(shown(tmp_path / "t.db", "related", "trace-1"), ["0.900", "not reviewed"], [DECISIONS[0], AGENTS[0]])
 
 
+@pytest.mark.slow
 @pytest.mark.trial("A11")
 @pytest.mark.parametrize("verb", [("import", "runs"), ("run", "save", "--report-file")], ids=" ".join)
 def test_unsupported_scores(tmp_path: Path, verb: tuple[str, ...]) -> None:
@@ -188,6 +191,7 @@ def test_unsupported_scores(tmp_path: Path, verb: tuple[str, ...]) -> None:
     assert "scored again" in text
 
 
+@pytest.mark.slow
 def test_imported_results(tmp_path: Path) -> None:
     log = capitals()
     log["eval"] |= {"task": long_name("task"), "model": long_name("model")}
@@ -196,6 +200,7 @@ def test_imported_results(tmp_path: Path) -> None:
     check(text, [*(run["run_id"] for run in run_ids), "41.667", "50.000"])
 
 
+@pytest.mark.slow
 @pytest.mark.trial("A11")
 def test_an_evaluation_under_way(tmp_path: Path) -> None:
     fixtures = suite(tmp_path / "suite", SCENARIOS)
@@ -204,6 +209,7 @@ def test_an_evaluation_under_way(tmp_path: Path) -> None:
     check(shown(tmp_path / "evals.db", *words), [*SCENARIOS, "passed", "failed"])
 
 
+@pytest.mark.slow
 @pytest.mark.trial("A11")
 def test_answers_under_a_judge(tmp_path: Path) -> None:
     ledger, fixtures = tmp_path / "judged.db", suite(tmp_path / "suite", SCENARIOS)
@@ -216,6 +222,7 @@ def test_answers_under_a_judge(tmp_path: Path) -> None:
     assert all(scenario in compared for scenario in SCENARIOS), compared
 
 
+@pytest.mark.slow
 @pytest.mark.trial("A11")
 def test_models_that_a_router_uses(tmp_path: Path) -> None:
     with simulated(in_turn(completed(said(MODEL, provider=PROVIDER)))) as router:
@@ -223,6 +230,7 @@ def test_models_that_a_router_uses(tmp_path: Path) -> None:
         check(shown(tmp_path / "models.db", *words), [], [MODEL, PROVIDER])
 
 
+@pytest.mark.slow
 @pytest.mark.trial("A11")
 def test_firing_alerts(tmp_path: Path) -> None:
     alert = labelled(long_name("alert"), namespace=long_name("namespace"))
@@ -255,6 +263,7 @@ def is_beginning_of_text(line: str) -> bool:
     return any(line.endswith(TEXT[:length]) for length in range(4, len(TEXT)))
 
 
+@pytest.mark.slow
 def test_judges(tmp_path: Path) -> None:
     name, version = long_name("criterion"), long_name("version")
     begun = EvalStarted(run_id=EVALUATION, suite="s", agent=AGENTS[0], agent_version=version)

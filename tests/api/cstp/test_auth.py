@@ -12,8 +12,6 @@ from api.token_store import TokenStore
 from tests.api.cstp.client import Caller
 from tests.support.server import serving
 
-pytestmark = pytest.mark.slow
-
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 STATS = {"jsonrpc": "2.0", "id": 1, "method": "cstp.getStats"}
 

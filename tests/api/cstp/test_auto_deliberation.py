@@ -83,7 +83,6 @@ def test_what_a_client_calls_before_a_decision_becomes_its_inputs(auto: Served) 
         assert (after["consumed"][0]["status"], after["consumed"][0]["inputCount"]) == ("consumed", 5)
 
 
-@pytest.mark.slow
 def test_a_call_that_does_not_ask_for_it_is_not_tracked(auto: Served) -> None:
     with caller(auto, "plain") as plain, caller(auto, "scout") as scout:
         assert "tracked" not in plain.result("queryDecisions", {"query": "secrets"})
@@ -95,7 +94,6 @@ def test_a_call_that_does_not_ask_for_it_is_not_tracked(auto: Served) -> None:
         assert deliberation(plain, made["id"])["inputs"][0]["id"] == answer["tracked"][0]
 
 
-@pytest.mark.slow
 def test_a_token_that_may_not_append_is_not_tracked(auto: Served, tmp_path: Path) -> None:
     with caller(auto, "reader") as reader:
         assert "tracked" not in reader.result("queryDecisions", {"query": "secrets"})

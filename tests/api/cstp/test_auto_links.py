@@ -11,8 +11,6 @@ from tests.api.cstp.client import Caller
 from tests.api.http.posts import head
 from tests.support.server import Served, served
 
-pytestmark = pytest.mark.slow
-
 AUTO = {"deliberation": "auto"}
 
 
@@ -108,6 +106,7 @@ def test_only_the_five_nearest_of_a_query_are_linked(cstp: Caller) -> None:
     assert len(links(cstp)) == 5
 
 
+@pytest.mark.slow
 @pytest.mark.trial("D8")
 def test_repeated_calls_link_once_also_after_a_kill(tmp_path: Path) -> None:
     ledger = tmp_path / "l.db"

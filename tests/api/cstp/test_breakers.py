@@ -13,8 +13,6 @@ from tests.api.cstp.client import Caller
 from tests.api.http.posts import head as newest
 from tests.support.server import Served, served
 
-pytestmark = pytest.mark.slow
-
 CONFIG = """\
 circuit_breakers:
   - scope: "stakes:high"
@@ -105,6 +103,7 @@ def test_failures_open_a_breaker_that_then_blocks(cstp: Caller) -> None:
     assert again == recorded
 
 
+@pytest.mark.slow
 def test_a_half_open_breaker_lets_one_decision_through(cstp: Caller) -> None:
     review(cstp, "failure", category="tooling")
     time.sleep(0.01)
@@ -139,6 +138,7 @@ def test_a_breaker_is_reset_by_hand(cstp: Caller) -> None:
     assert cstp.error("getCircuitState", {"scope": "x"}) == (-32602, "No circuit breaker found for scope: x")
 
 
+@pytest.mark.slow
 def test_states_are_those_of_any_moment_in_every_interface(running: Served, cstp: Caller, tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.db"
     for _ in range(2):

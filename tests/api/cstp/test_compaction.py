@@ -14,8 +14,6 @@ from tests.api.cstp.client import Caller, recorded, reviewed
 from tests.api.http.posts import get, head
 from tests.support.server import Served, served
 
-pytestmark = pytest.mark.slow
-
 LEVELS = ("full", "summary", "digest", "wisdom")
 TEXT = "Cache the catalogue for an hour,\nbecause it changes once a night and is asked for by every request"
 
@@ -165,6 +163,7 @@ def test_an_unknown_decision_is_a_result(caller: Caller) -> None:
     assert (code, "was closed by decision.retracted.v1" in message) == (-32603, True)
 
 
+@pytest.mark.slow
 def test_calls_at_once_and_retries_write_one_event(server: Served, caller: Caller) -> None:
     name = made(caller, "old", 100)
     before = head(caller.http)

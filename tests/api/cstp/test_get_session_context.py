@@ -8,8 +8,6 @@ import pytest
 from tests.api.cstp.client import Caller, recorded, reviewed
 from tests.support.server import served
 
-pytestmark = pytest.mark.slow
-
 PROFILE = ["totalDecisions", "reviewed", "overallAccuracy", "brierScore", "tendency"]
 EMPTY = {
     "agentProfile": {"totalDecisions": 0, "reviewed": 0},

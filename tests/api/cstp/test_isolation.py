@@ -17,8 +17,6 @@ from tests.api.cstp.client import Caller, recorded, reviewed
 from tests.api.http.posts import fresh
 from tests.support.server import serving
 
-pytestmark = pytest.mark.slow
-
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 EDGES = ("0", "-0", "-0.0", "0.0", "1", "1.0", "5e-324", "1e-400", "0.9999999999999999", "0.49999999999999994", "1E-5",
          "0." + "3" * 4000, "1" + "0" * 300 + "e-300")  # fmt: skip
@@ -118,6 +116,7 @@ def by_cstp(caller: Caller, confidence: str) -> dict[str, Any]:
     return reply
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("confidence", EDGES, ids=lambda text: text[:12])
 def test_a_confidence_at_the_edge_of_what_is_one(parties: Parties, confidence: str) -> None:
     before = answers(parties.victim)
@@ -139,6 +138,7 @@ def test_a_confidence_beyond_it_is_refused_at_both_interfaces(parties: Parties, 
     assert answers(parties.victim) == before
 
 
+@pytest.mark.slow
 def test_an_import_of_such_confidences(parties: Parties, tmp_path: Path) -> None:
     before = answers(parties.victim)
     file = tmp_path / "edges.csv"
@@ -155,6 +155,7 @@ def test_an_import_of_such_confidences(parties: Parties, tmp_path: Path) -> None
     assert answers(parties.victim) == before
 
 
+@pytest.mark.slow
 def test_a_key_that_is_written_twice(parties: Parties) -> None:
     """HTTP and CSTP both use the last value, and check it like any other."""
     before, decision_id = answers(parties.victim), fresh()
@@ -168,6 +169,7 @@ def test_a_key_that_is_written_twice(parties: Parties) -> None:
     assert answers(parties.victim) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -198,6 +200,7 @@ def test_a_text_of_any_kind(parties: Parties, text: str) -> None:
     everybody(parties.victim)
 
 
+@pytest.mark.slow
 def test_very_many_different_confidences_categories_and_projects(parties: Parties) -> None:
     before = answers(parties.victim)
     for start in range(0, 6_000, 1_000):
@@ -210,6 +213,7 @@ def test_very_many_different_confidences_categories_and_projects(parties: Partie
     everybody(parties.victim)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("time", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z", "1969-12-31T23:59:59Z"])
 def test_a_time_at_the_edge_of_what_is_one(parties: Parties, time: str) -> None:
     before, decision_id = answers(parties.victim), fresh()

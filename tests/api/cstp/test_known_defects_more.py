@@ -48,7 +48,6 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
         yield made
 
 
-@pytest.mark.slow
 def test_row_13_no_file_beside_the_ledger_is_read(tmp_path: Path) -> None:
     """There: reason stats, attribution and the lookup of a review still read every YAML file there was."""
     folder = tmp_path / "decisions" / "2026" / "02"
@@ -211,7 +210,6 @@ def test_row_19_a_method_that_is_no_text_is_an_invalid_request(cstp: Caller, bod
     assert cstp.post(body)["error"]["code"] == -32600
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("secret", ["tökén".encode(), b"\xff\xfe", b"\xc3", "日本".encode()])
 def test_row_19_a_token_that_is_not_ascii_is_unknown(guarded: Guarded, secret: bytes) -> None:
     """There: HTTP 500."""
@@ -227,7 +225,6 @@ def test_row_19_filters_that_are_no_object_are_wrong_parameters(cstp: Caller, me
     assert (code, message.partition(", got")[0]) == (-32602, "Validation failed: filters: must be an object")
 
 
-@pytest.mark.slow
 def test_row_20_an_mcp_caller_speaks_for_no_other_agent(guarded: Guarded) -> None:
     """There: /mcp wanted no token, and the caller named its own agent. tests/api/mcp has the rest."""
     arguments = {"decision": "d", "confidence": 0.5, "agent_id": "bo"}
@@ -247,7 +244,6 @@ def test_row_20_an_mcp_caller_speaks_for_no_other_agent(guarded: Guarded) -> Non
         assert head(ada.http) == before
 
 
-@pytest.mark.slow
 def test_row_20_no_caller_names_its_own_agent(guarded: Guarded) -> None:
     with guarded.caller("ada") as ada:
         for claim in ({"agentId": "bo"}, {"agent": "bo"}, {"recorded_by": "bo"}, {"source": "/agents/bo"}):

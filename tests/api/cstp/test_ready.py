@@ -46,7 +46,6 @@ def names(answer: dict[str, object]) -> list[str]:
     return [action["decisionId"] for action in actions]
 
 
-@pytest.mark.slow
 def test_the_most_pressing_comes_first(waiting: Caller) -> None:
     answer = waiting.result("ready")
     assert list(answer) == ["actions", "total", "filtered"]
@@ -64,7 +63,6 @@ def test_the_most_pressing_comes_first(waiting: Caller) -> None:
     assert answer["actions"][2]["detail"] == "pending 60 days"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("params", "found", "filtered"),
     [
@@ -99,7 +97,6 @@ def test_a_category_that_drifts_is_named(cstp: Caller) -> None:
     assert cstp.result("ready", {"actionTypes": ["stale_pending"], "category": "integration"})["total"] == 0
 
 
-@pytest.mark.slow
 def test_a_day_of_review_that_came_by_review_in_counts(waiting: Caller) -> None:
     now = waiting.record(category="process", review_in="0d")
     waiting.record(category="process", review_in="1d")
@@ -108,7 +105,6 @@ def test_a_day_of_review_that_came_by_review_in_counts(waiting: Caller) -> None:
     assert names(waiting.result("ready", {"category": "process"})) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("params", "message"),
     [

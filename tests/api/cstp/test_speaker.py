@@ -44,7 +44,6 @@ def test_an_action_is_recorded_by_the_agent_that_it_names_and_weighed_by_its_fig
     assert answer["calibrationContext"]["reviewedDecisions"] == 5
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("header", ["Bearer scout:tok", "bearer scout:tok", "Bearer scout:a:b"])
 def test_without_tokens_the_header_names_the_agent(server: Served, project: str, header: str) -> None:
     with Caller(server.url, header) as scout:
@@ -57,7 +56,6 @@ def test_without_tokens_the_header_names_the_agent(server: Served, project: str,
         assert named["recorded_by"] == "other"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("header", ["Bearer tok", "Bearer scout:", "Bearer :tok", "Basic scout:tok", "Bearer a b:tok"])
 def test_a_header_that_names_no_agent_changes_nothing(server: Served, header: str) -> None:
     with Caller(server.url, header) as caller:
@@ -119,7 +117,6 @@ def test_a_token_speaks_for_another_agent_only_where_it_may(guarded: Guarded) ->
         assert caller.decision(caller.record())["recorded_by"] == "own", "the token says who it is"
 
 
-@pytest.mark.slow
 def test_with_tokens_a_name_in_the_header_is_no_token(guarded: Guarded) -> None:
     call = {"jsonrpc": "2.0", "id": 1, "method": "cstp.getStats"}
     assert (

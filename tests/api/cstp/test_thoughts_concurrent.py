@@ -97,7 +97,6 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
         yield made
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scope", [{}, {"agentId": "ada"}, {"decisionId": "D"}, {"agentId": "ada", "decisionId": "D"}])
 def test_row_20_no_agent_takes_up_anothers_thoughts_whatever_it_calls_itself(
     guarded: Guarded, scope: dict[str, str]
@@ -110,7 +109,6 @@ def test_row_20_no_agent_takes_up_anothers_thoughts_whatever_it_calls_itself(
         assert texts(ada, decide(ada, **scope)) == ["ada's"]
 
 
-@pytest.mark.slow
 def test_a_token_that_only_reads_thinks_nothing_and_sees_the_tracker(guarded: Guarded) -> None:
     with guarded.caller("eve") as eve:
         frame = {"jsonrpc": "2.0", "id": 1, "method": "cstp.recordThought", "params": {"text": "t"}}

@@ -15,8 +15,6 @@ from tests.api.export.auditing import audit
 from tests.api.export.conftest import Ledger
 from tests.support.server import Served, served
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def server(ledger: Ledger) -> Iterator[Served]:
@@ -28,6 +26,7 @@ def manifest_of(out: bytes) -> Manifest:
     return msgspec.json.decode(out, type=Manifest)
 
 
+@pytest.mark.slow
 def test_the_verb_exports_beside_a_server_and_through_it(ledger: Ledger, server: Served, tmp_path: Path) -> None:
     beside = done(ledger.path, "export", "--output", tmp_path / "beside", "--json")
     assert "Another process writes this ledger" in beside.err
@@ -90,6 +89,7 @@ def test_nothing_is_written_over(ledger: Ledger, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file.zip", "folder"]
 
 
+@pytest.mark.slow
 def test_a_server_answers_with_a_zip_alone(ledger: Ledger, server: Served, tmp_path: Path) -> None:
     said = refused(ledger.path, "export", "--output", tmp_path / "out", "--url", server.url)
     assert "ends in .zip" in said

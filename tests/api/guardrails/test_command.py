@@ -10,8 +10,6 @@ from tests.api.cli.command import done, refused, tally
 from tests.support.paths import ROOT
 from tests.support.server import serving
 
-pytestmark = pytest.mark.slow
-
 RULES = ROOT / "examples" / "guardrails" / "cstp.yaml"
 ONE = b'- id: careful\n  condition_stakes: high\n  condition_confidence: "< 0.5"\n  action: block\n  message: Think'
 DROP = ("guardrail", "check", "Drop the table", "--stakes", "high", "--confidence", 0.3)
@@ -28,6 +26,7 @@ def written(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Pa
         yield path, ("--url", url)
 
 
+@pytest.mark.slow
 def test_rules_from_a_file_to_their_retirement(written: tuple[Path, tuple[str, ...]]) -> None:
     ledger, options = written
     unchecked = done(ledger, *DROP, *options)
@@ -106,6 +105,7 @@ def test_what_is_wrong_is_refused_and_nothing_is_written(
     assert b"guardrail" not in tally(ledger, "log", *options).out
 
 
+@pytest.mark.slow
 def test_a_rule_that_is_not_there_is_named(written: tuple[Path, tuple[str, ...]]) -> None:
     ledger, options = written
     done(ledger, "guardrail", "set", *options, given=ONE)

@@ -16,8 +16,6 @@ from tests.api.guardrails.test_permissions import YAML, Guarded
 from tests.api.http.posts import head
 from tests.support.server import Served, served, serving
 
-pytestmark = pytest.mark.slow
-
 RULES = b"""
 - {id: careful, condition_stakes: high, condition_confidence: "< 0.5", action: block, message: "Only {confidence}."}
 - {id: labels, condition_phase: record, condition_has_tags: false, action: warn, message: Add tags}

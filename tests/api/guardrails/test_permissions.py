@@ -13,8 +13,6 @@ from api.token_store import TokenStore
 from tests.api.cstp.client import Caller
 from tests.support.server import served, serving
 
-pytestmark = pytest.mark.slow
-
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 RULE = {"guardrail_id": "r", "action": "block", "conditions": [{"field": "stakes", "operator": "eq", "value": "high"}]}
 YAML = "- id: r\n  condition_stakes: high\n  action: block"
@@ -82,6 +80,7 @@ def test_with_rules_a_reader_is_not_answered_without_a_record(guarded: Guarded) 
         assert agent.result("checkGuardrails", call["params"])["allowed"] is True  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_an_owner_posts_rules_as_events_and_a_wrong_one_is_refused(guarded: Guarded) -> None:
     posted = {"type": "guardrail.set.v1", "data": {**RULE, "guardrail_id": "posted"}}
     assert guarded.send("owner", "POST", "/events", posted).status_code == 201
@@ -102,6 +101,7 @@ def test_an_owner_posts_rules_as_events_and_a_wrong_one_is_refused(guarded: Guar
     assert guarded.send("reader", "GET", "/guardrails/nosuch").status_code == 404
 
 
+@pytest.mark.slow
 def test_the_outcomes_of_what_each_rule_let_through(tmp_path: Path) -> None:
     rules = "- id: reviewed\n  condition_category: tooling\n  requires_code_review: true\n  action: warn"
     with served(tmp_path / "ledger.db") as running, Caller(running.url) as cstp:

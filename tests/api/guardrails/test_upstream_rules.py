@@ -54,7 +54,6 @@ def test_there_are_at_least_forty_actions() -> None:
     assert len(ACTIONS) >= 40
 
 
-@pytest.mark.slow
 @pytest.mark.trial("D2")
 @pytest.mark.parametrize("case", ACTIONS, ids=lambda case: "-".join(map(str, case.action.values()))[:60])
 def test_check_guardrails_blocks_what_the_rules_block(cstp: Caller, case: Case) -> None:
@@ -73,7 +72,6 @@ def test_check_guardrails_blocks_what_the_rules_block(cstp: Caller, case: Case) 
     assert fired == set(case.blocked_by)
 
 
-@pytest.mark.slow
 @pytest.mark.trial("D2")
 @pytest.mark.parametrize("case", ACTIONS, ids=lambda case: "-".join(map(str, case.action.values()))[:60])
 def test_pre_action_and_http_say_the_same(cstp: Caller, case: Case) -> None:
@@ -91,7 +89,6 @@ def test_pre_action_and_http_say_the_same(cstp: Caller, case: Case) -> None:
     assert {row["guardrail_id"] for row in reply.json()["violations"]} == set(case.blocked_by)
 
 
-@pytest.mark.slow
 @pytest.mark.trial("D2")
 @pytest.mark.parametrize(("decision", "expected"), RECORDED)
 def test_record_decision_warns_and_refuses_nothing(cstp: Caller, decision: dict[str, Any], expected: set[str]) -> None:
@@ -106,7 +103,6 @@ def test_record_decision_warns_and_refuses_nothing(cstp: Caller, decision: dict[
     assert stored["allowed"] is not any(row["severity"] == "block" for row in rows)
 
 
-@pytest.mark.slow
 def test_the_check_of_a_planned_action_counts_for_its_decision(cstp: Caller) -> None:
     action = {"description": "Renew the linter", "category": "tooling", "context": {"code_review": True}}
     check = cstp.result("checkGuardrails", {"action": action})
@@ -119,7 +115,6 @@ def test_the_check_of_a_planned_action_counts_for_its_decision(cstp: Caller) -> 
     assert (code, message.startswith("Check not found: nosuch")) == (-32602, True)
 
 
-@pytest.mark.slow
 def test_an_allowed_action_is_recorded_and_a_blocked_one_is_not(cstp: Caller) -> None:
     before = cstp.result("getStats")["total"]
     blocked = cstp.result("preAction", {"action": {"description": "Drop it", "stakes": "high", "confidence": 0.3}})
@@ -134,7 +129,6 @@ def test_an_allowed_action_is_recorded_and_a_blocked_one_is_not(cstp: Caller) ->
     assert cstp.result("getStats")["total"] == before + 1
 
 
-@pytest.mark.slow
 def test_a_retry_of_an_action_writes_once_whatever_the_rules_are_then(cstp: Caller, project: str) -> None:
     asked = {"action": {"description": f"Do {project}"}, "idempotencyKey": project}
     first = cstp.result("preAction", asked)
@@ -144,7 +138,6 @@ def test_a_retry_of_an_action_writes_once_whatever_the_rules_are_then(cstp: Call
     assert cstp.http.get("/readyz").json()["head"] == head
 
 
-@pytest.mark.slow
 def test_a_value_that_a_rule_cannot_compare_is_an_error_and_nothing_is_written(cstp: Caller) -> None:
     head = cstp.http.get("/readyz").json()["head"]
     for value in ("abc", "nan", [1], {"a": 1}):
@@ -156,14 +149,12 @@ def test_a_value_that_a_rule_cannot_compare_is_an_error_and_nothing_is_written(c
     assert cstp.http.get("/readyz").json()["head"] == head
 
 
-@pytest.mark.slow
 def test_what_a_rule_would_compare_and_is_not_stated_is_named(cstp: Caller) -> None:
     answer = cstp.result("checkGuardrails", {"action": {"description": "x", "stakes": "high"}})
     assert answer["allowed"] is True
     assert answer["undecided"] == [{"guardrailId": "no-high-stakes-low-confidence", "missing": ["confidence"]}]
 
 
-@pytest.mark.slow
 def test_the_rules_are_listed_as_the_protocol_lists_them(cstp: Caller) -> None:
     answer = cstp.result("listGuardrails")
     assert (answer["count"], answer["agent"]) == (9, "cognition-engines")
@@ -185,7 +176,6 @@ def test_the_rules_are_listed_as_the_protocol_lists_them(cstp: Caller) -> None:
     assert "- require-deliberation (block): " in cstp.result("getSessionContext", {"format": "markdown"})["markdown"]
 
 
-@pytest.mark.slow
 @pytest.mark.trial("D2")
 def test_without_rules_the_answer_says_that_nothing_was_evaluated(tmp_path: Path) -> None:
     action = {"description": "Drop the table", "stakes": "high", "confidence": 0.3}
@@ -202,7 +192,6 @@ def test_without_rules_the_answer_says_that_nothing_was_evaluated(tmp_path: Path
         assert cstp.error("checkGuardrails", {}) == (-32602, "Missing required parameter: action")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("params", "message"),
     [

@@ -20,8 +20,6 @@ from tests.api.http.posts import (
 )
 from tests.support.server import served
 
-pytestmark = pytest.mark.slow
-
 READS = (
     "/events",
     "/events/1",
@@ -161,6 +159,7 @@ def test_a_revoked_token_is_worthless(guarded: Guarded) -> None:
     problem_of(guarded.client.get("/decisions", headers=headers), 401, "unauthenticated")
 
 
+@pytest.mark.slow
 def test_the_last_token_revoked_lets_nobody_in(tmp_path: Path) -> None:
     tokens = TokenStore(tmp_path / "ledger.db")
     kept, secret = tokens.add("only", ("read",), system_clock())

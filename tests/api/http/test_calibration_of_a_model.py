@@ -13,8 +13,6 @@ from tests.api.http.posts import Json, post
 from tests.api.simulated_ledger import import_simulated_agents
 from tests.support.server import serving
 
-pytestmark = pytest.mark.slow
-
 EVERYTHING = {"detail": "curves", "include": ",".join(HISTORY_PARTS), "group_by": "category", "threshold": "0.8"}
 
 
@@ -37,6 +35,7 @@ def figures(client: httpx.Client, **parameters: str) -> Json:
     return found
 
 
+@pytest.mark.slow
 def test_a_model_of_one_agent_has_its_figures_in_every_part(models: httpx.Client) -> None:
     of_agent = figures(models, agent="novice", **EVERYTHING)
     assert figures(models, model="vega", **EVERYTHING) == of_agent

@@ -302,6 +302,5 @@ def test_no_more_connections_are_taken_than_may_be(hasty: Served, hurried: httpx
             assert hasty.process.poll() is None
 
 
-@pytest.mark.slow
 def test_the_slowest_body_that_may_be_has_an_end() -> None:
     assert BODY_BYTES_MAX / BODY_BYTES_PER_S_MIN <= 1_200

@@ -8,8 +8,6 @@ import pytest
 from tests.api.http.discovery_agent import GARBAGE, REFUSED, WORK, Asker, checked, model, problem
 from tests.support.server import Served, served
 
-pytestmark = pytest.mark.slow
-
 PROBES = ["debugging", "weighting"]
 DIGEST = "S2 measured it and outweighs S1, which only repeats what others said."
 

@@ -147,7 +147,6 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Aske
         yield {agent: Asker(client, secret) for agent, secret in secrets.items()} | {"nobody": Asker(client)}
 
 
-@pytest.mark.slow
 def test_a_run_is_written_by_whoever_may_append_each_in_its_own_name(guarded: dict[str, Asker]) -> None:
     scout, other = guarded["scout"], guarded["other"]
     run = scout.begin()["run_id"]
@@ -158,7 +157,6 @@ def test_a_run_is_written_by_whoever_may_append_each_in_its_own_name(guarded: di
     assert sources == ["scout", "other", "writer", "other"]
 
 
-@pytest.mark.slow
 def test_each_route_requires_its_scope(guarded: dict[str, Asker]) -> None:
     run = guarded["scout"].begin()["run_id"]
     calls: Sequence[tuple[str, str, str]] = (

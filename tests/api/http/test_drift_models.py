@@ -14,8 +14,6 @@ from tests.api.http.posted_evaluations import Json
 from tests.api.http.posts import get, post
 from tests.support.server import serving
 
-pytestmark = pytest.mark.slow
-
 BEGAN = datetime.now(UTC).replace(microsecond=0) - timedelta(days=100)
 NAMES = ("House Large", "vendor/large-4", "large-4-20260101")
 
@@ -54,6 +52,7 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str
         yield path, url
 
 
+@pytest.mark.slow
 def test_the_models_before_and_after_an_alarm(ledger: tuple[Path, str]) -> None:
     path, url = ledger
     with httpx.Client(base_url=url) as client:
@@ -131,6 +130,7 @@ def test_decisions_that_name_no_model(ledger: tuple[Path, str]) -> None:
         assert "models" not in get(client, "/calibration", include="drift", **days)["drift"]
 
 
+@pytest.mark.slow
 def test_an_alias_of_the_past_is_used_as_of_then(ledger: tuple[Path, str]) -> None:
     """As of a position before a new alias, a name means itself."""
     path, url = ledger

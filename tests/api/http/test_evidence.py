@@ -213,7 +213,6 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[httpx.Cl
         yield client, secrets
 
 
-@pytest.mark.slow
 def test_each_verb_has_its_scope(guarded: tuple[httpx.Client, dict[str, str]]) -> None:
     client, secrets = guarded
     path = f"/evidence/{digest_of(b'x')}"
@@ -235,7 +234,6 @@ def test_each_verb_has_its_scope(guarded: tuple[httpx.Client, dict[str, str]]) -
     assert event["source"] == "/agents/append"
 
 
-@pytest.mark.slow
 def test_a_reader_beside_the_server_and_both_stores_give_the_same(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.db"
     with served(ledger) as server, httpx.Client(base_url=server.url, timeout=None) as client:

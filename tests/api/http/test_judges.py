@@ -18,8 +18,6 @@ from tests.projections.drafts import post
 from tests.projections.judged_evaluations import Truth, decisions_of, judged, simulated
 from tests.support.server import served
 
-pytestmark = pytest.mark.slow
-
 PULL = {"run_id": "r", "scenario_id": "pull", "criterion": "cause", "passed": True}
 
 

@@ -300,7 +300,6 @@ def test_a_server_that_stops_waits_neither_for_bodies_nor_for_readers(tmp_path: 
             assert answer_of(body_begun)[0::2] == (503, "server-stops")
 
 
-@pytest.mark.slow
 def test_the_limits_of_the_command_line_are_checked(tmp_path: Path) -> None:
     with (
         pytest.raises(AssertionError, match="connections-per-token"),

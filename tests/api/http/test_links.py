@@ -12,8 +12,6 @@ from tests.api.cstp.client import Caller
 from tests.api.http.posts import Json, get, head, post, recorded
 from tests.support.server import Served, served
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Served]:
@@ -81,6 +79,7 @@ def test_a_wrong_link_is_refused_by_field(client: httpx.Client, data: dict[str, 
     assert (problem["status"], problem["field"]) == (422, field)
 
 
+@pytest.mark.slow
 def test_a_beginning_of_several_ids_is_refused_and_of_one_is_enough(client: httpx.Client) -> None:
     assert refusal(client, edge_type="supersedes", target_id="d")["status"] == 404
     post(client, recorded("unique-id"))
@@ -132,6 +131,7 @@ def test_the_graph_is_walked_in_a_direction_up_to_a_depth_and_as_of_then(client:
         assert client.get(path, params=parameters).status_code == status
 
 
+@pytest.mark.slow
 def test_a_file_and_a_server_give_the_same_graph_and_the_command_writes_both(server: Served, tmp_path: Path) -> None:
     other, named = tmp_path / "other.db", ("--url", server.url)
     for options in ((), named):

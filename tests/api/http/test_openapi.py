@@ -272,7 +272,6 @@ def test_a_refusal_is_a_problem_openapi_document() -> None:
                 assert list(answer["content"]) == ["application/problem+json", *others], (path, status)
 
 
-@pytest.mark.slow
 def test_it_is_served(server: Served, served_client: httpx.Client) -> None:
     response = served_client.get("/openapi.json")
     assert response.headers["content-type"] == "application/json"

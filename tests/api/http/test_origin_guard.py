@@ -79,7 +79,6 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
             yield made
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("operation", operations())
 def test_each_route_asks_for_its_scopes_and_no_others_will_do(guarded: Guarded, operation: str) -> None:
     method, _, path = operation.partition(" ")
@@ -154,7 +153,6 @@ def test_what_a_form_or_a_page_may_send_unasked_is_refused_by_its_media_type_too
         refused(response, 415, "unsupported-media")
 
 
-@pytest.mark.slow
 def test_a_page_of_ours_and_programs_may(server: Served, served_client: httpx.Client) -> None:
     own = {"origin": server.url, "sec-fetch-site": "same-origin"}
     assert served_client.post("/events", json=recorded(), headers=own).status_code == 201
@@ -172,7 +170,6 @@ def test_the_names_of_loopback_are_answered(client: httpx.Client, host: str) -> 
     assert client.get("/events", headers={"host": host}).status_code == 200
 
 
-@pytest.mark.slow
 def test_with_tokens_any_name_is_answered_and_no_page_has_one(guarded: Guarded) -> None:
     bearer = {"authorization": f"Bearer {guarded.secrets['admin',]}", "host": "ledger.example.com"}
     assert guarded.client.get("/events", headers=bearer).status_code == 200
@@ -319,7 +316,6 @@ def test_removing_the_file_opens_nothing_that_others_reach(tmp_path: Path) -> No
                 refused(client.get("/events"), 401, "unauthenticated")
 
 
-@pytest.mark.slow
 def test_a_stored_digest_is_not_a_token(guarded: Guarded, tmp_path: Path) -> None:
     kept, secret = TokenStore(tmp_path / "ledger.db").add("a", ("read",), system_clock())
     assert secret not in (tmp_path / "ledger.db.tokens").read_text()

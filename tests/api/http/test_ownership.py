@@ -16,7 +16,7 @@ from tests.api.cstp.client import Caller
 from tests.api.http.posts import JSON, LINES, Json, fresh, head, ndjson, recorded, reviewed, thought
 from tests.support.server import served
 
-pytestmark = [pytest.mark.slow, pytest.mark.trial("C1")]
+pytestmark = pytest.mark.trial("C1")
 
 TOKENS: dict[str, tuple[tuple[Scope, ...], ReviewPolicy]] = {
     "ada": (("append", "read"), "any"),

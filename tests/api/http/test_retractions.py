@@ -11,7 +11,7 @@ from tests.api.cstp.client import Caller
 from tests.api.http.posts import Json, get, head, post, recorded, reviewed, thought
 from tests.support.server import Served, served
 
-pytestmark = [pytest.mark.slow, pytest.mark.trial("A1")]
+pytestmark = pytest.mark.trial("A1")
 
 PATTERN = "Measure, then decide"
 
@@ -68,6 +68,7 @@ def plain(value: object) -> object:
     return [plain(inner) for inner in value] if isinstance(value, list) else value
 
 
+@pytest.mark.slow
 def test_no_figure_counts_it(server: Served, client: httpx.Client) -> None:
     """The figures are those of a ledger that never had the decision."""
     for name in ("d1", "d2", "d3", "d4", "d5", "d6"):
@@ -116,6 +117,7 @@ def test_its_history_stays(server: Served, client: httpx.Client) -> None:
         assert caller.result("queryDecisions", {"filters": {"status": "retracted"}})["total"] == 1
 
 
+@pytest.mark.slow
 def test_nothing_follows_it(server: Served, client: httpx.Client) -> None:
     post(client, decided("d1", None))
     assert retract(client, "d1").status_code == 201
@@ -155,6 +157,7 @@ def test_a_wrong_retraction_writes_nothing(client: httpx.Client, body: Json, sta
     assert head(client) == 2
 
 
+@pytest.mark.slow
 def test_the_verb_retracts_in_the_file_and_through_a_server(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.db"
     for name in ("d1", "d2"):

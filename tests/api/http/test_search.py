@@ -128,7 +128,6 @@ def test_a_search_without_a_word_narrows_nothing(client: httpx.Client, given: st
     assert len(found(client, given, project=project)) == 2
 
 
-@pytest.mark.slow
 def test_too_many_words_are_refused(server: Served, served_client: httpx.Client) -> None:
     response = served_client.get("/decisions", params={"search": " ".join(f"w{number}" for number in range(1001))})
     assert response.status_code == 400
@@ -162,7 +161,6 @@ def test_row_6_no_search_is_cut_short(twenty_thousand: tuple[Path, httpx.Client]
     assert found(client, "common", offset=19_999) == ["many00000"]
 
 
-@pytest.mark.slow
 def test_the_command_line_searches_beside_the_server(twenty_thousand: tuple[Path, httpx.Client]) -> None:
     ledger, client = twenty_thousand
     said = msgspec.json.decode(done(ledger, "decisions", "--search", "NUMBER19999", "--json").out)

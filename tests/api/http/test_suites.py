@@ -10,8 +10,6 @@ from tests.api.cli.evaluating import NAMES, evaluate, scenario, suite
 from tests.api.http.posts import post
 from tests.support.server import serving
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def fixtures(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -60,6 +60,12 @@ def server(ledger: Path) -> Iterator[Served]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def client(served_client: httpx.Client) -> httpx.Client:
+    """A client of the server process."""
+    return served_client
+
+
 async def filled(ledger: Path) -> None:
     log = await SqliteLog.open(ledger)
     for start in range(0, SIZE, BATCH):

@@ -20,8 +20,6 @@ from tests.api.http import short_limits
 from tests.api.http.posts import ndjson, recorded
 from tests.support.server import Served, served
 
-pytestmark = pytest.mark.slow
-
 
 class Signed(NamedTuple):
     """A certificate with its key."""
@@ -90,6 +88,7 @@ def port_of(server: Served) -> int:
     return int(server.url.rpartition(":")[2])
 
 
+@pytest.mark.slow
 def test_the_address_is_https_and_stays_so(secure: Secure) -> None:
     assert secure.server.url.startswith("https://127.0.0.1:")
     answer = httpx.get(f"{secure.server.url}/events")
@@ -97,12 +96,14 @@ def test_the_address_is_https_and_stays_so(secure: Secure) -> None:
     assert answer.headers["strict-transport-security"] == "max-age=31536000"
 
 
+@pytest.mark.slow
 def test_who_does_not_know_the_signer_does_not_trust(secure: Secure, tmp_path: Path) -> None:
     other = sign("another authority").write(tmp_path, "other")[0]
     with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
         httpx.get(f"{secure.server.url}/events", verify=ssl.create_default_context(cafile=other))
 
 
+@pytest.mark.slow
 def test_who_speaks_no_tls_or_an_old_one_is_not_heard(secure: Secure) -> None:
     with pytest.raises(httpx.TransportError):
         httpx.get(secure.server.url.replace("https", "http"))
@@ -115,11 +116,13 @@ def test_who_speaks_no_tls_or_an_old_one_is_not_heard(secure: Secure) -> None:
     assert "GCM" in cipher[0] or "CHACHA20" in cipher[0]
 
 
+@pytest.mark.slow
 def test_a_handshake_that_does_not_come_is_not_waited_for(secure: Secure) -> None:
     with socket.create_connection(("127.0.0.1", port_of(secure.server))) as silent:
         assert silent.recv(1) == b""
 
 
+@pytest.mark.slow
 def test_the_command_line_trusts_the_given_certificate(secure: Secure, tmp_path: Path) -> None:
     asked, events = ("append", "--url", secure.server.url, "-"), ndjson([recorded()])
     assert done(tmp_path / "none.db", *asked, given=events).text.startswith("1 event appended")

@@ -98,7 +98,6 @@ def test_it_goes_on_under_a_key_of_its_own(made: Made, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.slow
 def test_an_empty_ledger_is_filled_and_another_is_left_alone(made: Made, tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
     done(ledger, "append", "--agent", "ann", given=b"")
@@ -125,7 +124,6 @@ def test_whoever_holds_the_lock_keeps_it(made: Made, tmp_path: Path) -> None:
         lock.release()
 
 
-@pytest.mark.slow
 def test_what_is_wrong_makes_no_ledger(made: Made, tmp_path: Path) -> None:
     export, ledger = copied(made.exports["whole"], tmp_path), tmp_path / "again.db"
     put_lines(export, change(lines_of(export), 300))

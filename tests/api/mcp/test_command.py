@@ -23,14 +23,12 @@ def test_the_command_offers_every_toolset() -> None:
     assert OFFERED == TOOLSETS == tuple(EVERY_TOOLSET.split(","))
 
 
-@pytest.mark.slow
 def test_the_help_says_what_is_needed(tmp_path: Path) -> None:
     text = " ".join(done(tmp_path / "team.db", "mcp", "--help").text.split())
     assert "It needs the extra mcp" in text
     assert "--tools decisions,proof" in text
 
 
-@pytest.mark.slow
 def test_what_cannot_be_served_is_named(tmp_path: Path) -> None:
     ledger = tmp_path / "team.db"
     unknown = refused(ledger, "mcp", "--tools", "decisions,proofs")

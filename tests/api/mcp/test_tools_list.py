@@ -22,7 +22,7 @@ from api.principal import Scope
 from api.token_store import TokenStore
 from ledger import system_clock
 
-pytestmark = [pytest.mark.slow, pytest.mark.trial("D1")]
+pytestmark = pytest.mark.trial("D1")
 
 TOOLS_LIST_BYTES_MAX = 12_000
 DEFAULT_TOOLS_MAX = 12
@@ -96,6 +96,7 @@ def test_other_methods_of_http_are_refused(server: Served) -> None:
         assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
 
 
+@pytest.mark.slow
 def test_an_unknown_tool_is_an_error_of_the_protocol(tmp_path: Path) -> None:
     async def session() -> None:
         async with connected("http", tmp_path / "team.db", "decisions") as client:
@@ -117,6 +118,7 @@ async def with_token(server: Served, secret: str) -> AsyncIterator[Client]:
             yield client
 
 
+@pytest.mark.slow
 def test_a_token_speaks_for_its_agent_and_sees_what_it_may_use(tmp_path: Path) -> None:
     tokens, scopes = TokenStore(tmp_path / "team.db"), dict[str, tuple[Scope, ...]]()
     scopes = {"scout": ("append", "read"), "reader": ("read",)}
@@ -147,6 +149,7 @@ def test_a_token_speaks_for_its_agent_and_sees_what_it_may_use(tmp_path: Path) -
         asyncio.run(session(server))
 
 
+@pytest.mark.slow
 def test_without_tokens_the_agent_is_who_it_says(tmp_path: Path) -> None:
     async def session() -> None:
         async with connected("http", tmp_path / "team.db", "decisions") as client:
@@ -159,6 +162,7 @@ def test_without_tokens_the_agent_is_who_it_says(tmp_path: Path) -> None:
     run(session)
 
 
+@pytest.mark.slow
 def test_the_command_can_offer_only_tools_that_read(tmp_path: Path) -> None:
     async def session() -> None:
         ledger = str(tmp_path / "team.db")
@@ -173,6 +177,7 @@ def test_the_command_can_offer_only_tools_that_read(tmp_path: Path) -> None:
     run(session)
 
 
+@pytest.mark.slow
 def test_resources_and_prompts_answer(tmp_path: Path) -> None:
     async def session() -> None:
         async with connected("http", tmp_path / "team.db", "decisions") as client:

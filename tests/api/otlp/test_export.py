@@ -14,8 +14,6 @@ from tests.api.cli.command import done, tally
 from tests.api.otlp.json_bodies import SPAN, TRACE, Json
 from tests.support.server import serving
 
-pytestmark = pytest.mark.slow
-
 POINTS = 100 * 2 / 3
 SCORES: list[Json] = [
     {
@@ -62,6 +60,7 @@ def board(ledger: Path) -> Json:
     return answer
 
 
+@pytest.mark.slow
 def test_an_export_posted_to_another_ledger_gives_the_same_figures_once(tmp_path: Path) -> None:
     ledger, file, other = recorded(tmp_path), tmp_path / "scores.jsonl", tmp_path / "to.db"
     done(ledger, "eval", "export", "night", "--to", str(file))
@@ -133,6 +132,7 @@ def collector(*answers: tuple[int, bytes]) -> Iterator[tuple[str, type[Collector
             thread.join()
 
 
+@pytest.mark.slow
 def test_a_busy_receiver_is_asked_again_and_what_it_rejects_is_said(tmp_path: Path) -> None:
     ledger = recorded(tmp_path)
     partial = b'{"partialSuccess": {"rejectedLogRecords": "2", "errorMessage": "too old"}}'

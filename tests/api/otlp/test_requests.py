@@ -14,8 +14,6 @@ from ledger import system_clock
 from tests.api.otlp.json_bodies import LABEL, NAME, NOON_NS, SPAN, TRACE, VALUE, Json, log_record, logs, span, traces
 from tests.support.server import served
 
-pytestmark = pytest.mark.slow
-
 PROTOBUF = {"content-type": "application/x-protobuf"}
 SCORE = {NAME: "Relevance", VALUE: 0.5, LABEL: "pass"}
 
@@ -80,6 +78,7 @@ def test_records_are_known_in_any_batch_and_others_with_their_ids_are_rejected(c
     assert [call["input_tokens"] for call in events(client, "call.recorded.v1")] == [5]
 
 
+@pytest.mark.slow
 def test_the_same_record_from_another_agent_is_the_same(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.db"
     secrets = [TokenStore(ledger).add(f"node-{number}", ("append", "read"), system_clock())[1] for number in (1, 2)]
@@ -92,6 +91,7 @@ def test_the_same_record_from_another_agent_is_the_same(tmp_path: Path) -> None:
         assert httpx.get(f"{server.url}/events?limit=1", headers=given[0]).json()["head"] == 3
 
 
+@pytest.mark.slow
 def test_scores_without_an_attempt_are_numbered_in_their_scenario(client: httpx.Client) -> None:
     named = {**SCORE, "tallystick.run_id": "nightly", "tallystick.scenario_id": "disk-full"}
     records = [log_record(named, spanId=f"{number:016x}") for number in range(1, 6)]
@@ -135,6 +135,7 @@ def test_what_cannot_be_decoded_is_answered_with_a_status(client: httpx.Client, 
     assert client.post(path, content=b"", headers=PROTOBUF).content == b""
 
 
+@pytest.mark.slow
 def test_gzip_is_read_within_the_limit_of_bodies(client: httpx.Client) -> None:
     headers = {"content-type": "application/json", "content-encoding": "gzip"}
     body = httpx.Request("POST", "http://x", json=logs(log_record(SCORE))).content
@@ -163,12 +164,14 @@ def test_a_request_with_too_many_records_or_values_is_refused(client: httpx.Clie
     assert answer.status_code == 413
 
 
+@pytest.mark.slow
 def test_a_page_of_another_site_cannot_post(client: httpx.Client) -> None:
     for path in ("/v1/logs", "/v1/traces"):
         answer = client.post(path, json=logs(log_record(SCORE)), headers={"origin": "https://elsewhere.example"})
         assert answer.status_code == 403
 
 
+@pytest.mark.slow
 def test_many_records_in_any_order_and_split_give_one_state(tmp_path: Path) -> None:
     named = {**SCORE, "tallystick.scenario_id": "disk-full", "tallystick.attempt": 1}
     records = [

@@ -9,8 +9,6 @@ import pytest
 from tests.api.otlp.json_bodies import LABEL, NAME, VALUE, Json, log_record, logs, span, traces
 from tests.support.server import served
 
-pytestmark = pytest.mark.slow
-
 SUITE = "shop: Relevance"
 
 

@@ -54,7 +54,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SignedIn]:
         yield made
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("who", FOREIGN)
 @pytest.mark.parametrize("path", FORMS)
 def test_only_pages_of_this_server_post_forms(site: SignedIn, path: str, who: str) -> None:
@@ -67,7 +66,6 @@ def test_only_pages_of_this_server_post_forms(site: SignedIn, path: str, who: st
     assert site.head() == before
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", FORMS)
 def test_a_ledger_without_tokens_takes_forms_of_its_own_pages_only(server: Served, path: str) -> None:
     with httpx.Client(base_url=server.url, timeout=None) as client:
@@ -78,7 +76,6 @@ def test_a_ledger_without_tokens_takes_forms_of_its_own_pages_only(server: Serve
         assert head(client) == before
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("what", BAD_FORMS)
 def test_a_form_that_cannot_be_read_begins_no_session(site: SignedIn, what: str) -> None:
     headers, body, status = BAD_FORMS[what]
@@ -89,7 +86,6 @@ def test_a_form_that_cannot_be_read_begins_no_session(site: SignedIn, what: str)
     assert HtmlPage(answer.text).value("p", "role", role="alert")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", FORMS)
 def test_a_large_form_of_somebody_unknown_is_not_received(site: SignedIn, path: str) -> None:
     body = b"text=" + b"x" * (BODY_BYTES_FREE + 1)
@@ -100,7 +96,6 @@ def test_a_large_form_of_somebody_unknown_is_not_received(site: SignedIn, path: 
         assert client.post(path, content=chunks, headers=sent).status_code in {303, 401, 413}
 
 
-@pytest.mark.slow
 def test_a_wrong_token_is_asked_for_again(site: SignedIn) -> None:
     with site.client(origin=site.server.url) as client:
         answer = client.post(SIGN_IN, data={"token": "tally_<script>", "next": "/ui/programs"})
@@ -111,7 +106,6 @@ def test_a_wrong_token_is_asked_for_again(site: SignedIn) -> None:
         assert "tally_" not in answer.text, "a token is not repeated"
 
 
-@pytest.mark.slow
 def test_a_token_that_may_not_read_cannot_sign_in(site: SignedIn) -> None:
     answer = site.sign_in("appender")
     assert (answer.status_code, answer.headers.get("set-cookie")) == (403, None)
@@ -126,7 +120,6 @@ ELSEWHERE = [
 ]  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("wanted", ELSEWHERE)
 def test_signing_in_leads_nowhere_else(site: SignedIn, wanted: str) -> None:
     answer = site.sign_in("reader", wanted)
@@ -136,7 +129,6 @@ def test_signing_in_leads_nowhere_else(site: SignedIn, wanted: str) -> None:
         assert HtmlPage(asked.text).value("input", "value", name="next") == "/ui"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "wanted", ["/ui", "/ui?a=1", "/ui/programs", "/ui/decisions?search=a%26b", "/ui/..//evil", "/ui/é"]
 )
@@ -147,7 +139,6 @@ def test_signing_in_leads_to_the_page_that_was_wanted(site: SignedIn, wanted: st
     assert location.startswith("/ui")
 
 
-@pytest.mark.slow
 def test_signing_out_forgets_the_cookie(site: SignedIn) -> None:
     for cookie in (site.cookie("reader"), None):
         with site.client(cookie, origin=site.server.url) as client:
@@ -170,7 +161,6 @@ def test_a_ledger_without_tokens_has_no_sign_in(client: httpx.Client) -> None:
     assert client.post(SIGN_OUT, headers=own).headers["location"] == "/ui"
 
 
-@pytest.mark.slow
 def test_an_error_keeps_the_way_back(site: SignedIn) -> None:
     with site.client(site.cookie("reader")) as client:
         answer = client.get("/ui/nosuch")

@@ -12,8 +12,6 @@ from tests.api.pages.html_page import HtmlPage
 from tests.api.pages.session_cookies import SignedIn, signed_in
 from tests.api.pages.shown_ledgers import append
 
-pytestmark = pytest.mark.slow
-
 TOKENS: dict[str, tuple[Scope, ...]] = {
     **{f"only-{scope}": (scope,) for scope in SCOPES},
     **{f"read-{scope}": ("read", scope) for scope in SCOPES if scope != "read"},

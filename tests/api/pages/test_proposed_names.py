@@ -12,8 +12,6 @@ from tests.api.pages.html_page import HtmlPage
 from tests.api.pages.shown_ledgers import append
 from tests.support.server import serving
 
-pytestmark = pytest.mark.slow
-
 RARE = 150
 COMMON = {
     "agent": "a-common",

@@ -20,8 +20,6 @@ from tests.api.pages.html_page import HtmlPage
 from tests.api.pages.session_cookies import SIGN_IN, SIGN_OUT, SignedIn, signed_in
 from tests.support.server import served
 
-pytestmark = pytest.mark.slow
-
 UNLIMITED = ("--refusals", "0")
 
 
@@ -88,6 +86,7 @@ def test_a_cookie_expires(site: SignedIn) -> None:
     assert not opened(site, site.cookie("writer", SESSION_S + 86_400))
 
 
+@pytest.mark.slow
 def test_a_feed_ends_with_its_session(site: SignedIn) -> None:
     start_s = time.monotonic()
     with site.client(site.cookie("writer", SESSION_S - 5)) as client:
@@ -98,6 +97,7 @@ def test_a_feed_ends_with_its_session(site: SignedIn) -> None:
         assert client.get("/status").status_code == 401
 
 
+@pytest.mark.slow
 def test_a_session_ends_when_its_token_is_revoked(site: SignedIn) -> None:
     tokens = site.tokens
     stored, secret = tokens.add("leaver", ("read",), system_clock())
@@ -114,6 +114,7 @@ def test_a_session_ends_when_its_token_is_revoked(site: SignedIn) -> None:
     assert [one["id"] for one in written].count(stored.id) == 0
 
 
+@pytest.mark.slow
 def test_an_id_that_is_used_again_opens_nothing(site: SignedIn, tmp_path: Path) -> None:
     """The cookie is bound to the token's digest, not only to its short id."""
     tokens = TokenStore(tmp_path / "ledger.db")
@@ -159,6 +160,7 @@ def changed(cookie: str) -> dict[str, str | bytes]:
     }
 
 
+@pytest.mark.slow
 def test_a_cookie_that_was_not_made_here_is_refused(site: SignedIn) -> None:
     cookie = site.cookie("owner")
     assert opened(site, cookie)
@@ -180,6 +182,7 @@ SENDABLE = [code for code in range(0x21, 0x100) if code != 0x7F]
 """The bytes that a client may send in a header, but for white space."""
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(SENDABLE), max_size=300).map(bytes))
 def test_no_cookie_makes_a_fault(site: SignedIn, text: bytes) -> None:
     for cookie in (text, site.cookie_name.encode() + b"=" + text):
@@ -189,6 +192,7 @@ def test_no_cookie_makes_a_fault(site: SignedIn, text: bytes) -> None:
             assert client.post(SIGN_OUT, headers={"sec-fetch-site": "same-origin"}).status_code in {303, 400}
 
 
+@pytest.mark.slow
 @given(st.text(alphabet=f"{ascii_letters}0123456789.-_²é", max_size=120))
 def test_no_text_is_a_session(site: SignedIn, text: str) -> None:
     assert not opened(site, text.encode("latin-1"))

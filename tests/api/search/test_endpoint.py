@@ -17,8 +17,6 @@ from tests.support.embeddings_endpoint import Endpoint, embedding, vector_of
 from tests.support.server import Served, served
 from tests.support.wait import wait_until
 
-pytestmark = pytest.mark.slow
-
 pytest.importorskip("apsw")
 pytest.importorskip("sqlite_vec")
 
@@ -61,6 +59,7 @@ def server(tmp_path: Path, endpoint: Endpoint) -> Iterator[Served]:
         yield running
 
 
+@pytest.mark.slow
 def test_a_search_by_meaning_finds_what_shares_no_word(server: Served) -> None:
     with Caller(server.url) as caller:
         for text in TEXTS:
@@ -86,6 +85,7 @@ def test_a_search_by_meaning_finds_what_shares_no_word(server: Served) -> None:
         assert found(caller, "doctor", retrievalMode="keyword") == []
 
 
+@pytest.mark.slow
 def test_hybrid_weighs_both_lists(server: Served) -> None:
     with Caller(server.url) as caller:
         for text in TEXTS:
@@ -107,6 +107,7 @@ def test_hybrid_weighs_both_lists(server: Served) -> None:
         }
 
 
+@pytest.mark.slow
 def test_http_and_the_command_line_answer_as_cstp(server: Served, tmp_path: Path) -> None:
     with Caller(server.url) as caller:
         for text in TEXTS:
@@ -131,6 +132,7 @@ def test_http_and_the_command_line_answer_as_cstp(server: Served, tmp_path: Path
         assert by_vector["decisions"][0]["decision"]["decision"] == TEXTS[0]
 
 
+@pytest.mark.slow
 def test_as_of_and_amendments_have_the_vectors_of_their_time(server: Served) -> None:
     with Caller(server.url) as caller:
         first = caller.record(decision="Rent an automobile")
@@ -168,6 +170,7 @@ def test_without_an_endpoint_the_answer_says_why(tmp_path: Path) -> None:
         assert page["retrieval"]["note"] == "There are no embeddings here: answered by keyword."
 
 
+@pytest.mark.slow
 def test_a_failing_endpoint_leaves_words_and_appends_alone(tmp_path: Path) -> None:
     log = tmp_path / "asked"
     with (
@@ -184,6 +187,7 @@ def test_a_failing_endpoint_leaves_words_and_appends_alone(tmp_path: Path) -> No
         assert "no such key" in vectors(running.url)["error"]
 
 
+@pytest.mark.slow
 def test_a_model_that_changes_under_its_name_is_refused(tmp_path: Path, endpoint: Endpoint) -> None:
     ledger = tmp_path / "t.db"
     with served(ledger, *options(endpoint)) as running, Caller(running.url) as caller:
@@ -203,6 +207,7 @@ def test_a_model_that_changes_under_its_name_is_refused(tmp_path: Path, endpoint
         assert (state["vectors"], state["missing"]) == (1, 1), "nothing was written"
 
 
+@pytest.mark.slow
 def test_kill_while_indexing_loses_no_vector_that_was_stored(tmp_path: Path) -> None:
     ledger, count = tmp_path / "t.db", 400
     with served(ledger) as running, httpx.Client(base_url=running.url) as http:
@@ -231,6 +236,7 @@ def test_kill_while_indexing_loses_no_vector_that_was_stored(tmp_path: Path) -> 
             assert again | {"queryTimeMs": 0} == whole | {"queryTimeMs": 0}, "the rebuilt file answers alike"
 
 
+@pytest.mark.slow
 def test_appends_do_not_wait_for_the_endpoint(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
     with (
@@ -245,6 +251,7 @@ def test_appends_do_not_wait_for_the_endpoint(tmp_path: Path) -> None:
         assert vectors(running.url)["missing"], "the endpoint is far behind"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["garbage", "link", "forged"])
 def test_a_damaged_or_foreign_file_is_replaced(tmp_path: Path, endpoint: Endpoint, damage: str) -> None:
     ledger, file = tmp_path / "t.db", tmp_path / "t.db.vectors.db"

@@ -14,8 +14,6 @@ from tests.support.embeddings_endpoint import vector_of
 from tests.support.paths import ROOT
 from tests.support.server import served
 
-pytestmark = pytest.mark.slow
-
 MODEL = "my-model"
 WITHOUT_EXTRA = (
     "import sys; sys.modules['sqlite_vec'] = None; sys.modules['apsw'] = None;"
@@ -42,6 +40,7 @@ def _extra() -> None:
     pytest.importorskip("sqlite_vec")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_extra")
 def test_supplied_vectors_are_found_and_survive_the_file(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
@@ -64,6 +63,7 @@ def test_supplied_vectors_are_found_and_survive_the_file(tmp_path: Path) -> None
         assert again["decisions"] == answer["decisions"], "the log has what cannot be computed"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_extra")
 def test_a_thought_brings_its_vector_to_its_decision(tmp_path: Path) -> None:
     with served(tmp_path / "t.db") as running, Caller(running.url) as caller:
@@ -76,6 +76,7 @@ def test_a_thought_brings_its_vector_to_its_decision(tmp_path: Path) -> None:
         assert nearest(caller, "something green")["decisions"][0]["distance"] == 0, "the decision's own stays"
 
 
+@pytest.mark.slow
 def test_a_repetition_writes_nothing_and_another_vector_is_refused(tmp_path: Path) -> None:
     with served(tmp_path / "t.db") as running, Caller(running.url) as caller:
         params = {"decision": "Rent it", "idempotencyKey": "k1", **supplied("a car")}
@@ -142,6 +143,7 @@ def test_a_number_that_is_none_is_refused(tmp_path: Path, number: str) -> None:
         assert head(running.url) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("params", "field"),
     [
@@ -162,6 +164,7 @@ def test_wrong_parameters_are_named(tmp_path: Path, params: dict[str, str], fiel
         assert answer.json()["detail"].startswith(field)
 
 
+@pytest.mark.slow
 def test_without_the_extra_the_answer_says_what_to_install(tmp_path: Path) -> None:
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", WITHOUT_EXTRA, "--ledger", str(tmp_path / "t.db"), *words]

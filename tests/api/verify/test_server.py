@@ -21,8 +21,6 @@ from tests.api.verify.sealed_ledger import SIZE, Sealed, sealed
 from tests.api.verify.test_ledger_file import wrong
 from tests.support.server import serving
 
-pytestmark = pytest.mark.slow
-
 
 class Server:
     """A running server over a ledger of 600 events, and its key."""
@@ -98,6 +96,7 @@ LIES: dict[str, tuple[int | None, Lie]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("position", "lie"), LIES.values(), ids=list(LIES))
 def test_a_lie_is_found(server: Server, position: int | None, lie: Lie) -> None:
     with lying(server.url, lie) as url:
@@ -107,6 +106,7 @@ def test_a_lie_is_found(server: Server, position: int | None, lie: Lie) -> None:
     assert report.first.position == position, report.first
 
 
+@pytest.mark.slow
 def test_a_tile_that_fits_a_forged_entry_does_not_hide_it(server: Server) -> None:
     """The entry and its tile of level 0 agree, and so does every tile above with the signed root: the line is wrong."""
     held = httpx.get(f"{server.url}/tile/entries/001").content
@@ -123,6 +123,7 @@ def test_a_tile_that_fits_a_forged_entry_does_not_hide_it(server: Server) -> Non
     assert "positions 257 to 512" in str(report.checks)
 
 
+@pytest.mark.slow
 def test_a_server_with_another_key_is_found(server: Server) -> None:
     signer = Signer.make(server.ledger.signer.verifier.name)
 
@@ -152,6 +153,7 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
+@pytest.mark.slow
 def test_who_cannot_be_asked_is_reported(tmp_path: Path) -> None:
     with pytest.raises(LedgerUnavailable, match="cannot be reached"):
         verified(f"http://127.0.0.1:{free_port()}")

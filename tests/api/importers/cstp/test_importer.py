@@ -18,8 +18,6 @@ from tests.support.cstp_installation import (
 )
 from tests.support.server import serving
 
-pytestmark = pytest.mark.slow
-
 
 def taken(ledger: Path, path: Path, *options: str | Path, code: int = 0) -> dict[str, Any]:
     """Run an import that must exit with a code. Return its report."""
@@ -182,6 +180,7 @@ def test_what_the_ledger_learned_since_stays(tmp_path: Path) -> None:
     assert shown(ledger, "0000aaaa")["decision"]["confidence"] == 0.9
 
 
+@pytest.mark.slow
 def test_contradictions_are_reported_and_the_later_counts(tmp_path: Path) -> None:
     ledger, folder = tmp_path / "t.db", tmp_path / "installation"
     for name, changed in (("old", "2026-02-06T00:00:00+00:00"), ("new", "2026-03-06T00:00:00+00:00")):
@@ -256,6 +255,7 @@ def test_what_the_store_fills_in_is_not_taken_for_said(tmp_path: Path) -> None:
     assert taken(ledger, folder / "decisions.db")["appended"] == 0
 
 
+@pytest.mark.slow
 def test_times_of_every_kind(tmp_path: Path) -> None:
     ledger, folder = tmp_path / "t.db", tmp_path / "decisions"
     for decision_id, date, text in (
@@ -303,6 +303,7 @@ def test_dry_run_tells_and_writes_nothing(tmp_path: Path) -> None:
     assert done(ledger, "log", "--json").out == before
 
 
+@pytest.mark.slow
 def test_through_a_server_its_own_protocol_agrees_with_the_stores(tmp_path: Path) -> None:
     ledger, folder = tmp_path / "t.db", tmp_path / "installation"
     outcomes = ["success"] * 2 + ["failure"] * 3
@@ -327,6 +328,7 @@ def test_through_a_server_its_own_protocol_agrees_with_the_stores(tmp_path: Path
     assert (found["created_at"], found["reviewed_at"]) == (WHOLE["date"], WHOLE["reviewed_at"])
 
 
+@pytest.mark.slow
 def test_many_decisions_of_long_names_through_a_server(tmp_path: Path) -> None:
     ledger, store = tmp_path / "t.db", tmp_path / "decisions.db"
     write_store(store, [reviewed(f"{n:064d}", "success") for n in range(1100)])

@@ -25,8 +25,6 @@ from tests.support.cstp_installation import (
 )
 from tests.support.paths import ROOT
 
-pytestmark = pytest.mark.slow
-
 Reported = tuple[str, str, str, str]
 
 
@@ -41,6 +39,7 @@ def text_of(report: dict[str, Any], field: str) -> str:
     return allowed
 
 
+@pytest.mark.slow
 def test_a_field_that_does_not_fit_is_left_out_and_the_decision_kept(tmp_path: Path) -> None:
     ledger, folder = tmp_path / "t.db", tmp_path / "decisions"
     for number, confidence in enumerate((5.0, "high", float("nan"), -0.1, True, [0.5], "0.25", 1, 0)):
@@ -139,6 +138,7 @@ FILES: tuple[tuple[str, bytes, str], ...] = (
 )
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_read_is_left_out_and_the_others_taken(tmp_path: Path) -> None:
     ledger, folder = tmp_path / "t.db", tmp_path / "decisions"
     for name, content, _ in FILES:
@@ -188,6 +188,7 @@ def test_tags_and_aliases_of_honest_files(tmp_path: Path) -> None:
     assert report["no_place"] == {'["odd"]': 1}
 
 
+@pytest.mark.slow
 def test_values_that_nest_without_end_are_reported(tmp_path: Path) -> None:
     ledger, folder = tmp_path / "t.db", tmp_path / "decisions"
     deep = "[" * 5_000 + "]" * 5_000
@@ -236,6 +237,7 @@ def test_two_files_of_one_id(tmp_path: Path) -> None:
     assert shown(ledger, "collides")["decision"]["decision"] == "The first"
 
 
+@pytest.mark.slow
 def test_what_a_line_cannot_hold_is_amended_or_left_out(tmp_path: Path) -> None:
     ledger, folder = tmp_path / "t.db", tmp_path / "decisions"
     write_file(folder, decision("long", context="c" * 40_000, pattern="p" * 50_000, tags=["kept"]))
@@ -294,6 +296,7 @@ def held(path: Path) -> Iterator[None]:
             process.communicate()
 
 
+@pytest.mark.slow
 def test_stores_that_cannot_be_read(tmp_path: Path) -> None:
     ledger, folder = tmp_path / "t.db", tmp_path / "installation"
     write_file(folder, decision("good"))
@@ -385,6 +388,7 @@ def test_a_path_with_nothing_of_cstp(tmp_path: Path) -> None:
     assert taken(ledger, tmp_path / "notes.yaml", code=1)["recorded"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("whole", [300])
 def test_a_cstp_import_that_was_cut_off_is_completed(tmp_path: Path, whole: int) -> None:
     ledger, half, folder = tmp_path / "t.db", tmp_path / "half", tmp_path / "decisions"

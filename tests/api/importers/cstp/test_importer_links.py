@@ -17,7 +17,7 @@ from tests.api.importers.cstp.test_importer import shown, taken
 from tests.support.cstp_installation import decision, reviewed, write_file, write_store
 from tests.support.server import serving
 
-pytestmark = [pytest.mark.slow, pytest.mark.trial("D4")]
+pytestmark = pytest.mark.trial("D4")
 
 T1, T2 = "2026-02-06T08:00:00+00:00", "2026-02-07T08:00:00+00:00"
 
@@ -72,6 +72,7 @@ def installation(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_links_are_kept_and_what_is_not_is_named(tmp_path: Path) -> None:
     ledger, folder = tmp_path / "t.db", installation(tmp_path / "installation")
     report = taken(ledger, folder, code=1)
@@ -105,6 +106,7 @@ def test_links_are_kept_and_what_is_not_is_named(tmp_path: Path) -> None:
     assert 'graph_edges.jsonl: line 3 is \'{"source_id": "cccc", "target_id"\'; allowed: a link as a' in ended.err
 
 
+@pytest.mark.slow
 def test_a_server_takes_it_and_answers_as_the_old_one(tmp_path: Path) -> None:
     folder = installation(tmp_path / "installation")
     with serving(tmp_path / "t.db") as url, Caller(url) as caller:
@@ -186,6 +188,7 @@ def test_a_value_that_does_not_fit_is_left_out_and_the_link_kept(tmp_path: Path)
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_link_that_changed_in_the_ledger_stays_and_a_newer_one_replaces_it(tmp_path: Path) -> None:
     ledger, graph = tmp_path / "t.db", tmp_path / "graph.jsonl"
     write_graph(graph, edge("aaaa", "bbbb", weight=0.4))
@@ -238,6 +241,7 @@ def evidence(path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_other_data_of_an_installation_is_named(tmp_path: Path) -> None:
     ledger, folder = tmp_path / "t.db", tmp_path / "installation"
     store = write_store(folder / "decisions.db", [decision("aaaa")])
@@ -302,6 +306,7 @@ def test_a_ledger_in_the_folder_is_no_part_of_the_installation(tmp_path: Path) -
     assert "t.db" in [Path(path).name for path in again["passed_over"]]
 
 
+@pytest.mark.slow
 def test_what_the_ledger_said_later_about_a_preserved_decision_stays(tmp_path: Path) -> None:
     folder = tmp_path / "installation"
     write_file(folder, decision("aaaa", preserve=True))

@@ -10,8 +10,6 @@ from tests.api.cli.command import done, refused, tally
 from tests.support.deepeval_runs import Json, capitals, case, metric, run, talk, written
 from tests.support.results_imports import imported, not_kept, scores_of, shown
 
-pytestmark = pytest.mark.slow
-
 
 def runs_of(answer: Json) -> Json:
     return {run["scorer_id"]: run for run in answer["files"][0]["runs"]}

@@ -22,7 +22,6 @@ def only_score(tmp_path: Path, made: Json) -> Json:
     return score
 
 
-@pytest.mark.slow
 def test_each_prompt_of_a_provider_is_a_run_and_each_repeat_an_attempt(tmp_path: Path) -> None:
     ledger, made = tmp_path / "l.db", capitals()
     runs = imported(ledger, written(tmp_path, made))["files"][0]["runs"]
@@ -39,7 +38,6 @@ def test_each_prompt_of_a_provider_is_a_run_and_each_repeat_an_attempt(tmp_path:
     assert sorted(row["attempt"] for each in show["results"] for row in each["rows"]) == [1, 1, 1, 2, 2, 2]
 
 
-@pytest.mark.slow
 def test_the_means_are_those_of_promptfoo(tmp_path: Path) -> None:
     made = capitals()
     repeated = [each for each in made["results"]["results"] if each["vars"]["city"] != "Oslo"]
@@ -51,7 +49,6 @@ def test_the_means_are_those_of_promptfoo(tmp_path: Path) -> None:
     assert "Means: 2 of 2 that files state are equal to ours." in text
 
 
-@pytest.mark.slow
 def test_a_mean_over_answers_is_kept_but_not_compared_where_attempts_are_uneven(tmp_path: Path) -> None:
     ledger = tmp_path / "l.db"
     run = first_run(imported(ledger, written(tmp_path, capitals())))
@@ -60,7 +57,6 @@ def test_a_mean_over_answers_is_kept_but_not_compared_where_attempts_are_uneven(
     assert run["mean_scored"] == pytest.approx((75 + 75 + 100) / 3)
 
 
-@pytest.mark.slow
 def test_what_a_score_keeps(tmp_path: Path) -> None:
     ledger = tmp_path / "l.db"
     run_id = first_run(imported(ledger, written(tmp_path, capitals())))["run_id"]
@@ -80,7 +76,6 @@ def test_what_a_score_keeps(tmp_path: Path) -> None:
     assert "input_tokens" not in error
 
 
-@pytest.mark.slow
 def test_a_set_of_assertions_has_a_share_and_its_assertions_have_none(tmp_path: Path) -> None:
     inner = [check("icontains", 1, "oslo"), check("icontains", 0, "bern")]
     either = {
@@ -101,21 +96,18 @@ def test_a_set_of_assertions_has_a_share_and_its_assertions_have_none(tmp_path: 
     ]
 
 
-@pytest.mark.slow
 def test_shares_are_left_out_where_a_function_made_the_score(tmp_path: Path) -> None:
     grading = graded(check("contains", 1, "a"), check("equals", 0, "b")) | {"score": 0.9}
     score = only_score(tmp_path, result(0, 0, {"city": "Oslo"}, grading))
     assert [each.get("weight") for each in score["components"]] == [None, None]
 
 
-@pytest.mark.slow
 def test_a_named_score_beside_the_assertions_is_a_component(tmp_path: Path) -> None:
     grading = graded(check("javascript", 1, "f"), namedScores={"tone": 0.25, "length": 12})
     score = only_score(tmp_path, result(0, 0, {"city": "Oslo"}, grading))
     assert [(each["name"], each["score"]) for each in score["components"]] == [("javascript", 100), ("tone", 25)]
 
 
-@pytest.mark.slow
 def test_a_score_outside_of_0_to_1_is_skipped_and_counted(tmp_path: Path) -> None:
     made = [result(place, 0, {"city": name}, graded(check("javascript", 1, "f"))) for place, name in enumerate("ab")]
     made[1] |= {"score": 7}
@@ -127,7 +119,6 @@ def test_a_score_outside_of_0_to_1_is_skipped_and_counted(tmp_path: Path) -> Non
     assert detail == "the score 7.0 is not in 0..1"
 
 
-@pytest.mark.slow
 def test_cached_answers_state_no_time_and_no_tokens(tmp_path: Path) -> None:
     usage = {"cached": 30, "total": 30, "assertions": {"total": 12}}
     made = result(0, 0, {"city": "Oslo"}, graded(), tokenUsage=usage)
@@ -141,7 +132,6 @@ def test_cached_answers_state_no_time_and_no_tokens(tmp_path: Path) -> None:
     assert found["tokens of models that judged answers"] == 12
 
 
-@pytest.mark.slow
 def test_what_is_not_kept_is_named_and_counted(tmp_path: Path) -> None:
     made = capitals()
     made["traces"] = [{"traceId": "1"}]
@@ -162,7 +152,6 @@ def test_what_is_not_kept_is_named_and_counted(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rearranged", [False, True])
 def test_a_second_import_adds_nothing_also_when_exported_again_by_another_version(
     tmp_path: Path, rearranged: bool
@@ -176,7 +165,6 @@ def test_a_second_import_adds_nothing_also_when_exported_again_by_another_versio
     assert (answer["runs"], answer["there"], answer["appended"]) == (0, 2, 0)
 
 
-@pytest.mark.slow
 def test_other_content_of_the_same_evaluation_is_refused_and_named(tmp_path: Path) -> None:
     ledger, made = tmp_path / "l.db", capitals()
     imported(ledger, written(tmp_path, made))
@@ -189,7 +177,6 @@ def test_other_content_of_the_same_evaluation_is_refused_and_named(tmp_path: Pat
     assert done(ledger, "log", "--json").out == before
 
 
-@pytest.mark.slow
 def test_tests_are_named_by_description_or_variables(tmp_path: Path) -> None:
     def tested(place: int, variables: Json, description: str | None = None, value: str = "x") -> Json:
         return result(place, 0, variables, graded(check("contains", 1, value)), description=description)
@@ -214,7 +201,6 @@ def test_tests_are_named_by_description_or_variables(tmp_path: Path) -> None:
     assert sum(name.startswith("text=long long") and len(name) == 60 for name in names) == 1
 
 
-@pytest.mark.slow
 def test_providers_without_a_label_are_named_by_their_id(tmp_path: Path) -> None:
     made = [result(0, 0, {"city": "Oslo"}, graded()), result(0, 1, {"city": "Oslo"}, graded())]
     made[0]["provider"] = {"id": "openai:chat:gpt-5", "label": ""}
@@ -243,7 +229,6 @@ def test_the_model_is_in_the_id_of_a_provider(provider: str, model: str | None) 
     assert model_of(provider) == model
 
 
-@pytest.mark.slow
 def test_forms_that_are_not_read_are_refused_with_the_way_out(tmp_path: Path) -> None:
     ledger, made = tmp_path / "l.db", capitals()
     lines = tmp_path / "results.jsonl"
@@ -263,7 +248,6 @@ def test_forms_that_are_not_read_are_refused_with_the_way_out(tmp_path: Path) ->
     assert not ledger.exists()
 
 
-@pytest.mark.slow
 def test_a_wrong_value_is_named_with_its_place(tmp_path: Path) -> None:
     made = capitals()
     made["results"]["results"][3]["score"] = "high"

@@ -20,8 +20,6 @@ from tests.api.pages.html_page import HtmlPage
 from tests.api.pages.page_requests import read_json, read_page
 from tests.support.server import serving
 
-pytestmark = pytest.mark.slow
-
 PAGE = "/ui/calibration"
 
 
@@ -120,6 +118,7 @@ def test_the_command_line_has_every_figure_of_the_pages(simulated: Path) -> None
     assert not {figure for figure in shown if figure not in text}
 
 
+@pytest.mark.slow
 def test_a_page_links_to_the_files_of_its_drawings(agents: httpx.Client) -> None:
     page = read_page(agents, f"{PAGE}?part=drift&agent=scout&as_of=7000")
     assert page.links["SVG"] == f"{PAGE}/figures/drift.svg?part=drift&agent=scout&as_of=7000"
@@ -201,6 +200,7 @@ def test_hostile_names_are_text(one_bucket: httpx.Client, part: str) -> None:
     assert "40 decisions" in read_page(one_bucket, link).cards["reviewed decisions"]
 
 
+@pytest.mark.slow
 def test_sixty_groups_with_the_longest_names_are_a_small_page(tmp_path: Path) -> None:
     with serving(tmp_path / "t.db") as url, httpx.Client(base_url=url, timeout=None) as client:
         names = [f"{number:03}{'&' * (LABEL_CHARS_MAX - 3)}" for number in range(120)]

@@ -10,8 +10,6 @@ from api.http.pages.calibration.parts import PARTS, address_of_part
 from api.reports.plots.figures import FIGURES
 from tests.api.pages.page_requests import read_page
 
-pytestmark = pytest.mark.slow
-
 SVG = "{http://www.w3.org/2000/svg}"
 AGENTS = {"groups": None, "comparison": None, "drift": "scout", "missing": "scout", "trend": "scout"}
 """Decisions that have the figure: of an agent, or of all. Others have it of novice."""

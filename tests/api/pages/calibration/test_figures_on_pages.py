@@ -7,8 +7,6 @@ from api.http.pages.calibration.parts import PARTS
 from api.reports.plots.figures import FIGURES
 from tests.api.pages.page_requests import read_json, read_page
 
-pytestmark = pytest.mark.slow
-
 PAGE = "/ui/calibration"
 
 SELECTIONS: tuple[dict[str, str], ...] = (

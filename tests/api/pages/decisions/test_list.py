@@ -12,8 +12,6 @@ from tests.api.pages.html_page import HtmlPage
 from tests.api.pages.page_requests import read_page
 from tests.support.server import serving
 
-pytestmark = pytest.mark.slow
-
 DECISIONS = 130
 STAKES = ("low", "medium", "high", "critical")
 
@@ -136,6 +134,7 @@ def test_nothing_matches(client: httpx.Client) -> None:
     assert "No decision is on this page." in read_page(client, "/ui/decisions?offset=500").text
 
 
+@pytest.mark.slow
 def test_nothing_is_recorded(tmp_path: Path) -> None:
     with serving(tmp_path / "ledger.db") as url, httpx.Client(base_url=url, timeout=None) as empty:
         assert "No decision is recorded yet." in read_page(empty, "/ui/decisions").text

@@ -214,7 +214,6 @@ def test_who_may_not_review_sees_no_form(signed_in: dict[str, httpx.Client]) -> 
     assert "no review yet" in read_page(signed_in["owner"], "/ui/decisions/first").text
 
 
-@pytest.mark.slow
 def test_a_session_reviews_in_the_name_of_its_agent(signed_in: dict[str, httpx.Client]) -> None:
     owner = signed_in["owner"]
     assert post(owner, read_page(owner, "/ui/reviews").post_form(), outcome="success").status_code == 303
@@ -227,7 +226,6 @@ def test_a_session_reviews_in_the_name_of_its_agent(signed_in: dict[str, httpx.C
     assert "no review yet" in read_page(owner, "/ui/decisions/second").text
 
 
-@pytest.mark.slow
 def test_an_empty_queue_of_a_filter(tmp_path: Path) -> None:
     with serving(tmp_path / "ledger.db") as url, httpx.Client(base_url=url, timeout=None) as client:
         append(client, recorded("one", category="a,b & c"))

@@ -55,7 +55,6 @@ def shapes(client: httpx.Client, name: str, runs: tuple[str, str]) -> list[list[
     ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(TEXTS)))
 def test_hostile_texts_change_nothing_but_texts(hostile: httpx.Client, number: int) -> None:
     text = TEXTS[number].encode("utf-8", "replace").decode().replace("\x00", "\x01")

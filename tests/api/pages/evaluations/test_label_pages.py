@@ -15,8 +15,6 @@ from tests.api.cli.command import done
 from tests.projections.judged_evaluations import QUESTION, REFERENCE, Truth, simulated
 from tests.support.server import served
 
-pytestmark = pytest.mark.slow
-
 WAIT = {"prefer": "wait=60"}
 
 

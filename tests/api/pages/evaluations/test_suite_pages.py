@@ -16,8 +16,6 @@ from tests.api.pages.page_requests import read_page
 from tests.api.reports.hostile import TEXTS
 from tests.support.server import serving
 
-pytestmark = pytest.mark.slow
-
 SUITES = "/ui/evaluations/suites"
 HOSTILE = "".join(text.encode("utf-8", "ignore").decode().replace("\x00", "") for text in TEXTS)
 

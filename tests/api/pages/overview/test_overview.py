@@ -108,7 +108,6 @@ def _interval(ends: list[float]) -> str:
     return f"{gap(ends[0])} to {gap(ends[1])}"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "query", ["", "?window=all", "?window=90d", "?window=30d", "?since=2020-01-01&until=2100-01-01"]
 )
@@ -128,14 +127,12 @@ def test_rows_of_agents_equal_the_json(client: httpx.Client, query: str) -> None
         assert ("not sure" in row[5] or "not enough" in row[5]) is (group["supported"] is False)
 
 
-@pytest.mark.slow
 def test_agents_with_the_most_decisions_are_first(client: httpx.Client) -> None:
     totals = [group["total"] for group in get(client, "/calibration?group_by=agent&group_sort=decisions")["groups"]]
     assert totals == sorted(totals, reverse=True)
     assert len(totals) == 4
 
 
-@pytest.mark.slow
 def test_trends_equal_the_json(client: httpx.Client) -> None:
     response = client.get("/ui")
     for agent in ("even", "bold", "turned"):
@@ -172,7 +169,6 @@ def test_drift_equals_the_json_and_has_its_interval(client: httpx.Client) -> Non
     assert f"No drift found in {len(quiet)} agent" in shown.parts["drift"].text
 
 
-@pytest.mark.slow
 def test_counts_equal_the_json(client: httpx.Client) -> None:
     shown, status = page(client), get(client, "/status")
     contents = shown.parts["contents"].text
@@ -207,7 +203,6 @@ def test_the_period_is_in_the_address(client: httpx.Client) -> None:
     assert client.get("/ui?since=").status_code == 200
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("query", ["window=7d", "since=soon", "window=30d&window=60d", "agents=bold"])
 def test_a_wrong_period_is_the_error_of_the_json(client: httpx.Client, query: str) -> None:
     wrong = client.get(f"/ui?{query}")
@@ -233,7 +228,6 @@ def test_an_empty_ledger_says_how_to_begin(tmp_path: Path) -> None:
         assert "Every decision has an outcome" in page(client).parts["waiting"].text
 
 
-@pytest.mark.slow
 def test_texts_of_agents_do_no_harm(tmp_path: Path) -> None:
     with served(tmp_path / "ledger.db") as server, httpx.Client(base_url=server.url, timeout=None) as client:
         due = (NOW - timedelta(days=3)).isoformat()

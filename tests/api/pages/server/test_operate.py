@@ -20,8 +20,6 @@ from tests.api.pages.html_page import HtmlPage
 from tests.support.server import served
 from tests.support.wait import wait_until
 
-pytestmark = pytest.mark.slow
-
 Json = dict[str, Any]
 
 RULES = """
@@ -150,6 +148,7 @@ def test_tokens_are_shown_to_administrators_and_never_their_secrets(tmp_path: Pa
         assert ask("gone").status_code == 303
 
 
+@pytest.mark.slow
 def test_webhooks_are_shown_with_their_state_and_without_secrets(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.db"
     with (
@@ -172,6 +171,7 @@ def test_webhooks_are_shown_with_their_state_and_without_secrets(tmp_path: Path)
         assert client.get("/ui/operate").status_code == 200
 
 
+@pytest.mark.slow
 def test_operate_is_the_last_section(client: httpx.Client) -> None:
     assert page(client).current == ["/ui/operate"]
     links = page(client).addresses
