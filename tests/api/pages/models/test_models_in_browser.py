@@ -20,6 +20,12 @@ WAIT_S = 600
 
 
 @pytest.fixture(scope="module")
+def client(served_client: httpx.Client) -> httpx.Client:
+    """A client of the server that the browser asks."""
+    return served_client
+
+
+@pytest.fixture(scope="module")
 def browser(server: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     with browsing(server.url, tmp_path_factory.mktemp("profile")) as opened:
         yield opened

@@ -40,6 +40,12 @@ import(document.querySelector('script[src*="receipt.js"]').src).then(async ({ ch
 
 
 @pytest.fixture(scope="module")
+def client(served_client: httpx.Client) -> httpx.Client:
+    """A client of the server that the browser asks."""
+    return served_client
+
+
+@pytest.fixture(scope="module")
 def ledger(server: Served, served_client: httpx.Client) -> Path:
     post(served_client, [recorded(f"d{number}", context="é\u202e" * (number % 5)) for number in range(EVENTS)])
     return Path(server.wait_for("serving")["ledger"])
