@@ -25,6 +25,9 @@ from tests.support.paths import ROOT
 GIVE_UP_MINUTES = 30
 """A run of pytest that takes longer is ended, with the names of the tests that ran then. A test has no limit."""
 
+HANGS_S = 300
+"""A test of the gate that takes longer waits for what will never be: its process is ended, with its stacks."""
+
 FLAKY_MAX = 3
 """More tests than this that pass only at the second try fail the run."""
 
@@ -59,12 +62,15 @@ def main(words: Sequence[str]) -> int:
     if what not in {GATE, "all", *PARTS}:
         sys.stderr.write(f"{what} is not a part. Parts: {', '.join(PARTS)}. Also: {GATE}, all.\n")
         return 2
+    failed = []
     for each in [GATE, *PARTS] if what == "all" else [what]:
         steps = _run_gate(more) if each == GATE else _run_part(each, more)
         _report(each, steps)
         if not all(step.passed for step in steps):
-            return 1
-    return 0
+            failed.append(each)
+    if what == "all":
+        print(f"Failed: {', '.join(failed)}." if failed else "Everything passed.")
+    return int(failed != [])
 
 
 def _run_gate(more: Sequence[str]) -> list[Step]:
@@ -77,7 +83,7 @@ def _run_gate(more: Sequence[str]) -> list[Step]:
     if len(kept := quarantined()) > QUARANTINED_MAX:
         sys.stderr.write(f"{len(kept)} tests are in tests/quarantine.toml, of at most {QUARANTINED_MAX}: mend some.\n")
         return [*steps, Step("quarantine", 0, passed=False)]
-    return [*steps, *_test(GATE, [f"--maxfail={FAILED_MAX + 1}", *more])]
+    return [*steps, *_test(GATE, [f"--maxfail={FAILED_MAX + 1}", "-o", f"faulthandler_timeout={HANGS_S}", *more])]
 
 
 def _run_part(part: str, more: Sequence[str]) -> list[Step]:
