@@ -71,7 +71,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
         items[:] = kept
     if (seed := config.getoption("--shuffle")) is not None:
-        random.Random(seed).shuffle(items)
+        _shuffle(items, random.Random(seed))
+
+
+def _shuffle(items: list[pytest.Item], drawn: random.Random) -> None:
+    """Put files into a random order, and the tests of each file; a file stays together, as its fixtures are its own."""
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    groups = list(files.values())
+    drawn.shuffle(groups)
+    for group in groups:
+        drawn.shuffle(group)
+    items[:] = [item for group in groups for item in group]
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:

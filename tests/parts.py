@@ -27,7 +27,7 @@ PARTS: Mapping[str, Part] = {
     "commands": Part("commands beside a running server, and the same answer from both", 6),
     "contract": Part("the description of the HTTP interface, recorded answers, and others' verifiers", 3),
     "faults": Part("kills, full and lying disks, power loss, jumping clocks", 4),
-    "laws": Part("every property-based test at its full number of examples", 6),
+    "laws": Part("every property-based test at its full number of examples", 8),
     "manual": Part("the manual: it builds, and its commands run", 6),
     "memory": Part("peak memory, many files, and the benchmarks at a small scale", 3),
     "packages": Part("what is installed from package registries: the wheel, SDKs, generators of clients", 12),

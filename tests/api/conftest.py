@@ -31,6 +31,19 @@ def cstp(client: httpx.Client) -> Caller:
     return Caller(client)
 
 
+@pytest.fixture
+def empty_client(tmp_path: Path) -> Iterator[httpx.Client]:
+    """A client of the application on an empty ledger that no other test uses."""
+    with application(tmp_path / "empty.db") as connected:
+        yield connected
+
+
+@pytest.fixture
+def empty_cstp(empty_client: httpx.Client) -> Caller:
+    """A caller of the application on an empty ledger that no other test uses."""
+    return Caller(empty_client)
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server process, for what only a process or a socket shows."""

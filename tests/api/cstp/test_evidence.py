@@ -35,20 +35,20 @@ def root_of_lines(found: list[bytes]) -> str:
 
 
 @pytest.mark.trial("D9")
-def test_observations_are_events_and_their_payloads_are_evidence(cstp: Caller) -> None:
-    answer = ingest(cstp, OPENED, MERGED, source="ci")
+def test_observations_are_events_and_their_payloads_are_evidence(empty_cstp: Caller) -> None:
+    answer = ingest(empty_cstp, OPENED, MERGED, source="ci")
     assert list(answer) == ["ingested", "first_seq", "head_seq", "head_hash"]
     assert (answer["ingested"], answer["head_seq"]) == (2, answer["first_seq"] + 1)
-    stored = lines(cstp)
+    stored = lines(empty_cstp)
     assert answer["head_hash"] == root_of_lines(stored[: answer["head_seq"]])
     opened, merged = (msgspec.json.decode(line) for line in stored[answer["first_seq"] - 1 : answer["head_seq"]])
     assert opened["type"] == merged["type"] == "observation.recorded.v1"
     assert (opened["data"]["source"], merged["data"]["source"]) == ("github", "ci")
     assert "ts" not in opened["data"]
     assert merged["data"]["ts"] == MERGED["ts"]
-    payload = cstp.http.get(f"/evidence/{merged['data']['payload_digest']}")
+    payload = empty_cstp.http.get(f"/evidence/{merged['data']['payload_digest']}")
     assert payload.json() == MERGED["payload"]
-    view = cstp.http.get("/projections/observations").json()["view"]
+    view = empty_cstp.http.get("/projections/observations").json()["view"]
     assert (view["observed"], view["by_type"]) == (2, {"pr_opened": 1, "pr_merged": 1})
 
 

@@ -17,13 +17,13 @@ def action(project: str, **more: object) -> dict[str, object]:
     return {"action": {"description": f"Split {project} in two", "category": "security", **more}}
 
 
-def test_what_is_known_of_actions_like_it(cstp: Caller, project: str) -> None:
+def test_what_is_known_of_actions_like_it(empty_cstp: Caller, project: str) -> None:
     about = {"decision": f"Split {project} by hand", "category": "security", "pattern": f"Split {project} early"}
-    ids = cstp.judge(project, [(0.7, "SSF")], **about, reasons=[{"text": "r"}], tags=["t"])
-    cstp.record(decision=f"Split {project} for tooling", category="tooling")
-    before = head(cstp.http)
-    answer = cstp.result("preAction", {**action(project, stakes="high", confidence=0.8), **QUIET})
-    assert head(cstp.http) == before + 1, "only the evaluation was written"
+    ids = empty_cstp.judge(project, [(0.7, "SSF")], **about, reasons=[{"text": "r"}], tags=["t"])
+    empty_cstp.record(decision=f"Split {project} for tooling", category="tooling")
+    before = head(empty_cstp.http)
+    answer = empty_cstp.result("preAction", {**action(project, stakes="high", confidence=0.8), **QUIET})
+    assert head(empty_cstp.http) == before + 1, "only the evaluation was written"
     assert list(answer) == FIELDS
     assert (answer["allowed"], answer["decisionId"]) == (True, None)
     (warning,) = answer["guardrailResults"]
@@ -34,7 +34,7 @@ def test_what_is_known_of_actions_like_it(cstp: Caller, project: str) -> None:
     assert (pattern["pattern"], pattern["count"], set(pattern["exampleIds"])) == (f"Split {project} early", 3, set(ids))
     assert answer["calibrationContext"]["reviewedDecisions"] >= 3
     options = {"include_patterns": False, "query_limit": 1, "auto_record": False}
-    less = cstp.result("preAction", {**action(project), "options": options})
+    less = empty_cstp.result("preAction", {**action(project), "options": options})
     assert (len(less["relevantDecisions"]), less["patternsSummary"]) == (1, [])
 
 

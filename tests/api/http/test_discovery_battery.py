@@ -28,7 +28,8 @@ def both(first: str = WORK, second: str = DIGEST) -> str:
     return f"=== PART 1 ===\n{first}\n\n=== PART 2 ===\n{second}"
 
 
-def test_a_run_with_a_battery_scores_each_probe_and_is_listed_under_each(asker: Asker) -> None:
+def test_a_run_with_a_battery_scores_each_probe_and_is_listed_under_each(empty_client: httpx.Client) -> None:
+    asker = Asker(empty_client)
     run = asker.begin(probes=PROBES, run_id="battery")["run_id"]
     prompt = asker.prompt(run)["prompt"]
     assert "=== PART 1 ===" in prompt
