@@ -86,7 +86,7 @@ dist: dev $(VENV)/.checkers ## build the sdist, the wheel and the SBOM into dist
 	$(VENV)/checkers/bin/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible \
 		--output-file $(DIST)/tallystick.cdx.json requirements.txt
 
-fuzz: dev ## give damaged input to every interface and import, two hundred times as much as `make test`
+fuzz: dev ## give damaged input to every interface and import, two hundred times as much as PART=laws
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/pytest -n 2 tests/fuzz $(ARGS)
 
 bench: dev ## run the benchmarks

@@ -59,8 +59,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the tests of one part; put them in another order. Errors: UsageError, if no part owns a slow test."""
-    away = {row.test for row in parts.quarantined()}
-    owned = {item: _part(item, away) for item in items}
+    quarantined = {row.test for row in parts.quarantined()}
+    owned = {item: _part(item, quarantined) for item in items}
     if (orphans := sorted({str(item.path) for item, part in owned.items() if part is None})) != []:
         raise pytest.UsageError(f"No part owns the slow tests of {', '.join(orphans)}: add them to tests/parts.py.")
     if (wanted := config.getoption("--part")) is not None:
@@ -92,9 +92,9 @@ def pytest_runtest_logstart(nodeid: str) -> None:
         (RUNNING / os.environ.get("PYTEST_XDIST_WORKER", "main")).write_text(nodeid, encoding="utf-8")
 
 
-def _part(item: pytest.Item, away: set[str]) -> str | None:
+def _part(item: pytest.Item, quarantined: set[str]) -> str | None:
     """Return the part of a test, or the gate; None if no part owns it."""
-    if item.nodeid in away:
+    if item.nodeid in quarantined:
         return "quarantine"
     return parts.GATE if item.get_closest_marker("slow") is None else parts.part_of(item.path)
 

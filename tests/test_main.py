@@ -69,6 +69,13 @@ def test_after_many_failures_or_an_interruption_nothing_is_tried_again(
     assert (len(many.runs), len(interrupted.runs)) == (1, 1)
 
 
+def test_a_run_without_a_test_fails_and_only_the_quarantine_may_be_empty(
+    fake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "_pytest", lambda *_: runner.NO_TESTS)
+    assert (runner.main(["sockets"]), runner.main(["quarantine"])) == (1, 0)
+
+
 def test_a_part_that_does_not_exist_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert runner.main(["socket"]) == 2
     assert "socket is not a part. Parts: browser," in capsys.readouterr().err

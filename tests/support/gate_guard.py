@@ -49,9 +49,10 @@ class _Guard:
         if self.item is None:
             return
         part = part_of(self.item.path)
+        owned = f"then `make test-slow PART={part}` runs it" if part else "and add its file to a part in tests/parts.py"
         refusal = (
-            f"{self.item.nodeid} {what} ({_place()}), which no test of the gate may. Mark it with `@pytest.mark.slow`: "
-            f"then `make test-slow PART={part}` runs it. Better, test the behaviour in process."
+            f"{self.item.nodeid} {what} ({_place()}), which a test of the gate must not do. Mark it with "
+            f"`@pytest.mark.slow`: {owned}. Better, test the behaviour in process."
         )
         self.refusals.append(refusal)
         raise Refused(refusal)

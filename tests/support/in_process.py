@@ -198,10 +198,9 @@ def command(words: Sequence[str], given: bytes, environment: Mapping[str, str]) 
 @contextmanager
 def _process_state(arguments: list[str], environment: Mapping[str, str]) -> Iterator[None]:
     """Give this process other arguments, streams and variables for a time."""
-    streams, own = (sys.stdin, sys.stdout, sys.stderr), dict(os.environ)
+    streams = sys.stdin, sys.stdout, sys.stderr
     with mock.patch.object(sys, "argv", arguments), mock.patch.dict(os.environ, environment, clear=True):
-        if own.get("TZ") != environment.get("TZ"):
-            time.tzset()
+        time.tzset()
         try:
             yield
         finally:
