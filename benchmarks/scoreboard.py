@@ -54,6 +54,7 @@ async def make_evaluations(path: Path, runs: int, *, seed: int = 7) -> None:
 def _run(run_id: str, version: str, rng: random.Random) -> Iterator[Draft]:
     source = "/agents/ci"
     about = {"agent": "rca", "agent_version": version, "scorer_id": "rca", "scorer_version": "1"}
+    about["suite_digest"] = sha256(b"incidents").hexdigest()
     yield _started(data=EvalStarted(run_id=run_id, suite="incidents", scenarios=SCENARIOS, **about), source=source)  # type: ignore[arg-type]
     for number in range(SCENARIOS):
         points = rng.choice((0.0, 30.0, 70.0, 100.0))

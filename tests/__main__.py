@@ -46,7 +46,7 @@ STATIC = {
     "style": ["ruff", "check", "--quiet"],
     "format": ["ruff", "format", "--check", "--quiet"],
     "layers": ["lint-imports"],
-    "types": ["mypy"],
+    "types": ["mypy", "--num-workers=2"],
 }
 """The steps before the tests of the gate: the fastest first."""
 

@@ -4,6 +4,7 @@
 """
 
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -39,8 +40,6 @@ BESIDE = [ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURI
 IMAGES = ROOT / "docs" / "images"
 ANSWERS = SHARED / "calibration" / "llm_confidence.csv"
 README_WORDS_MAX = 700
-RUN = [PAGES[0], *(pytest.param(page, marks=pytest.mark.slow) for page in PAGES[1:])]
-"""The README is run by `make test`, the manual by `make test-slow`."""
 TERMS = (ROOT / "tests" / "documents" / "terms.txt").read_text(encoding="utf-8").splitlines()
 """What the first README named: options, fields, files, variables. A page must name each of them still."""
 
@@ -67,7 +66,8 @@ def named(term: str) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", RUN, ids=name_of)
+@pytest.mark.trial("A14")
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
 def test_a_page_does_what_it_says(path: Path, tmp_path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     if missing := [file.name for file in files_needed(text) if not file.is_file()]:
@@ -81,6 +81,20 @@ def test_a_page_does_what_it_says(path: Path, tmp_path: Path) -> None:
             f"{name_of(path)} shows\n{shown.block.text}\nand this is printed:\n{shown.printed}\n"
             f"Where that is right: python -m tests.documents --update {name_of(path)}"
         )
+    if path.name == "README.md" or path.parent.name == "tutorials":
+        assert untracked(folder) == {"?? .gitignore", "?? examples"}, "following it leaves what git would add"
+    if path.name == "draw-figures.md":
+        drawn = {image.name: image.read_bytes() for image in folder.glob("*.svg")}
+        kept = {image.name: image.read_bytes() for image in IMAGES.glob("*.svg") if image.name != "calibration.svg"}
+        assert drawn == kept, "to renew an image, run the commands of the page and copy it"
+
+
+def untracked(folder: Path) -> set[str]:
+    """What git would add in a checkout where a page was followed."""
+    shutil.copy(ROOT / ".gitignore", folder)
+    subprocess.run(["git", "init", "--quiet", folder], check=True)
+    status = ["git", "-C", str(folder), "status", "--porcelain", "--untracked-files=all"]
+    return set(subprocess.run(status, check=True, capture_output=True, text=True).stdout.splitlines())
 
 
 def test_every_generator_is_used() -> None:
@@ -183,17 +197,6 @@ def test_the_picture_of_the_readme_is_what_the_program_draws(tmp_path: Path) -> 
     for words in (["import", "decisions", ANSWERS, *mapped], show):
         subprocess.run([*command, *map(str, words)], cwd=ROOT, check=True, capture_output=True)
     assert (tmp_path / "calibration.svg").read_bytes() == (IMAGES / "calibration.svg").read_bytes()
-
-
-@pytest.mark.slow
-def test_the_images_of_the_manual_are_what_the_program_draws(tmp_path: Path) -> None:
-    """To renew an image, run the commands of the page and copy it."""
-    page = (ROOT / "docs" / "how-to" / "draw-figures.md").read_text(encoding="utf-8")
-    list(run(page, tmp_path))
-    drawn = {path.name: path.read_bytes() for path in tmp_path.glob("*.svg")}
-    kept = {path.name: path.read_bytes() for path in IMAGES.glob("*.svg") if path.name != "calibration.svg"}
-    assert sorted(drawn) == sorted(kept)
-    assert [name for name in drawn if drawn[name] != kept[name]] == []
 
 
 def test_every_image_of_the_manual_is_shown() -> None:

@@ -1,6 +1,6 @@
 """What ruff cannot check: sizes, dead modules, leftovers, names. Each failure states the rule and the way out.
 
-A rule is a function from a file to its faults, and one test holds it over every file.
+A rule is a function from a file to its faults; one test asks all of them about every file.
 """
 
 import ast
@@ -218,41 +218,32 @@ class Code(NamedTuple):
 
 EVERY = sources(*SHIPPED, *UNSHIPPED)
 
+DEAD = (
+    "Every module is imported by another: nothing in {} imports those below. Delete it, or import it where it is "
+    "needed; an entry point is named in pyproject.toml under scripts. A shipped module that only tests import is dead."
+)
 
-@pytest.fixture(scope="session")
-def code() -> Code:
-    found = Code({rule: [] for rule in CODE_RULES}, {})
+
+def test_the_code_keeps_every_rule() -> None:
+    """One test, because each parses every file: two processes would parse them twice."""
+    code = Code({rule: [] for rule in CODE_RULES}, {})
     for file in read(EVERY):
-        found.imports[file.path] = set(imports_of(file))
+        code.imports[file.path] = set(imports_of(file))
         for rule in CODE_RULES:
-            found.faults[rule] += rule(file)
-    return found
-
-
-@pytest.mark.parametrize("rule", CODE_RULES, ids=lambda rule: rule.__name__)
-def test_the_code_has_none(rule: Rule, code: Code) -> None:
-    assert not code.faults[rule], complaint(CODE_RULES[rule], code.faults[rule])
+            code.faults[rule] += rule(file)
+    broken = [complaint(CODE_RULES[rule], faults) for rule, faults in code.faults.items() if faults]
+    for owners, importers in [(SHIPPED, SHIPPED), (UNSHIPPED, (*SHIPPED, *UNSHIPPED))]:
+        needed = {module_of(path) for path in sources(*owners) if path.stem != "__init__"} - entry_points()
+        if dead := sorted(needed - code.imported_by(sources(*importers))):
+            broken.append(complaint(DEAD.format(", ".join(importers)), dead))
+    assert not broken, "\n".join(broken)
+    assert "events.envelope" in code.imported_by(sources("ledger")), "The checks see no code."
 
 
 @pytest.mark.parametrize("rule", DOCUMENT_RULES, ids=lambda rule: rule.__name__)
 def test_the_documents_have_none(rule: Rule) -> None:
     faults = [fault for file in read(documents()) for fault in rule(file)]
     assert not faults, complaint(DOCUMENT_RULES[rule], faults)
-
-
-@pytest.mark.parametrize(
-    ("owners", "importers"),
-    [(SHIPPED, SHIPPED), (UNSHIPPED, (*SHIPPED, *UNSHIPPED))],
-    ids=["shipped", "tests and benchmarks"],
-)
-def test_every_module_is_imported(owners: tuple[str, ...], importers: tuple[str, ...], code: Code) -> None:
-    needed = {module_of(path) for path in sources(*owners) if path.stem != "__init__"} - entry_points()
-    dead = sorted(needed - code.imported_by(sources(*importers)))
-    assert not dead, (
-        f"Every module is imported by another: nothing in {', '.join(importers)} imports {', '.join(dead)}. "
-        "Delete it, or import it where it is needed; an entry point is named in pyproject.toml under scripts. "
-        "A shipped module that only tests import is dead too."
-    )
 
 
 def test_the_word_list_finds_what_it_should() -> None:
@@ -300,9 +291,8 @@ def test_strings_that_are_data_are_not_prose(path: str, fault: list[str]) -> Non
     assert list(wording(File(PurePath(path), "x = 'Our house'\n"))) == fault
 
 
-def test_the_checks_see_the_code(code: Code) -> None:
+def test_the_checks_see_the_code() -> None:
     """A check over an empty list would always pass."""
     assert {path.parts[0] for path in EVERY} >= {"events", "ledger", "tests", "examples"}
     assert {PurePath("README.md"), PurePath("docs/index.md")} <= set(documents()) - HISTORIC
     assert "tests.test_tidy" in entry_points()
-    assert "events.envelope" in code.imported_by(sources("ledger"))

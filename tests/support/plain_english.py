@@ -131,6 +131,8 @@ def of_markdown(text: str) -> Iterator[Text]:
 
 def of_comments(text: str) -> Iterator[Text]:
     """Yield the comments of Python source; comments on lines that follow one another are one text."""
+    if "#" not in text:
+        return
     lines: list[str] = []
     last = 0
     for token in tokenize.generate_tokens(io.StringIO(text).readline):

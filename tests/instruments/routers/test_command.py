@@ -13,7 +13,6 @@ import pytest
 from events.limits import ANSWER_BYTES_MAX
 from instruments.answer import RouterAnswer
 from instruments.routers import parse_router
-from instruments.routers.bounded_process import GRACE_S
 from tests.support.event_loop import run
 
 LONG_S = 60.0
@@ -231,10 +230,8 @@ def test_cancelling_ends_the_program(tmp_path: Path) -> None:
         with pytest.raises(asyncio.CancelledError):
             await asking
 
-    began = time.monotonic()
     run(begin_and_cancel())
     gone(int(pids.read_text()))
-    assert time.monotonic() - began < LONG_S + GRACE_S
 
 
 @pytest.mark.slow

@@ -16,9 +16,6 @@ from tests.support.server import Served, served
 
 pytestmark = [pytest.mark.slow, needs_browser]
 
-APPEARS_S = 2.0
-"""Seconds within which a posted event is on the page; of several, because the machine may be busy at any moment."""
-
 PATIENCE_S = 600.0
 
 
@@ -42,13 +39,12 @@ def shown(browser: Browser) -> list[int]:
     return [int(address.rpartition("/")[2]) for address in found]
 
 
-def wait_until(condition: Callable[[], bool]) -> float:
-    """Wait until a condition holds; return how many seconds it took."""
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait until a condition holds."""
     begun_s = time.monotonic()
     while not condition():
         assert time.monotonic() - begun_s < PATIENCE_S
         time.sleep(0.05)
-    return time.monotonic() - begun_s
 
 
 def is_live(browser: Browser) -> bool:
@@ -64,11 +60,9 @@ def test_events_appear_also_after_a_restart(server: Served, browser: Browser, tm
     browser.open("/ui/log")
     wait_until(lambda: is_live(browser))
     assert shown(browser) == newest(5, 5)
-    took_s: list[float] = []
     for head in (6, 7, 8):
         post_to(server.url, recorded())
-        took_s.append(wait_until(lambda: shown(browser) == newest(head, head)))  # noqa: B023 - called in this turn
-    assert min(took_s) < APPEARS_S
+        wait_until(lambda: shown(browser) == newest(head, head))  # noqa: B023 - called in this turn
     browser.check()
     port = server.url.rpartition(":")[2]
     assert server.stop() == 0
