@@ -81,6 +81,7 @@ def test_a_constant_load_below_the_capacity_settles_at_its_group(share: float) -
     assert run.quantile_ms(1) <= 2.1e3 * (TIME.fixed_s + TIME.event_s * steady)
 
 
+@pytest.mark.slow
 def test_a_load_above_the_capacity_fills_the_queue_and_the_rest_is_refused() -> None:
     rate = 1.25 * TIME.rate_max
     run = simulate(np.arange(1, 600_001) / rate, TIME, 5_000)

@@ -96,6 +96,7 @@ def test_evidence_rises_to_its_level_at_the_review_that_the_report_names(ledger:
     assert {"level of support: 40", "evidence (e-value)", "reviews", "gap"} <= set(drawn.texts)
 
 
+@pytest.mark.slow
 def test_evidence_of_a_calibrated_agent_has_no_mark(ledger: Path, tmp_path: Path) -> None:
     drawn = Drawn(ledger, tmp_path, "evidence", "--agent", "pilot", "--category", "tooling")
     assert drawn.answer["overall"]["supported"] is False

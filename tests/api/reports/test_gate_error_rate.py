@@ -116,6 +116,7 @@ def test_an_agent_that_answers_always_the_same_gets_the_sign_test_of_its_scenari
     assert different.verdict == "worse"
 
 
+@pytest.mark.slow
 @given(two_runs())
 @settings(max_examples=10)
 def test_an_agent_compared_with_itself_is_never_worse(runs: tuple[Passes, Passes]) -> None:

@@ -97,6 +97,7 @@ def test_it_asks_nobody_for_anything(name: str) -> None:
     assert not re.search(r"url\(|@import|@font-face|https?:", said)
 
 
+@pytest.mark.slow
 @given(texts)
 @example(TEXTS[0])
 @example(TEXTS[1])

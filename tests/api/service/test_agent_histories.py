@@ -46,6 +46,7 @@ async def finished(ledger: LedgerService, query: AgentHistoryQuery) -> AgentHist
     return answer
 
 
+@pytest.mark.slow
 def test_each_figure_is_that_of_the_agent_alone(tmp_path: Path) -> None:
     @within(tmp_path / "ledger.db")
     async def done(ledger: LedgerService) -> bool:

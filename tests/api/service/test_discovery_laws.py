@@ -31,6 +31,8 @@ from tests.api.http.discovery_agent import (
     model,
 )
 
+pytestmark = pytest.mark.slow
+
 ELAPSED = st.none() | st.integers(0, 10**12)
 TEXTS = [model(name)["response"] for name in ("a-1", "A-1", "b-2", "acme/b-2-20250514", "unknown")] + [
     one["response"] for one in (REFUSED, EMPTY, GARBAGE, WRAPPER, model("c-3", WORK * 1_000))

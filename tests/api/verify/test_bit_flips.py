@@ -12,6 +12,8 @@ from ledger.errors import UnusableExport
 from tests.api.verify.exported import export_all, zipped
 from tests.api.verify.sealed_ledger import sealed
 
+pytestmark = pytest.mark.slow
+
 FORMS = {
     "whole": {"evidence": "true"},
     "chosen": {"type": "decision.thought.v1", "since": "2020-01-01"},
@@ -47,7 +49,6 @@ def found(path: Path, key: str | None) -> bool:
         return True
 
 
-@pytest.mark.slow
 @settings(max_examples=250, deadline=None)
 @given(data=st.data())
 def test_any_byte_of_any_file_matters(small: Small, data: st.DataObject) -> None:

@@ -85,6 +85,7 @@ def correct(tmp_path_factory: pytest.TempPathFactory) -> RecordedRun:
     return run(on_sqlite(tmp_path_factory.mktemp("history"), WorkloadPlan(seed=20, operations=30)))
 
 
+@pytest.mark.slow
 @given(seed=SEEDS)
 @settings(max_examples=5)
 def test_a_history_of_sqlite_is_clean(seed: int) -> None:

@@ -51,6 +51,7 @@ def many() -> list[Published]:
     ]
 
 
+@pytest.mark.slow
 @every_format
 @given(distinct_ids, distinct_ids, three_truths, three_truths, st.integers(0, 9), st.integers(0, 9))
 @settings(max_examples=25, phases=(Phase.explicit, Phase.reuse, Phase.generate))

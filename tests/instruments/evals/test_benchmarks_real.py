@@ -58,6 +58,7 @@ def scored(scenarios: dict[str, Scenario], answer: Answer) -> list[ScenarioScore
     return [score(scenarios[label["id"]], parse_analysis(answer(label))) for label in labels()]
 
 
+@pytest.mark.slow
 def test_all_labels_load_with_all_that_they_say(scenarios: dict[str, Scenario]) -> None:
     assert len(scenarios) == 328
     for label in labels():
@@ -114,6 +115,7 @@ def test_a_cause_is_never_taken_for_another(scenarios: dict[str, Scenario]) -> N
         assert right == [spaced(label)]
 
 
+@pytest.mark.slow
 def test_an_object_is_never_taken_for_another(scenarios: dict[str, Scenario]) -> None:
     objects = {object_of(label) for label in labels()}
     for label in {label["fault_object"]: label for label in labels()}.values():

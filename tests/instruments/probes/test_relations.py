@@ -157,6 +157,7 @@ def test_any_text_is_scored_and_always_the_same(text: str) -> None:
         assert all(0.0 <= value <= 1.0 for value in (found.total, *found.dimensions.values()))
 
 
+@pytest.mark.slow
 @probe_ids
 @pytest.mark.parametrize("piece", ["a ", ".", "9", "(", "not the pool, ", "cause: ", "S4 ", "\n- ", "pool 5 to 50 "])
 def test_long_texts_are_read(probe_id: str, piece: str) -> None:

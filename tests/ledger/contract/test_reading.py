@@ -87,6 +87,7 @@ def fits(event: Event, query: Query) -> bool:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(query=QUERIES)
 def test_pages_cover_what_fits_exactly_once(ledgers: Ledgers, filled: Place, query: Query) -> None:

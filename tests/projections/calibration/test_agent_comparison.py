@@ -174,6 +174,7 @@ def unnamed_clusters(correlation: float, questions: int, histories: int) -> tupl
     return differ / histories, noted / histories
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("correlation", "most", "least_noted"), [(0.0, 0.08, 0.0), (0.3, 0.09, 0.75), (0.6, 0.09, 0.97)]
 )

@@ -72,6 +72,7 @@ def test_the_view_is_the_models(
     reference_model.view_agrees(seen, reference_model.report(lines_of(drafts)), wanted, group_by, min_decisions)
 
 
+@pytest.mark.slow
 @given(drafts=histories(), order=st.randoms(use_true_random=False), group_by=st.sampled_from(GROUPINGS))
 @settings(max_examples=60, deadline=None)
 def test_decisions_may_come_in_any_order(drafts: list[Draft], order: Any, group_by: GroupBy) -> None:  # noqa: ANN401
@@ -324,6 +325,7 @@ def test_a_view_taken_stays_as_it_was() -> None:
     assert repr(calibration.view(CalibrationFilter(), "agent")) != kept
 
 
+@pytest.mark.slow
 @pytest.mark.trial("C5")
 @given(
     drafts=histories(),

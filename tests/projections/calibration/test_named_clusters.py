@@ -104,6 +104,7 @@ ORDERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.defect(1)
 @pytest.mark.parametrize(("dependence", "order"), ORDERS)
 @pytest.mark.parametrize("name", ["heaped", "beta(8,2)"])

@@ -150,6 +150,7 @@ def skewed(rng: np.random.Generator, n: int) -> np.ndarray[tuple[int], np.dtype[
     return np.where(rng.random(n) < 0.9, 0.01, 0.81)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [(5, 5), (10, 200), (800, SHUFFLED_MAX)])
 def test_samples_of_one_distribution_differ_as_often_as_the_level(sizes: tuple[int, int]) -> None:
     rng = np.random.default_rng(5)

@@ -7,6 +7,7 @@ from projections.calibration.sampled_gap import ReviewPopulation, estimate_gap, 
 from projections.stats.random_sample import draw_sample
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [20, 60, 150])
 def test_the_interval_covers_the_gap_though_only_successes_were_reviewed(size: int) -> None:
     rng = np.random.default_rng(1989)

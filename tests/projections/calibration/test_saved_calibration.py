@@ -146,6 +146,7 @@ def test_a_restart_changes_nothing(seed: int, size: int, stops: list[tuple[int, 
         assert reasons.view(filters) == whole_reasons.view(filters)
 
 
+@pytest.mark.slow
 @given(drafts=histories(), stops=st.lists(st.integers(0, 40), max_size=3))
 @settings(max_examples=60, deadline=None)
 def test_any_history_goes_on_after_a_restart(drafts: list[Draft], stops: list[int]) -> None:
@@ -164,6 +165,7 @@ def test_any_history_goes_on_after_a_restart(drafts: list[Draft], stops: list[in
     assert reasons.summary() == whole_reasons.summary()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("retracting", [False, True])
 def test_kept_evidence_gives_the_verdicts_of_all_reviews(seed: int, retracting: bool) -> None:
@@ -295,6 +297,7 @@ def test_a_selection_stays_as_it_was() -> None:
     assert [plain(selection.table()) for selection in selections] == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [0, 20, 90])
 def test_many_cells_give_the_figures_of_few(size: int) -> None:
     """Cells that differ in fields that a view does not need are merged; only the last digits of sums may differ."""

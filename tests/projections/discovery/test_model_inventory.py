@@ -178,6 +178,7 @@ def test_the_columns_of_a_survey_stay_as_they_were() -> None:
     assert keys(build_inventory(inventory.attempts())) == ["model-a", "model-b"]
 
 
+@pytest.mark.slow
 @given(drafts=discoveries(60))
 @settings(max_examples=200, deadline=None)
 def test_it_is_the_plain_count(drafts: list[Draft]) -> None:

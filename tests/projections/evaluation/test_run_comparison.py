@@ -79,6 +79,7 @@ def test_scenarios_that_cancel_out_have_p_1() -> None:
     assert (found_.mcnemar.passed_to_failed, found_.mcnemar.failed_to_passed, found_.mcnemar.p) == (2, 2, 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.defect(11)
 @pytest.mark.parametrize("identical", [False, True], ids=["scenario by version", "identical attempts"])
 @pytest.mark.parametrize("scenarios", [10, 20, 60])
@@ -244,6 +245,7 @@ def runs(draw: st.DrawFn, run: str) -> Evaluation:
     return evaluation(*drafts)
 
 
+@pytest.mark.slow
 @given(before=runs("old"), after=runs("new"))
 @settings(max_examples=150, deadline=None)
 def test_every_scenario_is_in_one_list(before: Evaluation, after: Evaluation) -> None:
@@ -270,6 +272,7 @@ def test_every_scenario_is_in_one_list(before: Evaluation, after: Evaluation) ->
         assert reported.difference == pytest.approx(reported.mean_candidate - (reported.mean_baseline or 0))
 
 
+@pytest.mark.slow
 @given(before=runs("old"), after=runs("new"))
 @settings(max_examples=100, deadline=None)
 def test_the_other_way_round_is_the_opposite(before: Evaluation, after: Evaluation) -> None:

@@ -91,6 +91,7 @@ def test_pages_of_runs_and_the_latest_versions() -> None:
     assert history(*drafts, scenario="unknown").total == 0
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(evaluations())
 def test_results_by_run_are_those_of_the_runs(drafts: list[Draft]) -> None:

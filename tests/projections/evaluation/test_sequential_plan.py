@@ -51,6 +51,7 @@ def simulate(rates: Floats, later: Floats, attempts: int, runs: int) -> tuple[Fl
     return worse, ended
 
 
+@pytest.mark.slow
 def test_over_all_looks_an_unchanged_agent_is_worse_in_at_most_alpha() -> None:
     rates = np.full(14, 0.9)
     worse, ended = simulate(rates, rates, 12, 1_000)

@@ -61,6 +61,7 @@ def test_a_calibrated_agent_is_hardly_ever_called_something_else(stating: Statin
         assert bare / samples > 0.2, "the rule without its evidence, which is why there is evidence"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("confidence", "chance"), [(0.9, 0.8), (0.8, 0.7), (0.85, 0.75), (0.7, 0.8), (0.75, 0.85), (0.8, 0.9)]
 )

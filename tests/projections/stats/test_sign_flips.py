@@ -65,6 +65,7 @@ def test_fewer_than_six_units_show_nothing() -> None:
     assert (interval.low, interval.high, p) == (0.3, 0.3, 2 / 64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("units", [8, 12, 14, 25])
 def test_the_interval_covers_the_mean_of_symmetric_units(units: int) -> None:
     rng = np.random.default_rng(units)

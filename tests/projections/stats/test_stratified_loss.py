@@ -64,6 +64,7 @@ def test_the_order_of_scenarios_does_not_matter(rows: list[Stratum]) -> None:
     assert loss_p_value(strata(rows)) == pytest.approx(loss_p_value(strata(shuffled)), abs=1e-12)
 
 
+@pytest.mark.slow
 @given(st.lists(stratum(6), min_size=1, max_size=8))
 def test_runs_that_are_exchanged_have_complementary_p_values(rows: list[Stratum]) -> None:
     swapped = [(now, passed_now, before, passed) for before, passed, now, passed_now in rows]
@@ -102,6 +103,7 @@ def test_many_comparisons_are_tested_as_one_is() -> None:
     assert loss_p_values(many) == pytest.approx(np.array(one_by_one), abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("attempts", "rate"), [(1, 0.9), (3, 0.9), (3, 0.5), (8, 0.9), (20, 0.7)])
 def test_an_unchanged_agent_is_rarely_worse(attempts: int, rate: float) -> None:
     random = np.random.default_rng(1_000 + attempts)

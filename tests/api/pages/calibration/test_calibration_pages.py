@@ -27,6 +27,7 @@ def address(part: str) -> str:
     return f"{PAGE}/compare" if part == "compare" else f"{PAGE}?part={part}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS)
 def test_every_part_links_to_every_other_and_keeps_the_selection(agents: httpx.Client, part: str) -> None:
     path, _, query = address(part).partition("?")

@@ -172,6 +172,7 @@ def test_hostile_texts_change_nothing_else(client: httpx.Client, agent: str, pat
     assert "{{ 7*7 }}" in evil.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("letter", ["x", "<", "\u202e", "\U0001f680", "\n", '"'])
 def test_long_texts_are_folded_and_cut(client: httpx.Client, agent: str, letter: str) -> None:
     """Events of the largest size: the page stays below its size, and the rest of it is there."""
