@@ -11,6 +11,7 @@ from msgspec import structs
 from api.rate_limit import TokenBucket, TokenUse
 from events.agent_name import is_valid_agent
 from events.decision import DecisionReviewed
+from events.discovery import DiscoverySignalled
 from events.envelope import ANONYMOUS, source_of
 from events.errors import TallystickError
 from events.judge import EvalLabelled
@@ -104,6 +105,16 @@ class Principal(msgspec.Struct, frozen=True):
             raise Forbidden(
                 f"The token of {self.agent} may not {_REVIEWS[kind]}. Nothing was written.",
                 "Use a token of a reviewer: its policy is `review: none`.",
+            )
+
+    def require_sender(self, data: Payload) -> None:
+        """Check that a signal names no other agent than the caller as its sender. Errors: Forbidden."""
+        if not isinstance(data, DiscoverySignalled) or data.agent is None or data.agent == self.agent:
+            return
+        if self.scopes.isdisjoint({"import", "admin"}):
+            raise Forbidden(
+                f"{self.agent} cannot signal as {data.agent}.",
+                "Omit agent, or use a token with the scope 'import'. Nothing was written.",
             )
 
     def resolve_source(self, source: str | None) -> str:

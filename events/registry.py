@@ -48,20 +48,22 @@ from events.vocabulary import EventType, Vocabulary
 from events.webhook import WebhookAbandoned, WebhookDelivered, WebhookEnded, WebhookStarted
 
 _decision = partial(EventType, stream="decision", id_field="decision_id")
-_link = partial(EventType, stream="link", id_field="link_id")
+_link = partial(EventType, stream="link", id_field="link_id", by=Author.OWNER)
 _thought = partial(EventType, stream="thought", id_field="thought_id")
-_discovery = partial(EventType, stream="discovery", id_field="run_id")
-_signal = partial(EventType, stream="signal", id_field="run_id")
+_discovery = partial(EventType, stream="discovery", id_field="run_id", by=Author.OWNER)
+_signal = partial(EventType, stream="signal", id_field="run_id", by=Author.OWNER, linked=("discovery", "run_id"))
 _model = partial(EventType, stream="model", id_field="key")
 _wrapper = partial(EventType, stream="wrapper", id_field="key", life=Life.REPEATS)
 _probe = partial(EventType, stream="probe", id_field="score_id")
 _evidence = partial(EventType, stream="evidence", id_field="digest")
 _observation = partial(EventType, stream="observation", id_field="observation_id")
-_attestation = partial(EventType, stream="attestation", id_field="attestation_id")
+_attestation = partial(
+    EventType, stream="attestation", id_field="attestation_id", by=Author.OWNER, linked=("decision", "decision_id")
+)
 _breakers = partial(EventType, stream="breakers", id_field="config_id")
 _reset = partial(EventType, stream="reset", id_field="reset_id")
-_scenario = partial(EventType, stream="scenario", id_field="scenario_id")
-_evaluation = partial(EventType, stream="evaluation", id_field="run_id")
+_scenario = partial(EventType, stream="scenario", id_field="scenario_id", by=Author.OWNER)
+_evaluation = partial(EventType, stream="evaluation", id_field="run_id", by=Author.OWNER)
 _label = partial(EventType, stream="label", id_field="label_id")
 _comparison = partial(EventType, stream="comparison", id_field="comparison_id")
 _call = partial(EventType, stream="call", id_field="call_id")
@@ -81,7 +83,7 @@ VOCABULARY = Vocabulary(
         _decision("decision.preserved.v1", DecisionPreserved, life=Life.CONTINUES, by=Author.OWNER),
         _decision("decision.embedded.v1", DecisionEmbedded, life=Life.CONTINUES, by=Author.OWNER),
         _decision("decision.retracted.v1", DecisionRetracted, life=Life.CLOSES, by=Author.OWNER),
-        _link("decision.linked.v1", DecisionLinked, life=Life.SINGLE),
+        _link("decision.linked.v1", DecisionLinked, life=Life.SINGLE, linked=("decision", "source_id")),
         _thought("thought.recorded.v1", ThoughtRecorded, life=Life.OPENS),
         _thought("thought.tracked.v1", ThoughtTracked, life=Life.OPENS),
         _thought("thought.embedded.v1", ThoughtEmbedded, life=Life.CONTINUES, by=Author.OWNER),

@@ -75,8 +75,9 @@ async def check_guardrails(ledger: LedgerService, caller: Principal, params: dic
 
 
 def check_reference(found: CheckAnswer) -> dict[str, object]:
-    """Return the id of an evaluation that is in the log."""
-    return {} if found.check_id is None else {"checkId": found.check_id}
+    """Return the id of an evaluation that is in the log, and the fields that the action's context overrides."""
+    reference: dict[str, object] = {} if found.check_id is None else {"checkId": found.check_id}
+    return {**reference, "overridden": found.overridden} if found.overridden else reference
 
 
 def guardrail_results(found: CheckAnswer, breakers: Sequence[dict[str, object]]) -> list[dict[str, object]]:

@@ -165,11 +165,19 @@ def stated(params: msgspec.Struct, *without: str) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None and name not in without}
 
 
+def planned_action(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return an action without the fields of its context that are arguments, too: as in CSTP's tools, those win."""
+    context = arguments.get("context")
+    if not isinstance(context, dict):
+        return arguments
+    return arguments | {"context": {name: value for name, value in context.items() if name not in arguments}}
+
+
 async def _pre_action(call: ToolCall, params: PreActionParams) -> Answer:
     given = stated(params, "agent_id")
     flat = {name: given.pop(name) for name in _ACTION_FIELDS if name in given}
     options = {name: given.pop(name) for name in _OPTION_FIELDS if name in given}
-    given["action"] = {**flat, **given.get("action", {})}
+    given["action"] = planned_action({**flat, **given.get("action", {})})
     given["options"] = {**options, **given.get("options", {})}
     if not given["action"].get("description"):
         raise Refusal(

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from api.cstp.guardrails import check_guardrails
-from api.mcp.decision_tools import Rows, stated
+from api.mcp.decision_tools import Rows, planned_action, stated
 from api.mcp.tool import AgentParams, Answer, Tool, ToolCall
 from api.principal import DeliberationPolicy
 from events.decision import Stakes
@@ -35,7 +35,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def _check(call: ToolCall, params: CheckParams) -> Answer:
-    action = stated(params, "agent_id", "deliberation")
+    action = planned_action(stated(params, "agent_id", "deliberation"))
     found: Any = await check_guardrails(call.ledger, call.caller, {"action": action})
     answer: Answer = {name: value for name, value in found.items() if name != "agent"}
     return answer | {name: [_snake_id(row) for row in found[name]] for name in ("violations", "warnings")}

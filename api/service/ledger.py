@@ -136,6 +136,7 @@ class LedgerService:
             if type(draft.data) is BreakersConfigured:
                 caller.require("admin")
             caller.require_review(type(draft.data))
+            caller.require_sender(draft.data)
             try:
                 draft.source = caller.resolve_source(draft.source)
             except InvalidQuery as error:

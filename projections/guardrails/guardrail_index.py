@@ -55,16 +55,21 @@ class CheckCounts(msgspec.Struct, kw_only=True):
     """Evaluations when no rule was in force."""
 
 
+STATED_MAX = 1_000
+"""Fields of context whose names are kept; an action may add more than one beyond it."""
+
+
 class GuardrailIndex(Projection):
-    """All rules by id, in the order in which they were first set."""
+    """All rules by id, in the order in which they were first set; `stated` names the fields of actions' contexts."""
 
     name: ClassVar[str] = "guardrails"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[tuple[type[Payload], ...]] = (GuardrailSet, GuardrailRetired, GuardrailEvaluated)
 
     def __init__(self) -> None:
         self._entries: dict[str, RuleEntry] = {}
         self.checks = CheckCounts()
+        self.stated: dict[str, None] = {}
 
     def fold(self, events: Sequence[EventFacts]) -> None:
         for event in events:
@@ -92,13 +97,15 @@ class GuardrailIndex(Projection):
         self.checks.total += 1
         self.checks.blocked += not check.allowed
         self.checks.without_rules += check.rules == 0
+        for field in check.context if len(self.stated) < STATED_MAX else ():
+            self.stated.setdefault(field)
         for result in check.results:
             entry = self._entries.get(result.guardrail_id)
             if entry is not None:
                 _count_result(entry, result.outcome, event.time, check.decision_id)
 
     def encode(self) -> bytes:
-        return pack({"rules": list(self._entries.values()), "checks": self.checks})
+        return pack({"rules": list(self._entries.values()), "checks": self.checks, "stated": list(self.stated)})
 
     @classmethod
     def decode(cls, state: bytes) -> Self:
@@ -106,6 +113,7 @@ class GuardrailIndex(Projection):
         parts = msgspec.msgpack.decode(state, type=_Parts)
         new._entries = {entry.rule.guardrail_id: entry for entry in parts.rules}
         new.checks = parts.checks
+        new.stated = dict.fromkeys(parts.stated)
         return new
 
     def summary(self) -> Mapping[str, object]:
@@ -132,6 +140,7 @@ class GuardrailIndex(Projection):
 class _Parts(msgspec.Struct):
     rules: list[RuleEntry]
     checks: CheckCounts
+    stated: list[str]
 
 
 def _count_result(entry: RuleEntry, outcome: CheckOutcome, time: str, decision_id: str | None) -> None:

@@ -1,11 +1,12 @@
 """Evaluate an action against rules. Pure functions.
 
-A condition on a field that is not stated neither holds nor fails. Its rule does not apply; it is undecided if another
-of its conditions holds. A requirement on a field that is not stated is not met. A value that cannot be compared is an
-error, so that no rule is passed by a text in place of a number.
+A condition on a field that is not stated neither holds nor fails: its rule does not apply, and is undecided unless
+another of its conditions fails. A requirement on a field that is not stated is not met. A value of another type than
+the rule's cannot be compared and is an error, so that no rule is passed by a number in place of a text.
 """
 
 import math
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -34,9 +35,31 @@ class Verdict(NamedTuple):
     results: tuple[CheckedRule, ...]
 
 
-def evaluate(rules: Iterable[GuardrailSet], fields: Fields) -> Verdict:
-    """Evaluate all rules. Errors: InvalidQuery, for a value that a rule cannot compare."""
-    found = [check_rule(rule, fields) for rule in sorted(rules, key=lambda rule: rule.guardrail_id)]
+class _Budget:
+    """The processor time that an evaluation may take."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._end_s = time.thread_time() + seconds
+
+    def check(self) -> None:
+        """Errors: InvalidQuery, once the time is spent."""
+        if time.thread_time() > self._end_s:
+            raise InvalidQuery(
+                "guardrails",
+                f"the rules take more than {self._seconds:g} s of processor time for this action."
+                " Nothing was evaluated, so the action is not allowed.",
+                "Shorten the action's description, or retire rules with many conditions.",
+            )
+
+
+def evaluate(rules: Iterable[GuardrailSet], fields: Fields, *, budget_s: float = math.inf) -> Verdict:
+    """Evaluate all rules.
+
+    Errors: InvalidQuery, for a value that a rule cannot compare, or beyond `budget_s` of the thread's processor time.
+    """
+    budget = _Budget(budget_s)
+    found = [check_rule(rule, fields, budget) for rule in sorted(rules, key=lambda rule: rule.guardrail_id)]
     results = tuple(result for result in found if result is not None)
     return Verdict(not any(result.outcome == "fired" and result.action == "block" for result in results), results)
 
@@ -47,20 +70,18 @@ def digest_of_rules(rules: Iterable[GuardrailSet]) -> str:
     return sha256(msgspec.json.encode(ordered)).hexdigest()
 
 
-def check_rule(rule: GuardrailSet, fields: Fields) -> CheckedRule | None:
+def check_rule(rule: GuardrailSet, fields: Fields, budget: _Budget) -> CheckedRule | None:
     """Evaluate one rule; None if it does not apply. Errors: InvalidQuery."""
     if not _in_scope(rule, fields):
         return None
     groups = [*((condition,) for condition in rule.conditions), *rule.any_of]
-    held = [_any_holds(rule, group, fields) for group in groups]
+    held = [_any_holds(rule, group, fields, budget) for group in groups]
     if False in held:
-        return None
-    if None in held and True not in held:
         return None
     if None in held:
         undecided = [group for group, holds in zip(groups, held, strict=True) if holds is None]
         return _result(rule, "undecided", None, _not_stated([c for group in undecided for c in group], fields))
-    unmet = [each for each in rule.requirements if not _is_met(each, fields)]
+    unmet = [each for each in rule.requirements if not requirement_is_met(each, fields)]
     if rule.requirements and not unmet:
         return _result(rule, "met", None, ())
     return _result(rule, "fired", _message(rule, unmet, fields), tuple(dict.fromkeys(each.field for each in unmet)))
@@ -86,23 +107,30 @@ def _in_scope(rule: GuardrailSet, fields: Fields) -> bool:
     return not rule.scope or not project or project in rule.scope
 
 
-def _any_holds(rule: GuardrailSet, group: Sequence[GuardrailCondition], fields: Fields) -> bool | None:
-    found = [_holds(rule, condition, fields) for condition in group]
-    if True in found:
-        return True
-    return None if None in found else False
-
-
-def _holds(rule: GuardrailSet, condition: GuardrailCondition, fields: Fields) -> bool | None:
-    """Return whether a condition of a rule holds. Errors: InvalidQuery, naming the rule."""
-    try:
-        return condition_holds(condition, fields)
-    except ValueError:
-        raise _not_comparable(rule, condition, fields[condition.field]) from None
+def _any_holds(rule: GuardrailSet, group: Sequence[GuardrailCondition], fields: Fields, budget: _Budget) -> bool | None:
+    """Return whether a condition of a group holds. Errors: InvalidQuery, if none does and one cannot be compared."""
+    found: bool | None = False
+    other_type: GuardrailCondition | None = None
+    for condition in group:
+        budget.check()
+        try:
+            holds = condition_holds(condition, fields)
+        except ValueError:
+            other_type = other_type or condition
+            continue
+        if holds:
+            return True
+        found = None if holds is None else found
+    if other_type is not None:
+        raise _not_comparable(rule, other_type, fields[other_type.field])
+    return found
 
 
 def condition_holds(condition: GuardrailCondition, fields: Fields) -> bool | None:
-    """Return whether a condition holds; None if its field is not stated. Errors: ValueError, if it is not a number."""
+    """Return whether a condition holds; None if its field is not stated.
+
+    Errors: ValueError, if the field is of another type than the value.
+    """
     actual, value, operator = fields.get(condition.field), condition.value, condition.operator
     if operator in ("truthy", "falsy"):
         return is_true(actual) == (operator == "truthy")
@@ -116,13 +144,14 @@ def condition_holds(condition: GuardrailCondition, fields: Fields) -> bool | Non
             raise ValueError(f"{condition.field} is not a number")
         assert isinstance(value, int | float)
         return _compare[operator](number, value)
-    if operator in ("eq", "ne"):
-        return bool(actual == value) == (operator == "eq")
-    if operator in ("in", "not_in"):
-        assert isinstance(value, tuple)
-        return (actual in value) == (operator == "in")
-    contained = value in actual if isinstance(actual, list | tuple) else str(value) in str(actual)
-    return contained == (operator == "contains")
+    if operator in ("eq", "ne", "in", "not_in"):
+        values = value if isinstance(value, tuple) else (value,)
+        if type_name(actual) not in map(type_name, values):
+            raise ValueError(f"{condition.field} is of another type")
+        return (actual in values) == (operator in ("eq", "in"))
+    if not isinstance(actual, str | list | tuple):
+        raise ValueError(f"{condition.field} is neither a text nor a list")
+    return (value in actual) == (operator == "contains")
 
 
 def is_true(actual: object) -> bool:
@@ -130,17 +159,30 @@ def is_true(actual: object) -> bool:
     return actual.strip().lower() not in _FALSE_TEXTS if isinstance(actual, str) else bool(actual)
 
 
+def type_name(value: object) -> str:
+    """Return the type of a value as JSON has it: text, number, boolean, list or object."""
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int | float):
+        return "number"
+    return "text" if isinstance(value, str) else "list" if isinstance(value, list | tuple) else "object"
+
+
 def _number(actual: object) -> float | None:
-    if not isinstance(actual, int | float | str):
+    """Return a number, or that of a text which is written as numbers are: 0.5, but not the version 1.10."""
+    if isinstance(actual, bool) or not isinstance(actual, int | float | str):
         return None
     try:
         number = float(actual)
     except (ValueError, OverflowError):
         return None
+    if isinstance(actual, str) and actual not in (repr(number), f"{number:.0f}"):
+        return None
     return number if math.isfinite(number) else None
 
 
-def _is_met(requirement: GuardrailCondition, fields: Fields) -> bool:
+def requirement_is_met(requirement: GuardrailCondition, fields: Fields) -> bool:
+    """Return whether an action has what a rule requires. A field of another type does not meet it."""
     actual = fields.get(requirement.field)
     if actual is None:
         return False
@@ -150,15 +192,23 @@ def _is_met(requirement: GuardrailCondition, fields: Fields) -> bool:
         return number is not None and _compare[requirement.operator](number, requirement.value)
     if requirement.operator in ("truthy", "falsy"):
         return is_true(actual) == (requirement.operator == "truthy")
-    return bool(actual == requirement.value) == (requirement.operator == "eq")
+    is_equal = type_name(actual) == type_name(requirement.value) and bool(actual == requirement.value)
+    return is_equal == (requirement.operator == "eq")
 
 
 def _not_comparable(rule: GuardrailSet, condition: GuardrailCondition, actual: object) -> InvalidQuery:
+    """Return the error for a field that a rule cannot compare, with the types of both."""
+    values = condition.value if isinstance(condition.value, tuple) else (condition.value,)
+    needed = " or ".join(dict.fromkeys(map(type_name, values)))
+    if condition.operator in ("contains", "not_contains"):
+        needed = "text or a list"
+    given = f"the {type_name(actual)} {str(actual)[:80]!r}"
     return InvalidQuery(
         condition.field,
-        f"{str(actual)[:80]!r} is not a number, and the guardrail {rule.guardrail_id} compares it with"
-        f" {condition.value}. Nothing was evaluated.",
-        f"State {condition.field} as a number.",
+        f"{given} is not a {needed}, and the guardrail {rule.guardrail_id} compares it:"
+        f" {describe_condition(condition)[:200]}. Nothing was evaluated, so the action is not allowed.",
+        f"State {condition.field} as a {needed}."
+        + (f" On the command line: --context '{condition.field}=\"VALUE\"'." if needed == "text" else ""),
     )
 
 

@@ -43,6 +43,8 @@ def set_file(
     for rule in answer.rules:
         table.add_row(rule.guardrail_id, rule.state, f"{rule.position:,}")
     open_console().print(table)
+    for warning in answer.warnings:
+        print_note(f"warning: {warning.guardrail_id}: {warning.message}")
     print_note(f"{pluralize(len(answer.rules), 'rule')} in force from this file. Digest of all: {answer.rules_digest}")
 
 

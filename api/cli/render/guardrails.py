@@ -84,6 +84,8 @@ def print_check(answer: CheckAnswer) -> None:
     for undecided in answer.undecided:
         fields = one_line(", ".join(undecided.fields))
         console.print(f"not applied: {undecided.guardrail_id} compares what is not stated: {fields}")
+    if answer.overridden:
+        console.print(f"read from --context instead of the option: {', '.join(answer.overridden)}")
     recorded = f", recorded as check {answer.check_id} at position {answer.position:,}" if answer.position else ""
     console.print(f"{pluralize(answer.rules, 'rule')} evaluated{recorded}.", style="dim")
     if answer.note is not None:

@@ -1,5 +1,6 @@
 """Evaluate an action against the guardrails in force. Each evaluation is an event."""
 
+import asyncio
 from datetime import datetime
 from typing import Any
 
@@ -11,14 +12,18 @@ from api.service.ledger import LedgerService
 from api.text_format import pluralize
 from events.envelope import Event
 from events.guardrail import CheckedRule, CheckPhase, GuardrailEvaluated, GuardrailSet
+from events.limits import LINE_BYTES_MAX
 from events.payload import Confidence, Text
 from events.registry import VOCABULARY
-from ledger.errors import IdentityConflict, InvalidQuery
+from ledger.errors import IdentityConflict, InvalidQuery, LineTooLong
 from projections.guardrails.guardrail_index import GuardrailIndex
 from projections.guardrails.rule_evaluation import digest_of_rules, evaluate
 
 STAKES_DEFAULT = "medium"
 """What rules read for stakes that are not stated, as in CSTP."""
+
+EVALUATION_S = 0.25
+"""Processor time in which an action is evaluated against all rules; where it does not suffice, nothing is allowed."""
 
 NO_RULES = "No guardrails are set: nothing was evaluated, and the action is allowed unchecked."
 
@@ -66,6 +71,8 @@ class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True):
     warnings: list[FiredRule]
     """Other rules that fired."""
     undecided: list[UndecidedRule]
+    overridden: tuple[str, ...] = ()
+    """Fields that the action states and its context overrides with another value: rules read that of the context."""
     rules: int
     """How many rules were in force."""
     rules_digest: str
@@ -94,7 +101,8 @@ async def check_action(
 
     Without rules the action is allowed, and `note` says that nothing was evaluated. The same action with the same
     `event_id` is a retry, which returns the first answer.
-    Errors: InvalidQuery, for a value that a rule cannot compare; Forbidden, for a caller without the scope `append`,
+    Errors: LineTooLong; InvalidQuery, for a value that a rule cannot compare, or if the rules take more than
+    EVALUATION_S of processor time; Forbidden, for a caller without the scope `append`,
     unless no rule is in force; those of `LedgerService.record`. After an error the action is not allowed.
     """
     rules = await rules_in_force(ledger)
@@ -105,8 +113,9 @@ async def check_action(
     if len(rules) > RULES_MAX:
         detail = f"{len(rules)} are in force; at most {RULES_MAX} can be evaluated. Nothing was evaluated."
         raise InvalidQuery("guardrails", detail, "Retire some: tallystick guardrail retire ID.")
+    _check_size(action)
     context = {name: value for name, value in action.context.items() if value is not None}
-    verdict = evaluate(rules, fields_of(action, phase))
+    verdict = await asyncio.to_thread(evaluate, rules, fields_of(action, phase), budget_s=EVALUATION_S)
     payload = GuardrailEvaluated(
         phase=phase,
         rules_digest=digest_of_rules(rules),
@@ -122,6 +131,17 @@ async def check_action(
     )
     event, duplicate = await _append(ledger, caller, payload, event_id)
     return _answer(event, rules, duplicate=duplicate)
+
+
+def _check_size(action: PlannedAction) -> None:
+    """Refuse an action that could not be stored, before any rule reads it. Errors: LineTooLong."""
+    size = len(msgspec.json.encode(action))
+    if size > LINE_BYTES_MAX:
+        raise LineTooLong(
+            f"The action is {size:,} bytes as JSON; at most {LINE_BYTES_MAX:,} are stored. Nothing was evaluated.",
+            "Shorten its description and context.",
+            field="action",
+        )
 
 
 def _may_not_record(caller: Principal, rules: int) -> Forbidden:
@@ -213,9 +233,19 @@ def _answer(event: Event, rules: list[GuardrailSet], *, duplicate: bool) -> Chec
         rules_digest=data.rules_digest,
         note=None if data.rules else NO_RULES,
         check_id=event.subject.removeprefix("check/"),
+        overridden=_overridden(data),
         position=event.position,
         time=event.moment,
         duplicate=duplicate,
+    )
+
+
+def _overridden(data: GuardrailEvaluated) -> tuple[str, ...]:
+    """Return the fields that an evaluated action states, and whose value in its context is another one."""
+    context = data.context
+    stated = {name: getattr(data, name) for name in ("description", "category", "stakes", "confidence")}
+    return tuple(
+        name for name, value in stated.items() if value is not None and name in context and context[name] != value
     )
 
 

@@ -8,9 +8,7 @@ error, and no rule is set. The result is in conjunctive normal form: one conditi
 import re
 from typing import Any, NamedTuple
 
-import msgspec
-
-from api.service.guardrails.field_defaults import with_default
+from api.service.guardrails.field_types import UnusableValue, make_condition, with_default
 from events.guardrail import GuardrailCondition
 
 CLAUSES_MAX = 64
@@ -241,10 +239,9 @@ def _make(operand: _Operand, operator: Any, value: object) -> GuardrailCondition
     if not isinstance(operand, _Field):
         raise UnsupportedExpression(f"{operator!r} needs a field before it")
     try:
-        condition = {"field": operand.name, "operator": operator, "value": value}
-        return msgspec.convert(condition, GuardrailCondition)
-    except ValueError as error:
-        raise UnsupportedExpression(str(error)) from None
+        return make_condition(operand.name, operator, value)
+    except UnusableValue as error:
+        raise UnsupportedExpression(error.problem.removeprefix("cannot be compared: ")) from None
 
 
 def _clauses(node: _Node, *, negated: bool) -> list[Clause]:

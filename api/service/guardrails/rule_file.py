@@ -11,12 +11,12 @@ from typing import Any, get_args
 import msgspec
 
 from api.service.guardrails.cel_conditions import UnsupportedExpression, compile_expression
-from api.service.guardrails.field_defaults import QUALITY, with_default
+from api.service.guardrails.field_types import QUALITY, UnusableValue, make_condition, with_default
+from api.service.guardrails.rule_yaml import Written, plain_value, read_rule_yaml
 from events.errors import InvalidEvent
 from events.guardrail import ORDERING, GuardrailAction, GuardrailCondition, GuardrailSet
 from events.limits import ITEMS_MAX, STREAM_ID_CHARS_MAX
 from events.payload import STREAM_ID_PATTERN
-from instruments.evals.suite.json_yaml_reader import yaml_value
 from instruments.yaml_reader import UnreadableFile
 
 RULE_FILE_BYTES_MAX = 1024 * 1024
@@ -43,7 +43,7 @@ def read_rules(body: bytes) -> list[GuardrailSet]:
     if len(body) > RULE_FILE_BYTES_MAX:
         raise _file_error(f"is larger than {RULE_FILE_BYTES_MAX:,} bytes", "Set the rules in several files.")
     try:
-        value = yaml_value(body)
+        value = read_rule_yaml(body)
     except UnreadableFile as error:
         raise _file_error(str(error), error.advice) from None
     items = _items(value)
@@ -82,7 +82,7 @@ def _rule(item: object, index: int) -> GuardrailSet:
         shape = f"1..{STREAM_ID_CHARS_MAX} of letters, digits, '.', '_' and '-'"
         raise _rule_error(index, None, "id", f"must be {shape}, got {name!r}", "Give each rule an id.")
     try:
-        return _decode(name, item)
+        return _decode(str(name), item)
     except _Wrong as error:
         key, problem, advice = error.args
         raise _rule_error(index, name, key, problem, advice) from None
@@ -183,24 +183,22 @@ def _compare(key: str, field: str, value: object) -> GuardrailCondition:
 
 def _plain(text: str) -> object:
     """Return what follows an operator: a number if it is one, or else the text without quotes."""
-    try:
-        return float(text)
-    except ValueError:
-        is_quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
-        return text[1:-1] if is_quoted else text
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+        return text[1:-1]
+    value = plain_value(text)
+    if isinstance(value, Written):
+        return value if value.boolean is None else text
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else text
 
 
 def _built(key: str, field: str, operator: Any, value: object) -> GuardrailCondition:  # noqa: ANN401
     """Return a condition. Errors: _Wrong, for a value that the operator cannot compare."""
-    if isinstance(value, list):
-        value = tuple(value)
-    if operator in ORDERING and isinstance(value, str):
+    if operator in ORDERING and type(value) is str:
         value = _plain(value)
     try:
-        condition = GuardrailCondition(field=field, operator=operator, value=value)  # type: ignore[arg-type]
-        return msgspec.convert(msgspec.to_builtins(condition), GuardrailCondition)
-    except ValueError as error:
-        raise _Wrong(key, f"cannot be compared: {error}", "Correct the value.") from None
+        return make_condition(field, operator, value)
+    except UnusableValue as error:
+        raise _Wrong(key, error.problem, error.advice) from None
 
 
 def _listed(item: object, key: str) -> list[Conditions]:
@@ -262,14 +260,14 @@ def _scope(value: object) -> tuple[str, ...]:
     names = value if isinstance(value, list) else [] if value is None else [value]
     if not all(isinstance(name, str) and name for name in names):
         raise _Wrong("scope", f"must be a project or a list of projects, got {value!r}", "Name projects.")
-    return tuple(names)
+    return tuple(map(str, names))
 
 
 def _text(item: Mapping[str, Any], key: str) -> str | None:
     value = item.get(key)
     if value is not None and not isinstance(value, str):
         raise _Wrong(key, "must be a text", "Put it in quotes.")
-    return value
+    return None if value is None else str(value)
 
 
 def _file_error(problem: str, advice: str) -> InvalidEvent:

@@ -39,11 +39,19 @@ class SetRule(msgspec.Struct, frozen=True, kw_only=True):
     """Position of the event that set this version."""
 
 
+class RuleWarning(msgspec.Struct, frozen=True, kw_only=True):
+    """What is noticeable about a rule that was set: that it cannot fire, or compares what nothing states."""
+
+    guardrail_id: str
+    message: str
+
+
 class SetAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The rules of a file, and the digest of all rules in force."""
 
     rules: list[SetRule]
     rules_digest: str
+    warnings: list[RuleWarning] = []
 
 
 class RetiredRule(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,6 +116,7 @@ async def set_rules(ledger: LedgerService, caller: Principal, body: bytes) -> Se
     Errors: InvalidEvent, naming what is wrong or not supported; Forbidden, without the scope `admin`; those of
     `LedgerService.record`. After an error nothing was written.
     """
+    from api.service.guardrails.rule_faults import warnings_of  # noqa: PLC0415 - as above
     from api.service.guardrails.rule_file import read_rules  # noqa: PLC0415 - loads yaml; only setting reads a file
 
     caller.require("admin")
@@ -126,7 +135,12 @@ async def set_rules(ledger: LedgerService, caller: Principal, body: bytes) -> Se
         positions |= {rule.guardrail_id: at.position for rule, at in zip(changed, placed, strict=True)}
     new = {rule.guardrail_id: _state(in_force, rule) for rule in rules}
     rows = [SetRule(guardrail_id=name, state=state, position=positions[name]) for name, state in new.items()]
-    return SetAnswer(rules=rows, rules_digest=digest_of_rules(after.values()))
+    warnings = [
+        RuleWarning(guardrail_id=rule.guardrail_id, message=message)
+        for rule in rules
+        for message in warnings_of(rule, index.stated)
+    ]
+    return SetAnswer(rules=rows, rules_digest=digest_of_rules(after.values()), warnings=warnings)
 
 
 def _state(in_force: dict[str, GuardrailSet], rule: GuardrailSet) -> SetState:

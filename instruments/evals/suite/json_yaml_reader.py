@@ -75,7 +75,7 @@ def json_value(body: bytes) -> object:
 
 def yaml_value(body: bytes) -> object:
     """Return the value of a YAML file with one document. Errors: UnreadableFile."""
-    return _ScenarioYaml().read(body)
+    return PlainYaml().read(body)
 
 
 def _count_keys(value: object) -> int:
@@ -139,7 +139,7 @@ def _key_twice(key: str, line: int) -> UnreadableFile:
     return UnreadableFile(f"has the key {key!r} twice, again in line {line}", "Keep one; only one of them could count.")
 
 
-class _ScenarioYaml(YamlReader):
+class PlainYaml(YamlReader):
     """Reads YAML with the values of JSON: every key once, no tags. `<<` merges mappings."""
 
     values_max = VALUES_MAX

@@ -9,6 +9,7 @@ import httpx
 import msgspec
 import pytest
 
+from api.mcp.decision_tools import planned_action
 from tallystick import AsyncClient, Client
 from tests.api.cli.command import done, refused
 from tests.api.cstp.client import Caller
@@ -159,14 +160,60 @@ def test_without_rules_nothing_is_added_and_with_them_the_file_does_the_same(tmp
 
 
 def test_a_value_that_a_rule_cannot_compare_is_a_warning(tmp_path: Path) -> None:
-    rules = '- {id: number, condition_pattern: "> 3", action: block}'
-    with served(tmp_path / "l.db") as server, httpx.Client(base_url=server.url) as http:
-        http.post("/guardrails", json={"yaml": rules}).raise_for_status()
-        answer = http.post("/decisions", json={"data": {"decision": "x", "pattern": "abc"}})
-        assert answer.status_code == 201
-        (warning,) = answer.json()["guardrail_warnings"]
+    rules = '- {id: number, condition_amount: "> 3", action: block}'
+    with served(tmp_path / "l.db") as server, Caller(server.url) as cstp:
+        cstp.http.post("/guardrails", json={"yaml": "{id: other, condition_stakes: low}"}).raise_for_status()
+        action = {"description": "x", "context": {"amount": "many"}}
+        check_id = cstp.result("checkGuardrails", {"action": action})["checkId"]
+        cstp.http.post("/guardrails", json={"yaml": rules}).raise_for_status()
+        (warning,) = cstp.result("recordDecision", {"decision": "x", "checkId": check_id})["guardrail_warnings"]
         assert (warning["guardrail_id"], warning["severity"]) == ("not-evaluated", "block")
         assert "is not a number" in warning["message"]
+
+
+@pytest.mark.trial("N6")
+def test_every_interface_says_what_is_noticeable_about_the_rules_it_sets(tmp_path: Path) -> None:
+    rules = '- {id: typo, condition_confidense: "< 0.5"}\n- {id: never, condition_confidence: "> 1"}'
+    with served(tmp_path / "l.db") as server, httpx.Client(base_url=server.url) as http:
+        over_http = http.post("/guardrails", json={"yaml": rules}).json()["warnings"]
+        (tmp_path / "rules.yaml").write_text(rules)
+        words = ("guardrail", "set", tmp_path / "rules.yaml", "--url", server.url)
+        assert msgspec.json.decode(done(tmp_path / "l.db", *words, "--json").out)["warnings"] == over_http
+        said = done(tmp_path / "l.db", *words).err
+    assert [row["guardrail_id"] for row in over_http] == ["typo", "never"]
+    assert "warning: typo: No action has stated confidense so far: is confidence meant?" in said
+    assert "warning: never: It never fires" in said
+
+
+@pytest.mark.trial("N5")
+def test_what_the_context_overrides_is_named(tmp_path: Path) -> None:
+    action = {"description": "x", "stakes": "high", "confidence": 0.1, "context": {"stakes": "low", "confidence": 0.1}}
+    with served(tmp_path / "l.db") as server, Caller(server.url) as cstp:
+        cstp.http.post("/guardrails", json={"yaml": RULES.decode()}).raise_for_status()
+        answer = cstp.http.post("/guardrails/check", json={"action": action}).json()
+        assert (answer["allowed"], answer["overridden"]) == (True, ["stakes"])
+        assert cstp.result("checkGuardrails", {"action": action})["overridden"] == ["stakes"]
+        words = ("guardrail", "check", "x", "--stakes", "high", "--context", "stakes=low", "--url", server.url)
+        assert "read from --context instead of the option: stakes" in done(tmp_path / "l.db", *words).text
+
+
+@pytest.mark.trial("N5")
+def test_in_mcp_an_argument_wins_over_the_context() -> None:
+    given = {"description": "x", "stakes": "high", "context": {"stakes": "low", "owner": "ann"}}
+    assert planned_action(given) == {"description": "x", "stakes": "high", "context": {"owner": "ann"}}
+    assert planned_action({"description": "x"}) == {"description": "x"}
+
+
+@pytest.mark.trial("N4")
+def test_an_action_that_could_not_be_stored_is_refused_before_any_rule_reads_it(tmp_path: Path) -> None:
+    conditions = ", ".join(["{field: description, operator: contains, value: xyz}"] * 100)
+    many = "\n".join(f"- {{id: r{number}, conditions: [{conditions}]}}" for number in range(50))
+    with served(tmp_path / "l.db") as server, httpx.Client(base_url=server.url) as http:
+        http.post("/guardrails", json={"yaml": many}).raise_for_status()
+        answer = http.post("/guardrails/check", json={"action": {"description": "z" * 300_000}})
+        assert (answer.status_code, answer.json()["type"]) == (413, "urn:tallystick:problem:line-too-long")
+        assert answer.json()["detail"].startswith("The action is 300,")
+        assert http.get("/status").json()["head"]["position"] == 50
 
 
 def test_a_token_that_may_only_read_is_refused_with_the_reason(tmp_path: Path) -> None:

@@ -147,14 +147,21 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Aske
         yield {agent: Asker(client, secret) for agent, secret in secrets.items()} | {"nobody": Asker(client)}
 
 
-def test_a_run_is_written_by_whoever_may_append_each_in_its_own_name(guarded: dict[str, Asker]) -> None:
+@pytest.mark.trial("N2")
+def test_a_run_is_written_by_the_agent_that_began_it(guarded: dict[str, Asker]) -> None:
     scout, other = guarded["scout"], guarded["other"]
     run = scout.begin()["run_id"]
-    other.respond(run, model("a"))
-    checked(guarded["writer"].ask("POST", f"/discovery/{run}/signals", {"event": "seen"}), 201)
-    checked(other.ask("POST", f"/discovery/{run}/finish"), 200)
-    sources = [event["source"].removeprefix("/agents/") for event in scout.stream(run)]
-    assert sources == ["scout", "other", "writer", "other"]
+    for path, body in (
+        ("responses", {"response": "text"}),
+        ("signals", {"event": "seen"}),
+        ("finish", None),
+    ):
+        problem(other.ask("POST", f"/discovery/{run}/{path}", body), 403, "foreign-stream")
+    problem(scout.ask("POST", f"/discovery/{run}/signals", {"event": "seen", "agent": "other"}), 403, "forbidden")
+    checked(scout.ask("POST", f"/discovery/{run}/signals", {"event": "seen", "agent": "scout"}), 201)
+    checked(scout.ask("POST", f"/discovery/{run}/finish"), 200)
+    problem(other.ask("POST", f"/discovery/{run}/signals", {"event": "late"}), 403, "foreign-stream")
+    assert {event["source"] for event in scout.stream(run)} == {"/agents/scout"}
 
 
 def test_each_route_requires_its_scope(guarded: dict[str, Asker]) -> None:
