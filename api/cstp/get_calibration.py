@@ -76,6 +76,13 @@ class FilterParams(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+GROUPS_DEFAULT = 50
+"""Groups of a page, if `limit` does not say another number."""
+
+CATEGORIES_MAX = 50
+"""Rows of `by_category`."""
+
+
 class _CalibrationParams(FilterParams, frozen=True, kw_only=True):
     min_decisions: Annotated[int, msgspec.Meta(ge=1)] = MIN_DECISIONS
     window: Literal["30d", "60d", "90d", "all"] | None = None
@@ -85,7 +92,7 @@ class _CalibrationParams(FilterParams, frozen=True, kw_only=True):
     detail: Detail = "figures"
     include: Annotated[tuple[HistoryPart, ...], msgspec.Meta(max_length=len(HISTORY_PARTS))] = ()
     trend_days: Annotated[int, msgspec.Meta(ge=1, le=TREND_DAYS_MAX)] = TREND_DAYS
-    limit: Annotated[int, msgspec.Meta(ge=1, le=PAGE_EVENTS_MAX)] = PAGE_EVENTS_MAX
+    limit: Annotated[int, msgspec.Meta(ge=1, le=PAGE_EVENTS_MAX)] = GROUPS_DEFAULT
     offset: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
@@ -95,14 +102,15 @@ _schema: ParamsSchema[_CalibrationParams] = ParamsSchema(_CalibrationParams, ign
 async def get_calibration(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """Return the calibration of some decisions.
 
-    A filter may be in `filters` or beside it; `filters` takes precedence. `groups` has the figures for each value of
-    `groupBy`; a group with fewer than minDecisions has null. `limit` and `offset` select groups; if there are others,
-    `groupsTotal` has their number, and `groupsNext` the next offset. `by_category` has two scores of every category
-    with a reviewed decision. Fields of the protocol are rounded as the protocol specifies; fields that we add
-    (intervals, scores, parts) are not rounded. The `interpretation` of a range of confidence compares with its
-    `expectedRate`; `statedInterpretation`, `supported` and `reviewsNeeded` compare with its `meanConfidence`. `detail`
-    is `figures`, or `curves`, which adds the curve and its band, and the recalibration maps that surely improve the
-    scores. `include` adds parts: `trend` (windows of `trendDays`), `drift`, `comparison` of agents.
+    A filter may be in `filters` or beside it; `filters` takes precedence. `groups` has the figures for each value
+    of `groupBy`; a group with fewer than minDecisions has null. `limit` and `offset` select groups; if there are
+    others, `groupsTotal` has their number, and `groupsNext` the next offset. `by_category` has two scores of the
+    categories with the most reviewed decisions; `cut` says how many others there are. Fields of the protocol are
+    rounded as the protocol specifies; fields that we add (intervals, scores, parts) are not rounded. The
+    `interpretation` of a range of confidence compares with its `expectedRate`; `statedInterpretation`, `supported`
+    and `reviewsNeeded` compare with its `meanConfidence`. `detail` is `figures`, or `curves`, which adds the curve
+    and its band, and the recalibration maps that surely improve the scores. `include` adds parts: `trend` (windows
+    of `trendDays`), `drift`, `comparison` of agents.
     """
     request = _schema.decode(merge_filters(params))
     now = ledger.clock()
@@ -134,7 +142,11 @@ def _answer(
     }
     if calibration.confidence_stats is not None:
         answer["confidenceStats"] = _spread(calibration.confidence_stats)
-    answer["by_category"] = [_category(category) for category in categories]
+    most = sorted(categories, key=lambda category: -category.reviewed)[:CATEGORIES_MAX]
+    shown = categories if len(categories) == len(most) else sorted(most, key=lambda category: category.category)
+    answer["by_category"] = [_category(category) for category in shown]
+    if len(categories) > len(shown):
+        answer["cut"] = {"by_category": len(categories) - len(shown)}
     answer["groups"] = [_group(group) for group in calibration.groups]
     if calibration.groups_total is not UNSET:
         answer |= {"groupsTotal": calibration.groups_total, "groupsNext": calibration.groups_next}

@@ -1,6 +1,7 @@
 """cstp.getDecision, listDecisions and getStats: return one decision, a page of decisions, or counts."""
 
 import re
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, cast, get_args
 
@@ -23,6 +24,8 @@ LIMIT_DEFAULT = 20
 LIMIT_MAX = 500
 DAYS_MAX = 30
 TAGS_MAX = 20
+COUNTS_MAX = 100
+"""Categories, and agents, that getStats counts: the largest."""
 
 _RECENT_SPANS = {"last24h": timedelta(hours=24), "last7d": timedelta(days=7), "last30d": timedelta(days=30)}
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -119,7 +122,10 @@ async def list_decisions(ledger: LedgerService, caller: Principal, params: dict[
 
 
 async def get_stats(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Return counts of decisions by their attributes, and of the last day, week and month."""
+    """Return counts of decisions by their attributes, and of the last day, week and month.
+
+    `cut` has the number of categories and agents that are left out: the smallest beyond COUNTS_MAX.
+    """
     request, now = _stats_schema.decode(params), ledger.clock()
     time_range = parse_period(
         request.date_from or None, request.date_to or None, now, names=_ends(_stats_schema, params)
@@ -127,13 +133,25 @@ async def get_stats(ledger: LedgerService, caller: Principal, params: dict[str, 
     selection = DecisionSelection(project=request.project or None, range=time_range)
     counts = await count_decisions(ledger, selection)
     recent = await count_decisions_since(ledger, selection, [now - span for span in _RECENT_SPANS.values()])
+    every = {name: getattr(counts, field) for name, field in _COUNTS.items()}
+    shown = {name: _largest(found) for name, found in every.items()}
+    cut = {name: len(found) - len(shown[name]) for name, found in every.items() if len(found) > len(shown[name])}
     return {
         "total": counts.total,
-        **{name: getattr(counts, field) for name, field in _COUNTS.items()},
+        **shown,
+        **({"cut": cut} if cut else {}),
         "byDay": [{"date": day, "count": count} for day, count in counts.by_day[:DAYS_MAX]],
         "topTags": [{"tag": tag, "count": count} for tag, count in counts.top_tags[:TAGS_MAX]],
         "recentActivity": dict(zip(_RECENT_SPANS, recent, strict=True)),
     }
+
+
+def _largest(counts: Mapping[str, int]) -> Mapping[str, int]:
+    """Return the largest counts, in their order."""
+    if len(counts) <= COUNTS_MAX:
+        return counts
+    most = dict(sorted(counts.items(), key=lambda each: -each[1])[:COUNTS_MAX])
+    return {name: count for name, count in counts.items() if name in most}
 
 
 def _ends(schema: ParamsSchema[Any], params: dict[str, Any]) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from time import perf_counter
 from typing import Any, Literal
 
 import msgspec
+from msgspec import UNSET
 
 from api.cstp.agent_context import SimilarDecisions, own_agent, scores_json, similar_decisions
 from api.cstp.compaction import WISDOM_DECISIONS_MIN, wisdom_json
@@ -25,6 +26,7 @@ from events.payload import Label
 from events.vector import Numbers
 from projections.calibration.calibration import MIN_DECISIONS, CalibrationFilter
 from projections.calibration.calibration_view import CalibrationGroup
+from projections.calibration.cell_groups import GroupPage
 from projections.decisions.decision_selection import DecisionSelection
 
 Section = Literal["decisions", "guardrails", "calibration", "ready", "patterns", "wisdom"]
@@ -33,6 +35,9 @@ DEFAULT_SECTIONS: tuple[Section, ...] = ("decisions", "guardrails", "calibration
 DECISIONS_LIMIT, DECISIONS_LIMIT_MAX = 10, 50
 READY_LIMIT, READY_LIMIT_MAX = 5, 20
 PATTERNS_MAX = 50
+MOST_DECISIONS = GroupPage(50, sort="decisions")
+"""The categories of the answer: those with the most decisions."""
+
 REVIEWS_MIN = 3
 """Reviewed decisions that the strongest and the weakest category must have."""
 
@@ -65,7 +70,7 @@ async def get_session_context(ledger: LedgerService, caller: Principal, params: 
     start_s = perf_counter()
     request = _schema.decode(params)
     agent = request.agent or own_agent(caller)
-    groups, profile = await _profile(ledger, agent)
+    groups, cut, profile = await _profile(ledger, agent)
     relevant = await _relevant(ledger, request, params)
     answer: dict[str, Any] = {
         "agentProfile": profile,
@@ -76,6 +81,8 @@ async def get_session_context(ledger: LedgerService, caller: Principal, params: 
         "confirmedPatterns": [],
         **relevant.notes,
     }
+    if cut and "calibration" in request.include:
+        answer["cut"] = {"calibrationByCategory": cut}
     if "patterns" in request.include:
         shared = await find_shared_patterns(ledger, PATTERNS_MAX)
         answer |= {"confirmedPatterns": _patterns(shared), "confirmedPatternsTotal": shared.total}
@@ -102,11 +109,16 @@ async def _open_actions(ledger: LedgerService, request: _SessionParams) -> Actio
     return await list_action_items(ledger, ActionItemQuery(kinds=("review_outcome", "stale_pending"), limit=limit))
 
 
-async def _profile(ledger: LedgerService, agent: str | None) -> tuple[list[CalibrationGroup], dict[str, object]]:
-    """Return the figures of each category, and the profile. A tendency needs MIN_DECISIONS reviewed decisions."""
+async def _profile(ledger: LedgerService, agent: str | None) -> tuple[list[CalibrationGroup], int, dict[str, object]]:
+    """Return the figures of the largest categories, the number of others, and the profile.
+
+    A tendency needs MIN_DECISIONS reviewed decisions.
+    """
     selection = DecisionSelection(agent=agent)
     counts = await count_decisions(ledger, selection)
-    query = CalibrationQuery(filter=CalibrationFilter(agent=agent), group_by="category", min_decisions=1)
+    query = CalibrationQuery(
+        filter=CalibrationFilter(agent=agent), group_by="category", min_decisions=1, page=MOST_DECISIONS
+    )
     calibration = await compute_calibration(ledger, query)
     profile: dict[str, object] = {"totalDecisions": counts.total, "reviewed": counts.by_status.get("reviewed", 0)}
     if agent is not None:
@@ -122,11 +134,12 @@ async def _profile(ledger: LedgerService, agent: str | None) -> tuple[list[Calib
     oldest = await select_decisions(ledger, DecisionQuery(selection=selection, descending=False, limit=1))
     for state in oldest.decisions:
         profile["activeSince"] = state.recorded_at.date().isoformat()
-    return calibration.groups, profile
+    total = len(calibration.groups) if calibration.groups_total is UNSET else calibration.groups_total
+    return calibration.groups, total - len(calibration.groups), profile
 
 
 def _by_category(groups: Sequence[CalibrationGroup]) -> dict[str, Mapping[str, object]]:
-    """Return the scores of each category with MIN_DECISIONS reviewed decisions."""
+    """Return the scores of those categories that have MIN_DECISIONS reviewed decisions."""
     return {
         group.group: {**scores_json(group), "totalDecisions": group.total, "reviewedDecisions": group.reviewed}
         for group in groups

@@ -33,7 +33,8 @@ _schema: ParamsSchema[_ReadyParams] = ParamsSchema(_ReadyParams, ignores_words=(
 async def ready(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """List decisions past their review date, decisions without one after 30 days, and categories with drift.
 
-    An action `calibration_drift` has the result of checkDrift for its category. An unknown `minPriority` is ignored.
+    An action `calibration_drift` has the result of checkDrift for its category. The categories with the most reviewed
+    decisions are examined; `cut` says how many were not. An unknown `minPriority` is ignored.
     """
     request = _schema.decode(params)
     limit = min(max(request.limit, 1), LIMIT_MAX)
@@ -45,7 +46,8 @@ async def ready(ledger: LedgerService, caller: Principal, params: dict[str, Any]
         offset=request.offset,
     )
     items = await list_action_items(ledger, query)
-    return {"actions": [_row(action) for action in items.actions], "total": items.total, "filtered": items.filtered}
+    answer = {"actions": [_row(action) for action in items.actions], "total": items.total, "filtered": items.filtered}
+    return {**answer, "cut": {"driftCategories": items.cut}} if items.cut else answer
 
 
 def _row(action: ActionItem) -> dict[str, object]:

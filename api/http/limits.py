@@ -111,11 +111,11 @@ class RunningRequests:
 
     def leave(self, scope: Scope) -> None:
         """End the count of a request that was answered."""
+        entry = self._callers.pop(id(scope), None)
+        if entry is None:  # refused, or an address that asks for no caller, such as /healthz: no query waits for it
+            return
         if "is_long" not in scope:
             self.pauses.note_short_request()
-        entry = self._callers.pop(id(scope), None)
-        if entry is None:
-            return
         use = entry[0].use
         if use is not None:
             use.requests -= 1

@@ -105,6 +105,12 @@ async def run_query(call: Call, query: Callable[[], Coroutine[Any, Any, _Answer]
     return answer
 
 
+async def within_limit(call: Call, answer: Callable[[], Coroutine[Any, Any, _Answer]]) -> _Answer:
+    """Return an answer that only reads. Errors: QueryTimeout, after the seconds that a query may take."""
+    turns: QueryTurns = call.request.app.state.queries
+    return await turns.within_limit(answer())
+
+
 async def _never() -> None:
     await asyncio.Event().wait()
 

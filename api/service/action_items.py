@@ -33,6 +33,9 @@ DRIFT_WITHIN = timedelta(days=120)
 DRIFT_HIGH = 0.4
 """From this relative change of a score on, drift is of high priority."""
 
+DRIFT_CATEGORIES_MAX = 20
+"""Categories that are examined for drift: those with the most reviewed decisions."""
+
 TITLE_CHARS_MAX = 80
 
 OLDEST_FIRST = Order(descending=False)
@@ -74,6 +77,8 @@ class ActionItems(msgspec.Struct, frozen=True, kw_only=True):
     actions: list[ActionItem]
     total: int
     filtered: int
+    cut: int = 0
+    """Categories with reviews in the last 120 days that were not examined for drift: those with the fewest."""
 
 
 class _Group(NamedTuple):
@@ -92,7 +97,7 @@ class _Group(NamedTuple):
 async def list_action_items(ledger: LedgerService, query: ActionItemQuery) -> ActionItems:
     """List action items by priority, then by kind, then by age of the decision, the oldest first."""
     now = ledger.clock()
-    drifting = await _list_drift_items(ledger, query, now)
+    drifting, cut = await _list_drift_items(ledger, query, now)
     projection, position = await ledger.engine.at(DecisionIndex)
     groups = [*_group_decisions(projection, query, now), *_group_by_priority(drifting)]
     groups.sort(key=lambda group: (-PRIORITIES.index(group.priority), KINDS.index(group.kind)))
@@ -107,21 +112,27 @@ async def list_action_items(ledger: LedgerService, query: ActionItemQuery) -> Ac
         group.items[row] if group.items else _action_item(group, next(states), dues.get(row), now)
         for group, row in chosen
     ]
-    return ActionItems(actions=actions, total=total, filtered=total - sum(group.total for group in kept))
+    return ActionItems(actions=actions, total=total, filtered=total - sum(group.total for group in kept), cut=cut)
 
 
-async def _list_drift_items(ledger: LedgerService, query: ActionItemQuery, now: datetime) -> list[ActionItem]:
-    """List the categories that were significantly worse in the last 30 days than in the 90 days before."""
+async def _list_drift_items(
+    ledger: LedgerService, query: ActionItemQuery, now: datetime
+) -> tuple[list[ActionItem], int]:
+    """List the categories that were significantly worse in the last 30 days than in the 90 days before.
+
+    The second value is the number of categories that were not examined.
+    """
     if query.kinds and "calibration_drift" not in query.kinds:
-        return []
+        return [], 0
     examined = TimeRange(now - DRIFT_WITHIN, None)
     selection = DecisionSelection(category=query.category, status="reviewed", range=examined)
     counts = await count_decisions(ledger, selection)
     actions = []
-    for category in sorted(counts.by_category):
+    most = sorted(counts.by_category.items(), key=lambda each: (-each[1], each[0]))[:DRIFT_CATEGORIES_MAX]
+    for category in sorted(name for name, _ in most):
         drift = await detect_recent_drift(ledger, CalibrationFilter(category=category), now, DriftLimits())
         actions += [_drift_item(category, alert) for alert in drift.alerts]
-    return actions
+    return actions, len(counts.by_category) - len(most)
 
 
 def _drift_item(category: str, alert: DriftAlert) -> ActionItem:

@@ -1,10 +1,12 @@
 """Let short requests go first: queries and feeds pause between parts of their work while others are answered.
 
 The thread of a query holds the interpreter, and a page of a feed holds the event loop. An append needs both several
-times, so without pauses it waits for each of them. Nothing pauses while no short request is answered.
+times, so without pauses it waits for each of them. Nothing pauses while no short request is answered, and a query never
+pauses for longer in all than it has worked: beside any number of short requests it takes twice its time.
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Callable
 from typing import Final
@@ -18,7 +20,7 @@ PART_S: Final = 0.0005
 """Seconds for which a query works between two pauses."""
 
 PAUSE_RATIO: Final = 9.0
-"""How much longer a query pauses than it has worked."""
+"""How much longer a query pauses than the part that it has worked, as long as it has worked more than paused in all."""
 
 PAUSE_MAX_S: Final = 0.1
 """The longest pause. After a part of a second, a pause nine times as long would end the query by its time limit."""
@@ -35,14 +37,18 @@ class Pauses:
         self._short_s = float("-inf")
 
     def note_short_request(self) -> None:
-        """Note that a request other than a query or a feed was answered."""
+        """Note that a request other than a query or a feed was answered, of a caller that may ask."""
         self._short_s = self._clock()
 
-    def pause_s(self, worked_s: float) -> float:
-        """Return for how many seconds a query pauses after it has worked for some."""
+    def pause_s(self, worked_s: float, credit_s: float = math.inf) -> float:
+        """Return for how many seconds a query pauses after a part.
+
+        `credit_s` is by how much it has worked longer than paused, this part included. Work in the background, for
+        which nobody waits, has no share that it always gets.
+        """
         if worked_s < PART_S or self._clock() - self._short_s > RECENT_S:
             return 0.0
-        return min(PAUSE_MAX_S, worked_s * PAUSE_RATIO)
+        return max(0.0, min(PAUSE_MAX_S, worked_s * PAUSE_RATIO, credit_s))
 
     async def await_page(self, use: TokenUse | None) -> None:
         """Wait until a feed of a token may read its next page."""

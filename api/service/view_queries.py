@@ -48,16 +48,20 @@ def query_check() -> Callable[[], None]:
     """Return a function that pauses the running query, and raises QueryStopped if it is to stop, for its thread."""
     running = _running.get()
     worked_from_s = time.monotonic()
+    credit_s = 0.0
 
     def check() -> None:
-        nonlocal worked_from_s
+        nonlocal worked_from_s, credit_s
         if running is None:
             return
-        pause_s = running.pauses.pause_s(time.monotonic() - worked_from_s)
+        now_s = time.monotonic()
+        worked_s = now_s - worked_from_s
+        pause_s = running.pauses.pause_s(worked_s, credit_s + worked_s)
         if running.stop.wait(pause_s) if pause_s else running.stop.is_set():
             raise QueryStopped
         if pause_s:
             worked_from_s = time.monotonic()
+            credit_s += worked_s - (worked_from_s - now_s)
 
     return check
 
@@ -96,14 +100,25 @@ class QueryTurns:
                 return self._result(task)
             if left.done():
                 return None
-            raise QueryTimeout(
-                f"The query was not answered within {self._limits.seconds:g} s, which is the limit of the server.",
-                "Select fewer decisions (agent, category, since), or a smaller limit; one token's queries are computed"
-                " one after another.",
-            )
+            raise self._timeout()
         finally:
             left.cancel()
             _end(task, stop)
+
+    async def within_limit(self, answer: Coroutine[Any, Any, _Result]) -> _Result:
+        """Return an answer that waits for no turn. Errors: QueryTimeout."""
+        try:
+            async with asyncio.timeout(self._limits.seconds):
+                return await answer
+        except TimeoutError:
+            raise self._timeout() from None
+
+    def _timeout(self) -> QueryTimeout:
+        return QueryTimeout(
+            f"The query was not answered within {self._limits.seconds:g} s, which is the limit of the server.",
+            "Select fewer decisions (agent, category, since), or a smaller limit; one token's queries are computed"
+            " one after another.",
+        )
 
     def stop(self) -> None:
         """End every query, because the server stops."""

@@ -31,7 +31,7 @@ from api.errors import INVALID_PARAMS, error_codes, problem_name
 from api.http.media_types import JSON, PROBLEM
 from api.http.operation import TEXT, Answer, ArrayOf, Operation, json_answer, reference, with_left_out
 from api.http.problems import limit_refusals
-from api.http.request import Call, json_response, ledger_of, read_body, requests_of, run_query
+from api.http.request import Call, json_response, ledger_of, read_body, requests_of, run_query, within_limit
 from api.principal import AccessRefused, Unauthenticated
 from api.rate_limit import LimitReached, RateLimited
 
@@ -42,12 +42,26 @@ HEAVY_METHODS = frozenset(
         "cstp.getCalibration",
         "cstp.checkDrift",
         "cstp.getReasonStats",
+        "cstp.getStats",
+        "cstp.getWisdom",
         "cstp.queryDecisions",
+        "cstp.listDecisions",
         "cstp.getSessionContext",
+        "cstp.ready",
         "cstp.verifyEvidenceChain",
     }
 )
 """Methods that compute a view for long enough that each token may run one at a time."""
+
+QUICK_METHODS = (
+    frozenset(name for name, method in METHODS.items() if method.scope == "read")
+    - HEAVY_METHODS
+    - {
+        "cstp.preAction",
+        "cstp.checkGuardrails",
+    }
+)
+"""Other methods that only read: they run beside each other, and have the time limit of a query."""
 
 _REFUSED = {"type": "object", "properties": {"detail": TEXT}, "required": ["detail"]}
 _STATUS = json_answer("The status.", {"type": "object"})
@@ -159,7 +173,12 @@ async def _reply_to_request(call: Call, request: RpcFrame) -> bytes | None:
         return None if request.is_notification and error.code == INVALID_PARAMS else error_reply(call_id, error)
     answer = partial(call_method, call.ledger, call.caller, rpc_call)
     try:
-        result = await (run_query(call, answer) if rpc_call.method in HEAVY_METHODS else answer())
+        if rpc_call.method in HEAVY_METHODS:
+            result = await run_query(call, answer)
+        elif rpc_call.method in QUICK_METHODS:
+            result = await within_limit(call, answer)
+        else:
+            result = await answer()
         reply = result_reply(call_id, result)
     except RpcError as error:
         reply = error_reply(call_id, error)
