@@ -14,24 +14,33 @@ def allowed_values(shape: Any, path: str) -> tuple[str, ...]:  # noqa: ANN401 - 
     places = [inspect.type_info(shape)]
     for step in _step.findall(path):
         places = [inner for place in places for inner in _inside(place, step)]
-    values = (value for place in places for member in _members(place) for value in _values(member))
+    values = (value for place in places for member in members_of(place) for value in _values(member))
     return tuple(dict.fromkeys(map(str, values)))
 
 
-def _members(info: inspect.Type) -> Iterator[inspect.Type]:
+def field_names(shape: Any, path: str) -> tuple[str, ...]:  # noqa: ANN401 - as above
+    """Return the names of the fields of the struct at a path; none if there is no struct."""
+    places = [inspect.type_info(shape)]
+    for step in _step.findall(path):
+        places = [inner for place in places for inner in _inside(place, step)]
+    structs = (member for place in places for member in members_of(place) if isinstance(member, inspect.StructType))
+    return tuple(dict.fromkeys(field.encode_name for struct in structs for field in struct.fields))
+
+
+def members_of(info: inspect.Type) -> Iterator[inspect.Type]:
     """Yield the types of a union, without annotations."""
     if isinstance(info, inspect.Metadata):
-        yield from _members(info.type)
+        yield from members_of(info.type)
     elif isinstance(info, inspect.UnionType):
         for member in info.types:
-            yield from _members(member)
+            yield from members_of(member)
     else:
         yield info
 
 
 def _inside(info: inspect.Type, step: str) -> Iterator[inspect.Type]:
     """Yield the types of the values at one step inside a value of a type: a field, or an item as `[0]`."""
-    for member in _members(info):
+    for member in members_of(info):
         if isinstance(member, inspect.StructType):
             yield from (field.type for field in member.fields if field.encode_name == step)
         elif isinstance(member, inspect.VarTupleType | inspect.ListType) and step.startswith("["):

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from events.allowed_values import allowed_values
+from events.allowed_values import allowed_values, field_names
 from events.errors import InvalidEvent, MalformedInput
 
 DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -67,7 +67,10 @@ def explain_decode_error(
         detail = f"{field}: {_shown(value['value'])} is not an allowed value."
         advice = f"Use one of: {', '.join(allowed)}."
     else:
-        detail, advice = _explain(in_json_words(message), field, types, fields)
+        inside = field_names(shape, field.rpartition(".")[0]) if "." in field and shape is not None else ()
+        detail, advice = _explain(in_json_words(message), field, types, (inside or fields) if fields else ())
+        if inside and not fields and (near := get_close_matches(field.rpartition(".")[2], inside, n=1)):
+            advice = f"Did you mean {near[0]}? {advice}"
     return InvalidEvent(detail, f"{advice} Nothing was written.", field=field or None, index=index)
 
 
@@ -99,7 +102,9 @@ def _explain(message: str, field: str, types: Collection[str], fields: Collectio
             detail = f"{field} is not a field of this event: its agent is in the attribute source."
             return detail, 'Write "source": "/agents/NAME" beside "type".'
         if fields:
-            return f"{field} is not a field here.", f"Leave it out, or use one of: {', '.join(fields)}."
+            near = get_close_matches(field.rpartition(".")[2], fields, n=1)
+            hint = f"Did you mean {near[0]}? " if near else ""
+            return f"{field} is not a field here.", f"{hint}Leave it out, or use one of: {', '.join(fields)}."
         return f"{field} is not a field of this event.", "Leave it out, or see `tallystick schema` for its name."
     if message.startswith("Object missing required field"):
         return (

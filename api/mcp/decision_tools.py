@@ -34,7 +34,7 @@ class PreActionParams(AgentParams, frozen=True, kw_only=True):
     category: Category | None = None
     stakes: Stakes | None = None
     confidence: Confidence | None = None
-    context: dict[str, Any] | str | None = None
+    context: dict[str, Any] | None = None
     auto_record: bool | None = None
     query_limit: QueryLimit | None = None
     reasons: Annotated[list[dict[str, Any]], msgspec.Meta(max_length=20)] | None = None

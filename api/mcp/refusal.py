@@ -18,6 +18,13 @@ _NAMES_OF_THINGS = (
     "id", "decision_id", "node_id", "check_id", "attempt", "run_id", "baseline", "candidate", "position",
 )  # fmt: skip
 
+_ENVELOPE: Mapping[str, tuple[str, ...]] = {
+    "id": ("idempotency_key",),
+    "source": ("agent_id",),
+    "subject": ("run_id", "decision_id", "id"),
+}
+"""The arguments that become the attributes of an event that an error of the ledger names."""
+
 _ADVICE = {
     "Decision not found": "Find its id: query_decisions lists ids.",
     "Check not found": "Give the checkId of your own check_action or pre_action, or leave it out.",
@@ -61,6 +68,8 @@ def refusal_of_error(
     """Return the refusal for an error of a use case."""
     if isinstance(error, TallystickError):
         wrong = _own_names(params, getattr(error, "field", None) or "") or None
+        if wrong not in params.__struct_encode_fields__ and (names := _ENVELOPE.get(wrong or "")) is not None:
+            wrong = next((name for name in names if name in params.__struct_encode_fields__), None)
         counsel = _advice_on(error) or error.advice or "Correct the arguments."
         if wrong is not None and (example := _example(params, wrong)) is not None:
             counsel = f"{counsel} Example: {example}"

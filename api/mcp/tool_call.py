@@ -13,6 +13,7 @@ from api.cstp.tracked_calls import TRACKED_FIELD, answer_tracked
 from api.mcp.answer_size import ANSWER_BYTES, fit, fit_rows
 from api.mcp.cursor import CursorPlace, decode_cursor, encode_cursor
 from api.mcp.refusal import Refusal, refusal_of_error, refusal_of_params
+from api.mcp.text_arguments import convert_arguments
 from api.mcp.tool import Answer, Tool, ToolCall
 from api.principal import Principal
 from api.service.ledger import LedgerService
@@ -58,7 +59,7 @@ async def call_tool(tool: Tool, access: Access, arguments: Mapping[str, Any]) ->
     """Return the answer of a tool. Errors: Refusal."""
     arguments = _with_own_names(tool, arguments)
     try:
-        params = msgspec.convert(arguments, tool.params)
+        params, arguments = convert_arguments(arguments, tool.params)
     except msgspec.ValidationError as error:
         raise refusal_of_params(error, tool.params) from None
     try:
