@@ -1,13 +1,18 @@
 """MCP over standard input and output, on a ledger. Needs the extra `mcp`."""
 
+from contextvars import Context
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+import anyio
+import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
 
-from api.mcp.sdk_server import Context, Session, make_server, progress_of
+from api.mcp.sdk_server import Context as RequestContext
+from api.mcp.sdk_server import Session, make_server, progress_of
 from api.mcp.tool_call import Access
 from api.mcp.toolsets import Offer
 from api.principal import OWNER
@@ -20,7 +25,7 @@ async def serve_ledger(place: Place | Path, offer: Offer) -> None:
     service = await LedgerService.open(place, writable=not offer.read_only, views=False)
     access = Access(service, offer.limit(OWNER))
 
-    def session_of(context: Context) -> Session:
+    def session_of(context: RequestContext) -> Session:
         return replace(access, report=progress_of(context)), offer
 
     try:
@@ -30,6 +35,100 @@ async def serve_ledger(place: Place | Path, offer: Offer) -> None:
 
 
 async def run_on_standard_streams(server: "Server[Any]") -> None:
-    """Answer the requests on standard input until it ends."""
+    """Answer the requests on standard input until it ends, and those that are under way then."""
     async with stdio_server() as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
+        unanswered = _Unanswered()
+        requests, answers = _Requests(incoming, unanswered), _Answers(outgoing, unanswered)
+        await server.run(requests, answers, server.create_initialization_options())
+
+
+class _Unanswered:
+    """The ids of the requests that were read and are not answered yet."""
+
+    def __init__(self) -> None:
+        self._ids: set[types.RequestId] = set()
+        self._changed = anyio.Event()
+
+    def read(self, item: SessionMessage | Exception) -> None:
+        """Note a message of the client. A request that it cancels is not answered."""
+        message = item.message if isinstance(item, SessionMessage) else None
+        if isinstance(message, types.JSONRPCRequest):
+            self._ids.add(message.id)
+        elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
+            self._answer((message.params or {}).get("requestId"))
+
+    def written(self, item: SessionMessage) -> None:
+        """Note a message to the client."""
+        if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
+            self._answer(item.message.id)
+
+    async def wait(self) -> None:
+        """Wait until every request is answered."""
+        while self._ids:
+            await self._changed.wait()
+
+    def _answer(self, request_id: types.RequestId | None) -> None:
+        self._ids.discard(request_id)
+        self._changed.set()
+        self._changed = anyio.Event()
+
+
+class _Requests:
+    """The messages of a client. They end once the requests among them are answered: the SDK drops the others then."""
+
+    def __init__(self, inner: Any, unanswered: _Unanswered) -> None:  # noqa: ANN401 - the SDK types its streams privately
+        self._inner = inner
+        self._unanswered = unanswered
+
+    @property
+    def last_context(self) -> Context | None:
+        found: Context | None = self._inner.last_context
+        return found
+
+    async def receive(self) -> SessionMessage | Exception:
+        try:
+            item: SessionMessage | Exception = await self._inner.receive()
+        except anyio.EndOfStream:
+            await self._unanswered.wait()
+            raise
+        self._unanswered.read(item)
+        return item
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self.aclose()
+
+
+class _Answers:
+    """The messages to a client."""
+
+    def __init__(self, inner: Any, unanswered: _Unanswered) -> None:  # noqa: ANN401 - as above
+        self._inner = inner
+        self._unanswered = unanswered
+
+    async def send(self, item: SessionMessage) -> None:
+        await self._inner.send(item)
+        self._unanswered.written(item)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self.aclose()

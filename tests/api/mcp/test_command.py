@@ -4,6 +4,7 @@ import socket
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from api.cli.commands.mcp import TOOLSETS as OFFERED
@@ -39,6 +40,25 @@ def test_what_cannot_be_served_is_named(tmp_path: Path) -> None:
     assert not ledger.exists()
     (tmp_path / "text.db").write_text("not a ledger")
     assert "text.db cannot be used" in refused(tmp_path / "text.db", "mcp")
+
+
+@pytest.mark.slow
+@pytest.mark.trial("P1")
+def test_what_a_file_asks_is_answered_before_the_command_ends(tmp_path: Path) -> None:
+    ledger = tmp_path / "team.db"
+    client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    call = {"name": "record_decision", "arguments": {"decision": "x"}}
+    asked: list[dict[str, object]] = [
+        {"id": 1, "method": "initialize", "params": client},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": call},
+        {"id": 3, "method": "tools/call", "params": call},
+    ]
+    given = b"".join(msgspec.json.encode({"jsonrpc": "2.0", **message}) + b"\n" for message in asked)
+    answers = [msgspec.json.decode(line) for line in done(ledger, "mcp", given=given).out.splitlines()]
+    assert sorted(answer["id"] for answer in answers) == [1, 2, 3]
+    assert not any(answer["result"].get("isError") for answer in answers)
+    assert msgspec.json.decode(done(ledger, "decisions", "--json").out)["total"] == 2
 
 
 @pytest.mark.slow
