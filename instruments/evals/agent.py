@@ -11,6 +11,7 @@ and a stated `error`, its endpoint refused, and the question may be asked again:
 """
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
@@ -37,6 +38,9 @@ from instruments.sandbox.network_guard import Network, NetworkCall, NetworkGuard
 
 REPLAY = "TALLYSTICK_REPLAY"
 """The environment variable that marks a run on captured data."""
+
+_fence = re.compile(r"^ {0,3}```(?:json)?[ \t]*\n(.*?)^ {0,3}```[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
+"""A code fence of Markdown, as models put their answers in."""
 
 _kinds = {
     list: "a list",
@@ -214,13 +218,16 @@ def build_question(scenario: Scenario, enable_llm: bool | None = None) -> bytes:
 def parse_output(text: str) -> AgentAnswer:
     """Parse a command's output: one JSON object that is an analysis, or has one under `analysis`.
 
+    The object may be in a code fence, the only one of a longer text.
     Errors: ValueError, with the problem and its place; RecursionError.
     """
+    fenced = _fence.findall(text)
     try:
-        value = msgspec.json.decode(text)
+        value = msgspec.json.decode(fenced[0] if len(fenced) == 1 else text)
     except msgspec.DecodeError as error:
         problem = str(error).removeprefix("JSON is malformed: ")
-        raise ValueError(f"what it wrote is not one JSON object: {problem[0].lower()}{problem[1:]}.") from None
+        fences = f" It has {len(fenced)} code fences; one of them is read." if len(fenced) > 1 else ""
+        raise ValueError(f"what it wrote is not one JSON object: {problem[0].lower()}{problem[1:]}.{fences}") from None
     if not isinstance(value, dict):
         raise ValueError(f"what it wrote is {_kinds[type(value)]}, not one JSON object.")
     inner = value.get("analysis")

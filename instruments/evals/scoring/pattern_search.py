@@ -4,7 +4,8 @@ Every occurrence of a pattern is read in its sentence until one is claimed. The 
 (`mention_credit.py`): a denied occurrence is not found, and a hedged one is found in part.
 
 `exact` compares whole items, stripped; `substring` searches each item and, if the pattern has a line feed, joined
-lists; `word` searches whole words; `semantic` compares embeddings of items. All ignore case.
+lists; `word` searches whole words; `semantic` compares embeddings of items. All ignore case, and all but `regex` the
+typography (`folded_text.py`).
 
 A `regex` searches items and joined lists within a time limit (`regex_budget.py`); the result of a search that is cut
 off is unknown. A joined list that is longer than REGEX_CHARS_MAX is searched item by item only. The result of a
@@ -23,6 +24,7 @@ from instruments.evals.plugins import find_match
 from instruments.evals.scoring import word_match
 from instruments.evals.scoring.answer_texts import AnswerText, TextLocation
 from instruments.evals.scoring.expected_patterns import ExpectedPattern, Group
+from instruments.evals.scoring.folded_text import FoldedText, fold
 from instruments.evals.scoring.mention_credit import CLAIMED, DENIED, Credit, credit_of_match
 from instruments.evals.scoring.regex_budget import REGEX_CHARS_MAX, RegexBudget
 from instruments.evals.scoring.regex_prefilter import can_match
@@ -74,7 +76,7 @@ class PatternSearch:
         self.reads_language = reads_language
         self._hits: dict[str, dict[str, PatternMatch]] = {}
         self._best_similarity: dict[str, float] = {}
-        self._folded: dict[str, _Folded] = {}
+        self._folded: dict[str, FoldedText] = {}
         self._regex_budget = RegexBudget()
 
     def matches_any(self, group: Group, location: TextLocation) -> Found:
@@ -162,7 +164,7 @@ class PatternSearch:
             yield from [found] if found else []
 
     def _substring(self, text: str, location: TextLocation) -> Iterator[PatternMatch]:
-        folded_pattern = text.casefold()
+        folded_pattern = fold(text)
         for item in (*location.items, *location.joined) if "\n" in text else location.items:
             folded, at = self._fold(item), -1
             for _ in range(OCCURRENCES_MAX):
@@ -180,16 +182,16 @@ class PatternSearch:
             whole = (PatternMatch(item, *span) for span in spans if is_whole(item.text, *span))
             yield from islice(whole, OCCURRENCES_MAX)
 
-    def _fold(self, item: AnswerText) -> "_Folded":
+    def _fold(self, item: AnswerText) -> FoldedText:
         folded = self._folded.get(item.text)
         if folded is None:
-            folded = self._folded[item.text] = _Folded(item.text)
+            folded = self._folded[item.text] = FoldedText(item.text)
         return folded
 
     def _regex(self, pattern: ExpectedPattern, location: TextLocation) -> Iterator[PatternMatch | Unknown]:
         joined_items = (item for item in location.joined if len(item.text) <= REGEX_CHARS_MAX)
         for item in (*location.items, *joined_items):
-            if not can_match(pattern.text, item.text, self._fold(item).text):
+            if not can_match(pattern.text, item.text, self._fold(item).cases):
                 continue
             at = 0
             for _ in range(OCCURRENCES_MAX):
@@ -240,20 +242,6 @@ def negate(credit: Found) -> Found:
     return None if credit is None else CLAIMED if credit == DENIED else DENIED
 
 
-class _Folded:
-    """A case-folded text, with a mapping of its characters to those of the original."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text.casefold()
-        self._from: list[int] | None = None
-        if len(self.text) != len(text):
-            self._from = [at for at, letter in enumerate(text) for _ in letter.casefold()]
-
-    def span(self, start: int, end: int) -> tuple[int, int]:
-        """Map a span of the folded text to the original text."""
-        return (start, end) if self._from is None else (self._from[start], self._from[end - 1] + 1)
-
-
 def _added(pattern: ExpectedPattern, location: TextLocation) -> Iterator[PatternMatch]:
     """Yield the matches of a match type that a package adds. Errors: PluginFailed."""
     for item in location.items:
@@ -269,10 +257,10 @@ def _added(pattern: ExpectedPattern, location: TextLocation) -> Iterator[Pattern
 
 
 def _exact(text: str, location: TextLocation) -> PatternMatch | None:
-    folded_pattern = text.strip().casefold()
+    folded_pattern = fold(text.strip())
     for item in location.items:
         bare = item.text.strip()
-        if bare.casefold() == folded_pattern:
+        if fold(bare) == folded_pattern:
             start = item.text.index(bare)
             return PatternMatch(item, start, start + len(bare))
     return None

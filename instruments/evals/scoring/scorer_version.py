@@ -1,6 +1,6 @@
 """The version of the scorer for a suite: its own, and that of everything else that the scores depend on.
 
-`2 example-embed>=0.75 tone@tone-pack-1.2` means version 2, with texts compared by an embeddings model and a threshold,
+`3 example-embed>=0.75 tone@tone-pack-1.2` means version 3, with texts compared by an embeddings model and a threshold,
 and a component of a package. Scores of different versions are not compared.
 """
 
@@ -15,7 +15,7 @@ from instruments.evals.scoring.semantic_matcher import SemanticMatcher
 from instruments.stored_text import sha256_hex
 
 SCORER_ID = "rca"
-SCORER_VERSION = "2"
+SCORER_VERSION = "3"
 
 TOOLS_VERSION = "tools-1"
 """The version of the rules for tools, named where a scenario of the suite expects some."""

@@ -3,6 +3,8 @@
 import re
 from functools import lru_cache
 
+from instruments.evals.scoring.folded_text import fold
+
 _class_words = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 _joined_before = re.compile(r"[\w.]\Z|\w-\Z")
 _joined_after = re.compile(r"\w|[-.]\w")
@@ -12,7 +14,7 @@ _separators = re.compile(r"[\W_]+")
 @lru_cache(maxsize=4_096)
 def command_pattern(name: str) -> re.Pattern[str]:
     """Return a pattern for a command in a case-folded text; `is_whole_command` checks the match."""
-    return re.compile(r"\s+".join(re.escape(word) for word in name.casefold().split()))
+    return re.compile(r"\s+".join(re.escape(word) for word in fold(name).split()))
 
 
 def is_whole_command(text: str, start: int, end: int) -> bool:
@@ -28,7 +30,7 @@ def is_whole_command(text: str, start: int, end: int) -> bool:
 def class_pattern(name: str) -> re.Pattern[str]:
     """Return a pattern for a failure class in a case-folded text, its words joined by space, `_`, `-` or nothing."""
     parts = _class_words.findall(name) or [name.strip()]
-    return re.compile(r"[\s_-]{0,3}".join(re.escape(part.casefold()) for part in parts))
+    return re.compile(r"[\s_-]{0,3}".join(re.escape(fold(part)) for part in parts))
 
 
 def is_whole_class(text: str, start: int, end: int) -> bool:
@@ -49,4 +51,5 @@ def _is_boundary(text: str, at: int) -> bool:
 
 def normalize_name(name: str) -> str:
     """Normalize a class name: "ImagePull", "image-pull" and "image pull" become equal."""
-    return _separators.sub("", name).casefold() or name.strip().casefold()
+    folded = fold(name)
+    return _separators.sub("", folded) or folded.strip()

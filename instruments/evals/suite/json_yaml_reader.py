@@ -139,6 +139,12 @@ def _key_twice(key: str, line: int) -> UnreadableFile:
     return UnreadableFile(f"has the key {key!r} twice, again in line {line}", "Keep one; only one of them could count.")
 
 
+class _MergeKey(str):
+    """The key `<<`, which merges mappings. In quotes it is a key as any other."""
+
+    __slots__ = ()
+
+
 class PlainYaml(YamlReader):
     """Reads YAML with the values of JSON: every key once, no tags. `<<` merges mappings."""
 
@@ -153,14 +159,14 @@ class PlainYaml(YamlReader):
             raise unreadable(event, "a key is not text", "Write a key as a word.")
         if value in self.stack[-1].value:
             raise _key_twice(str(value), line_of(event))
-        return str(value)
+        return _MergeKey(value) if value == "<<" and event.implicit[0] else str(value)
 
     def check_tag(self, event: Any) -> None:  # noqa: ANN401 - PyYAML types no events
         if event.tag not in _COLLECTIONS[type(event)]:
             raise _tag_error(event)
 
     def add(self, into: OpenCollection, key: str, value: object, event: yaml.Event) -> None:
-        if key != "<<":
+        if not isinstance(key, _MergeKey):
             into.value[key] = value
             return
         added = value if isinstance(value, list) else [value]

@@ -43,6 +43,7 @@ def reversed_keys(value: object) -> object:
 
 
 @given(objects, st.dictionaries(texts, values, max_size=3))
+@example({}, {"<<": {"a": 1}})
 def test_digests_are_of_what_is_said(investigation: dict[str, Any], config: dict[str, Any]) -> None:
     described = DESCRIPTION | {"test_config": config}
     one = loaded(described, investigation)

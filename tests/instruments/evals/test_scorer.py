@@ -24,7 +24,7 @@ MODES = {"hypotheses": {"any_of": ["image pull"]}}
 
 
 def test_the_scorer_has_a_name_and_a_version() -> None:
-    assert (SCORER_ID, SCORER_VERSION) == ("rca", "2")
+    assert (SCORER_ID, SCORER_VERSION) == ("rca", "3")
 
 
 def test_a_good_answer_scores_100() -> None:

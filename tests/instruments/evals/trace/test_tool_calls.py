@@ -204,7 +204,7 @@ def test_a_scenario_without_tools_is_as_it_was(tmp_path: Path) -> None:
     scenario(tmp_path / "one")
     (plain,) = load(tmp_path).scenarios
     assert (plain.fixture_digest, plain.expectation_digest) == DIGESTS
-    assert scorer_version([plain], None) == "2"
+    assert scorer_version([plain], None) == "3"
     with_trace = RecordedTrace(steps=(AgentStep(kind="tool", name="pod_delete"),))
     scores = [score(plain, Analysis(), trace=trace) for trace in (None, with_trace, RecordedTrace(problem="x"))]
     assert scores[0] == scores[1] == scores[2]
