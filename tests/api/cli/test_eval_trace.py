@@ -68,7 +68,7 @@ def test_a_trace_is_scored_and_kept(ledger: Path, scenarios: Path, tmp_path: Pat
         ("tools.order[0]", True, "step 3"),
         ("tools.order[1]", False, None),
     ]
-    assert score["scorer_version"] == "2 tools-1"
+    assert score["scorer_version"] == "3 tools-1"
     kept = done(ledger, "evidence", "get", score["trace_digest"]).out
     assert b"sesame" not in kept
     assert b"sesame" not in msgspec.json.encode(score)

@@ -104,7 +104,7 @@ ACTIONS = st.fixed_dictionaries(
 
 @pytest.mark.trial("N6")
 @given(parts=rules, actions=st.lists(ACTIONS, max_size=20))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_every_rule_that_is_accepted_fires_on_an_action_or_has_a_warning(
     parts: tuple[Any, ...], actions: list[dict[str, object]]
 ) -> None:

@@ -214,7 +214,7 @@ def test_a_scenario_without_tools_is_as_it_was(tmp_path: Path) -> None:
         "hypothesis_quality",
         "next_steps",
     ]
-    assert scorer_version([plain, loaded(tmp_path / "two", {"required": ["get"]})], None) == "2 tools-1"
+    assert scorer_version([plain, loaded(tmp_path / "two", {"required": ["get"]})], None) == "3 tools-1"
 
 
 @pytest.mark.parametrize(
