@@ -69,8 +69,9 @@ def explain_decode_error(
     else:
         inside = field_names(shape, field.rpartition(".")[0]) if "." in field and shape is not None else ()
         detail, advice = _explain(in_json_words(message), field, types, (inside or fields) if fields else ())
-        if inside and not fields and (near := get_close_matches(field.rpartition(".")[2], inside, n=1)):
-            advice = f"Did you mean {near[0]}? {advice}"
+        if not fields and message.startswith("Object contains unknown field"):
+            near = get_close_matches(field.rpartition(".")[2], inside, n=1)
+            advice = f"Did you mean {near[0]}? {advice}" if near else advice
     return InvalidEvent(detail, f"{advice} Nothing was written.", field=field or None, index=index)
 
 

@@ -4,6 +4,7 @@ import math
 import numbers
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import Any, cast
 
 import msgspec
@@ -96,12 +97,15 @@ class Drafts:
         return self.given({"type": kind, **envelope, "data": data})
 
 
+_encoder = msgspec.json.Encoder(decimal_format="number")
+
+
 def encode_json(value: object) -> bytes:
     """Encode a value as JSON. Numbers of other libraries, such as numpy, become plain ones. Errors: InvalidArgument."""
     try:
-        plain = msgspec.to_builtins(value, enc_hook=_plain)
+        plain = msgspec.to_builtins(value, builtin_types=(Decimal,), enc_hook=_plain)
         _check_finite(plain, "")
-        return msgspec.json.encode(plain)
+        return _encoder.encode(plain)
     except (TypeError, ValueError, RecursionError) as error:
         if isinstance(error, InvalidArgument):
             raise
@@ -151,7 +155,7 @@ def _plain(value: object) -> object:
 
 def _check_finite(value: object, path: str) -> None:
     """Raise InvalidArgument for a number that JSON cannot represent; it would be sent as null."""
-    if isinstance(value, float) and not math.isfinite(value):
+    if isinstance(value, float | Decimal) and not math.isfinite(value):
         field = path.lstrip(".")
         raise InvalidArgument(f"{field}: {value!r} is not a number.", "Nothing was sent.", field=field)
     if isinstance(value, dict):

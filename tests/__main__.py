@@ -15,7 +15,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,6 +35,12 @@ FLAKY_MAX = 3
 
 FAILED_MAX = 5
 """After more failures than this, a run of the gate ends, and nothing is tried again."""
+
+MEMORY = Path("/dev/shm")
+"""Where Linux has files in memory."""
+
+MEMORY_BYTES_MIN = 4 * 1024**3
+"""Free bytes that must be there. A run of the gate leaves about 1 GB until it ends."""
 
 NO_TESTS = 5
 """The exit code of pytest when it ran no test. Only the quarantine may be empty."""
@@ -86,7 +94,25 @@ def _run_gate(more: Sequence[str]) -> list[Step]:
     if len(kept := quarantined()) > QUARANTINED_MAX:
         sys.stderr.write(f"{len(kept)} tests are in tests/quarantine.toml, of at most {QUARANTINED_MAX}: mend some.\n")
         return [*steps, Step("quarantine", 0, passed=False)]
-    return [*steps, *_test(GATE, [f"--maxfail={FAILED_MAX + 1}", "-o", f"faulthandler_timeout={HANGS_S}", *more])]
+    options = [f"--maxfail={FAILED_MAX + 1}", "-o", f"faulthandler_timeout={HANGS_S}", *more]
+    with _folder_in_memory() as folder:
+        return [*steps, *_test(GATE, [*options, *([f"--basetemp={folder}"] if folder is not None else [])])]
+
+
+@contextmanager
+def _folder_in_memory() -> Iterator[Path | None]:
+    """Provide a folder for the ledgers of the gate that no disk delays, where memory is free; else None.
+
+    Its tests are about what is written, not about whether it lasts: the parts write to the disk.
+    """
+    if not (MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= MEMORY_BYTES_MIN):
+        yield None
+        return
+    folder = MEMORY / f"tallystick-gate-{sha256(str(ROOT).encode()).hexdigest()[:16]}"
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _run_part(part: str, more: Sequence[str]) -> list[Step]:

@@ -24,11 +24,15 @@ class EscapedOutput(io.TextIOWrapper):
 
 
 def escape_standard_output() -> None:
-    """Let everything that is printed from now on pass through `EscapedOutput`."""
+    """Let everything that is printed from now on pass through `EscapedOutput`.
+
+    A character that the encoding does not have is written as an escape, as on standard error.
+    """
     stdout = sys.stdout
     if isinstance(stdout, io.TextIOWrapper):
         stdout.flush()
-        encoding, errors, line_buffering = stdout.encoding, stdout.errors, stdout.line_buffering
+        encoding, line_buffering = stdout.encoding, stdout.line_buffering
+        errors = "backslashreplace" if stdout.errors == "strict" else stdout.errors
         # an abandoned stream closes its buffer; Python keeps only the one that the process began with
         buffer = stdout.buffer if stdout is sys.__stdout__ else stdout.detach()
         sys.stdout = EscapedOutput(buffer, encoding=encoding, errors=errors, line_buffering=line_buffering)

@@ -142,7 +142,7 @@ def _by_category(groups: Sequence[CalibrationGroup]) -> dict[str, Mapping[str, o
     """Return the scores of those categories that have MIN_DECISIONS reviewed decisions."""
     return {
         group.group: {**scores_json(group), "totalDecisions": group.total, "reviewedDecisions": group.reviewed}
-        for group in groups
+        for group in sorted(groups, key=lambda group: group.group or "")
         if group.group is not None and group.reviewed >= MIN_DECISIONS
     }
 

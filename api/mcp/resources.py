@@ -1,7 +1,7 @@
 """Resources: views by address, for a person or a program that puts them into a model's context."""
 
-from collections.abc import Awaitable, Callable
-from typing import NamedTuple
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from api.mcp.refusal import Refusal
@@ -67,7 +67,24 @@ async def _schema(access: Access, name: str) -> Answer:
     if schema is None:
         known = ", ".join(sorted(filter(None, {_type_of(it) for it in whole["$defs"].values()})))
         raise Refusal(f"{name} is not an event type.", "uri", f"Event types: {known}.")
-    return {**schema, "$defs": whole["$defs"]}
+    return {**schema, "$defs": _referred(schema, whole["$defs"])}
+
+
+def _referred(schema: Answer, definitions: Mapping[str, Any]) -> Answer:
+    """Return the definitions that a schema refers to, also by others."""
+    found: Answer = {}
+    waiting: list[object] = [schema]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+            name = str(value.get("$ref", "")).rpartition("/")[2]
+            if name in definitions and name not in found:
+                found[name] = definitions[name]
+                waiting.append(found[name])
+        elif isinstance(value, list):
+            waiting += value
+    return found
 
 
 def _type_of(schema: Answer) -> str | None:

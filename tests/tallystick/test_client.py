@@ -2,6 +2,8 @@
 
 import asyncio
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from uuid import uuid4
 
 import numpy as np
@@ -228,6 +230,15 @@ def test_numbers_of_other_libraries_are_plain_numbers(client: Client) -> None:
     recorded = client.record("Use numpy", confidence=np.float32(0.5), pr=np.int64(7))  # type: ignore[arg-type]
     decision = client.get_decision(recorded.decision_id).decision
     assert (decision.confidence, decision.pr) == (0.5, 7)
+
+
+@pytest.mark.trial("P19")
+@pytest.mark.parametrize("confidence", [Decimal("0.8"), Fraction(4, 5), np.float64(0.8)])
+def test_every_number_is_sent_as_a_number(client: Client, confidence: object) -> None:
+    recorded = client.record("x", confidence=confidence)  # type: ignore[arg-type]
+    assert client.get_decision(recorded.decision_id).decision.confidence == 0.8
+    with pytest.raises(InvalidArgument, match="is not a number"):
+        client.record("x", confidence=Decimal("NaN"))  # type: ignore[arg-type]
 
 
 def test_what_json_cannot_write_is_refused_before_it_is_sent(client: Client) -> None:

@@ -9,6 +9,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -152,7 +153,7 @@ class CsvRows(TableRows):
                     return
                 if row is None:
                     return
-                if not row:
+                if not any(cell.strip() for cell in row):  # an empty line, or the delimiters of an empty row
                     continue
                 if len(row) != width:
                     yield line, TableFault(line, "line", f"{len(row)} cells", f"{width} cells, as in the header")
@@ -174,11 +175,15 @@ class JsonRows(TableRows):
     def _peek(self) -> list[str]:
         columns: dict[str, None] = {}
         decode = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-        for _, (_, item) in zip(range(PEEK_ROWS), self._items(), strict=False):
+        fault = f"{self.name} is empty."
+        for place, (number, item) in enumerate(islice(self._items(), PEEK_ROWS)):
             try:
                 columns.update(dict.fromkeys(decode(item)))
-            except DECODE_ERRORS:
-                continue
+            except DECODE_ERRORS as error:
+                if not place:
+                    fault = f"{self.name}, {self.format.unit} {number}: {self.allowed} is expected ({error})."
+        if not columns:
+            raise InvalidQuery("FILE", fault, f"Write {self.allowed} with the fields of a decision.")
         return list(columns)
 
     def read(self, columns: Sequence[str | None]) -> Iterator[tuple[int, Texts | TableFault]]:

@@ -214,6 +214,30 @@ def test_columns_are_mapped_and_missing_ones_named(tmp_path: Path) -> None:
     assert (event["source"], event["data"]["decision"]) == ("/agents/m", "7")
 
 
+@pytest.mark.trial("P5")
+@pytest.mark.parametrize("rows", ["R,,,\n,,,\n", "R , ,,\n", "R\n,\n", ",,,\nR"])
+def test_empty_rows_of_a_table_are_skipped(tmp_path: Path, rows: str) -> None:
+    (tmp_path / "d.csv").write_text("decision,agent,confidence,outcome\n" + rows.replace("R", "A,s,0.9,success\n"))
+    said = done(tmp_path / "t.db", "import", "decisions", tmp_path / "d.csv").text
+    assert said.startswith("1 row: 1 decision (1 with a confidence), 1 review.")
+
+
+@pytest.mark.trial("P6")
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b'{"decision": oops, "agent":"s"}\n', "line 1: one JSON object is expected (JSON is malformed"),
+        (b"{'decision':'A','agent':'s'}\n", "line 1: one JSON object is expected (JSON is malformed"),
+        (b'{"decision":"cut \\ud83d","agent":"s"}\n', "line 1: one JSON object is expected (JSON is malformed"),
+        (b"\n\n[1,2]\n", "line 3: one JSON object is expected (Expected `object`, got `array`)"),
+        (b"", "is empty."),
+    ],
+)
+def test_a_file_of_which_no_line_can_be_read_says_why(tmp_path: Path, content: bytes, why: str) -> None:
+    (tmp_path / "d.jsonl").write_bytes(content)
+    assert why in refused(tmp_path / "t.db", "import", "decisions", tmp_path / "d.jsonl")
+
+
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
     assert "cannot be read" in refused(ledger, "import", "decisions", tmp_path / "missing.csv")
