@@ -16,6 +16,7 @@ from events.decode_error_messages import DECODE_ERRORS, LEDGER_FIELDS, explain_d
 from events.envelope import Draft
 from events.errors import InvalidEvent
 from events.extensions import AddedAttributes, check_added_attributes, separate_attributes
+from events.json_check import check_json
 from events.limits import BATCH_EVENTS_MAX
 from events.whole_numbers import may_lack_whole_numbers, write_whole_numbers
 
@@ -59,7 +60,8 @@ class DraftDecoder:
         try:
             draft: Draft = self._draft.decode(body)
         except DECODE_ERRORS as error:
-            return self._decode_again(body, error, None)
+            draft = self._decode_again(body, error, None)
+        check_json(body)
         return draft
 
     def drafts(self, body: bytes) -> list[Draft]:
@@ -67,7 +69,9 @@ class DraftDecoder:
         try:
             drafts: list[Draft] = self._drafts.decode(body)
         except DECODE_ERRORS as error:
-            return self._decode_each(self._events_of(body, error), error)
+            drafts = self._decode_each(self._events_of(body, error), error)
+        for index, event in enumerate(_events.decode(body)):
+            check_json(event, index)
         return drafts
 
     def draft_lines(self, body: bytes) -> list[Draft]:
@@ -75,7 +79,9 @@ class DraftDecoder:
         try:
             drafts: list[Draft] = self._draft.decode_lines(body)
         except DECODE_ERRORS as error:
-            return self._decode_each([line for line in body.split(b"\n") if line.strip()], error)
+            drafts = self._decode_each([line for line in body.split(b"\n") if line.strip()], error)
+        for index, line in enumerate(line for line in body.split(b"\n") if line.strip()):
+            check_json(line, index)
         return drafts
 
     def _events_of(self, body: bytes, error: Exception) -> list[msgspec.Raw]:

@@ -12,7 +12,8 @@ import msgspec
 from api.errors import INTERNAL_ERROR, INVALID_PARAMS, error_codes
 from api.rate_limit import LimitReached
 from events.decode_error_messages import json_type
-from events.errors import InvalidEvent, TallystickError
+from events.errors import InvalidEvent, MalformedInput, TallystickError
+from events.json_check import check_json
 from ledger.errors import InvalidQuery, LedgerBusy
 
 PARSE_ERROR = -32700
@@ -87,7 +88,10 @@ def parse_body(body: bytes) -> Request | Batch:
     """Parse the body of a post: a request, or a batch. Errors: RpcError, if it is neither."""
     try:
         value = msgspec.json.decode(body)
+        check_json(body)
         repaired = False
+    except MalformedInput as error:
+        raise RpcError(PARSE_ERROR, f"Invalid JSON: {error.detail}", {"advice": error.advice}) from None
     except ValueError:
         value = _parse_leniently(body)
         repaired = True

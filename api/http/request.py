@@ -21,6 +21,7 @@ from api.service.ledger import LedgerService
 from api.service.view_queries import QueryTurns
 from api.text_format import to_json
 from events.decode_error_messages import DECODE_ERRORS, explain_decode_error
+from events.json_check import check_json
 from events.limits import BODY_BYTES_FREE, BODY_BYTES_MAX
 from events.whole_numbers import may_lack_whole_numbers, write_whole_numbers
 from projections.required_position import require_position
@@ -143,9 +144,11 @@ async def read_json(request: Request, shape: type[_Shape]) -> _Shape:
     body = await read_body(request.scope, request.receive)
     decoder: msgspec.json.Decoder[_Shape] = _decoder(shape)
     try:
-        return _decode(body or b"{}", decoder)
+        decoded = _decode(body or b"{}", decoder)
     except DECODE_ERRORS as error:
         raise explain_decode_error(error, (), fields=shape.__struct_fields__, shape=shape) from None
+    check_json(body)
+    return decoded
 
 
 def _decode(body: bytes, decoder: msgspec.json.Decoder[_Shape]) -> _Shape:

@@ -23,6 +23,7 @@ from api.text_format import to_json
 from events.agent_name import is_valid_agent
 from events.envelope import ANONYMOUS, source_of, timestamp
 from events.errors import TallystickError
+from events.json_check import DEPTH_MAX, TooDeep, count_keys
 from ledger.transparency.signed_note import encode_base64
 from projections.engine import Progress
 
@@ -58,6 +59,10 @@ class Access:
 async def call_tool(tool: Tool, access: Access, arguments: Mapping[str, Any]) -> Answer:
     """Return the answer of a tool. Errors: Refusal."""
     arguments = _with_own_names(tool, arguments)
+    try:
+        count_keys(arguments, DEPTH_MAX)
+    except TooDeep:
+        raise Refusal(f"The arguments nest more than {DEPTH_MAX} deep.", None, "Write them flatter.") from None
     try:
         params, arguments = convert_arguments(arguments, tool.params)
     except msgspec.ValidationError as error:

@@ -19,6 +19,8 @@ import msgspec
 
 from api.importers.decisions.table_format import TableFormat, TableKind, detect_format
 from events.decode_error_messages import DECODE_ERRORS
+from events.errors import MalformedInput
+from events.json_check import check_json
 from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
@@ -191,7 +193,8 @@ class JsonRows(TableRows):
         for number, item in self._items():
             try:
                 row = decode(item)
-            except DECODE_ERRORS as error:
+                check_json(item)
+            except (*DECODE_ERRORS, MalformedInput) as error:
                 shown = item[:VALUE_CHARS_MAX].decode("utf-8", "replace").strip()
                 yield number, TableFault(number, self.format.unit, shown, f"{self.allowed} ({error})")
                 continue

@@ -3,17 +3,16 @@
 In YAML, keys and times are the texts in the file; other scalars follow YAML 1.1, as PyYAML reads it.
 """
 
-import json
 import os
 import re
 import stat
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import yaml
 
+from events.json_check import TooDeep, count_colons, count_keys, find_repeated_key
 from events.limits import EVIDENCE_BYTES_MAX
 from instruments.yaml_reader import OpenCollection, UnreadableFile, YamlReader, line_of, too_deep, unreadable
 
@@ -37,7 +36,6 @@ _RESOLVERS: dict[str, list[tuple[str, re.Pattern[str]]]] = {
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 _constructor = yaml.constructor.SafeConstructor()
-_token = re.compile(rb'("(?:[^"\\]|\\.)*")(\s*:)?|[{}]', re.DOTALL)
 _byte = re.compile(r"\(byte (\d+)\)$")
 _constant = re.compile(rb"-?(?:NaN|Infinity)")
 
@@ -68,40 +66,18 @@ def json_value(body: bytes) -> object:
         raise too_deep(DEPTH_MAX) from None
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise UnreadableFile(_describe_json_error(str(error), body), "Write it as JSON, in UTF-8.") from None
-    if _count_keys(value) != _count_colons(body):
-        raise _repeated_key_error(body)
+    try:
+        has_each_once = count_keys(value, DEPTH_MAX + 1) == count_colons(body)
+    except TooDeep:
+        raise too_deep(DEPTH_MAX) from None
+    if not has_each_once:
+        raise _key_twice(*find_repeated_key(body))
     return value
 
 
 def yaml_value(body: bytes) -> object:
     """Return the value of a YAML file with one document. Errors: UnreadableFile."""
     return PlainYaml().read(body)
-
-
-def _count_keys(value: object) -> int:
-    """Count the keys in a value, at any depth. Errors: UnreadableFile, if it nests too deep."""
-    count, level = 0, [value]
-    for _ in range(DEPTH_MAX + 1):
-        inner: list[object] = []
-        for collection in level:
-            items: Iterable[object] = ()
-            if type(collection) is dict:
-                count += len(collection)
-                items = collection.values()
-            elif type(collection) is list:
-                items = collection
-            inner += [item for item in items if type(item) is dict or type(item) is list]
-        if not inner:
-            return count
-        level = inner
-    raise too_deep(DEPTH_MAX)
-
-
-def _count_colons(body: bytes) -> int:
-    """Count the colons outside of texts in well-formed JSON: one for each key, repeated keys included."""
-    if b"\\" in body:
-        body = body.replace(b"\\\\", b"").replace(b'\\"', b"")
-    return b"".join(body.split(b'"')[::2]).count(b":")
 
 
 def _describe_json_error(message: str, body: bytes) -> str:
@@ -117,22 +93,6 @@ def _describe_json_error(message: str, body: bytes) -> str:
         return f"is not JSON: line {line} has {constant[0].decode()}, which is not a number"
     problem = message[: byte_match.start()].removeprefix("JSON is malformed: ").rstrip()
     return f"is not JSON: line {line}: {problem}"
-
-
-def _repeated_key_error(body: bytes) -> UnreadableFile:
-    """Return the error for the first key of a JSON file that occurs twice in one object."""
-    objects: list[set[str]] = []
-    for token in _token.finditer(body):
-        if token[0] == b"{":
-            objects.append(set())
-        elif token[0] == b"}":
-            objects.pop()
-        elif token[2] is not None:
-            key = json.loads(token[1])
-            if key in objects[-1]:
-                return _key_twice(key, body.count(b"\n", 0, token.start()) + 1)
-            objects[-1].add(key)
-    raise AssertionError("the numbers of keys differ, and no key occurs twice")
 
 
 def _key_twice(key: str, line: int) -> UnreadableFile:
