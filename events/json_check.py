@@ -11,7 +11,7 @@ from events.errors import MalformedInput
 DEPTH_MAX = 64
 """The deepest nesting of objects and lists in what a client sends."""
 
-_keys = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:', re.DOTALL)
+_texts = re.compile(rb'"((?:[^"\\]|\\.)*)"(\s*:)?', re.DOTALL)
 _token = re.compile(rb'("(?:[^"\\]|\\.)*")(\s*:)?|[{}]', re.DOTALL)
 
 
@@ -25,7 +25,7 @@ def check_json(text: bytes | msgspec.Raw, index: int | None = None) -> None:
     Errors: MalformedInput, for a key twice in one object or more than DEPTH_MAX levels.
     """
     body = bytes(text)
-    keys = _keys.findall(body)
+    keys = [text for text, colon in _texts.findall(body) if colon]
     if len(set(keys)) == len(keys) and body.count(b"{") + body.count(b"[") <= DEPTH_MAX and b"\\" not in b"".join(keys):
         return
     try:
