@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterable
 
 import msgspec
 
@@ -11,7 +10,7 @@ from events.errors import MalformedInput
 DEPTH_MAX = 64
 """The deepest nesting of objects and lists in what a client sends."""
 
-_texts = re.compile(rb'"((?:[^"\\]|\\.)*)"(\s*:)?', re.DOTALL)
+_decode = msgspec.json.Decoder().decode
 _token = re.compile(rb'("(?:[^"\\]|\\.)*")(\s*:)?|[{}]', re.DOTALL)
 
 
@@ -25,43 +24,39 @@ def check_json(text: bytes | msgspec.Raw, index: int | None = None) -> None:
     Errors: MalformedInput, for a key twice in one object or more than DEPTH_MAX levels.
     """
     body = bytes(text)
-    keys = [text for text, colon in _texts.findall(body) if colon]
-    if len(set(keys)) == len(keys) and body.count(b"{") + body.count(b"[") <= DEPTH_MAX and b"\\" not in b"".join(keys):
-        return
     try:
-        has_each_once = count_keys(msgspec.json.decode(body), DEPTH_MAX) == count_colons(body)
+        keys = count_keys(_decode(body), DEPTH_MAX)
     except (TooDeep, RecursionError):
         raise MalformedInput(
             f"The JSON nests more than {DEPTH_MAX} deep.", "Write it flatter. Nothing was written.", index=index
         ) from None
     except ValueError:
         return  # a number or text that only a lenient decoder accepts, which reports it
-    if not has_each_once:
-        key, _ = find_repeated_key(body)
-        raise MalformedInput(
-            f"The key {key[:80]!r} is twice in one object.",
-            "Keep one: only one of them could count. Nothing was written.",
-            index=index,
-        )
+    if body.count(b":") == keys or count_colons(body) == keys:
+        return
+    key, _ = find_repeated_key(body)
+    raise MalformedInput(
+        f"The key {key[:80]!r} is twice in one object.",
+        "Keep one: only one of them could count. Nothing was written.",
+        index=index,
+    )
 
 
 def count_keys(value: object, depth_max: int) -> int:
-    """Count the keys in a value, at any depth. Errors: TooDeep."""
-    count, level = 0, [value]
-    for _ in range(depth_max):
-        inner: list[object] = []
-        for collection in level:
-            items: Iterable[object] = ()
-            if type(collection) is dict:
-                count += len(collection)
-                items = collection.values()
-            elif type(collection) is list:
-                items = collection
-            inner += [item for item in items if type(item) is dict or type(item) is list]
-        if not inner:
-            return count
-        level = inner
-    raise TooDeep
+    """Count the keys in a decoded value, at any depth. Errors: TooDeep."""
+    count, items = 0, list[object]()
+    if type(value) is dict:
+        count, items = len(value), list(value.values())
+    elif type(value) is list:
+        items = value
+    else:
+        return 0
+    if not depth_max:
+        raise TooDeep
+    for item in items:
+        if type(item) is dict or type(item) is list:
+            count += count_keys(item, depth_max - 1)
+    return count
 
 
 def count_colons(body: bytes) -> int:

@@ -67,7 +67,7 @@ def json_value(body: bytes) -> object:
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise UnreadableFile(_describe_json_error(str(error), body), "Write it as JSON, in UTF-8.") from None
     try:
-        has_each_once = count_keys(value, DEPTH_MAX + 1) == count_colons(body)
+        has_each_once = count_keys(value, DEPTH_MAX) == count_colons(body)
     except TooDeep:
         raise too_deep(DEPTH_MAX) from None
     if not has_each_once:
