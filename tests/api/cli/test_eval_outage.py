@@ -47,7 +47,7 @@ def test_an_outage_is_an_error_of_the_attempt_and_the_next_run_is_comparable(led
     assert (again["state"], again["total_score"]) == ("scored", 100.0)
     assert again["embeddings"] == {"endpoint": f"127.0.0.1:{port}", "model": "meadow-embed", "threshold": 0.75}
     versions = {one["scorer_version"] for one in (*scores(ledger), *of_type(events(ledger), "started"))}
-    assert versions == {"2 meadow-embed>=0.75"}
+    assert versions == {"3 meadow-embed>=0.75"}
     compared = msgspec.json.decode(done(ledger, "eval", "compare", "up", "again", "--json").out)
     assert b"not_comparable" not in msgspec.json.encode(compared) or not compared["not_comparable"]
     outage = msgspec.json.decode(done(ledger, "eval", "compare", "up", "down", "--json").out)
@@ -66,4 +66,4 @@ def test_scores_with_another_model_are_not_compared(ledger: Path, tmp_path: Path
         assert evaluate(ledger, fixtures, "--run", "one", **variables(endpoint)).code == 0
         assert evaluate(ledger, fixtures, "--run", "two", **variables(endpoint, "other-embed")).code == 0
     ended = tally(ledger, "eval", "compare", "one", "two", "--json")
-    assert b"scorer changed: rca@2 meadow-embed>=0.75, now rca@2 other-embed>=0.75" in ended.out
+    assert b"scorer changed: rca@3 meadow-embed>=0.75, now rca@3 other-embed>=0.75" in ended.out

@@ -95,7 +95,7 @@ def test_a_package_adds_a_match_type_and_a_component(ledger: Path, tmp_path: Pat
     ended = run(ledger, fixtures, packages, "--run", "one")
     assert ended.code == 1, "a scenario fails"
     (started,) = of_type(recorded(ledger, "one"), "started")
-    assert started["scorer_version"] == "2 initials@tone_pack-1.2 tone@tone_pack-1.2"
+    assert started["scorer_version"] == "3 initials@tone_pack-1.2 tone@tone_pack-1.2"
     found = {score["scenario_id"]: score for score in scores(ledger, "one")}
     assert {name: score["total_score"] for name, score in found.items()} == {
         "calm": 100.0,
@@ -124,8 +124,8 @@ def test_another_version_of_the_package_is_another_scorer(ledger: Path, tmp_path
     assert run(ledger, fixtures, newer, "--run", "two").code == 0
     words = command(ledger, "eval", "compare", "one", "two", "--json")
     compared = subprocess.run(words, cwd=ROOT, env=environment(), capture_output=True, check=True)
-    assert b"scorer changed: rca@2 initials@tone_pack-1.2 tone@tone_pack-1.2" in compared.stdout
-    assert b"now rca@2 initials@tone_pack-1.3 tone@tone_pack-1.3" in compared.stdout
+    assert b"scorer changed: rca@3 initials@tone_pack-1.2 tone@tone_pack-1.2" in compared.stdout
+    assert b"now rca@3 initials@tone_pack-1.3 tone@tone_pack-1.3" in compared.stdout
 
 
 @pytest.mark.parametrize(

@@ -142,11 +142,11 @@ def test_endpoint_model_and_threshold_are_stated_where_they_were_needed() -> Non
         assert reported(matcher, SAME).embeddings == facts
         assert reported(matcher, {"rca": {"root_cause": "out of memory and killed"}}).embeddings is None
     assert reported(matcher, OTHER).embeddings == facts
-    assert scorer_version([scenario(EXPECTED)], matcher) == "2 meadow-embed>=0.75"
-    assert scorer_version([scenario(EXPECTED)], None) == "2"
+    assert scorer_version([scenario(EXPECTED)], matcher) == "3 meadow-embed>=0.75"
+    assert scorer_version([scenario(EXPECTED)], None) == "3"
     plain = scenario({"root_cause": {"all_of": ["memory"]}})
-    assert scorer_version([plain], matcher) == "2"
-    assert scorer_version([plain, scenario(EXPECTED)], matcher) == "2 meadow-embed>=0.75"
+    assert scorer_version([plain], matcher) == "3"
+    assert scorer_version([plain, scenario(EXPECTED)], matcher) == "3 meadow-embed>=0.75"
     long = SemanticMatcher(EmbeddingsClient("http://meadow/v1", model="m" * 300))
     assert len(scorer_version([scenario(EXPECTED)], long)) == 256
 
@@ -157,7 +157,7 @@ def test_the_threshold_is_a_setting_and_part_of_the_version() -> None:
     with embedder() as running:
         strict, loose = knowing(running), knowing(running, TALLYSTICK_EMBEDDINGS_THRESHOLD="0.6")
         assert (reported(strict, near).total, reported(loose, near).total) == (0.0, 100.0)
-        assert scorer_version([scenario(EXPECTED)], loose) == "2 text-embedding-3-small>=0.6"
+        assert scorer_version([scenario(EXPECTED)], loose) == "3 text-embedding-3-small>=0.6"
         for wrong in ("0", "1.1", "nan", "high"):
             detail = unavailable(reported(knowing(running, TALLYSTICK_EMBEDDINGS_THRESHOLD=wrong), near))
             assert "TALLYSTICK_EMBEDDINGS_THRESHOLD is not a number above 0 and at most 1" in detail
