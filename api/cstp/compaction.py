@@ -3,7 +3,6 @@
 A level is a view of a decision's age: nothing in the ledger is shortened (`api/service/compaction.py`).
 """
 
-from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 import msgspec
@@ -11,8 +10,9 @@ import msgspec
 from api.cstp.decision_json import decision_json
 from api.cstp.get_calibration import rounded
 from api.cstp.idempotency_key import check_key
+from api.cstp.method import Method
 from api.cstp.params_schema import ParamsSchema
-from api.principal import Principal, Scope
+from api.principal import Principal
 from api.service.compaction import (
     CompactedQuery,
     LeveledDecision,
@@ -154,10 +154,9 @@ def _one_line(text: str) -> str:
     return line if len(line) <= LINE_CHARS_MAX else line[: LINE_CHARS_MAX - len(_CUT)] + _CUT
 
 
-COMPACTION: dict[str, tuple[Scope, Callable[[LedgerService, Principal, dict[str, Any]], Awaitable[object]]]] = {
-    "cstp.compact": ("append", compact),
-    "cstp.getCompacted": ("read", get_compacted),
-    "cstp.setPreserve": ("append", preserve_decision),
-    "cstp.getWisdom": ("read", get_wisdom),
+COMPACTION: dict[str, Method] = {
+    "cstp.compact": Method("append", compact),
+    "cstp.getCompacted": Method("read", get_compacted, "quick"),
+    "cstp.setPreserve": Method("append", preserve_decision),
+    "cstp.getWisdom": Method("read", get_wisdom, "heavy"),
 }
-"""The scope and the function of each method."""

@@ -4,16 +4,16 @@
 see `api/service/observations.py`.
 """
 
-from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 import msgspec
 
 from api.cstp.idempotency_key import check_key
 from api.cstp.jsonrpc import RpcError
+from api.cstp.method import Method
 from api.cstp.params_schema import ParamsSchema
 from api.errors import INVALID_PARAMS
-from api.principal import Principal, Scope
+from api.principal import Principal
 from api.service.ledger import LedgerService
 from api.service.observations import Observed, ingest_observations, link_observations, verify_log
 from events.decision import Stakes
@@ -102,9 +102,8 @@ def _check_events(events: object) -> None:
             raise RpcError(INVALID_PARAMS, message, {"fields": [f"events[{index}].payload"]})
 
 
-EVIDENCE: dict[str, tuple[Scope, Callable[[LedgerService, Principal, dict[str, Any]], Awaitable[object]]]] = {
-    "cstp.ingestEvidence": ("append", ingest_evidence),
-    "cstp.linkEvidence": ("append", link_evidence),
-    "cstp.verifyEvidenceChain": ("read", verify_evidence_chain),
+EVIDENCE: dict[str, Method] = {
+    "cstp.ingestEvidence": Method("append", ingest_evidence),
+    "cstp.linkEvidence": Method("append", link_evidence),
+    "cstp.verifyEvidenceChain": Method("read", verify_evidence_chain, "heavy"),
 }
-"""The scope and the function of each method."""

@@ -17,6 +17,7 @@ from api.cstp.params_schema import (
 from api.principal import Principal
 from api.service.calibration import CalibrationAnswer, compute_calibration_by_category
 from api.service.calibration_query import CalibrationQuery, Detail
+from api.service.largest import keep_largest
 from api.service.ledger import LedgerService
 from events.decision import Stakes
 from events.limits import PAGE_EVENTS_MAX
@@ -142,11 +143,10 @@ def _answer(
     }
     if calibration.confidence_stats is not None:
         answer["confidenceStats"] = _spread(calibration.confidence_stats)
-    most = sorted(categories, key=lambda category: -category.reviewed)[:CATEGORIES_MAX]
-    shown = categories if len(categories) == len(most) else sorted(most, key=lambda category: category.category)
+    shown, cut = keep_largest(categories, CATEGORIES_MAX, lambda category: category.reviewed)
     answer["by_category"] = [_category(category) for category in shown]
-    if len(categories) > len(shown):
-        answer["cut"] = {"by_category": len(categories) - len(shown)}
+    if cut:
+        answer["cut"] = {"by_category": cut}
     answer["groups"] = [_group(group) for group in calibration.groups]
     if calibration.groups_total is not UNSET:
         answer |= {"groupsTotal": calibration.groups_total, "groupsNext": calibration.groups_next}

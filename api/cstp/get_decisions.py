@@ -1,8 +1,8 @@
 """cstp.getDecision, listDecisions and getStats: return one decision, a page of decisions, or counts."""
 
 import re
-from collections.abc import Mapping
 from datetime import timedelta
+from operator import itemgetter
 from typing import Any, cast, get_args
 
 import msgspec
@@ -14,6 +14,7 @@ from api.cstp.params_schema import ParamsSchema, missing_param_error, parse_peri
 from api.errors import INVALID_PARAMS
 from api.principal import Principal
 from api.service.decisions import DecisionQuery, count_decisions, count_decisions_since, find_decision, select_decisions
+from api.service.largest import keep_largest
 from api.service.ledger import LedgerService
 from events.decision import Stakes
 from events.limits import STREAM_ID_CHARS_MAX
@@ -133,25 +134,17 @@ async def get_stats(ledger: LedgerService, caller: Principal, params: dict[str, 
     selection = DecisionSelection(project=request.project or None, range=time_range)
     counts = await count_decisions(ledger, selection)
     recent = await count_decisions_since(ledger, selection, [now - span for span in _RECENT_SPANS.values()])
-    every = {name: getattr(counts, field) for name, field in _COUNTS.items()}
-    shown = {name: _largest(found) for name, found in every.items()}
-    cut = {name: len(found) - len(shown[name]) for name, found in every.items() if len(found) > len(shown[name])}
+    every = {name: tuple(getattr(counts, field).items()) for name, field in _COUNTS.items()}
+    kept = {name: keep_largest(found, COUNTS_MAX, itemgetter(1)) for name, found in every.items()}
+    cut = {name: others for name, (_, others) in kept.items() if others}
     return {
         "total": counts.total,
-        **shown,
+        **{name: dict(shown) for name, (shown, _) in kept.items()},
         **({"cut": cut} if cut else {}),
         "byDay": [{"date": day, "count": count} for day, count in counts.by_day[:DAYS_MAX]],
         "topTags": [{"tag": tag, "count": count} for tag, count in counts.top_tags[:TAGS_MAX]],
         "recentActivity": dict(zip(_RECENT_SPANS, recent, strict=True)),
     }
-
-
-def _largest(counts: Mapping[str, int]) -> Mapping[str, int]:
-    """Return the largest counts, in their order."""
-    if len(counts) <= COUNTS_MAX:
-        return counts
-    most = dict(sorted(counts.items(), key=lambda each: -each[1])[:COUNTS_MAX])
-    return {name: count for name, count in counts.items() if name in most}
 
 
 def _ends(schema: ParamsSchema[Any], params: dict[str, Any]) -> tuple[str, str]:

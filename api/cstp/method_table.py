@@ -1,7 +1,4 @@
-"""The table of methods: the scope and the function of each."""
-
-from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple
+"""The table of methods."""
 
 from api.cstp.attribute_outcomes import attribute_outcomes
 from api.cstp.check_drift import check_drift
@@ -13,6 +10,7 @@ from api.cstp.get_reason_stats import get_reason_stats
 from api.cstp.get_session_context import get_session_context
 from api.cstp.guardrails import check_guardrails, list_guardrails
 from api.cstp.links import get_graph, get_neighbors, link
+from api.cstp.method import Method
 from api.cstp.pre_action import pre_action
 from api.cstp.query_decisions import query_decisions
 from api.cstp.ready_queue import ready
@@ -21,40 +19,30 @@ from api.cstp.review_decision import review_decision
 from api.cstp.thoughts import debug_tracker, record_thought
 from api.cstp.unsupported import UNSUPPORTED
 from api.cstp.update_decision import update_decision
-from api.principal import Principal, Scope
-from api.service.ledger import LedgerService
-
-
-class Method(NamedTuple):
-    """The scope that a method needs, and the function that answers a call."""
-
-    scope: Scope
-    answer: Callable[[LedgerService, Principal, dict[str, Any]], Awaitable[object]]
-
 
 METHODS: dict[str, Method] = {
     "cstp.recordDecision": Method("append", record_decision),
     "cstp.reviewDecision": Method("append", review_decision),
     "cstp.updateDecision": Method("append", update_decision),
     "cstp.recordThought": Method("append", record_thought),
-    "cstp.debugTracker": Method("read", debug_tracker),
-    "cstp.getDecision": Method("read", get_decision),
-    "cstp.listDecisions": Method("read", list_decisions),
-    "cstp.queryDecisions": Method("read", query_decisions),
-    "cstp.getStats": Method("read", get_stats),
-    "cstp.getCalibration": Method("read", get_calibration),
-    "cstp.checkDrift": Method("read", check_drift),
-    "cstp.getReasonStats": Method("read", get_reason_stats),
+    "cstp.debugTracker": Method("read", debug_tracker, "quick"),
+    "cstp.getDecision": Method("read", get_decision, "quick"),
+    "cstp.listDecisions": Method("read", list_decisions, "heavy"),
+    "cstp.queryDecisions": Method("read", query_decisions, "heavy"),
+    "cstp.getStats": Method("read", get_stats, "heavy"),
+    "cstp.getCalibration": Method("read", get_calibration, "heavy"),
+    "cstp.checkDrift": Method("read", check_drift, "heavy"),
+    "cstp.getReasonStats": Method("read", get_reason_stats, "heavy"),
     "cstp.attributeOutcomes": Method("append", attribute_outcomes),
-    "cstp.ready": Method("read", ready),
+    "cstp.ready": Method("read", ready, "heavy"),
     "cstp.preAction": Method("read", pre_action),
-    "cstp.getSessionContext": Method("read", get_session_context),
+    "cstp.getSessionContext": Method("read", get_session_context, "heavy"),
     "cstp.linkDecisions": Method("append", link),
-    "cstp.getNeighbors": Method("read", get_neighbors),
-    "cstp.getGraph": Method("read", get_graph),
+    "cstp.getNeighbors": Method("read", get_neighbors, "quick"),
+    "cstp.getGraph": Method("read", get_graph, "quick"),
     "cstp.checkGuardrails": Method("read", check_guardrails),
-    "cstp.listGuardrails": Method("read", list_guardrails),
-    **{name: Method(*method) for name, method in EVIDENCE.items()},
-    **{name: Method(*method) for name, method in COMPACTION.items()},
-    **{name: Method(*method) for name, method in UNSUPPORTED.items()},
+    "cstp.listGuardrails": Method("read", list_guardrails, "quick"),
+    **EVIDENCE,
+    **COMPACTION,
+    **UNSUPPORTED,
 }

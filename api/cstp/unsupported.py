@@ -8,13 +8,14 @@ import msgspec
 
 from api.cstp.breakers import get_circuit_state, list_circuit_breakers, reset_circuit
 from api.cstp.jsonrpc import METHOD_NOT_FOUND, RpcError
+from api.cstp.method import Method
 from api.cstp.params_schema import (
     ParameterError,
     ParamsSchema,
     missing_param_error,
     wrong_params_error,
 )
-from api.principal import Principal, Scope
+from api.principal import Principal
 from api.service.decisions import count_decisions
 from api.service.ledger import LedgerService
 from events.decision import Stakes
@@ -68,26 +69,27 @@ async def _reindex(ledger: LedgerService, caller: Principal, params: dict[str, A
     return {**answer, "message": message}
 
 
-UNSUPPORTED: dict[str, tuple[Scope, Answer]] = {
-    "cstp.listBreakers": ("read", list_circuit_breakers),
-    "cstp.getCircuitState": ("read", get_circuit_state),
-    "cstp.resetCircuit": ("append", reset_circuit),
-    "cstp.reindex": ("read", _reindex),
-    "cstp.mapControls": (
+UNSUPPORTED: dict[str, Method] = {
+    "cstp.listBreakers": Method("read", list_circuit_breakers, "quick"),
+    "cstp.getCircuitState": Method("read", get_circuit_state, "quick"),
+    "cstp.resetCircuit": Method("append", reset_circuit),
+    "cstp.reindex": Method("read", _reindex, "quick"),
+    "cstp.mapControls": Method(
         "read",
         _refused(
             "cstp.mapControls",
             "This ledger has no control maps (SR 11-7, NIST AI RMF).",
             "Read the observations, GET /events?type=observation.recorded.v1, and map them yourself.",
         ),
+        "quick",
     ),
-    "cstp.exportEvidenceBundle": (
+    "cstp.exportEvidenceBundle": Method(
         "read",
         _refused(
             "cstp.exportEvidenceBundle",
             "A server writes no bundle or PDF into a folder that a caller names.",
             "GET /export, or tallystick export, gives the whole log with its proofs.",
         ),
+        "quick",
     ),
 }
-"""The scope and the function of each method."""

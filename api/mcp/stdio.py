@@ -19,6 +19,9 @@ from api.principal import OWNER
 from api.service.ledger import LedgerService
 from ledger.place import Place
 
+UNANSWERED_S = 600.0
+"""How long, after standard input has ended, the requests that are under way have to be answered."""
+
 
 async def serve_ledger(place: Place | Path, offer: Offer) -> None:
     """Serve a ledger until standard input ends. Errors: LedgerLocked, LedgerUnusable."""
@@ -63,9 +66,10 @@ class _Unanswered:
             self._answer(item.message.id)
 
     async def wait(self) -> None:
-        """Wait until every request is answered."""
-        while self._ids:
-            await self._changed.wait()
+        """Wait until every request is answered, for UNANSWERED_S at most."""
+        with anyio.move_on_after(UNANSWERED_S):
+            while self._ids:
+                await self._changed.wait()
 
     def _answer(self, request_id: types.RequestId | None) -> None:
         self._ids.discard(request_id)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from operator import itemgetter
 from typing import Literal, NamedTuple, get_args
 
 import msgspec
@@ -9,6 +10,7 @@ import numpy as np
 from msgspec import structs
 
 from api.service.decisions import count_decisions, decision_states
+from api.service.largest import keep_largest
 from api.service.ledger import LedgerService
 from api.service.recent_drift import detect_recent_drift
 from projections.arrays import RowNumbers
@@ -128,11 +130,11 @@ async def _list_drift_items(
     selection = DecisionSelection(category=query.category, status="reviewed", range=examined)
     counts = await count_decisions(ledger, selection)
     actions = []
-    most = sorted(counts.by_category.items(), key=lambda each: (-each[1], each[0]))[:DRIFT_CATEGORIES_MAX]
-    for category in sorted(name for name, _ in most):
+    most, cut = keep_largest(sorted(counts.by_category.items()), DRIFT_CATEGORIES_MAX, itemgetter(1))
+    for category, _ in most:
         drift = await detect_recent_drift(ledger, CalibrationFilter(category=category), now, DriftLimits())
         actions += [_drift_item(category, alert) for alert in drift.alerts]
-    return actions, len(counts.by_category) - len(most)
+    return actions, cut
 
 
 def _drift_item(category: str, alert: DriftAlert) -> ActionItem:

@@ -33,8 +33,10 @@ def check(output: str) -> None:
 
 
 def test_openapi_python_client(python_environment: Path, server: Served, tmp_path: Path) -> None:
+    settings = tmp_path / "settings.yaml"
+    settings.write_text("content_type_overrides:\n  application/x-protobuf: application/octet-stream\n")
     generate: list[str | Path] = ["openapi-python-client", "generate", "--fail-on-warning", "--output-path", "client"]
-    run(python_environment, [*generate, "--url", f"{server.url}/openapi.json"], tmp_path)
+    run(python_environment, [*generate, "--config", settings, "--url", f"{server.url}/openapi.json"], tmp_path)
     command: list[str | Path] = ["python", ROOT / "tests/sdks/generated_client", server.url]
     check(run(python_environment, command, tmp_path, PYTHONPATH=str(tmp_path / "client")))
 

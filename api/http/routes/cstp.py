@@ -37,32 +37,6 @@ from api.rate_limit import LimitReached, RateLimited
 
 PROTOCOL_VERSION = "1.0"
 
-HEAVY_METHODS = frozenset(
-    {
-        "cstp.getCalibration",
-        "cstp.checkDrift",
-        "cstp.getReasonStats",
-        "cstp.getStats",
-        "cstp.getWisdom",
-        "cstp.queryDecisions",
-        "cstp.listDecisions",
-        "cstp.getSessionContext",
-        "cstp.ready",
-        "cstp.verifyEvidenceChain",
-    }
-)
-"""Methods that compute a view for long enough that each token may run one at a time."""
-
-QUICK_METHODS = (
-    frozenset(name for name, method in METHODS.items() if method.scope == "read")
-    - HEAVY_METHODS
-    - {
-        "cstp.preAction",
-        "cstp.checkGuardrails",
-    }
-)
-"""Other methods that only read: they run beside each other, and have the time limit of a query."""
-
 _REFUSED = {"type": "object", "properties": {"detail": TEXT}, "required": ["detail"]}
 _STATUS = json_answer("The status.", {"type": "object"})
 
@@ -172,10 +146,11 @@ async def _reply_to_request(call: Call, request: RpcFrame) -> bytes | None:
     except RpcError as error:
         return None if request.is_notification and error.code == INVALID_PARAMS else error_reply(call_id, error)
     answer = partial(call_method, call.ledger, call.caller, rpc_call)
+    method = METHODS.get(rpc_call.method)
     try:
-        if rpc_call.method in HEAVY_METHODS:
+        if method is not None and method.load == "heavy":
             result = await run_query(call, answer)
-        elif rpc_call.method in QUICK_METHODS:
+        elif method is not None and method.load == "quick":
             result = await within_limit(call, answer)
         else:
             result = await answer()

@@ -241,7 +241,8 @@ def _make(operand: _Operand, operator: Any, value: object) -> GuardrailCondition
     try:
         return make_condition(operand.name, operator, value)
     except UnusableValue as error:
-        raise UnsupportedExpression(error.problem.removeprefix("cannot be compared: ")) from None
+        problem = error.problem.removeprefix("cannot be compared: ")
+        raise UnsupportedExpression(f"it {problem}" if problem.startswith("compares ") else problem) from None
 
 
 def _clauses(node: _Node, *, negated: bool) -> list[Clause]:

@@ -134,7 +134,10 @@ def _check_type(condition: GuardrailCondition, values: Sequence[Any]) -> None:
             quotes = "Put it in quotes." if kind == "text" and operator not in ORDERING else "Correct the value."
             raise UnusableValue(f"compares {field}, which is a {kind}, by {operator} with {value!r}", quotes)
         if field in CLOSED and operator in ("eq", "ne", "in", "not_in") and value not in CLOSED[field]:
-            raise UnusableValue(f"is {value!r}, and {field} is one of {', '.join(CLOSED[field])}", "Use one of these.")
+            raise UnusableValue(
+                f"compares {field} with {value!r}, and {field} is one of {', '.join(CLOSED[field])}",
+                "Use one of these.",
+            )
 
 
 def _has_type(value: object, kind: FieldType) -> bool:

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from api.service.guardrails.field_types import UnusableValue, make_condition
-from api.service.guardrails.rule_faults import can_fire, find_action, warnings_of
+from api.service.guardrails.rule_faults import warnings_of
 from api.service.guardrails.rule_file import read_rules
+from api.service.guardrails.rule_search import can_fire, find_action
 from events.guardrail import GuardrailCondition, GuardrailSet, Operator
 from ledger.errors import InvalidQuery
 from projections.guardrails.rule_evaluation import evaluate
@@ -49,6 +50,11 @@ def test_a_rule_that_cannot_fire_has_a_warning(text: str) -> None:
         ('condition_confidense: "< 0.5"', (), ["No action has stated confidense so far: is confidence meant?"]),
         ("condition: \"action.stake == 'high'\"", (), ["No action has stated stake so far: is stakes meant?"]),
         ("condition_owner: ann", ("owner",), []),
+        (
+            "condition_stakes: high\n  requires_confidense: true",
+            (),
+            ["No action has stated confidense so far: is confidence meant?"],
+        ),
         ("condition_stakes: high\n  requires_code_review: true", (), []),
         ('condition_confidence: "< 0.5"', (), []),
     ],

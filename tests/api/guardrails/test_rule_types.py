@@ -62,9 +62,17 @@ def test_a_value_is_read_as_yaml_1_2_with_the_type_of_its_field(text: str, value
         ('condition_version: "== 1.10"', "condition_version is 1.10, which could be", 'in quotes: "1.10"'),
         ("condition_reviewed: yes", "condition_reviewed is yes, which is a boolean in YAML 1.1", "Write true"),
         ("requires_review: off", "requires_review is off, which is a boolean in YAML 1.1", "Write false"),
-        ("condition_stakes: hihg", "condition_stakes is 'hihg', and stakes is one of low, medium, high, critical", ""),
-        ("condition: {phase: recording}", "condition.phase is 'recording', and phase is one of check, pre_", ""),
-        ("condition: \"action.stakes == 'hihg'\"", "expression that can be evaluated: is 'hihg', and stakes is", ""),
+        (
+            "condition_stakes: hihg",
+            "condition_stakes compares stakes with 'hihg', and stakes is one of low, ",
+            "",
+        ),
+        ("condition: {phase: recording}", "condition.phase compares phase with 'recording', and phase is", ""),
+        (
+            "condition: \"action.stakes == 'hihg'\"",
+            "expression that can be evaluated: it compares stakes with 'hihg', and stakes is",
+            "",
+        ),
         (
             "condition_category: true",
             "condition_category compares category, which is a text, by eq with True",
