@@ -35,8 +35,8 @@ def test_a_server_refuses_it(
     empty_client: httpx.Client, path: str, body: str, headers: dict[str, str], said: str
 ) -> None:
     answer = empty_client.post(path, content=body, headers=headers)
-    told = answer.json()
-    assert said in (told["error"]["message"] if path == "/cstp" else told["detail"])
+    answered = answer.json()
+    assert said in (answered["error"]["message"] if path == "/cstp" else answered["detail"])
     assert empty_client.get("/status").json()["head"]["position"] == 0
 
 
