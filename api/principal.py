@@ -90,9 +90,13 @@ class Principal(msgspec.Struct, frozen=True):
         if self.bucket is not None:
             self.bucket.spend_body(size)
 
+    def may(self, scope: Scope) -> bool:
+        """Return whether the caller has a scope."""
+        return scope in self.scopes or "admin" in self.scopes
+
     def require(self, scope: Scope) -> None:
         """Check that the caller has a scope. Errors: Forbidden, naming the missing scope."""
-        if scope not in self.scopes and "admin" not in self.scopes:
+        if not self.may(scope):
             scopes = ", ".join(sorted(self.scopes)) or "none"
             raise Forbidden(
                 f"The token of {self.agent} lacks the scope '{scope}' (it has {scopes}).",

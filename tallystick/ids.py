@@ -40,8 +40,8 @@ new_event_id = EventIds().make
 
 
 def new_stream_id() -> str:
-    """Make the id of a decision or a thought: 20 hex digits, 12 for the millisecond and 8 random."""
-    return f"{time.time_ns() // 1_000_000:012x}{os.urandom(4).hex()}"
+    """Make the id of a decision or a thought: 20 random hex digits, so that the first few name it, as clients do."""
+    return os.urandom(10).hex()
 
 
 def derived_event_id(*parts: str) -> str:

@@ -85,7 +85,9 @@ class Operations:
             return (yield from self._submit("/events", drafts[0], DecisionEvent, query))
         result = yield from self._submit("/events", drafts, AppendResult, query)
         first = msgspec.structs.asdict(result.events[0])
-        return DecisionEvent(**first, guardrail_warnings=result.guardrail_warnings)
+        return DecisionEvent(
+            **first, guardrail_warnings=result.guardrail_warnings, thoughts_pending=result.thoughts_pending
+        )
 
     def amend(self, decision_id: str, fields: AmendFields) -> Flow[DecisionEvent]:
         """Amend a decision."""

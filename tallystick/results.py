@@ -44,6 +44,8 @@ class DecisionEvent(AppendedEvent, frozen=True, kw_only=True):
 
     guardrail_warnings: tuple[GuardrailWarning, ...] = ()
     """The guardrails that fired on a decision as it was recorded."""
+    thoughts_pending: int = 0
+    """Thoughts of the agent that no decision has adopted. Pass them to `record` in `thoughts`."""
 
     @property
     def decision_id(self) -> str:
@@ -79,6 +81,8 @@ class AppendResult(msgspec.Struct, frozen=True, kw_only=True):
     """The position of each event, in the order of the batch."""
     guardrail_warnings: tuple[GuardrailWarning, ...] = ()
     """The guardrails that fired on a decision, if the batch was posted by `record`."""
+    thoughts_pending: int = 0
+    """Thoughts of the agent that no decision has adopted, if the batch was posted by `record`."""
 
 
 class RecordedLink(msgspec.Struct, frozen=True, kw_only=True):

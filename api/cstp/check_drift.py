@@ -7,6 +7,7 @@ import msgspec
 
 from api.cstp.get_calibration import rounded
 from api.cstp.params_schema import ParamsSchema, to_camel_json
+from api.cstp.unknown_names import name_unknown
 from api.principal import Principal
 from api.service.ledger import LedgerService
 from api.service.recent_drift import detect_recent_drift
@@ -66,7 +67,9 @@ async def check_drift(ledger: LedgerService, caller: Principal, params: dict[str
         accuracy_drop=request.threshold_accuracy,
         min_decisions=request.min_decisions,
     )
-    return _answer(await detect_recent_drift(ledger, selection, now, limits), request)
+    drift = await detect_recent_drift(ledger, selection, now, limits)
+    is_empty = drift.recent is None and drift.historical is None
+    return _answer(drift, request) | (await name_unknown(ledger, selection) if is_empty else {})
 
 
 def _answer(drift: RecentDrift, request: _DriftParams) -> dict[str, object]:

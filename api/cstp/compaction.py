@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from api.cstp.decision_json import decision_json
+from api.cstp.decision_json import decision_json, without_defaults
 from api.cstp.get_calibration import rounded
 from api.cstp.idempotency_key import check_key
 from api.cstp.method import Method
@@ -132,7 +132,7 @@ def wisdom_json(wisdom: Wisdom) -> dict[str, object]:
 
 
 def _row(decision: LeveledDecision) -> dict[str, object]:
-    fields, review = decision_json(decision.state), decision.state.review
+    fields, review = without_defaults(decision_json(decision.state)), decision.state.review
     fields["oneLine"] = _one_line(decision.state.decision.decision)
     if review is not None:
         fields["actualConfidence"] = OUTCOME_VALUES[OUTCOME_NUMBERS[review.outcome]].item()
@@ -140,7 +140,7 @@ def _row(decision: LeveledDecision) -> dict[str, object]:
         "id": fields["id"],
         "level": decision.level,
         "decision": fields["decision"],
-        "category": fields["category"] or "",
+        "category": decision.state.decision.category or "",
         "date": fields["date"],
     }
     if decision.state.preserve:

@@ -1,5 +1,7 @@
 """Convert a decision to the JSON of CSTP: first the fields of the protocol, then the fields that we add."""
 
+from typing import Any
+
 from msgspec import structs
 
 from api.service.deliberation_steps import build_deliberation
@@ -21,9 +23,33 @@ _OPTIONAL = (
 """Fields that a row has only if the decision states them."""
 
 
+_DEFAULTS = {"category": "process", "stakes": "medium"}
+"""What CSTP reads for a decision that does not state it. Filters and figures count what is stated."""
+
+UNSTATED = "unstated"
+"""The field of a row that names those of its fields that are defaults."""
+
+
+def with_defaults(row: dict[str, object]) -> dict[str, object]:
+    """Return a row with the protocol's defaults; `unstated` names them."""
+    unstated = [name for name in _DEFAULTS if not row[name]]
+    return {**row, **{name: _DEFAULTS[name] for name in unstated}, UNSTATED: unstated} if unstated else row
+
+
+def without_defaults(answer: Any) -> Any:  # noqa: ANN401 - JSON of any shape
+    """Return an answer of CSTP without what its rows name as unstated: other interfaces have no defaults."""
+    if isinstance(answer, list):
+        return [without_defaults(item) for item in answer]
+    if not isinstance(answer, dict):
+        return answer
+    left_out = (UNSTATED, *answer.get(UNSTATED, ()))
+    return {name: without_defaults(value) for name, value in answer.items() if name not in left_out}
+
+
 def decision_row(state: DecisionState) -> dict[str, object]:
     """Return a row of a list. Without a stated confidence the row has no such key, because clients cannot read null.
 
+    Category and stakes have the protocol's defaults if the decision does not state them.
     `review_by` is the date of the review in UTC, as in the protocol, and `review_due` its time.
     If a later review omits lessons, the row keeps those of the earlier one; `reviews` shows the lessons of each.
     """
@@ -70,7 +96,7 @@ def decision_row(state: DecisionState) -> dict[str, object]:
     row |= {name: value for name, value in marks.items() if value}
     if (retracted := state.retracted) is not None:
         row["retracted"] = {"at": retracted.at.isoformat(), "by": retracted.by, "reason": retracted.reason}
-    return row
+    return with_defaults(row)
 
 
 def decision_json(state: DecisionState) -> dict[str, object]:

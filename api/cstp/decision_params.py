@@ -1,4 +1,4 @@
-"""The parameters of cstp.recordDecision, with the protocol's defaults."""
+"""The parameters of cstp.recordDecision."""
 
 import re
 from collections.abc import Mapping
@@ -27,8 +27,8 @@ Category = Literal["architecture", "process", "integration", "tooling", "securit
 _unit_days = {"d": 1, "w": 7, "m": 30}
 _duration = re.compile(r"([0-9]{1,4})([dwm])", re.ASCII)
 
-REASON: ParamsSchema[Reason] = ParamsSchema(Reason, defaults={"type": "analysis", "strength": 0.8})
-"""A reason; the protocol's defaults are the type analysis and a strength of 0.8."""
+REASON: ParamsSchema[Reason] = ParamsSchema(Reason, defaults={"type": "analysis"})
+"""A reason; the protocol's default is the type analysis."""
 
 BRIDGE: ParamsSchema[Bridge] = ParamsSchema(Bridge, aliases={"function": ("function", "purpose")})
 """A bridge; `purpose` is an alias of `function`."""
@@ -36,11 +36,10 @@ BRIDGE: ParamsSchema[Bridge] = ParamsSchema(Bridge, aliases={"function": ("funct
 DECISION: ParamsSchema[DecisionRecorded] = ParamsSchema(
     DecisionRecorded,
     types={"category": Category},
-    defaults={"category": "process", "stakes": "medium"},
     without=("decision_id", "review_by"),
     inner={"reasons": REASON, "bridge": BRIDGE},
 )
-"""A decision; the protocol has defaults for category and stakes, but not for the confidence."""
+"""A decision. The protocol's defaults of category and stakes are not stored: answers of CSTP show them."""
 
 
 class _ProjectContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,14 +85,14 @@ class RecordRequest(NamedTuple):
     embedding: SuppliedEmbedding | None
 
 
-_options: ParamsSchema[RecordOptions] = ParamsSchema(RecordOptions)
+OPTIONS: ParamsSchema[RecordOptions] = ParamsSchema(RecordOptions)
 
 
 def check_params(params: Mapping[str, Any]) -> RecordRequest:
     """Return what some parameters ask for, before anything is written. Errors: RpcError, InvalidEvent."""
     decision, options = _decode(stated_deliberation(params))
-    check_key(options.idempotency_key, _options.spelling("idempotency_key", params))
-    names = _options.spelling("embedding", params), _options.spelling("embedding_model", params)
+    check_key(options.idempotency_key, OPTIONS.spelling("idempotency_key", params))
+    names = OPTIONS.spelling("embedding", params), OPTIONS.spelling("embedding_model", params)
     embedding = embedding_to_record(options.embedding, options.embedding_model, names=names)
     return RecordRequest(decision, options, _targets(options, params), embedding)
 
@@ -101,9 +100,9 @@ def check_params(params: Mapping[str, Any]) -> RecordRequest:
 def _decode(params: Mapping[str, Any]) -> tuple[DecisionRecorded, RecordOptions]:
     errors: list[ParameterError] = []
     values = DECISION.convert(params, errors)
-    option_values = _options.convert(params, errors)
+    option_values = OPTIONS.convert(params, errors)
     if (text := option_values.get("review_in")) is not None:
-        option_values["review_in"] = _parse_span(text, _options.spelling("review_in", params), errors)
+        option_values["review_in"] = _parse_span(text, OPTIONS.spelling("review_in", params), errors)
     if errors:
         raise wrong_params_error(errors)
     options = RecordOptions(**option_values)
@@ -126,7 +125,7 @@ def _parse_span(text: str, field: str, errors: list[ParameterError]) -> str:
 
 def _targets(options: RecordOptions, params: Mapping[str, Any]) -> list[LinkTarget]:
     """Return the related decisions. Errors: RpcError, for an id that no decision can have."""
-    name = _options.spelling("related_to", params)
+    name = OPTIONS.spelling("related_to", params)
     check_stream_ids({f"{name}[{index}].id": related.id for index, related in enumerate(options.related_to)})
     return [LinkTarget(one.id, weight_of_distance(one.distance), one.summary) for one in options.related_to]
 

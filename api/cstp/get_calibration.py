@@ -14,6 +14,7 @@ from api.cstp.params_schema import (
     to_camel,
     to_camel_json,
 )
+from api.cstp.unknown_names import unknown_json
 from api.principal import Principal
 from api.service.calibration import CalibrationAnswer, compute_calibration_by_category
 from api.service.calibration_query import CalibrationQuery, Detail
@@ -158,6 +159,7 @@ def _answer(
         }
     if calibration.recalibration_by_category is not UNSET:
         answer["recalibrationByCategory"] = [to_camel_json(one) for one in calibration.recalibration_by_category]
+    answer |= unknown_json(calibration.unknown_names)
     if calibration.retracted is not UNSET:
         answer["retracted"] = calibration.retracted
     answer |= {name: to_camel_json(part) for name in HISTORY_PARTS if (part := getattr(calibration, name)) is not UNSET}

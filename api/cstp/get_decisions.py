@@ -11,6 +11,7 @@ from api.cstp.decision_json import decision_json, decision_row
 from api.cstp.jsonrpc import RpcError
 from api.cstp.links import related_decisions
 from api.cstp.params_schema import ParamsSchema, missing_param_error, parse_period
+from api.cstp.unknown_names import name_unknown, unknown_json
 from api.errors import INVALID_PARAMS
 from api.principal import Principal
 from api.service.decisions import DecisionQuery, count_decisions, count_decisions_since, find_decision, select_decisions
@@ -119,6 +120,7 @@ async def list_decisions(ledger: LedgerService, caller: Principal, params: dict[
     page = await select_decisions(ledger, query)
     rows = [decision_row(state) for state in page.decisions]
     answer: dict[str, object] = {"decisions": rows, "total": page.total, "limit": limit, "offset": offset}
+    answer |= unknown_json(page.unknown_names)
     return {**answer, "ignored": ignored} if ignored else answer
 
 
@@ -144,6 +146,7 @@ async def get_stats(ledger: LedgerService, caller: Principal, params: dict[str, 
         "byDay": [{"date": day, "count": count} for day, count in counts.by_day[:DAYS_MAX]],
         "topTags": [{"tag": tag, "count": count} for tag, count in counts.top_tags[:TAGS_MAX]],
         "recentActivity": dict(zip(_RECENT_SPANS, recent, strict=True)),
+        **({} if counts.total else await name_unknown(ledger, selection)),
     }
 
 

@@ -6,6 +6,7 @@ import msgspec
 
 from api.cstp.get_calibration import FilterParams, rounded
 from api.cstp.params_schema import ParamsSchema, merge_filters
+from api.cstp.unknown_names import name_unknown
 from api.principal import Principal
 from api.service.ledger import LedgerService
 from api.service.reason_stats import compute_reason_stats
@@ -29,7 +30,8 @@ async def get_reason_stats(ledger: LedgerService, caller: Principal, params: dic
     is 0, and so is `reviewedUses`, `statedConfidences` or `statedStrengths`.
     """
     request, now = _schema.decode(merge_filters(params)), ledger.clock()
-    reasons = await compute_reason_stats(ledger, request.to_filter(now), request.min_reviewed)
+    selection = request.to_filter(now)
+    reasons = await compute_reason_stats(ledger, selection, request.min_reviewed)
     return {
         "byReasonType": [_type(stats, request.min_reviewed) for stats in reasons.types],
         "diversity": {
@@ -41,6 +43,7 @@ async def get_reason_stats(ledger: LedgerService, caller: Principal, params: dic
         "totalDecisions": reasons.total,
         "reviewedDecisions": reasons.reviewed,
         "queryTime": now.isoformat(),
+        **({} if reasons.total else await name_unknown(ledger, selection)),
     }
 
 

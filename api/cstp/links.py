@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from api.cstp.decision_json import with_defaults
 from api.cstp.idempotency_key import check_key
 from api.cstp.jsonrpc import RpcError
 from api.cstp.params_schema import ParamsSchema
@@ -186,7 +187,8 @@ def node_json(decision: LinkedDecision) -> dict[str, object]:
         "supersededBy": decision.superseded_by or None,
         "retracted": decision.retracted or None,
     }
-    return node | {name: value for name, value in optional.items() if value is not None}
+    node |= {name: value for name, value in optional.items() if value is not None}
+    return node if decision.recorded_at is None else with_defaults(node)
 
 
 def edge_json(link: DecisionLink) -> dict[str, object]:

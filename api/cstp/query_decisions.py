@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET
 
 from api.cstp.calibration_note import note_on_plan
-from api.cstp.decision_json import decision_row
+from api.cstp.decision_json import UNSTATED, decision_row
 from api.cstp.params_schema import (
     ParameterError,
     ParamsSchema,
@@ -17,6 +17,7 @@ from api.cstp.params_schema import (
     parse_period,
     wrong_params_error,
 )
+from api.cstp.unknown_names import name_unknown
 from api.principal import Principal
 from api.service.compaction import SHOWN_LEVELS
 from api.service.decisions import DecisionQuery, select_decisions
@@ -135,8 +136,10 @@ async def query_decisions(ledger: LedgerService, caller: Principal, params: dict
             answer["matchedAll"] = result.full
         if ranked.model is not None:
             answer["embeddingModel"] = ranked.model
-    if note := " ".join(_notes(request, mode, result, ranked)):
+    unknown = {} if result.total else await name_unknown(ledger, selection)
+    if note := " ".join(_notes(request, mode, result, ranked, unknown=bool(unknown))):
         answer["note"] = note
+    answer |= unknown
     agent = selection.agent or caller.agent
     return answer | await note_on_plan(ledger, PlannedDecision(agent=agent, category=selection.category))
 
@@ -218,7 +221,7 @@ def _row(state: DecisionState, fit: float, request: QueryParams, now: datetime) 
     row = {
         "id": full_row["id"],
         "title": state.decision.decision[:TITLE_CHARS_MAX],
-        "category": full_row["category"] or "",
+        "category": full_row["category"],
     }
     if "confidence" in full_row:
         row["confidence"] = full_row["confidence"]
@@ -234,6 +237,7 @@ def _row(state: DecisionState, fit: float, request: QueryParams, now: datetime) 
         "actualResult": full_row["actual_result"] if request.include_detail else None,
         "reviewedBy": full_row.get("reviewed_by") if request.include_detail else None,
         "bridge": full_row.get("bridge"),
+        UNSTATED: full_row.get(UNSTATED),
     }
     return row | {name: value for name, value in optional.items() if value}
 
@@ -257,14 +261,18 @@ def _scores(ranked: RankedResult) -> dict[str, dict[str, float]]:
     }
 
 
-def _notes(request: QueryParams, mode: str, result: SearchResult, ranked: RankedResult | None) -> list[str]:
+def _notes(
+    request: QueryParams, mode: str, result: SearchResult, ranked: RankedResult | None, *, unknown: bool
+) -> list[str]:
     """Return notes on how the answer was found."""
     notes = []
     if ranked is not None and ranked.reason is not None:
         notes.append(f"{ranked.reason}: {request.retrieval_mode} was answered by keyword.")
     if ranked is not None and ranked.note is not None:
         notes.append(ranked.note)
-    if mode == "keyword" and not result.total:
+    if unknown:
+        notes.append("No decision has a name of the filter: see unknownNames.")
+    elif mode == "keyword" and not result.total:
         notes.append("No decision holds any of its words.")
     elif mode == "keyword" and not result.full:
         notes.append("No decision holds all the words: ranked by any of them.")

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import msgspec
 
 from api.cstp.params_schema import ParamsSchema
+from api.cstp.unknown_names import name_unknown
 from api.principal import Principal
 from api.service.action_items import (
     ActionItem,
@@ -14,6 +15,7 @@ from api.service.action_items import (
     list_action_items,
 )
 from api.service.ledger import LedgerService
+from projections.decisions.decision_selection import DecisionSelection
 
 LIMIT_DEFAULT = 20
 LIMIT_MAX = 50
@@ -46,7 +48,13 @@ async def ready(ledger: LedgerService, caller: Principal, params: dict[str, Any]
         offset=request.offset,
     )
     items = await list_action_items(ledger, query)
-    answer = {"actions": [_row(action) for action in items.actions], "total": items.total, "filtered": items.filtered}
+    answer: dict[str, object] = {
+        "actions": [_row(action) for action in items.actions],
+        "total": items.total,
+        "filtered": items.filtered,
+    }
+    if not items.total:
+        answer |= await name_unknown(ledger, DecisionSelection(category=query.category))
     return {**answer, "cut": {"driftCategories": items.cut}} if items.cut else answer
 
 

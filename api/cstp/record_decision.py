@@ -1,4 +1,4 @@
-"""cstp.recordDecision: record a decision, with the protocol's defaults."""
+"""cstp.recordDecision: record a decision."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -8,11 +8,12 @@ import msgspec
 
 from api.cstp.breakers import breaker_violations, warning_of
 from api.cstp.calibration_note import note_on_decision
-from api.cstp.decision_params import RecordRequest, check_params, with_review_date
+from api.cstp.decision_params import OPTIONS, RecordRequest, check_params, with_review_date
 from api.cstp.tracked_calls import deliberates
 from api.principal import Principal
 from api.service.decision_quality import quality_of
 from api.service.decision_thoughts import DecisionResult, Thinker, record_with_thoughts
+from api.service.decision_writer import decision_exists
 from api.service.derived_bridge import add_derived_bridge, derive_bridge
 from api.service.guardrails.decision_check import context_of_check, count_inputs, warnings_of_decision
 from api.service.ledger import LedgerService
@@ -47,7 +48,8 @@ async def record_decision(
     model that decides, and `reportedModel` the one that the endpoint named in its answer.
 
     `relatedTo` (or `related_to`) lists earlier decisions, each with its `id`, and optionally `summary` and `distance`.
-    The new decision is linked to each: `graph_edges_created` counts the links, those of queries too.
+    The new decision is linked to each: `graph_edges_created` counts the links, those of queries too, and `unknown`
+    names decisions that are not in the ledger.
 
     `idempotencyKey` (or `idempotency_key`, 1..128 printable characters, unique to the agent) makes a retry safe: the
     same key with the same parameters returns the first answer again; with other parameters it is an error.
@@ -74,6 +76,11 @@ async def record_decision(
     if decision.confidence is not None:
         answer |= await note_on_decision(ledger, speaker, decision)
     answer |= _thoughts_of(decided, decision, targets)
+    if unknown := [one.decision_id for one in targets if not await decision_exists(ledger, one.decision_id)]:
+        answer["unknown"] = unknown
+    if options.decision_id is not None and not decided.adopted:
+        name = OPTIONS.spelling("decision_id", params)
+        answer["note"] = f"No pending thought has this {name}. It selects thoughts; the id of the decision is in `id`."
     if auto and decision.bridge is None:
         answer |= _bridge_of(decided.decision)
     if options.agent_id is not None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from api.cstp.idempotency_key import check_key
 from api.cstp.jsonrpc import RpcError
@@ -10,6 +11,7 @@ from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_er
 from api.errors import INTERNAL_ERROR
 from api.principal import Principal
 from api.service.compaction import find_level
+from api.service.decision_links import find_named
 from api.service.decision_writer import review_decision as record_review
 from api.service.ledger import LedgerService
 from events.decision import DecisionReviewed
@@ -28,13 +30,18 @@ _options: ParamsSchema[_ReviewOptions] = ParamsSchema(_ReviewOptions)
 
 
 async def review_decision(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Record the outcome of the decision with an exact id. `idempotencyKey` works as in recordDecision."""
+    """Record the outcome of a decision, by its id or an unambiguous prefix of it.
+
+    A prefix needs the scope `read`. `idempotencyKey` works as in recordDecision.
+    """
     errors: list[ParameterError] = []
     values, options = _review.convert(params, errors), _options.convert(params, errors)
     if errors:
         raise wrong_params_error(errors)
     review, key = DecisionReviewed(**values), options.get("idempotency_key")
     check_key(key, _options.spelling("idempotency_key", params))
+    decision_id, _ = await find_named(ledger, caller, review.decision_id, prefix=caller.may("read"))
+    review = structs.replace(review, decision_id=decision_id)
     try:
         recorded = await record_review(ledger, caller, review, event_id=key)
     except NotFound:

@@ -10,6 +10,7 @@ from api.cstp.jsonrpc import RpcError
 from api.cstp.params_schema import ParamsSchema, missing_param_error
 from api.errors import INVALID_PARAMS
 from api.principal import Principal
+from api.service.decision_links import find_named
 from api.service.decision_thoughts import (
     PendingThoughts,
     StoredThought,
@@ -18,7 +19,7 @@ from api.service.decision_thoughts import (
     list_pending,
     step_number,
 )
-from api.service.decision_writer import AppendedPayload, append_payload, is_unknown_decision
+from api.service.decision_writer import AppendedPayload, append_payload, decision_exists, is_unknown_decision
 from api.service.deliberation_steps import STEP_TYPE, THOUGHT_SOURCE, input_of
 from api.service.ledger import LedgerService
 from api.service.retrieval import SuppliedEmbedding
@@ -65,6 +66,7 @@ _tracker: ParamsSchema[_TrackerParams] = ParamsSchema(_TrackerParams)
 async def record_thought(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """Record a thought: about a recorded decision if only `id` is given, otherwise for the next decision.
 
+    `id` is that of the decision, or an unambiguous prefix of it, which needs the scope `read`.
     The next recordDecision of the same agent with the same `agentId` and `decisionId` adopts it, within 300 seconds.
     `agentId` names the agent that thinks, if the caller may append as that agent.
     `idempotencyKey`, `embedding` and `embeddingModel` work as in recordDecision.
@@ -76,18 +78,24 @@ async def record_thought(ledger: LedgerService, caller: Principal, params: dict[
     names = _thought.spelling("embedding", params), _thought.spelling("embedding_model", params)
     embedding = embedding_to_record(thought.embedding, thought.embedding_model, names=names)
     if thought.id and thought.agent_id is None and thought.decision_id is None:
-        addition = DecisionThought(decision_id=thought.id, text=thought.text)
+        decision_id, _ = await find_named(ledger, caller, thought.id, prefix=caller.may("read"))
+        addition = DecisionThought(decision_id=decision_id, text=thought.text)
         return await _add_to_decision(ledger, caller, addition, thought.idempotency_key, embedding)
     payload = ThoughtRecorded(text=thought.text, agent_id=thought.agent_id, decision_id=thought.decision_id)
     speaker = caller.as_agent(thought.agent_id)
     posted = await _append(ledger, speaker, payload, thought.idempotency_key, embedding)
-    return {
+    answer: dict[str, object] = {
         "success": True,
         "mode": "pre-decision",
         "tracker_key": ThoughtScope(thought.agent_id, thought.decision_id).key(caller.agent),
         "agent_id": thought.agent_id or caller.agent,
         "thought_id": posted.placed.subject.removeprefix("thought/"),
     }
+    if thought.decision_id is None or await decision_exists(ledger, thought.decision_id):
+        return answer
+    name = _thought.spelling("decision_id", params)
+    note = f"No decision has this id. Only a decision recorded with the same {name} adopts the thought."
+    return {**answer, "unknown": [thought.decision_id], "note": note}
 
 
 async def _append(

@@ -13,6 +13,7 @@ from api.cstp.params_schema import (
     wrong_params_error,
 )
 from api.principal import Principal
+from api.service.decision_links import find_named
 from api.service.decision_writer import append_payload, is_unknown_decision
 from api.service.ledger import LedgerService
 from events.decision import DecisionAmended
@@ -34,9 +35,9 @@ _amendment: ParamsSchema[DecisionAmended] = ParamsSchema(
 
 
 async def update_decision(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Amend the decision with an exact id. An unknown decision, or no known field, is a result and not an error.
+    """Amend a decision, by its id or an unambiguous prefix of it, which needs the scope `read`.
 
-    `idempotencyKey` works as in recordDecision.
+    An unknown decision, or no known field, is a result and not an error. `idempotencyKey` works as in recordDecision.
     """
     errors: list[ParameterError] = []
     update, updates = _update.convert(params, errors), params.get("updates")
@@ -55,6 +56,7 @@ async def update_decision(ledger: LedgerService, caller: Principal, params: dict
         return {"success": False, "error": "No valid fields to update"}
     decision_id, key = update["id"], update.get("idempotency_key")
     check_key(key, _update.spelling("idempotency_key", params))
+    decision_id, _ = await find_named(ledger, caller, decision_id, prefix=caller.may("read"))
     try:
         posted = await append_payload(
             ledger, caller, DecisionAmended(decision_id=decision_id, **values), key, ledger.clock()

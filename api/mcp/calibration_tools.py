@@ -189,7 +189,7 @@ async def _query(call: ToolCall, params: SearchParams) -> Answer:
     given |= {"limit": call.limit or PAGE_ROWS, "offset": call.offset}
     answer: Answer = msgspec.to_builtins(await query_decisions(call.ledger, call.caller, given))
     rows, total = list(map(with_reviewed, answer["decisions"])), answer["total"]
-    kept = _selected(answer, ("retrievalMode", "note", "calibrationNote"))
+    kept = _selected(answer, ("retrievalMode", "note", "calibrationNote", "unknownNames"))
     return {"decisions": rows, "total": total, "next": _next(call, rows, total), **kept}
 
 
@@ -223,13 +223,13 @@ async def _calibrate(call: ToolCall, params: CalibrationParams) -> Answer:
     }
     if params.group_by is not None:
         short["groups"] = [_selected(row, _GROUP) for row in answer["groups"]]
-    return short | {"recommendations": answer["recommendations"]}
+    return short | _selected(answer, ("recommendations", "unknownNames"))
 
 
 async def _reasons(call: ToolCall, params: ReasonParams) -> Answer:
     answer: Answer = msgspec.to_builtins(await get_reason_stats(call.ledger, call.caller, stated(params, "as_of")))
     rows = [_selected(row, _REASON) for row in answer["byReasonType"]]
-    kept = ("diversity", "recommendations", "totalDecisions", "reviewedDecisions")
+    kept = ("diversity", "recommendations", "totalDecisions", "reviewedDecisions", "unknownNames")
     return {"byReasonType": rows, **_selected(answer, kept)}
 
 
@@ -239,7 +239,7 @@ async def _ready(call: ToolCall, params: ReadyParams) -> Answer:
     answer: Answer = msgspec.to_builtins(await ready(call.ledger, call.caller, given))
     shown = answer["total"] - answer["filtered"]
     rows = list(map(with_description, answer["actions"]))
-    return {"actions": rows, "total": shown, "next": _next(call, rows, shown)}
+    return {"actions": rows, "total": shown, "next": _next(call, rows, shown), **_selected(answer, ("unknownNames",))}
 
 
 async def _session(call: ToolCall, params: SessionParams) -> Answer:

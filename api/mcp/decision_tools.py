@@ -94,6 +94,7 @@ class RecordResult(msgspec.Struct, frozen=True, kw_only=True):
     guardrail_warnings: Rows | UnsetType = UNSET
     deliberation_auto: bool | UnsetType = UNSET
     related_count: int | UnsetType = UNSET
+    unknown: list[str] | UnsetType = UNSET
 
 
 class ReviewParams(AgentParams, frozen=True, kw_only=True):
@@ -153,6 +154,7 @@ class ThoughtResult(msgspec.Struct, frozen=True, kw_only=True):
     step_number: int | UnsetType = UNSET
     tracker_key: str | UnsetType = UNSET
     thought_id: str | UnsetType = UNSET
+    unknown: list[str] | UnsetType = UNSET
 
 
 _ACTION_FIELDS = ("description", "category", "stakes", "confidence", "context")

@@ -26,7 +26,7 @@ _ENVELOPE: Mapping[str, tuple[str, ...]] = {
 """The arguments that become the attributes of an event that an error of the ledger names."""
 
 _ADVICE = {
-    "Decision not found": "Find its id: query_decisions lists ids.",
+    "Decision not found:": "Find its id: query_decisions lists ids.",
     "Check not found": "Give the checkId of your own check_action or pre_action, or leave it out.",
     "Run not found": "Give the run_id that start_discovery returned.",
     "Run .* ended": "get_discovery_report is its report; start_discovery begins another.",

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
+from api.cstp.decision_json import without_defaults
 from api.cstp.jsonrpc import RpcError
 from api.cstp.tracked_calls import TRACKED_FIELD, answer_tracked
 from api.mcp.answer_size import ANSWER_BYTES, fit, fit_rows
@@ -188,8 +189,8 @@ async def _basis(ledger: LedgerService, position: int) -> Answer:
 
 
 def _plain(answer: Answer) -> Answer:
-    """Return an answer as a client decodes it: objects, lists, texts and numbers."""
-    plain: Answer = msgspec.json.decode(to_json(answer))
+    """Return an answer as a client decodes it: objects, lists, texts and numbers, without CSTP's defaults."""
+    plain: Answer = without_defaults(msgspec.json.decode(to_json(answer)))
     return plain
 
 

@@ -1,12 +1,13 @@
-"""Evaluate the decisions of an appended batch against the guardrails. Nothing is refused: they are in the log."""
+"""What an answer says about the decisions of an appended batch: guardrails that fired, and thoughts that wait."""
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
-import msgspec
-from msgspec import structs
+from msgspec import UNSET, UnsetType, structs
 
 from api.principal import Principal
+from api.service.decision_thoughts import count_pending
 from api.service.guardrails.decision_check import GuardrailWarning, count_inputs, warnings_of_decision
 from api.service.ledger import LedgerService
 from api.service.store import AppendResult
@@ -23,27 +24,40 @@ class DecisionWarning(GuardrailWarning, frozen=True, kw_only=True):
     """The decision."""
 
 
-class WarnedEvent(AppendedEvent, frozen=True, kw_only=True):
-    """The position of an event that recorded a decision, and the guardrails that fired on it."""
+class RemarkedEvent(AppendedEvent, frozen=True, kw_only=True):
+    """The position of an event that recorded a decision, and what is noticeable about the decision."""
+
+    guardrail_warnings: list[DecisionWarning] | UnsetType = UNSET
+    """The guardrails that fired on it; absent: none."""
+    thoughts_pending: int | UnsetType = UNSET
+    """Thoughts of its agent that no decision has adopted; absent: none. POST /decisions adopts them."""
+
+
+class RemarkedResult(AppendResult, frozen=True, kw_only=True):
+    """The result of a batch, and what is noticeable about its decisions: fields as in `RemarkedEvent`."""
+
+    guardrail_warnings: list[DecisionWarning] | UnsetType = UNSET
+    thoughts_pending: int | UnsetType = UNSET
+
+
+class Remarks(NamedTuple):
+    """What is noticeable about the decisions of a batch: the fields that an answer has besides."""
 
     guardrail_warnings: list[DecisionWarning]
+    thoughts_pending: int
 
 
-class WarnedResult(AppendResult, frozen=True, kw_only=True):
-    """The result of a batch, and the guardrails that fired on its decisions."""
-
-    guardrail_warnings: list[DecisionWarning]
-
-
-async def warnings_of_batch(
+async def remarks_on_batch(
     ledger: LedgerService, caller: Principal, drafts: Sequence[Draft], placed: Sequence[AppendedEvent]
-) -> list[DecisionWarning]:
-    """Evaluate each decision that a batch recorded, as its agent; return the rules that fired.
+) -> Remarks:
+    """Evaluate each decision that a batch recorded, as its agent, and count the agents' pending thoughts.
 
-    Thoughts that the decision adopted in the same batch count as inputs of its deliberation.
+    Nothing is refused: the decisions are in the log. Thoughts that a decision adopted in the same batch count as inputs
+    of its deliberation.
     """
     adopted = Counter(draft.data.decision_id for draft in drafts if isinstance(draft.data, ThoughtAdopted))
     warnings: list[DecisionWarning] = []
+    sources: set[str] = set()
     for draft, event in zip(drafts, placed, strict=True):
         decision = draft.data
         if not isinstance(decision, DecisionRecordedV1):
@@ -51,18 +65,19 @@ async def warnings_of_batch(
         agent = caller
         if draft.source is not None:
             agent = structs.replace(caller, agent=agent_of(draft.source), source=draft.source)
+        sources.add(agent.source)
         decision_id = event.subject.removeprefix("decision/")
         inputs = count_inputs(decision) + adopted[decision_id]
         fired = await warnings_of_decision(ledger, agent, decision, decision_id, inputs=inputs)
-        warnings += [DecisionWarning(decision_id=decision_id, **msgspec.structs.asdict(warning)) for warning in fired]
-    return warnings
+        warnings += [DecisionWarning(decision_id=decision_id, **structs.asdict(warning)) for warning in fired]
+    waiting = await count_pending(ledger, sources) if sources else 0
+    return Remarks(warnings, waiting)
 
 
-def with_warnings(
-    answer: AppendedEvent | AppendResult, warnings: list[DecisionWarning]
-) -> AppendedEvent | AppendResult:
-    """Return the answer about a batch with the rules that fired; the answer itself if none did."""
-    if not warnings:
+def with_remarks(answer: AppendedEvent | AppendResult, remarks: Remarks) -> AppendedEvent | AppendResult:
+    """Return the answer about a batch with the remarks on it; the answer itself if there are none."""
+    stated = {name: value for name, value in remarks._asdict().items() if value}
+    if not stated:
         return answer
-    kind = WarnedEvent if isinstance(answer, AppendedEvent) else WarnedResult
-    return kind(**structs.asdict(answer), guardrail_warnings=warnings)
+    kind = RemarkedEvent if isinstance(answer, AppendedEvent) else RemarkedResult
+    return kind(**structs.asdict(answer), **stated)

@@ -1,7 +1,10 @@
 """Resolve the ids of decisions through the names of streams, which the ledger keeps."""
 
+import sys
+
 from api.service.id_prefix import id_not_found
 from api.service.ledger import LedgerService
+from ledger.errors import NotFound
 from projections.decisions.decision_index import DecisionIndex
 
 _KIND = "decision/"
@@ -36,4 +39,7 @@ async def resolve_decision_id(ledger: LedgerService, given: str, position: int, 
     matches = await ids_starting_with(ledger, given, position) if prefix and given else []
     if len(matches) == 1:
         return matches[0]
+    if later := await ledger.engine.names.first_positions([_KIND + given], sys.maxsize):
+        advice = f"It was recorded at position {later[_KIND + given]}: ask as of that position, or a later one."
+        raise NotFound(f"Decision not found as of position {position}: {given}", advice)
     raise id_not_found(given, "decision", ambiguous=bool(matches))

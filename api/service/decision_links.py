@@ -133,7 +133,7 @@ async def link_decisions(
     agent = act_as(caller, source)
     ids, unknown = [], []
     for given in (link.source_id, link.target_id):
-        name, known = await _find(ledger, caller, given, prefix=prefix)
+        name, known = await find_named(ledger, caller, given, prefix=prefix)
         ids.append(name)
         unknown += [] if known else [name]
     try:
@@ -153,8 +153,11 @@ async def link_decisions(
     )
 
 
-async def _find(ledger: LedgerService, caller: Principal, given: str, *, prefix: bool) -> tuple[str, bool]:
-    """Return the id of a decision, and whether the ledger has the decision. Errors: NotFound, Forbidden."""
+async def find_named(ledger: LedgerService, caller: Principal, given: str, *, prefix: bool) -> tuple[str, bool]:
+    """Return the id of a decision, and whether the ledger has the decision.
+
+    With `prefix`, it may be given by a unique beginning. Errors: NotFound, for a beginning of several ids; Forbidden.
+    """
     if await decision_exists(ledger, given):
         return given, True
     if not prefix:

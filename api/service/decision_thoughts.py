@@ -6,7 +6,7 @@ adopt the same thought, the ledger accepts one; the other reads again and retrie
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from itertools import takewhile
 from typing import NamedTuple
@@ -196,6 +196,13 @@ async def step_number(ledger: LedgerService, placed: AppendedEvent) -> int:
     state = fold_decision([event async for page in ledger.scan(query) for event in VOCABULARY.events(page.ndjson)])
     assert state is not None, "the stream that was read contains the thought"
     return last_step(state.decision.deliberation) + len(state.thoughts)
+
+
+async def count_pending(ledger: LedgerService, sources: Iterable[str]) -> int:
+    """Return how many thoughts of some agents a decision without `agent_id` and `decision_id` would adopt."""
+    projection, _ = await ledger.engine.at(ThoughtIndex)
+    scopes, now = ThoughtScope().matching_scopes(), ledger.clock()
+    return sum(len(projection.pending(source, scopes, now)) for source in sources)
 
 
 async def list_pending(ledger: LedgerService, key: str | None, texts_max: int) -> list[PendingThoughts]:

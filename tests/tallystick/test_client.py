@@ -125,6 +125,14 @@ def test_thoughts_before_a_decision_are_adopted_by_it(client: Client) -> None:
     assert adopted == [first.thought_id, second.thought_id]
 
 
+@pytest.mark.trial("N10")
+def test_thoughts_that_are_not_given_to_record_wait_and_are_counted(client: Client) -> None:
+    first, second = client.think("The cache is cold at night."), client.think("Warming it costs a minute.")
+    assert client.record("Warm it").thoughts_pending == 2
+    assert client.record("Warm it twice", thoughts=[first]).thoughts_pending == 1
+    assert client.record("Never warm it", thoughts=[second]).thoughts_pending == 0
+
+
 def test_a_thought_on_a_recorded_decision_belongs_to_it(client: Client) -> None:
     recorded = client.record("Retry the upload")
     thought = client.think("Twice is enough.", decision_id=recorded.decision_id)

@@ -28,7 +28,7 @@ from api.parameters import (
     parse_integer,
     text_parameter,
 )
-from api.service.batch_evaluation import WarnedEvent, WarnedResult, warnings_of_batch, with_warnings
+from api.service.batch_evaluation import RemarkedEvent, RemarkedResult, remarks_on_batch, with_remarks
 from api.service.event_params import AFTER, EVENT_PARAMETERS, LIMIT, check_followable, parse_event_query
 from api.service.ledger import LedgerService, page_json
 from api.service.store import AppendResult, append_result
@@ -55,7 +55,8 @@ SUBJECT = text_parameter(
 
 GUARDRAILS = flag_parameter(
     "guardrails",
-    "Whether to evaluate each decision that this records against the guardrails in force, as POST /decisions does.",
+    "Whether to evaluate each decision that this records against the guardrails in force, as POST /decisions does, and"
+    " to count the pending thoughts of its agent.",
 )
 
 _encode = msgspec.json.Encoder().encode
@@ -88,7 +89,8 @@ class PostEvents:
     application/cloudevents-batch+json for an array, and application/x-ndjson for one event on each line. In CloudEvents
     binary mode, which a ce-type or ce-specversion header selects, the body is only the payload, and ce- headers contain
     the attributes, percent-encoded. The answer contains the position of each event. With `guardrails=true` it also
-    lists the guardrails that fired on the decisions. They refuse nothing; other query parameters are ignored.
+    lists the guardrails that fired on the decisions, which refuse nothing, and says in `thoughts_pending` how many
+    thoughts of their agents wait: POST /decisions adopts them. Other query parameters are ignored.
     """
 
     # This is the busiest route, so it is an ASGI application. For a function, Starlette scans all headers to find one,
@@ -108,14 +110,14 @@ class PostEvents:
         status = 200 if all(event.duplicate for event in appended) else 201
         answer = appended[0] if single else append_result(appended)
         if evaluated:
-            answer = with_warnings(answer, await warnings_of_batch(ledger, caller, drafts, appended))
+            answer = with_remarks(answer, await remarks_on_batch(ledger, caller, drafts, appended))
         body = _encode(answer)
         answer_headers = [(b"content-length", b"%d" % len(body)), (b"content-type", _JSON)]
         await send({"type": "http.response.start", "status": status, "headers": answer_headers})
         await send({"type": "http.response.body", "body": body})
 
 
-_ANSWERS = (AppendedEvent, AppendResult, WarnedEvent, WarnedResult)
+_ANSWERS = (AppendedEvent, AppendResult, RemarkedEvent, RemarkedResult)
 
 post_events = Operation(
     method="POST",

@@ -95,8 +95,8 @@ def test_known_case_of_two_reviews(cstp: Caller, project: str) -> None:
 
 
 def test_the_fields_of_the_answer(cstp: Caller, project: str) -> None:
-    cstp.judge(project, SIX)
-    cstp.record(project=project, confidence=0.1)
+    cstp.judge(project, SIX, category="process")
+    cstp.record(project=project, confidence=0.1, category="process")
     answer = cstp.calibration(project)
     overall = answer["overall"]
     assert list(answer)[:4] == ["overall", "byConfidenceBucket", "recommendations", "queryTime"]

@@ -31,9 +31,9 @@ def test_the_answer(cstp: Caller, project: str) -> None:
     assert (answer["totalDecisions"], answer["reviewedDecisions"]) == (6, 6)
     analysis, pattern = answer["byReasonType"]
     assert list(analysis) == [*TYPE, "brierScore", "abandonedCount", "statedConfidences", "statedStrengths"]
-    assert [analysis[name] for name in TYPE] == ["analysis", 6, 6, 3, 1, 2, 0.583, 0.783, 0.55]
+    assert [analysis[name] for name in TYPE] == ["analysis", 6, 6, 3, 1, 2, 0.583, 0.783, 0.5]
     assert analysis["brierScore"] == round((0.01 + 0.01 + 0.16 + 0.36 + 0.36 + 0.04) / 6, 4)
-    assert [pattern[name] for name in TYPE] == ["pattern", 1, 1, 1, 0, 0, 1.0, 0.8, 0.8]
+    assert [pattern[name] for name in TYPE] == ["pattern", 1, 1, 1, 0, 0, 1.0, 0.8, 0.0]
     assert "brierScore" not in pattern, "one review is fewer than three"
     diversity = answer["diversity"]
     assert (diversity["avgTypesPerDecision"], diversity["avgReasonsPerDecision"]) == (1.17, 1.33)

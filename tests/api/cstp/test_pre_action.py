@@ -70,7 +70,7 @@ def test_it_is_recorded_as_record_decision_would(cstp: Caller, project: str) -> 
     found = cstp.decision(answer["decisionId"])
     assert (found["decision"], found["category"], found["stakes"]) == (f"Split {project} in two", "security", "high")
     assert (found["confidence"], found["tags"], found["pattern"], found["project"]) == (0, ["t"], "Halve", project)
-    assert found["reasons"] == [{"type": "analysis", "text": "r", "strength": 0.8}]
+    assert found["reasons"] == [{"type": "analysis", "text": "r"}]
     assert found["deliberation"]["steps"][0]["thought"] == "Halves are easier"
     assert "review_by" in found
     assert answer["decisionId"] not in {row["id"] for row in answer["relevantDecisions"]}, "asked before it was made"

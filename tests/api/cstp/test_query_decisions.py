@@ -48,7 +48,7 @@ def test_the_answer_to_a_list(cstp: Caller, project: str) -> None:
     assert isinstance(answer["queryTimeMs"], int)
     assert answer["queryTimeMs"] >= 0
     assert [row["distance"] for row in answer["decisions"]] == [0] * 10
-    assert list(answer["decisions"][0]) == ROW
+    assert list(answer["decisions"][0]) == [*ROW, "unstated"]
     assert ids_of(cstp.result("queryDecisions", {"query": " \t", "limit": 100, "project": project})) == made
 
 
@@ -68,7 +68,7 @@ def test_the_answer_to_a_query_says_what_was_done(cstp: Caller, project: str, mo
     assert answer["decisions"][0]["distance"] == 0
     assert "The first 1 hold all the words, the others some of them." in answer["note"]
     assert mode == "keyword" or f"{mode} was answered by keyword" in answer["note"]
-    assert list(answer["decisions"][0]) == ROW
+    assert list(answer["decisions"][0]) == [*ROW, "unstated"]
 
 
 def test_row_18_without_a_mode_no_key_is_needed(cstp: Caller) -> None:
@@ -122,9 +122,9 @@ def test_a_title_is_cut_and_a_confidence_nobody_stated_is_not_there(cstp: Caller
         (row,) = cstp.result("queryDecisions", {"query": query, "project": project})["decisions"]
         assert row["title"] == "é" * 50
         assert "confidence" not in row
-        assert row["category"] == ""
+        assert (row["category"], row["stakes"], row["unstated"]) == ("process", "medium", ["category", "stakes"])
         assert row["date"] == datetime.now(UTC).date().isoformat()
-        assert not {name for name, value in row.items() if value is None} - {"stakes"}
+        assert None not in row.values()
 
 
 def test_what_a_row_shows_when_it_is_there_and_asked_for(cstp: Caller, project: str) -> None:
@@ -144,7 +144,7 @@ def test_what_a_row_shows_when_it_is_there_and_asked_for(cstp: Caller, project: 
 
     plain = {"outcome": "success", "tags": ["a"], "pattern": "p", "lessons": "l"}
     shown = row()
-    assert {name: value for name, value in shown.items() if name not in (*ROW, "bridge")} == plain
+    assert {name: value for name, value in shown.items() if name not in (*ROW, "bridge", "unstated")} == plain
     assert shown["bridge"] == {"structure": "s", "function": "f"}
     assert row(includeReasons=True)["reasons"] == row(include_reasons=True)["reasons"] == [reason]
     assert row(includeDetail=True)["actualResult"] == row(include_detail=True)["actualResult"] == "r"

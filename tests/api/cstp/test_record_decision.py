@@ -44,19 +44,22 @@ def test_the_answer(cstp: Caller) -> None:
     assert cstp.decision(result["id"])["created_at"] == result["timestamp"]
 
 
-def test_the_protocol_assumes_category_stakes_and_a_reasons_type_and_strength(cstp: Caller) -> None:
-    found = cstp.decision(cstp.record(reasons=[{"text": "why"}, {"text": "so", "strength": None}]))
+@pytest.mark.trial("N10")
+def test_the_protocol_assumes_category_and_stakes_which_are_not_stored(cstp: Caller) -> None:
+    decision_id = cstp.record(reasons=[{"text": "why"}, {"text": "so", "strength": None}])
+    found = cstp.decision(decision_id)
     assert (found["category"], found["stakes"], found["status"]) == ("process", "medium", "pending")
-    assert found["reasons"] == [
-        {"type": "analysis", "text": "why", "strength": 0.8},
-        {"type": "analysis", "text": "so", "strength": 0.8},
-    ]
+    assert found["unstated"] == ["category", "stakes"]
+    assert found["reasons"] == [{"type": "analysis", "text": "why"}, {"type": "analysis", "text": "so"}]
+    (event,) = stream(cstp, f"decision/{decision_id}")
+    assert event["data"].keys() == {"decision_id", "decision", "reasons"}
+    assert cstp.decision(cstp.record(category="security"))["unstated"] == ["stakes"]
 
 
 def test_row_12_everything_recorded_is_shown(cstp: Caller) -> None:
     found = cstp.decision(cstp.record(FULL))
-    given = {**FULL, "reasons": [FULL["reasons"][0], {**FULL["reasons"][1], "strength": 0.8}]}  # type: ignore[index]
-    assert {name: found[name] for name in FULL} == given
+    assert {name: found[name] for name in FULL} == FULL
+    assert "unstated" not in found
 
 
 @pytest.mark.parametrize("name", ["mentalState", "mental_state"])

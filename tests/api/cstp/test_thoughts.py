@@ -18,20 +18,23 @@ from tests.support.server import serving
 
 
 @pytest.mark.parametrize(
-    ("scope", "key", "named"),
+    ("scope", "key", "named", "unknown"),
     [
-        ({"agentId": "A", "decisionId": "D"}, "agent:A:decision:D", "A"),
-        ({"agent_id": "A", "decision_id": "D"}, "agent:A:decision:D", "A"),
-        ({"agentId": "A"}, "agent:A", "A"),
-        ({"decision_id": "D"}, "decision:D", "anonymous"),
-        ({"agentId": "", "decisionId": None}, "rpc:anonymous", "anonymous"),
-        ({"id": "D", "agentId": "A"}, "agent:A", "A"),
-        ({"id": ""}, "rpc:anonymous", "anonymous"),
+        ({"agentId": "A", "decisionId": "D"}, "agent:A:decision:D", "A", ["D"]),
+        ({"agent_id": "A", "decision_id": "D"}, "agent:A:decision:D", "A", ["D"]),
+        ({"agentId": "A"}, "agent:A", "A", None),
+        ({"decision_id": "D"}, "decision:D", "anonymous", ["D"]),
+        ({"agentId": "", "decisionId": None}, "rpc:anonymous", "anonymous", None),
+        ({"id": "D", "agentId": "A"}, "agent:A", "A", None),
+        ({"id": ""}, "rpc:anonymous", "anonymous", None),
     ],
 )
-def test_the_answer_before_a_decision(cstp: Caller, scope: dict[str, str], key: str, named: str) -> None:
+def test_the_answer_before_a_decision(
+    cstp: Caller, scope: dict[str, str], key: str, named: str, unknown: list[str] | None
+) -> None:
     answer = cstp.result("recordThought", {"text": "hmm", **scope})
-    assert list(answer) == ["success", "mode", "tracker_key", "agent_id", "thought_id"]
+    assert list(answer)[:5] == ["success", "mode", "tracker_key", "agent_id", "thought_id"]
+    assert answer.get("unknown") == unknown
     assert (answer["success"], answer["mode"], answer["tracker_key"]) == (True, "pre-decision", key)
     assert answer["agent_id"] == named
     (event,) = stream(cstp, f"thought/{answer['thought_id']}")

@@ -24,7 +24,7 @@ from ledger import system_clock
 
 pytestmark = pytest.mark.trial("D1")
 
-TOOLS_LIST_BYTES_MAX = 12_000
+TOOLS_LIST_BYTES_MAX = 16_000
 DEFAULT_TOOLS_MAX = 12
 
 HEADERS = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2026-07-28"}

@@ -1,0 +1,22 @@
+"""What an empty answer says about names in its filter that nothing in the ledger has."""
+
+import msgspec
+from msgspec import UNSET
+
+from api.service.ledger import LedgerService
+from api.service.unknown_names import UnknownNames, find_unknown_names
+from projections.calibration.calibration import CalibrationFilter
+from projections.decisions.decision_index import DecisionIndex
+from projections.decisions.decision_selection import DecisionSelection
+
+
+def unknown_json(names: UnknownNames) -> dict[str, object]:
+    """Return the field `unknownNames`: parameter, value and the most similar name; nothing, if all are known."""
+    return {} if names is UNSET else {"unknownNames": msgspec.to_builtins(names)}
+
+
+async def name_unknown(ledger: LedgerService, selection: DecisionSelection | CalibrationFilter) -> dict[str, object]:
+    """Return the field `unknownNames` for the filter of an empty answer."""
+    projection, _ = await ledger.engine.at(DecisionIndex)
+    asked = {name: getattr(selection, name) for name in ("agent", "category", "project", "feature")}
+    return unknown_json(find_unknown_names({**asked, "tag": getattr(selection, "tags", ())}, projection.names()))
