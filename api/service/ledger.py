@@ -19,6 +19,7 @@ from api.service.position_notes import note_read, note_written
 from api.service.search_indexes import SearchIndexes
 from api.service.shared_tokens import follow_tokens, tokens_of
 from events import VOCABULARY, BreakersConfigured, Draft, Event, InvalidEvent, agent_of, timestamp
+from events.blank_texts import check_texts
 from ledger import (
     AppendedEvent,
     Clock,
@@ -137,6 +138,7 @@ class LedgerService:
                 caller.require("admin")
             caller.require_review(type(draft.data))
             caller.require_sender(draft.data)
+            check_texts(draft.data, index)
             try:
                 draft.source = caller.resolve_source(draft.source)
             except InvalidQuery as error:
