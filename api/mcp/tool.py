@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 
 from api.mcp.compact_schema import JsonSchema, compact_schema
+from api.mcp.parameter_texts import text_of
 from api.principal import Principal
 from api.principal import Scope as TokenScope
 from api.service.ledger import LedgerService
@@ -88,7 +89,11 @@ class Tool:
     @cached_property
     def input_schema(self) -> JsonSchema:
         schema = compact_schema(self.params, nullable=False)
-        listed = {name: value for name, value in schema["properties"].items() if name not in self.unlisted}
+        listed = {
+            name: {**value, "description": text_of(self.name, name)}
+            for name, value in schema["properties"].items()
+            if name not in self.unlisted
+        }
         return {**schema, "properties": listed}
 
     @cached_property

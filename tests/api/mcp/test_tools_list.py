@@ -18,6 +18,7 @@ from mcp.client import Client  # isort: skip
 from mcp.shared._httpx_utils import create_mcp_http_client  # isort: skip
 from mcp.client.streamable_http import streamable_http_client  # isort: skip
 
+from api.mcp.parameter_texts import OWN_TEXTS, PARAMETER_TEXTS
 from api.principal import Scope
 from api.token_store import TokenStore
 from ledger import system_clock
@@ -50,6 +51,19 @@ def test_the_default_list_is_short_and_always_the_same(server: Served) -> None:
     assert len(whole) <= TOOLS_LIST_BYTES_MAX
     tools = msgspec.json.decode(whole)["result"]["tools"]
     assert len(tools) <= DEFAULT_TOOLS_MAX
+
+
+@pytest.mark.trial("N7")
+def test_every_parameter_is_described(server: Served) -> None:
+    answer = post(f"{server.url}/mcp?tools={EVERY_TOOLSET}", "tools/list").json()
+    listed = {
+        (tool["name"], name): schema.get("description")
+        for tool in answer["result"]["tools"]
+        for name, schema in tool["inputSchema"]["properties"].items()
+    }
+    assert [parameter for parameter, text in listed.items() if not text] == []
+    assert {name for _, name in listed} >= PARAMETER_TEXTS.keys() - {"elapsed_ms"}
+    assert listed.keys() >= OWN_TEXTS.keys()
 
 
 def test_the_list_is_the_same_after_a_restart(tmp_path: Path) -> None:
