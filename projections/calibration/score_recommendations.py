@@ -100,7 +100,7 @@ def recommend_from_scores(
     yield from _warn(buckets)
     yield from _compare_with_base_rate(overall)
     calibrated = [bucket for bucket in buckets if bucket.interpretation == "well_calibrated"]
-    if calibrated and len(calibrated) < len(buckets):
+    if calibrated:
         names = ", ".join(bucket.bucket + ("" if bucket.supported else "?") for bucket in calibrated)
         supported = all(bucket.supported for bucket in calibrated)
         message = f"Well calibrated at {names} confidence."
