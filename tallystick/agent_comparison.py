@@ -56,6 +56,21 @@ class AgentPair(msgspec.Struct, frozen=True, kw_only=True):
     """The categories that both have, if they are not compared."""
 
 
+class AgentRank(msgspec.Struct, frozen=True, kw_only=True):
+    """The place of an agent among those compared."""
+
+    agent: str
+    """The agent's name."""
+    rank: int | None
+    """1 has the lowest loss; None if the agent is not paired with every other."""
+    rank_interval: tuple[int, ...]
+    """The ranks that the supported differences leave open."""
+    worse: float | None
+    """The share of the other agents whose loss is greater, 0..1."""
+    worse_interval: Interval
+    """The shares that the supported differences leave open."""
+
+
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """The comparison of every two agents."""
 
@@ -63,3 +78,5 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """The pairs, by name."""
     left_out: int
     """How many agents are left out."""
+    ranks: tuple[AgentRank, ...] = ()
+    """The agents, the best first; none if no two are paired."""

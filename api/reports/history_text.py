@@ -101,6 +101,18 @@ def count_compared(comparison: AgentComparison) -> int:
     return sum(pair.p is not None for pair in comparison.pairs)
 
 
+def describe_ranks(comparison: AgentComparison) -> Iterator[str]:
+    """Yield a line for each agent of at least three: its rank, and the share of the others that are worse."""
+    if len(comparison.ranks) < 3:
+        return
+    for each in comparison.ranks:
+        low, high = each.rank_interval
+        rank = f"{low} to {high}" if each.rank is None else f"{each.rank} ({low} to {high})"
+        least, most = f"{each.worse_interval.low:.0%}", f"{each.worse_interval.high:.0%}"
+        worse = f"{least} to {most}" if each.worse is None else f"{each.worse:.0%} ({least} to {most})"
+        yield f"{one_line(each.agent)}: rank {rank} of {len(comparison.ranks)}; {worse} of the others are worse."
+
+
 def _paired(pair: AgentPair) -> str:
     clusters = f" in {pluralize(pair.clusters, 'cluster')}" if pair.clusters and pair.clusters < pair.shared else ""
     first, second = (format_figure(score) for score in pair.brier_scores or (None, None))

@@ -13,6 +13,7 @@ Of fifteen pairs of equal agents one may well have a p below .05. So a differenc
 rate of 5% over all pairs (Benjamini and Hochberg 1995).
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
 from typing import Final, NamedTuple
@@ -101,11 +102,28 @@ class AgentPair(msgspec.Struct, frozen=True, kw_only=True):
     categories: list[SharedQuestions] = []
 
 
+class AgentRank(msgspec.Struct, frozen=True, kw_only=True):
+    """The place of an agent among those compared: 1 has the lowest loss.
+
+    `rank` and `worse` rest on the differences of the paired agents, and are None if the agent is not paired with every
+    other. The intervals have the ranks and shares that the supported differences leave open; an agent that is not
+    paired may be better or worse.
+    """
+
+    agent: str
+    rank: int | None
+    rank_interval: list[int]
+    worse: float | None
+    """The share of the other agents whose loss is greater, 0..1."""
+    worse_interval: Interval
+
+
 class AgentComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """All pairs of agents, by name. `left_out` counts agents beyond AGENTS_MAX."""
+    """All pairs of agents, by name, and the ranks of the agents. `left_out` counts agents beyond AGENTS_MAX."""
 
     pairs: list[AgentPair]
     left_out: int
+    ranks: list[AgentRank] = []
 
 
 def compare_agents(history: ReviewedDecisions) -> AgentComparison:
@@ -125,7 +143,37 @@ def compare_agents(history: ReviewedDecisions) -> AgentComparison:
     for (first, first_answers), (second, second_answers) in combinations(zip(compared, answers, strict=True), 2):
         pair = _paired([names[first], names[second]], first_answers, second_answers, scope_width)
         pairs.append(pair if pair.paired else structs.replace(pair, categories=categories.common(names, first, second)))
-    return AgentComparison(pairs=_adjust(pairs), left_out=int((reviewed > 0).sum()) - len(compared))
+    pairs = _adjust(pairs)
+    ranks = rank_agents([names[number] for number in compared], pairs)
+    return AgentComparison(pairs=pairs, left_out=int((reviewed > 0).sum()) - len(compared), ranks=ranks)
+
+
+def rank_agents(agents: Sequence[str], pairs: Sequence[AgentPair]) -> list[AgentRank]:
+    """Return the ranks of agents, the best first, given their pairs; none without a pair that is paired."""
+    if not any(pair.paired for pair in pairs):
+        return []
+    others = len(agents) - 1
+    better, worse, surely_better, surely_worse = (dict.fromkeys(agents, 0) for _ in range(4))
+    for pair in pairs:
+        if not pair.paired or not pair.mean_difference:
+            continue
+        lower, higher = pair.agents if pair.mean_difference < 0 else reversed(pair.agents)
+        worse[lower] += 1
+        better[higher] += 1
+        surely_worse[lower] += bool(pair.supported)
+        surely_better[higher] += bool(pair.supported)
+    paired = Counter(agent for pair in pairs if pair.paired for agent in pair.agents)
+    ranks = [
+        AgentRank(
+            agent=agent,
+            rank=1 + better[agent] if paired[agent] == others else None,
+            rank_interval=[1 + surely_better[agent], len(agents) - surely_worse[agent]],
+            worse=worse[agent] / others if paired[agent] == others else None,
+            worse_interval=Interval(surely_worse[agent] / others, 1 - surely_better[agent] / others),
+        )
+        for agent in agents
+    ]
+    return sorted(ranks, key=lambda each: (each.rank or len(agents), sum(each.rank_interval), each.agent))
 
 
 def _adjust(pairs: list[AgentPair]) -> list[AgentPair]:

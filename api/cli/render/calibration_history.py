@@ -3,7 +3,13 @@
 from rich.console import Console
 
 from api.cli.output import make_table
-from api.reports.history_text import count_compared, describe_drift, describe_drift_further, describe_pair
+from api.reports.history_text import (
+    count_compared,
+    describe_drift,
+    describe_drift_further,
+    describe_pair,
+    describe_ranks,
+)
 from api.reports.plots.tables import TREND_COLUMNS, trend_rows
 from api.service.calibration import CalibrationAnswer
 from api.text_format import pluralize
@@ -51,5 +57,7 @@ def _print_comparison(console: Console, comparison: AgentComparison) -> None:
         console.print(first)
         for line in others:
             console.print(f"  {line}")
+    for line in describe_ranks(comparison):
+        console.print(line)
     if comparison.left_out:
         console.print(f"{pluralize(comparison.left_out, 'agent')} with fewer reviews left out.")

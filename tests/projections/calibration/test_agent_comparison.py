@@ -23,12 +23,14 @@ from projections.calibration.agent_comparison import (
     AgentComparison,
     AgentPair,
     compare_agents,
+    rank_agents,
 )
 from projections.calibration.calibration import Calibration, CalibrationFilter
 from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.columns import GroupKey
 from projections.outcome_codes import OUTCOME_NUMBERS
 from projections.stats.clustered_mean import ClusteredMean, clustered_mean
+from projections.stats.intervals import Interval
 from tests.projections.drafts import ask, record, review
 from tests.projections.short_decisions import KNOWN, calibration_of
 
@@ -129,6 +131,33 @@ def test_a_better_agent_surely_differs() -> None:
     right = rng.random(len(agent)) < np.where(agent == 5, 0.5, 0.9)
     found = compare_agents(made(agent, question, np.full(len(agent), 0.9), right)).pairs
     assert [pair.agents[1] == "a5" for pair in found] == [pair.supported for pair in found]
+
+
+def pair(first: str, second: str, difference: float | None, *, supported: bool = False) -> AgentPair:
+    return AgentPair(
+        agents=[first, second],
+        paired=difference is not None,
+        shared=40,
+        mean_difference=difference,
+        supported=None if difference is None else supported,
+    )
+
+
+def test_ranks_have_what_supported_differences_leave_open() -> None:
+    pairs = [
+        pair("a", "b", -0.1, supported=True), pair("a", "c", -0.2, supported=True), pair("a", "d", None),
+        pair("b", "c", -0.1), pair("b", "d", 0.1), pair("c", "d", 0.2, supported=True),
+    ]  # fmt: skip
+    found = {rank.agent: rank for rank in rank_agents(["a", "b", "c", "d"], pairs)}
+    assert (found["a"].rank, found["a"].rank_interval) == (None, [1, 2])
+    assert (found["b"].rank, found["b"].rank_interval) == (3, [2, 4])
+    assert (found["c"].rank, found["c"].rank_interval) == (4, [3, 4])
+    assert (found["d"].rank, found["d"].rank_interval) == (None, [1, 3])
+    assert (found["b"].worse, found["b"].worse_interval) == (1 / 3, Interval(0, 1 - 1 / 3))
+    assert (found["c"].worse, found["c"].worse_interval) == (0, Interval(0, 1 - 2 / 3))
+    assert found["a"].worse is None
+    assert found["a"].worse_interval == Interval(2 / 3, 1)
+    assert rank_agents(["a", "d"], [pair("a", "d", None)]) == []
 
 
 def test_named_clusters_are_the_sample() -> None:

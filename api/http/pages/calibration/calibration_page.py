@@ -190,6 +190,7 @@ def _comparison(shown: PartAnswer, given: Mapping[str, str]) -> dict[str, object
         "group_addresses": [_group_address(given, by, group.group) for group in answer.groups],
         "pairs": [list(history_text.describe_pair(pair, compared)) for pair in paired[:PAIRS_MAX]],
         "pairs_total": len(pairs),
+        "ranks": [] if comparison is UNSET else list(history_text.describe_ranks(comparison)),
         "left_out": 0 if comparison is UNSET else comparison.left_out,
     }
 
