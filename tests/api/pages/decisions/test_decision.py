@@ -185,7 +185,7 @@ def test_long_texts_are_folded_and_cut(client: httpx.Client, agent: str, letter:
     parts = [{"type": "analysis", "text": letter * (600 // escaped)} for _ in range(90)]
     append(client, {"type": "decision.amended.v1", "data": {"decision_id": name, "reasons": parts}} | source)
     for _ in range(50):
-        append(client, thought(name, letter * (60_000 // escaped)) | source)
+        append(client, thought(name, "y" + letter * (60_000 // escaped)) | source)
     for path in (f"/ui/decisions/{name}", f"/ui/decisions?agent={agent}", f"/ui/reviews?agent={agent}"):
         page = read_page(client, path)
         assert len(page.html.encode()) < HTML_BYTES_MAX, path
