@@ -112,6 +112,8 @@ def _explain(message: str, field: str, types: Collection[str], fields: Collectio
             f"{field} is required and missing.",
             "Add it." if fields else "Add it; `tallystick schema` shows its type.",
         )
+    if message.endswith("with a timezone component"):
+        return f"{field}: the time has no zone.", "Write Z for UTC, or an offset: 2026-02-05T14:30:00+01:00."
     subject = field or ("the body" if fields else "the event")
     return f"{subject}: {message[0].lower()}{message[1:]}.", "Correct the value."
 
