@@ -2,6 +2,7 @@
 
 import math
 import numbers
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -97,6 +98,7 @@ class Drafts:
         return self.given({"type": kind, **envelope, "data": data})
 
 
+_lone_surrogate = re.compile("[\ud800-\udfff]")
 _encoder = msgspec.json.Encoder(decimal_format="number")
 
 
@@ -159,9 +161,14 @@ def _plain(value: object) -> object:
 
 
 def _check_values(value: object, path: str) -> None:
-    """Raise InvalidArgument for a number that JSON cannot represent, and for a time without a zone."""
+    """Raise InvalidArgument for a number that JSON cannot represent, a time without a zone, and half a character."""
     if isinstance(value, datetime):
         instant_text(path.lstrip("."), value)
+    if isinstance(value, str) and _lone_surrogate.search(value):
+        field = path.lstrip(".")
+        detail = f"{field}: must be Unicode text, without half of a surrogate pair."
+        advice = "Send both halves of the character, or U+FFFD in its place. Nothing was sent."
+        raise InvalidArgument(detail, advice, field=field)
     if isinstance(value, float | Decimal) and not math.isfinite(value):
         field = path.lstrip(".")
         raise InvalidArgument(f"{field}: {value!r} is not a number.", "Nothing was sent.", field=field)
