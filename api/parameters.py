@@ -2,10 +2,15 @@
 
 A `Parameter` declares name, meaning and bounds once. It parses query strings and the command line, and `/openapi.json`
 describes it. Every error is an InvalidQuery that names the parameter.
+
+A time in an event needs a zone. Here, and so in filters, in options of commands and in files to import, one without a
+zone is UTC, and the answer says so.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Generic, TypeVar
@@ -26,6 +31,7 @@ CURSOR_SCHEMA: JsonSchema = {"type": "integer", "minimum": 0, "maximum": POSITIO
 TIME_SCHEMA: JsonSchema = {"type": "string", "format": "date-time"}
 DATE_SCHEMA: JsonSchema = {"type": "string", "format": "date"}
 
+_collected: ContextVar[dict[str, str] | None] = ContextVar("assumed_utc", default=None)
 _plus_as_space = re.compile(r" (\d\d:\d\d)$")
 _date = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _integer = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
@@ -260,17 +266,36 @@ def parse_choice(name: str, text: str, choices: Collection[_Word]) -> _Word:
 def parse_instant(name: str, text: str, *, end: bool = False) -> datetime:
     """Parse an RFC 3339 time or a date. A date means its first moment, or its last if `end`. Errors: InvalidQuery.
 
-    A time without an offset is UTC.
+    A time without an offset is UTC, and `collect_assumed_utc` collects it.
     """
     try:
         if _date.fullmatch(text):
             day = datetime.combine(date.fromisoformat(text), time(), UTC)
             return day + timedelta(days=1, microseconds=-1) if end else day
-        moment = datetime.fromisoformat(_plus_as_space.sub(r"+\1", text))
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+        return _in_utc(name, datetime.fromisoformat(_plus_as_space.sub(r"+\1", text)))
     except (ValueError, OverflowError):
         advice = "Write 2026-02-05, or 2026-02-05T14:30:00Z."
         raise InvalidQuery(name, f"{text!r} is neither a date nor an RFC 3339 time.", advice) from None
+
+
+@contextmanager
+def collect_assumed_utc() -> Iterator[dict[str, str]]:
+    """Collect the parameters or fields whose time has no zone meanwhile; of each the first such time, in UTC."""
+    collected: dict[str, str] = {}
+    token = _collected.set(collected)
+    try:
+        yield collected
+    finally:
+        _collected.reset(token)
+
+
+def _in_utc(name: str, moment: datetime) -> datetime:
+    """Return a time in UTC; one without a zone is in UTC already, and is collected."""
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+        if (collected := _collected.get()) is not None:
+            collected.setdefault(name, moment.isoformat().replace("+00:00", "Z"))
+    return moment.astimezone(UTC)
 
 
 def _list_schema(items: JsonSchema) -> JsonSchema:

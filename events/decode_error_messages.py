@@ -9,6 +9,7 @@ import msgspec
 
 from events.allowed_values import allowed_values, field_names
 from events.errors import InvalidEvent, MalformedInput
+from events.json_check import half_surrogate_error
 
 DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """Exceptions of a JSON decoder on a client's bytes: not JSON, not UTF-8, or nested too deeply."""
@@ -39,15 +40,16 @@ def explain_decode_error(
     index: int | None = None,
     fields: Collection[str] = (),
     shape: Any = None,  # noqa: ANN401 - any type that msgspec can decode
+    body: bytes | msgspec.Raw = b"",
 ) -> InvalidEvent:
     """Return the error to raise in place of a decoder's error.
 
     `types` are the known type names. `index` is the event's 0-based place in its batch, if the decoder got that
     event alone. `fields` are the field names of a request that is not an event. `shape` is the type of the event or
-    request, if it is known: the values of its enumerations are then listed.
+    request, if it is known: the values of its enumerations are then listed. `body` is what could not be decoded.
     """
     if not isinstance(error, msgspec.ValidationError):
-        return MalformedInput(
+        return half_surrogate_error(body, index) or MalformedInput(
             f"Not well-formed JSON: {error}.",
             "Send UTF-8 JSON; NaN and Infinity are not JSON numbers. Nothing was written.",
             index=index,
@@ -112,6 +114,8 @@ def _explain(message: str, field: str, types: Collection[str], fields: Collectio
             f"{field} is required and missing.",
             "Add it." if fields else "Add it; `tallystick schema` shows its type.",
         )
+    if message.endswith("with a timezone component"):
+        return f"{field}: the time has no zone.", "Write Z for UTC, or an offset: 2026-02-05T14:30:00+01:00."
     subject = field or ("the body" if fields else "the event")
     return f"{subject}: {message[0].lower()}{message[1:]}.", "Correct the value."
 

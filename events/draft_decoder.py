@@ -89,7 +89,7 @@ class DraftDecoder:
         try:
             return _events.decode(body)
         except DECODE_ERRORS:
-            raise explain_decode_error(error, self._type_names) from None
+            raise explain_decode_error(error, self._type_names, body=body) from None
 
     def _decode_each(self, events: Sequence[bytes | msgspec.Raw], error: Exception) -> list[Draft]:
         """Decode one by one the events that cannot be decoded together because of `error`."""
@@ -116,7 +116,7 @@ class DraftDecoder:
             self._check_names(draft, others.keys() - LEDGER_FIELDS)
             return self._extend(draft, check_added_attributes(others)) if others else draft
         except DECODE_ERRORS as again:
-            raise explain_decode_error(again, self._type_names, index, shape=self._shape(event)) from None
+            raise explain_decode_error(again, self._type_names, index, shape=self._shape(event), body=event) from None
         except InvalidEvent as refusal:
             refusal.index = index if refusal.index is None else refusal.index
             raise

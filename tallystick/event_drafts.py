@@ -2,6 +2,7 @@
 
 import math
 import numbers
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -97,14 +98,15 @@ class Drafts:
         return self.given({"type": kind, **envelope, "data": data})
 
 
+_lone_surrogate = re.compile("[\ud800-\udfff]")
 _encoder = msgspec.json.Encoder(decimal_format="number")
 
 
 def encode_json(value: object) -> bytes:
     """Encode a value as JSON. Numbers of other libraries, such as numpy, become plain ones. Errors: InvalidArgument."""
     try:
-        plain = msgspec.to_builtins(value, builtin_types=(Decimal,), enc_hook=_plain)
-        _check_finite(plain, "")
+        plain = msgspec.to_builtins(value, builtin_types=(Decimal, datetime), enc_hook=_plain)
+        _check_values(plain, "")
         return _encoder.encode(plain)
     except (TypeError, ValueError, RecursionError) as error:
         if isinstance(error, InvalidArgument):
@@ -121,15 +123,20 @@ def _split(fields: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         envelope["id"] = envelope.pop("event_id")
     for times, name in ((envelope, "time"), (data, "review_by")):
         if name in times:
-            times[name] = instant_text(times[name])
+            times[name] = instant_text(name, times[name])
     return envelope, data
 
 
-def instant_text(moment: object) -> object:
-    """Return a time as RFC 3339 text in UTC; text stays as it is."""
+def instant_text(name: str, moment: object) -> object:
+    """Return a time as RFC 3339 text in UTC; text stays as it is. Errors: InvalidArgument, for one without a zone."""
     if isinstance(moment, datetime):
-        aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-        return aware.astimezone(UTC).isoformat()
+        if moment.tzinfo is None:
+            raise InvalidArgument(
+                f"{name}: {moment.isoformat()} has no zone.",
+                "Give a time with a zone, such as datetime.now(UTC), or local.astimezone(). Nothing was sent.",
+                field=name,
+            )
+        return moment.astimezone(UTC).isoformat()
     if isinstance(moment, date):
         return f"{moment.isoformat()}T00:00:00Z"
     return moment
@@ -153,14 +160,21 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} is not a JSON value")
 
 
-def _check_finite(value: object, path: str) -> None:
-    """Raise InvalidArgument for a number that JSON cannot represent; it would be sent as null."""
+def _check_values(value: object, path: str) -> None:
+    """Raise InvalidArgument for a number that JSON cannot represent, a time without a zone, and half a character."""
+    if isinstance(value, datetime):
+        instant_text(path.lstrip("."), value)
+    if isinstance(value, str) and _lone_surrogate.search(value):
+        field = path.lstrip(".")
+        detail = f"{field}: must be Unicode text, without half of a surrogate pair."
+        advice = "Send both halves of the character, or U+FFFD in its place. Nothing was sent."
+        raise InvalidArgument(detail, advice, field=field)
     if isinstance(value, float | Decimal) and not math.isfinite(value):
         field = path.lstrip(".")
         raise InvalidArgument(f"{field}: {value!r} is not a number.", "Nothing was sent.", field=field)
     if isinstance(value, dict):
         for name, inner in value.items():
-            _check_finite(inner, f"{path}.{name}")
+            _check_values(inner, f"{path}.{name}")
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            _check_finite(inner, f"{path}[{index}]")
+            _check_values(inner, f"{path}[{index}]")

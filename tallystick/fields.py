@@ -1,6 +1,7 @@
 """The keyword arguments of the client's methods. Each is optional; one that is None is not sent.
 
-A `Moment` is a `datetime`, a date, or text as RFC 3339 writes it. A time without an offset is UTC.
+A `Moment` is a `datetime` with a zone, a date in UTC, or text as RFC 3339 writes it. A `datetime` without a zone is
+refused: it may be UTC or the time of the machine.
 """
 
 from collections.abc import Mapping, Sequence

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -11,7 +11,7 @@ import msgspec
 from tallystick.advice import Advice
 from tallystick.calibration import Calibration
 from tallystick.errors import Conflict, InvalidArgument, NotAllowed
-from tallystick.event_drafts import Draft, Drafts, encode_json
+from tallystick.event_drafts import Draft, Drafts, encode_json, instant_text
 from tallystick.fields import (
     AmendFields,
     CalibrationFilter,
@@ -216,14 +216,14 @@ def event_query(selection: Mapping[str, object]) -> dict[str, object]:
 
 def query_text(query: Mapping[str, object]) -> dict[str, str]:
     """Return the parameters that are not None as text: lists with commas, times as ISO 8601."""
-    return {name: _text(value) for name, value in query.items() if value is not None}
+    return {name: _text(name, value) for name, value in query.items() if value is not None}
 
 
-def _text(value: object) -> str:
-    if isinstance(value, datetime | date):
-        return value.isoformat()
+def _text(name: str, value: object) -> str:
+    if isinstance(value, datetime):
+        return str(instant_text(name, value))
     if isinstance(value, list | tuple | set | frozenset):
-        return ",".join(map(_text, value))
+        return ",".join(_text(name, each) for each in value)
     return str(value)
 
 

@@ -5,6 +5,8 @@ Exit codes: 0 success; 1 the answer is no, or the command cannot be done now; 2 
 
 import gc
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -23,6 +25,7 @@ from api.cli.ledger_target import (
     store_options,
     wants_json,
 )
+from api.cli.output import print_note
 from api.cli.standard_output import drop_standard_output, name_standard_output
 from api.cli.standard_streams import prepare_standard_streams
 
@@ -48,6 +51,17 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+@contextmanager
+def _name_assumed_utc() -> Iterator[None]:
+    """Name, after the command, the times without a zone that were taken as UTC."""
+    from api.parameters import collect_assumed_utc
+
+    with collect_assumed_utc() as assumed:
+        yield
+    for name, time in assumed.items():
+        print_note(f"{name}: a time without a zone was read as UTC: {time}. Write Z or an offset to say which it is.")
+
+
 @app.callback()
 def _options(
     context: typer.Context,
@@ -63,6 +77,7 @@ def _options(
     ] = False,
 ) -> None:
     """A ledger for AI agents: what they decided, how confident they were, how it turned out, and the proof."""
+    context.with_resource(_name_assumed_utc())
     store_options(context, ledger, state, durability, url, token, as_json=as_json)
 
 

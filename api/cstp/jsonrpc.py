@@ -2,8 +2,6 @@
 
 import json
 import math
-import re
-from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -13,7 +11,7 @@ from api.errors import INTERNAL_ERROR, INVALID_PARAMS, error_codes
 from api.rate_limit import LimitReached
 from events.decode_error_messages import json_type
 from events.errors import InvalidEvent, MalformedInput, TallystickError
-from events.json_check import check_json
+from events.json_check import TEXT_ADVICE, TEXT_RULE, UnrepresentableValue, check_json, find_unrepresentable
 from ledger.errors import InvalidQuery, LedgerBusy
 
 PARSE_ERROR = -32700
@@ -37,10 +35,6 @@ UNREPRESENTABLE_MAX = 20
 INTEGER_CHARS_MAX = 4_300
 """The longest integer that Python parses."""
 
-NUMBER_RULE = "must be a number between -1.8e308 and 1.8e308"
-TEXT_RULE = "must be Unicode text, without half of a surrogate pair"
-
-_lone_surrogate = re.compile("[\ud800-\udfff]")
 _encode = msgspec.json.Encoder().encode
 
 
@@ -59,13 +53,6 @@ class RpcCall(msgspec.Struct, frozen=True):
 
     method: str
     params: dict[str, Any]
-
-
-class UnrepresentableValue(NamedTuple):
-    """A value that JSON allows but we cannot represent: its path, as the caller spelled it, and the rule."""
-
-    field: str
-    rule: str
 
 
 class Request(NamedTuple):
@@ -120,9 +107,9 @@ def _request_of(value: object, *, repaired: bool) -> Request:
         raise RpcError(INVALID_REQUEST, "Request must be an object", {"got": _type_name(value)})
     if not repaired:
         return Request(value, [])
-    if any(_walk({**value, "params": None})):
+    if any(find_unrepresentable({**value, "params": None})):
         raise _invalid()
-    return Request(value, list(islice(_walk(value.get("params")), UNREPRESENTABLE_MAX)))
+    return Request(value, list(islice(find_unrepresentable(value.get("params")), UNREPRESENTABLE_MAX)))
 
 
 def _invalid() -> RpcError:
@@ -151,8 +138,10 @@ def call_of(request: Request) -> RpcCall:
         raise RpcError(INVALID_PARAMS, "Params must be an object (named parameters only)", {"got": _type_name(params)})
     if request.unrepresentable:
         message = "; ".join(f"{field}: {rule}" for field, rule in request.unrepresentable)
-        fields = [value.field for value in request.unrepresentable]
-        raise RpcError(INVALID_PARAMS, f"Validation failed: {message}", {"fields": fields})
+        data: dict[str, object] = {"fields": [value.field for value in request.unrepresentable]}
+        if any(value.rule == TEXT_RULE for value in request.unrepresentable):
+            data["advice"] = TEXT_ADVICE
+        raise RpcError(INVALID_PARAMS, f"Validation failed: {message}", data)
     return RpcCall(method, params)
 
 
@@ -196,7 +185,7 @@ def _parse_leniently(body: bytes) -> object:
         raise _invalid()
     try:
         value = json.loads(body.decode(), parse_int=_parse_integer)
-        unrepresentable = any(_walk(value))
+        unrepresentable = any(find_unrepresentable(value))
     except (ValueError, RecursionError):
         raise _invalid() from None
     if not unrepresentable:
@@ -204,29 +193,5 @@ def _parse_leniently(body: bytes) -> object:
     return value
 
 
-def _walk(value: object, path: str = "") -> Iterator[UnrepresentableValue]:
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            inner_path = f"{path}.{_printable(name)}" if path else _printable(name)
-            if not _is_text(name):
-                yield UnrepresentableValue(inner_path, TEXT_RULE)
-            yield from _walk(inner, inner_path)
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from _walk(inner, f"{path}[{index}]")
-    elif isinstance(value, float) and not math.isfinite(value):
-        yield UnrepresentableValue(path, NUMBER_RULE)
-    elif isinstance(value, str) and not _is_text(value):
-        yield UnrepresentableValue(path, TEXT_RULE)
-
-
 def _parse_integer(text: str) -> int | float:
     return int(text) if len(text) <= INTEGER_CHARS_MAX else math.inf
-
-
-def _is_text(text: str) -> bool:
-    return _lone_surrogate.search(text) is None
-
-
-def _printable(name: str) -> str:
-    return name.encode(errors="backslashreplace").decode()

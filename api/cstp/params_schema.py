@@ -18,7 +18,7 @@ from msgspec import inspect, structs
 from api.cstp.jsonrpc import RpcError
 from api.cstp.tolerance import read_number, tolerate
 from api.errors import INVALID_PARAMS
-from api.parameters import parse_time_range
+from api.parameters import collect_assumed_utc, parse_time_range
 from api.type_description import describe_type, strip_annotations
 from events.decode_error_messages import in_json_words, json_type
 from ledger.errors import InvalidQuery
@@ -272,14 +272,18 @@ def parse_period(
     A window of days ends now and overrides both ends, which are then ignored. The window `all` has no ends of its own.
     `names` are the method's names of the two ends, for errors.
     """
-    params = {"since": since, "until": until}
+    params, own_names = {"since": since, "until": until}, {"since": names[0], "until": names[1]}
     if window not in (None, "all"):
         for name in (name for name, text in zip(names, (since, until), strict=True) if text is not None):
             tolerate(name)
         params = {"window": window}
     try:
-        return parse_time_range({name: text for name, text in params.items() if text is not None}, now)
+        with collect_assumed_utc() as assumed:
+            time_range = parse_time_range({name: text for name, text in params.items() if text is not None}, now)
     except InvalidQuery as error:
-        field = {"since": names[0], "until": names[1]}.get(error.field, error.field)
+        field = own_names.get(error.field, error.field)
         rule = str(error).removeprefix(f"{error.field}: ")
         raise wrong_params_error([ParameterError(field, rule)]) from None
+    for name, time in assumed.items():
+        tolerate(own_names[name], time)
+    return time_range

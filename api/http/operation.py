@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from api.http.media_types import JSON, NOTE
 from api.http.request import Call, read_request, run_query
-from api.parameters import JsonSchema, Parameter
+from api.parameters import JsonSchema, Parameter, collect_assumed_utc
 from api.principal import Scope
 from api.service.ledger import LedgerService
 
@@ -51,6 +51,9 @@ class Answer:
     content: Mapping[str, Shape] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
 
+
+ASSUMED_UTC = "tallystick-assumed-utc"
+"""The header of an answer to parameters whose time has no zone: each with the time in UTC that was used."""
 
 LEFT_OUT = "tallystick-left-out"
 """The header of answers while views leave out events: how many, and the first position."""
@@ -95,10 +98,13 @@ class Operation:
         """Return the operation with a handler, which is called after the token and the query are checked."""
 
         async def endpoint(request: Request) -> Response:
-            call = read_request(request, self.scopes, self.query)
-            if self.heavy or "as_of" in call.parameters:
-                return with_left_out(await run_query(call, partial(handler, call)), call.ledger)
-            return with_left_out(await handler(call), call.ledger)
+            with collect_assumed_utc() as assumed:
+                call = read_request(request, self.scopes, self.query)
+                work = partial(handler, call)
+                response = await (run_query(call, work) if self.heavy or "as_of" in call.parameters else work())
+            if assumed:
+                response.headers[ASSUMED_UTC] = "; ".join(f"{name}={time}" for name, time in assumed.items())
+            return with_left_out(response, call.ledger)
 
         return replace(self, endpoint=update_wrapper(endpoint, handler))
 

@@ -146,7 +146,7 @@ async def read_json(request: Request, shape: type[_Shape]) -> _Shape:
     try:
         decoded = _decode(body or b"{}", decoder)
     except DECODE_ERRORS as error:
-        raise explain_decode_error(error, (), fields=shape.__struct_fields__, shape=shape) from None
+        raise explain_decode_error(error, (), fields=shape.__struct_fields__, shape=shape, body=body) from None
     check_json(body)
     return decoded
 

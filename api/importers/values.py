@@ -45,5 +45,5 @@ def check_unicode(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise InvalidValue("a text of whole Unicode characters") from None
+        raise InvalidValue("Unicode text, without half of a surrogate pair") from None
     return text

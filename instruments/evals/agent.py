@@ -21,6 +21,7 @@ from msgspec import structs
 
 from events.decode_error_messages import in_json_words
 from events.evaluation import Component, Failure
+from events.json_check import replace_half_surrogates
 from events.limits import ANSWER_BYTES_MAX
 from instruments.evals.agent_error import AgentError, parse_agent_error
 from instruments.evals.analysis import Analysis, AnswerStatements, parse_analysis, parse_statements
@@ -218,9 +219,10 @@ def build_question(scenario: Scenario, enable_llm: bool | None = None) -> bytes:
 def parse_output(text: str) -> AgentAnswer:
     """Parse a command's output: one JSON object that is an analysis, or has one under `analysis`.
 
-    The object may be in a code fence, the only one of a longer text.
+    The object may be in a code fence, the only one of a longer text. Half of a surrogate pair becomes U+FFFD.
     Errors: ValueError, with the problem and its place; RecursionError.
     """
+    text = replace_half_surrogates(text)
     fenced = _fence.findall(text)
     try:
         value = msgspec.json.decode(fenced[0] if len(fenced) == 1 else text)

@@ -76,6 +76,9 @@ class Attempt(pytest.Item):
     suite: LoadedSuite
     scenario: LoadedScenario
     number: int
+    """The number of the attempt; a plugin that reruns a test makes another attempt of it."""
+    runs: int = 0
+    """How often it has run."""
     scored: Scored | None = None
 
     @classmethod
@@ -91,8 +94,10 @@ class Attempt(pytest.Item):
         return self.path, 0, self.name
 
     def setup(self) -> None:
+        self.scored = None
+        self.runs = max(self.runs + 1, getattr(self, "execution_count", 1))  # pytest-rerunfailures counts crashes too
         try:
-            self.scored = self.suite.score(self.scenario, self.number)
+            self.scored = self.suite.score(self.scenario, self.number + (self.runs - 1) * self.suite.attempts)
         except (WorkerRefused, WorkerFailed) as error:
             raise pytest.fail.Exception(str(error), pytrace=False) from None
         self.user_properties[:] = self.scored.properties

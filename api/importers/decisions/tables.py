@@ -20,7 +20,7 @@ import msgspec
 from api.importers.decisions.table_format import TableFormat, TableKind, detect_format
 from events.decode_error_messages import DECODE_ERRORS
 from events.errors import MalformedInput
-from events.json_check import check_json
+from events.json_check import check_json, half_surrogate_error
 from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
@@ -183,7 +183,8 @@ class JsonRows(TableRows):
                 columns.update(dict.fromkeys(decode(item)))
             except DECODE_ERRORS as error:
                 if not place:
-                    fault = f"{self.name}, {self.format.unit} {number}: {self.allowed} is expected ({error})."
+                    cause = half_surrogate_error(item) or error
+                    fault = f"{self.name}, {self.format.unit} {number}: {self.allowed} is expected ({cause})."
         if not columns:
             raise InvalidQuery("FILE", fault, f"Write {self.allowed} with the fields of a decision.")
         return list(columns)
@@ -196,7 +197,8 @@ class JsonRows(TableRows):
                 check_json(item)
             except (*DECODE_ERRORS, MalformedInput) as error:
                 shown = item[:VALUE_CHARS_MAX].decode("utf-8", "replace").strip()
-                yield number, TableFault(number, self.format.unit, shown, f"{self.allowed} ({error})")
+                cause = half_surrogate_error(item) or error
+                yield number, TableFault(number, self.format.unit, shown, f"{self.allowed} ({cause})")
                 continue
             yield number, _texts(number, row, columns)
 
@@ -230,6 +232,10 @@ class JsonArrayRows(JsonRows):
         try:
             items = msgspec.json.decode(body, type=list[msgspec.Raw])
         except DECODE_ERRORS as error:
+            half = half_surrogate_error(body)
+            if half is not None:
+                detail = f"{self.name}, {self.format.unit} {(half.index or 0) + 1}: {half.detail}"
+                raise InvalidQuery("FILE", detail, half.advice) from None
             raise InvalidQuery("FILE", f"{self.name} is not a JSON array: {error}.", "Correct it.") from None
         for number, item in enumerate(items, 1):
             yield number, bytes(item)

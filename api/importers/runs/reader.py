@@ -9,6 +9,7 @@ import msgspec
 
 from events.decode_error_messages import DECODE_ERRORS, in_json_words
 from events.errors import InvalidEvent, MalformedInput
+from events.json_check import half_surrogate_error
 from events.limits import BODY_BYTES_MAX, STREAM_ID_CHARS_MAX
 from events.payload import COUNT_MAX
 from projections.discovery.run_report import TOTAL_KEY, RunReport, report_models
@@ -49,7 +50,7 @@ def decode_report(body: bytes) -> RunReport:
     except msgspec.ValidationError as error:
         raise _decode_error(in_json_words(str(error))) from None
     except DECODE_ERRORS as error:
-        raise MalformedInput(
+        raise half_surrogate_error(body) or MalformedInput(
             f"It is not well-formed JSON: {error}.", "Send UTF-8 JSON; NaN and Infinity are not JSON numbers."
         ) from None
     _check(report)

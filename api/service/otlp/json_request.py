@@ -19,6 +19,7 @@ from api.service.otlp.telemetry_records import (
 )
 from events.decode_error_messages import DECODE_ERRORS
 from events.errors import MalformedInput
+from events.json_check import half_surrogate_error
 from events.limits import OTLP_RECORDS_MAX, OTLP_VALUES_MAX
 
 _ERROR_STATUS = 2
@@ -146,7 +147,7 @@ def _decode(body: bytes, shape: type[_Message]) -> _Message:
     try:
         return msgspec.json.decode(body, type=shape)
     except DECODE_ERRORS as error:
-        raise _malformed(str(error)) from None
+        raise half_surrogate_error(body) or _malformed(str(error)) from None
 
 
 def _malformed(detail: str) -> MalformedInput:

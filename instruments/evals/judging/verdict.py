@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from events.decode_error_messages import in_json_words
+from events.json_check import replace_half_surrogates
 from events.judge import JudgeVote
 from events.payload import Confidence
 from instruments.evals.judging.answer_fence import contains_quote
@@ -72,7 +73,7 @@ def read_reply(reply: str, shape: type[_Shape]) -> _Shape:
     block = _code_block.fullmatch(reply)
     text = block[1] if block is not None else reply
     try:
-        decoded = msgspec.json.decode(storable_text(text))
+        decoded = msgspec.json.decode(replace_half_surrogates(storable_text(text)))
         _refuse_repeated_keys(text)
         return msgspec.convert(decoded, shape)
     except msgspec.ValidationError as error:

@@ -238,6 +238,58 @@ def test_workers_answer_and_the_controller_writes_one_run(tmp_path: Path) -> Non
     }
 
 
+RERUNS = """\
+import pytest
+from _pytest.runner import runtestprotocol
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item, nextitem):
+    for left in (2, 1, 0):
+        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        reports = runtestprotocol(item, nextitem=nextitem, log=False)
+        failed = left and [report for report in reports if report.failed]
+        for report in failed or ():
+            report.outcome = "rerun"
+        for report in reports:
+            item.ihook.pytest_runtest_logreport(report=report)
+        if not failed:
+            break
+    return True
+"""
+"""A conftest.py that runs a failed test up to two times more, with the calls of pytest-rerunfailures."""
+
+WRONG_TWICE = """\
+import json, pathlib, sys
+sys.stdin.read()
+calls = pathlib.Path(sys.argv[1])
+calls.write_text(calls.read_text() + "x" if calls.exists() else "x")
+times = len(calls.read_text())
+if times == 1:
+    sys.exit("no model answers")
+print(json.dumps({"rca": {"root_cause": "ImagePullBackOff" if times == 3 else "disk"}}))
+"""
+"""An agent that crashes, answers wrongly, and answers correctly."""
+
+
+@pytest.mark.slow
+@pytest.mark.trial("P17")
+@pytest.mark.parametrize("arguments", [(), ("-n", "2")], ids=["alone", "xdist"])
+def test_each_run_of_a_test_that_is_run_again_is_an_attempt(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    scenario(tmp_path / "fixtures" / "image")
+    (tmp_path / "conftest.py").write_text(RERUNS)
+    (tmp_path / "agent.py").write_text(WRONG_TWICE)
+    asked = ["--tallystick-agent", f"{sys.executable} {tmp_path / 'agent.py'} {tmp_path / 'calls'}"]
+    recorded = ["--tallystick-ledger", "run.db", *arguments]
+    out = pytest_in(tmp_path, "-q", "--tallystick-fixtures", "fixtures", *asked, *recorded)
+    assert "1 passed" in out
+    assert "3 scores recorded" in out
+    assert "has not ended" not in out
+    (run,) = evaluations(tmp_path / "run.db")
+    (result,) = run["results"]
+    assert (result["verdict"], result["attempts"], result["passed"], result["errors"]) == ("flaky", 3, 1, 1)
+    assert [row["attempt"] for row in result["rows"]] == [1, 2, 3]
+
+
 @pytest.mark.slow
 def test_a_run_is_written_through_a_server(tmp_path: Path) -> None:
     suite(tmp_path)
