@@ -31,7 +31,10 @@ CURSOR_SCHEMA: JsonSchema = {"type": "integer", "minimum": 0, "maximum": POSITIO
 TIME_SCHEMA: JsonSchema = {"type": "string", "format": "date-time"}
 DATE_SCHEMA: JsonSchema = {"type": "string", "format": "date"}
 
-_collected: ContextVar[dict[str, str] | None] = ContextVar("assumed_utc", default=None)
+ASSUMED_UTC: dict[str, str] = {}
+"""What `collect_assumed_utc` would collect where nothing does: a command names it at its end."""
+
+_collected: ContextVar[dict[str, str]] = ContextVar("assumed_utc", default=ASSUMED_UTC)
 _plus_as_space = re.compile(r" (\d\d:\d\d)$")
 _date = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _integer = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
@@ -293,8 +296,7 @@ def _in_utc(name: str, moment: datetime) -> datetime:
     """Return a time in UTC; one without a zone is in UTC already, and is collected."""
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-        if (collected := _collected.get()) is not None:
-            collected.setdefault(name, moment.isoformat().replace("+00:00", "Z"))
+        _collected.get().setdefault(name, moment.isoformat().replace("+00:00", "Z"))
     return moment.astimezone(UTC)
 
 

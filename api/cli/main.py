@@ -54,11 +54,14 @@ def _print_version(wanted: bool) -> None:
 @contextmanager
 def _name_assumed_utc() -> Iterator[None]:
     """Name, after the command, the times without a zone that were taken as UTC."""
-    from api.parameters import collect_assumed_utc
-
-    with collect_assumed_utc() as assumed:
+    try:
         yield
-    for name, time in assumed.items():
+    finally:
+        parameters = sys.modules.get("api.parameters")  # a command without it has read no time
+        assumed: dict[str, str] = {} if parameters is None else parameters.ASSUMED_UTC
+        named = list(assumed.items())
+        assumed.clear()
+    for name, time in named:
         print_note(f"{name}: a time without a zone was read as UTC: {time}. Write Z or an offset to say which it is.")
 
 

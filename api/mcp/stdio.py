@@ -10,11 +10,13 @@ import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
 
 from api.mcp.sdk_server import Context as RequestContext
 from api.mcp.sdk_server import Session, make_server, progress_of
 from api.mcp.tool_call import Access
 from api.mcp.toolsets import Offer
+from api.mcp.unread_message import refuse_message
 from api.principal import OWNER
 from api.service.ledger import LedgerService
 from ledger.place import Place
@@ -41,7 +43,8 @@ async def run_on_standard_streams(server: "Server[Any]") -> None:
     """Answer the requests on standard input until it ends, and those that are under way then."""
     async with stdio_server() as (incoming, outgoing):
         unanswered = _Unanswered()
-        requests, answers = _Requests(incoming, unanswered), _Answers(outgoing, unanswered)
+        answers = _Answers(outgoing, unanswered)
+        requests = _Requests(incoming, answers, unanswered)
         await server.run(requests, answers, server.create_initialization_options())
 
 
@@ -78,10 +81,14 @@ class _Unanswered:
 
 
 class _Requests:
-    """The messages of a client. They end once the requests among them are answered: the SDK drops the others then."""
+    """The messages of a client. They end once the requests among them are answered: the SDK drops the others then.
 
-    def __init__(self, inner: Any, unanswered: _Unanswered) -> None:  # noqa: ANN401 - the SDK types its streams privately
+    A message that the SDK cannot read is answered here, if it is known what is wrong and which call it is.
+    """
+
+    def __init__(self, inner: Any, answers: "_Answers", unanswered: _Unanswered) -> None:  # noqa: ANN401 - the SDK types its streams privately
         self._inner = inner
+        self._answers = answers
         self._unanswered = unanswered
 
     @property
@@ -95,6 +102,8 @@ class _Requests:
         except anyio.EndOfStream:
             await self._unanswered.wait()
             raise
+        if isinstance(item, ValidationError) and (answer := _answer_to_unread(item)) is not None:
+            await self._answers.send(answer)
         self._unanswered.read(item)
         return item
 
@@ -136,3 +145,13 @@ class _Answers:
 
     async def __aexit__(self, *raised: object) -> None:
         await self.aclose()
+
+
+def _answer_to_unread(error: ValidationError) -> SessionMessage | None:
+    """Return the answer to a line that the SDK could not read; None, if it is not known which call it is."""
+    line = error.errors(include_url=False)[0]["input"]
+    refused = refuse_message(line.encode(errors="replace")) if isinstance(line, str) else None
+    if refused is None or refused.call_id is None:
+        return None
+    data = types.ErrorData(code=refused.error.code, message=refused.error.message, data=refused.error.data)
+    return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=refused.call_id, error=data))

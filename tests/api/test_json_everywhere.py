@@ -14,6 +14,7 @@ LINES = {"content-type": "application/x-ndjson"}
 JSON = {"content-type": "application/json"}
 PARAMS = '{"decision":"x","confidence":0.9,"confidence":0.1}'
 RPC = '{"jsonrpc":"2.0","id":1,"method":"cstp.recordDecision","params":' + PARAMS + "}"
+TOOL = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"record_decision","arguments":' + PARAMS + "}}"
 DEEP_RPC = '{"jsonrpc":"2.0","id":1,"method":"cstp.checkGuardrails","params":' + DEEP_CHECK + "}"
 
 
@@ -29,6 +30,7 @@ DEEP_RPC = '{"jsonrpc":"2.0","id":1,"method":"cstp.checkGuardrails","params":' +
         ("/guardrails/check", DEEP_CHECK, JSON, "The JSON nests more than 64 deep."),
         ("/cstp", RPC, JSON, "Invalid JSON: The key 'confidence' is twice in one object."),
         ("/cstp", DEEP_RPC, JSON, "Invalid JSON: The JSON nests more than 64 deep."),
+        ("/mcp", TOOL, JSON, "The key 'confidence' is twice in one object."),
     ],
 )
 def test_a_server_refuses_it(
@@ -36,7 +38,7 @@ def test_a_server_refuses_it(
 ) -> None:
     answer = empty_client.post(path, content=body, headers=headers)
     answered = answer.json()
-    assert said in (answered["error"]["message"] if path == "/cstp" else answered["detail"])
+    assert said in (answered["detail"] if "detail" in answered else answered["error"]["message"])
     assert empty_client.get("/status").json()["head"]["position"] == 0
 
 

@@ -1,25 +1,22 @@
 """The route of MCP: the streamable HTTP transport, without sessions."""
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.cstp.jsonrpc import RpcError, error_reply
-from api.errors import INVALID_PARAMS
+from api.cstp.jsonrpc import error_reply
 from api.http.mcp_server import McpServer
 from api.http.media_types import JSON
 from api.http.operation import Answer, Operation, json_answer
 from api.http.request import read_body, read_request
 from api.mcp.tool import TOOLSETS
 from api.mcp.tool import Answer as ToolAnswer
+from api.mcp.unread_message import refuse_message
 from api.parameters import choice_list_parameter, flag_parameter
 from api.principal import Principal
 from api.service.view_queries import QueryTurns
-from events.errors import MalformedInput
-from events.json_check import TEXT_RULE, half_surrogate_error
 
 SSE = "text/event-stream"
 
@@ -57,21 +54,11 @@ async def post_mcp(request: Request) -> Response:
         "read_only": READ_ONLY_PARAMETER.read(call.parameters),
     }
     body = await read_body(request.scope, request.receive)
-    if error := half_surrogate_error(body):
-        return _refuse(json.loads(body), error)
+    if (refused := refuse_message(body)) is not None:
+        return Response(error_reply(refused.call_id, refused.error), media_type=JSON)
     server: McpServer = request.app.state.mcp
     await server.start()
     return server.exchange(body)
-
-
-def _refuse(message: object, error: MalformedInput) -> Response:
-    """Return the answer to a message that the SDK cannot read."""
-    call_id = message.get("id") if isinstance(message, dict) else None
-    readable = isinstance(call_id, int) or (isinstance(call_id, str) and call_id.isascii())
-    field = (error.field or "").removeprefix("params.arguments.")
-    data = {"field": field, "advice": error.advice}
-    refusal = RpcError(INVALID_PARAMS, f"{field}: {TEXT_RULE}. {error.advice}", data)
-    return Response(error_reply(call_id if readable else None, refusal), media_type=JSON)
 
 
 def _queries(

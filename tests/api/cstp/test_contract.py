@@ -137,9 +137,9 @@ def test_the_edges_of_what_is_said_of_the_spread(cstp: Caller, project: str, cas
     assert kinds & {"low_variance", "overconfident_habit", "underconfident_habit"} == found
 
 
-def test_a_strength_is_named_only_where_some_bucket_is_none(cstp: Caller, project: str) -> None:
+def test_a_strength_names_the_calibrated_buckets(cstp: Caller, project: str) -> None:
     post(cstp, project, [(0.8, "SSSSF")])
-    assert advised(cstp, project, "strength") == []
+    assert advised(cstp, project, "strength") == ["info"]
     cstp.judge(project, [(0.95, "FFFFF")])
     (strength,) = [one for one in cstp.calibration(project)["recommendations"] if one["type"] == "strength"]
     assert "0.7-0.9" in strength["message"]

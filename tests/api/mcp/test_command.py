@@ -55,9 +55,13 @@ def test_what_a_file_asks_is_answered_before_the_command_ends(tmp_path: Path) ->
         {"id": 3, "method": "tools/call", "params": call},
     ]
     given = b"".join(msgspec.json.encode({"jsonrpc": "2.0", **message}) + b"\n" for message in asked)
+    half = msgspec.json.encode({"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": {"text": "HALF"}})
+    given += half.replace(b"HALF", rb"\ud83d")
     answers = [msgspec.json.decode(line) for line in done(ledger, "mcp", given=given).out.splitlines()]
-    assert sorted(answer["id"] for answer in answers) == [1, 2, 3]
-    assert not any(answer["result"].get("isError") for answer in answers)
+    by_id = {answer["id"]: answer for answer in answers}
+    assert sorted(by_id) == [1, 2, 3, 4]
+    assert "half of a surrogate pair" in by_id.pop(4)["error"]["message"]
+    assert not any(answer["result"].get("isError") for answer in by_id.values())
     assert msgspec.json.decode(done(ledger, "decisions", "--json").out)["total"] == 2
 
 
