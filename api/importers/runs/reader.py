@@ -11,6 +11,7 @@ from events.decode_error_messages import DECODE_ERRORS, in_json_words
 from events.errors import InvalidEvent, MalformedInput
 from events.limits import BODY_BYTES_MAX, STREAM_ID_CHARS_MAX
 from events.payload import COUNT_MAX
+from ledger.regular_file import open_regular
 from projections.discovery.run_report import TOTAL_KEY, RunReport, report_models
 
 _decode = msgspec.json.Decoder(RunReport).decode
@@ -28,8 +29,7 @@ TIME_CHARS_MAX = 64
 def read_report(path: str) -> bytes:
     """Read a file, or standard input as `-`. Errors: MalformedInput."""
     try:
-        descriptor = os.dup(sys.stdin.fileno()) if path == "-" else os.open(path, os.O_RDONLY)
-        with os.fdopen(descriptor, "rb") as file:
+        with os.fdopen(os.dup(sys.stdin.fileno()), "rb") if path == "-" else open_regular(path) as file:
             body = file.read(BODY_BYTES_MAX + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
