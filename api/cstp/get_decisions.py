@@ -18,7 +18,7 @@ from api.service.largest import keep_largest
 from api.service.ledger import LedgerService
 from events.decision import Stakes
 from events.limits import STREAM_ID_CHARS_MAX
-from events.payload import STREAM_ID_PATTERN, Labels
+from events.payload import STORED_ID_PATTERN, Labels
 from projections.decisions.decision_selection import DecisionSelection, SortField, Status
 
 LIMIT_DEFAULT = 20
@@ -30,7 +30,7 @@ COUNTS_MAX = 100
 
 _RECENT_SPANS = {"last24h": timedelta(hours=24), "last7d": timedelta(days=7), "last30d": timedelta(days=30)}
 _COUNTS = {"byCategory": "by_category", "byStakes": "by_stakes", "byStatus": "by_status", "byAgent": "by_agent"}
-_stream_id = re.compile(STREAM_ID_PATTERN)
+_stream_id = re.compile(STORED_ID_PATTERN)
 
 
 class _IdParams(msgspec.Struct, frozen=True, kw_only=True):

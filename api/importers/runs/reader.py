@@ -10,12 +10,12 @@ import msgspec
 from events.decode_error_messages import DECODE_ERRORS, in_json_words
 from events.errors import InvalidEvent, MalformedInput
 from events.limits import BODY_BYTES_MAX, STREAM_ID_CHARS_MAX
-from events.payload import COUNT_MAX
+from events.payload import COUNT_MAX, STREAM_ID_PATTERN, STREAM_ID_SHAPE
 from ledger.regular_file import open_regular
 from projections.discovery.run_report import TOTAL_KEY, RunReport, report_models
 
 _decode = msgspec.json.Decoder(RunReport).decode
-_run_id = re.compile(rf"[A-Za-z0-9._-]{{1,{STREAM_ID_CHARS_MAX}}}")
+_run_id = re.compile(STREAM_ID_PATTERN)
 _time = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 _message = re.compile(r"^(?P<text>.*?)(?: - at `\$\.?(?P<path>[^`]*)`)?$", re.DOTALL)
 _field_name = re.compile(r"field `(?P<name>[^`]+)`")
@@ -72,7 +72,8 @@ def parse_time(field: str, text: str) -> datetime:
 
 def _check(report: RunReport) -> None:
     """Check what the types do not. Errors: InvalidEvent."""
-    if report.run_id is not None and _run_id.fullmatch(report.run_id) is None:
+    run_id = report.run_id
+    if run_id is not None and (len(run_id) > STREAM_ID_CHARS_MAX or _run_id.fullmatch(run_id) is None):
         raise _invalid("run_id", f"{report.run_id!r} cannot name a run", _ID_ADVICE)
     parse_time("start_time", report.start_time)
     if report.end_time is not None:
@@ -113,7 +114,7 @@ def _check_score(field: str, score: dict[str, int | float]) -> None:
             raise _invalid(f"{field}.{name}", f"{value} is not a count", f"Only {TOTAL_KEY} may be a fraction.")
 
 
-_ID_ADVICE = f"Use 1..{STREAM_ID_CHARS_MAX} of letters, digits, '.', '_' and '-'."
+_ID_ADVICE = f"Use {STREAM_ID_SHAPE}."
 
 
 def _decode_error(message: str) -> InvalidEvent:
