@@ -6,15 +6,21 @@ import msgspec
 
 from events.limits import ITEMS_MAX, LABEL_CHARS_MAX, STREAM_ID_CHARS_MAX
 
-STREAM_ID_PATTERN = r"^[A-Za-z0-9._-]+$"
-"""Shape of a stream's id. The schema states it; `vocabulary.EventType.stream_id` enforces it once, at the append."""
+STREAM_ID_PATTERN = r"^(\.{0,2}[A-Za-z0-9_-]|\.{3})[A-Za-z0-9._-]*$"
+"""Shape of a new stream's id: not `.` or `..`, which clients remove from an address. The schema states it;
+`vocabulary.EventType.stream_id` enforces it once, at the append."""
+
+STREAM_ID_SHAPE = f"1..{STREAM_ID_CHARS_MAX} of letters, digits, '.', '_' and '-', other than '.' and '..'"
+
+STORED_ID_PATTERN = r"^[A-Za-z0-9._-]+$"
+"""Shape of the ids of stored streams, by which they are found: earlier versions took `.` and `..`."""
 
 StreamId = Annotated[
     str,
     msgspec.Meta(
         min_length=1,
         max_length=STREAM_ID_CHARS_MAX,
-        description="Names the stream: 1..64 of letters, digits, '.', '_' and '-'.",
+        description=f"Names the stream: {STREAM_ID_SHAPE}.",
         extra_json_schema={"pattern": STREAM_ID_PATTERN},
     ),
 ]
@@ -23,7 +29,7 @@ StreamName = Annotated[
     msgspec.Meta(
         min_length=1,
         max_length=STREAM_ID_CHARS_MAX,
-        pattern=STREAM_ID_PATTERN,
+        pattern=STORED_ID_PATTERN,
         description="Names another stream: 1..64 of letters, digits, '.', '_' and '-'.",
     ),
 ]

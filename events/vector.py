@@ -1,4 +1,4 @@
-"""Vectors of texts that a caller supplied. A vector is stored as 16-bit floats, scaled to length 1, in Base64.
+"""Vectors of texts that a caller supplied. A vector is stored as 16-bit floats, scaled to norm 1, in Base64.
 
 A vector cannot be computed from the log, so one that a caller supplies is an event. Vectors of an embeddings endpoint
 can be requested again, and are not.
@@ -18,21 +18,21 @@ EMBEDDING_NUMBERS_MAX = 4_096
 """Numbers of one vector that a caller supplies."""
 
 VECTOR_CHARS_MAX = 4 * -(-2 * EMBEDDING_NUMBERS_MAX // 3)
-LENGTH_ERROR_MAX = 0.01
-"""How far the length of a stored vector may be from 1, because of its rounded numbers."""
+NORM_ERROR_MAX = 0.01
+"""How far the norm of a stored vector may be from 1, because of its rounded numbers."""
 
 Vector = Annotated[
     str,
     msgspec.Meta(
         min_length=4,
         max_length=VECTOR_CHARS_MAX,
-        description="A vector of length 1: 16-bit floats, the lower byte first, in Base64.",
+        description="A vector of norm 1: 16-bit floats, the lower byte first, in Base64.",
     ),
 ]
 
 
 Numbers = Annotated[tuple[float, ...], msgspec.Meta(max_length=EMBEDDING_NUMBERS_MAX)]
-"""A vector as a caller supplies it, of any length but 0."""
+"""A vector as a caller supplies it, of any norm but 0."""
 
 
 class DecisionEmbedded(Payload, frozen=True, kw_only=True):
@@ -64,7 +64,7 @@ SUPPLIED = (DecisionEmbedded, ThoughtEmbedded)
 
 
 def pack_vector(numbers: Sequence[float]) -> str:
-    """Return the stored form of a vector of any length but 0. Errors: ValueError, in words that follow its name."""
+    """Return the stored form of a vector of any norm but 0. Errors: ValueError, in words that follow its name."""
     if not 0 < len(numbers) <= EMBEDDING_NUMBERS_MAX:
         raise ValueError(f"must have 1 to {EMBEDDING_NUMBERS_MAX:,} numbers, got {len(numbers):,}")
     for index, number in enumerate(numbers):
@@ -74,8 +74,8 @@ def pack_vector(numbers: Sequence[float]) -> str:
     if largest == 0:
         raise ValueError("must have a number other than 0, because a vector of zeros has no direction")
     scaled = [number / largest for number in numbers]
-    length = math.hypot(*scaled)
-    return b64encode(struct.pack(f"<{len(scaled)}e", *(number / length for number in scaled))).decode()
+    norm = math.hypot(*scaled)
+    return b64encode(struct.pack(f"<{len(scaled)}e", *(number / norm for number in scaled))).decode()
 
 
 def unpack_vector(text: str) -> tuple[float, ...]:
@@ -87,7 +87,7 @@ def unpack_vector(text: str) -> tuple[float, ...]:
         raise ValueError("must be 16-bit floats in Base64") from None
     if not numbers or len(numbers) > EMBEDDING_NUMBERS_MAX:
         raise ValueError(f"must have 1 to {EMBEDDING_NUMBERS_MAX:,} numbers, got {len(numbers):,}")
-    length = math.hypot(*numbers)
-    if not abs(length - 1) <= LENGTH_ERROR_MAX:
-        raise ValueError(f"must have the length 1, got {length:.3f}")
+    norm = math.hypot(*numbers)
+    if not abs(norm - 1) <= NORM_ERROR_MAX:
+        raise ValueError(f"must have norm 1 (the root of the sum of squares), got {norm:.3f}")
     return numbers

@@ -14,14 +14,14 @@ from events.errors import InvalidEvent
 from events.extensions import AddedAttributes
 from events.life import Author, Life
 from events.limits import STREAM_ID_CHARS_MAX
-from events.payload import Payload
+from events.payload import STREAM_ID_PATTERN, STREAM_ID_SHAPE, Payload
 
 Upcaster = Callable[[Any], Payload]
 """A pure, total function from the payload of one version to the payload of the next."""
 
 _Envelope = TypeVar("_Envelope", Draft, Event, EventFacts)
 _Fact = TypeVar("_Fact", bound=EventFacts)
-_stream_id = re.compile(rf"[A-Za-z0-9._-]{{1,{STREAM_ID_CHARS_MAX}}}")
+_stream_id = re.compile(STREAM_ID_PATTERN)
 
 
 class EventType:
@@ -109,9 +109,9 @@ class EventType:
         Errors: InvalidEvent, naming the field.
         """
         value: str | None = getattr(data, self.id_field)
-        if value is not None and _stream_id.fullmatch(value) is None:
+        if value is not None and (len(value) > STREAM_ID_CHARS_MAX or _stream_id.fullmatch(value) is None):
             raise InvalidEvent(
-                f"{self.id_field} {value!r} is not 1..{STREAM_ID_CHARS_MAX} of letters, digits, '.', '_' and '-'.",
+                f"{self.id_field} {value!r} is not {STREAM_ID_SHAPE}.",
                 "Choose an id of that shape. Nothing was written.",
                 field=f"data.{self.id_field}",
             )

@@ -11,7 +11,7 @@ from msgspec import Raw, Struct, structs
 from api.client.remote_store import RemoteStore
 from api.service.decision_links import DecisionGraph
 from api.service.id_prefix import id_not_found
-from events.payload import STREAM_ID_PATTERN
+from events.payload import STORED_ID_PATTERN
 from events.registry import VOCABULARY
 from projections.decisions.decision_state import DecisionState, HistoryEntry
 
@@ -21,7 +21,7 @@ PREFIX = {"prefix": "true"}
 Parameters = Mapping[str, str]
 
 _Answer = TypeVar("_Answer")
-_stream_id = re.compile(STREAM_ID_PATTERN, re.ASCII)
+_stream_id = re.compile(STORED_ID_PATTERN, re.ASCII)
 
 
 class _Entry(Struct):

@@ -56,7 +56,7 @@ class _Preserve(msgspec.Struct, frozen=True, kw_only=True):
     idempotency_key: EventId | None = None
 
 
-_compaction: ParamsSchema[_Compaction] = ParamsSchema(_Compaction)
+_compaction: ParamsSchema[_Compaction] = ParamsSchema(_Compaction, ignores_words=True)
 _preserve: ParamsSchema[_Preserve] = ParamsSchema(
     _Preserve, aliases={"decision_id": ("decisionId", "decision_id", "id")}
 )

@@ -98,7 +98,7 @@ class _CalibrationParams(FilterParams, frozen=True, kw_only=True):
     offset: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
-_schema: ParamsSchema[_CalibrationParams] = ParamsSchema(_CalibrationParams, ignores_words=("window",))
+_schema: ParamsSchema[_CalibrationParams] = ParamsSchema(_CalibrationParams, ignores_words=True)
 
 
 async def get_calibration(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:

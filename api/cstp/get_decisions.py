@@ -3,7 +3,7 @@
 import re
 from datetime import timedelta
 from operator import itemgetter
-from typing import Any, cast, get_args
+from typing import Any, Literal
 
 import msgspec
 
@@ -19,7 +19,7 @@ from api.service.largest import keep_largest
 from api.service.ledger import LedgerService
 from events.decision import Stakes
 from events.limits import STREAM_ID_CHARS_MAX
-from events.payload import STREAM_ID_PATTERN, Labels
+from events.payload import STORED_ID_PATTERN, Labels
 from projections.decisions.decision_selection import DecisionSelection, SortField, Status
 
 LIMIT_DEFAULT = 20
@@ -30,14 +30,8 @@ COUNTS_MAX = 100
 """Categories, and agents, that getStats counts: the largest."""
 
 _RECENT_SPANS = {"last24h": timedelta(hours=24), "last7d": timedelta(days=7), "last30d": timedelta(days=30)}
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "stakes": get_args(Stakes),
-    "status": get_args(Status),
-    "sort": get_args(SortField),
-    "order": ("asc", "desc"),
-}
 _COUNTS = {"byCategory": "by_category", "byStakes": "by_stakes", "byStatus": "by_status", "byAgent": "by_agent"}
-_stream_id = re.compile(STREAM_ID_PATTERN)
+_stream_id = re.compile(STORED_ID_PATTERN)
 
 
 class _IdParams(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,16 +43,16 @@ class _ListParams(msgspec.Struct, frozen=True, kw_only=True):
     offset: int = 0
     agent: str | None = None
     category: str | None = None
-    stakes: str | None = None
-    status: str | None = None
+    stakes: Stakes | None = None
+    status: Status | None = None
     project: str | None = None
     feature: str | None = None
     tags: Labels = ()
     date_from: str | None = None
     date_to: str | None = None
     search: str | None = None
-    sort: str | None = None
-    order: str | None = None
+    sort: SortField = "created_at"
+    order: Literal["asc", "desc"] = "desc"
 
 
 class _StatsParams(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +62,7 @@ class _StatsParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _id_schema: ParamsSchema[_IdParams] = ParamsSchema(_IdParams, aliases={"id": ("id", "decision_id", "decisionId")})
-_list_schema: ParamsSchema[_ListParams] = ParamsSchema(_ListParams)
+_list_schema: ParamsSchema[_ListParams] = ParamsSchema(_ListParams, ignores_words=True)
 _stats_schema: ParamsSchema[_StatsParams] = ParamsSchema(_StatsParams)
 
 
@@ -85,21 +79,15 @@ async def get_decision(ledger: LedgerService, caller: Principal, params: dict[st
 
 
 async def list_decisions(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Return a page of decisions.
-
-    As in the protocol, unknown values of stakes, status, sort and order are ignored; `ignored` names these parameters.
-    """
+    """Return a page of decisions."""
     request = _list_schema.decode(params)
-    choices = {name: getattr(request, name) for name in _CHOICES}
-    ignored = [name for name, choice in choices.items() if choice and choice not in _CHOICES[name]]
-    choices |= dict.fromkeys(ignored)
     limit, offset = min(max(request.limit, 1), LIMIT_MAX), max(request.offset, 0)
     query = DecisionQuery(
         selection=DecisionSelection(
             agent=request.agent or None,
             category=request.category or None,
-            stakes=choices["stakes"] or None,
-            status=cast("Status | None", choices["status"] or None),
+            stakes=request.stakes,
+            status=request.status,
             project=request.project or None,
             feature=request.feature or None,
             tags=request.tags,
@@ -110,8 +98,8 @@ async def list_decisions(ledger: LedgerService, caller: Principal, params: dict[
                 names=_ends(_list_schema, params),
             ),
         ),
-        sort=cast("SortField", choices["sort"] or "created_at"),
-        descending=choices["order"] != "asc",
+        sort=request.sort,
+        descending=request.order == "desc",
         limit=limit,
         offset=offset,
         search=request.search if request.search and not request.search.isspace() else None,
@@ -120,8 +108,7 @@ async def list_decisions(ledger: LedgerService, caller: Principal, params: dict[
     page = await select_decisions(ledger, query)
     rows = [decision_row(state) for state in page.decisions]
     answer: dict[str, object] = {"decisions": rows, "total": page.total, "limit": limit, "offset": offset}
-    answer |= unknown_json(page.unknown_names)
-    return {**answer, "ignored": ignored} if ignored else answer
+    return answer | unknown_json(page.unknown_names)
 
 
 async def get_stats(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:

@@ -20,7 +20,7 @@ class _ReasonStatsParams(FilterParams, frozen=True, kw_only=True):
     min_reviewed: Annotated[int, msgspec.Meta(ge=1)] = REVIEWED_MIN
 
 
-_schema: ParamsSchema[_ReasonStatsParams] = ParamsSchema(_ReasonStatsParams)
+_schema: ParamsSchema[_ReasonStatsParams] = ParamsSchema(_ReasonStatsParams, ignores_words=True)
 
 
 async def get_reason_stats(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:

@@ -57,7 +57,7 @@ class _SessionParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _schema: ParamsSchema[_SessionParams] = ParamsSchema(
-    _SessionParams, aliases={"agent": ("agent", "agentId", "agent_id")}, ignores_words=("include", "format")
+    _SessionParams, aliases={"agent": ("agent", "agentId", "agent_id")}, ignores_words=True
 )
 
 

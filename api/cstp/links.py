@@ -53,7 +53,9 @@ class _Node(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _link: ParamsSchema[_Link] = ParamsSchema(_Link)
-_node: ParamsSchema[_Node] = ParamsSchema(_Node, aliases={"node_id": ("nodeId", "id", "decisionId", "decision_id")})
+_node: ParamsSchema[_Node] = ParamsSchema(
+    _Node, aliases={"node_id": ("nodeId", "id", "decisionId", "decision_id")}, ignores_words=True
+)
 
 
 async def link(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:

@@ -3,7 +3,7 @@
 A field may be spelled as in the struct, in camelCase, or by an alias. Unknown fields are ignored, as in the protocol.
 `null` means that a parameter is absent; so does an empty text, if the field cannot be empty, and a text of spaces, if
 it is required too. Types are strict: a number is not accepted for a text. But as on the reference server, a text may
-state a number ("0.7"), and in some fields an unknown word is ignored (`tolerance.py`).
+state a number ("0.7"), and a method that reads ignores an unknown word (`tolerance.py`).
 """
 
 import re
@@ -54,8 +54,8 @@ class ParamsSchema(Generic[S]):
     """Converts the parameters of a call to a struct.
 
     `aliases` are further spellings of a field; errors use the first. `types` are narrower types. `defaults` replace
-    absent values. `without` are fields that no parameter sets. `inner` are the schemas of nested structs. In the fields
-    of `ignores_words`, words that the type does not have are ignored.
+    absent values. `without` are fields that no parameter sets. `inner` are the schemas of nested structs.
+    `ignores_words` is for parameters that only select or arrange what is read: words that the type lacks are ignored.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class ParamsSchema(Generic[S]):
         defaults: Mapping[str, object] | None = None,
         without: tuple[str, ...] = (),
         inner: "Mapping[str, ParamsSchema[Any]] | None" = None,
-        ignores_words: tuple[str, ...] = (),
+        ignores_words: bool = False,
     ) -> None:
         self._struct = struct
         self._defaults = dict(defaults or {})
@@ -80,7 +80,7 @@ class ParamsSchema(Generic[S]):
             required = field.required and field.name not in self._defaults
             kind = (types or {}).get(field.name, field.type)
             self._fields[field.name] = _Field(
-                spellings[0], kind, required, (inner or {}).get(field.name), ignores_words=field.name in ignores_words
+                spellings[0], kind, required, (inner or {}).get(field.name), ignores_words=ignores_words
             )
             self._field_names.update(dict.fromkeys(spellings, field.name))
         leaves = [(name, field.kind, msgspec.field(default=None)) for name, field in self._fields.items() if field.leaf]
@@ -222,9 +222,8 @@ class _Field:
         return value
 
 
-def _words(info: inspect.Type) -> frozenset[object]:
-    assert isinstance(info, inspect.LiteralType), "only a field of words can ignore words"
-    return frozenset(info.values)
+def _words(info: inspect.Type) -> frozenset[object] | None:
+    return frozenset(info.values) if isinstance(info, inspect.LiteralType) else None
 
 
 @cache

@@ -84,9 +84,9 @@ class _Filters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _schema: ParamsSchema[QueryParams] = ParamsSchema(
-    QueryParams, aliases={"limit": ("limit", "top_k", "topK")}, ignores_words=("retrieval_mode", "bridge_side")
+    QueryParams, aliases={"limit": ("limit", "top_k", "topK")}, ignores_words=True
 )
-_filters: ParamsSchema[_Filters] = ParamsSchema(_Filters, ignores_words=("status",))
+_filters: ParamsSchema[_Filters] = ParamsSchema(_Filters, ignores_words=True)
 
 
 async def query_decisions(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:

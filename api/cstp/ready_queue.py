@@ -29,14 +29,14 @@ class _ReadyParams(msgspec.Struct, frozen=True, kw_only=True):
     offset: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
-_schema: ParamsSchema[_ReadyParams] = ParamsSchema(_ReadyParams, ignores_words=("min_priority",))
+_schema: ParamsSchema[_ReadyParams] = ParamsSchema(_ReadyParams, ignores_words=True)
 
 
 async def ready(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """List decisions past their review date, decisions without one after 30 days, and categories with drift.
 
     An action `calibration_drift` has the result of checkDrift for its category. The categories with the most reviewed
-    decisions are examined; `cut` says how many were not. An unknown `minPriority` is ignored.
+    decisions are examined; `cut` says how many were not.
     """
     request = _schema.decode(params)
     limit = min(max(request.limit, 1), LIMIT_MAX)

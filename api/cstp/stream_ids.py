@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 from api.cstp.params_schema import ParameterError, wrong_params_error
 from events.limits import STREAM_ID_CHARS_MAX
-from events.payload import STREAM_ID_PATTERN
+from events.payload import STREAM_ID_PATTERN, STREAM_ID_SHAPE
 
-RULE = f"must be 1..{STREAM_ID_CHARS_MAX} of letters, digits, '.', '_' and '-'"
+RULE = f"must be {STREAM_ID_SHAPE}"
 
 _stream_id = re.compile(STREAM_ID_PATTERN, re.ASCII)
 

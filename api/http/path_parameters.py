@@ -2,10 +2,10 @@
 
 from api.parameters import JsonSchema, Parameter, integer_parameter, text_parameter
 from events.limits import STREAM_ID_CHARS_MAX
-from events.payload import DIGEST_PATTERN, STREAM_ID_PATTERN
+from events.payload import DIGEST_PATTERN, STORED_ID_PATTERN
 
 STREAM_ID_SCHEMA: JsonSchema = {
-    "type": "string", "minLength": 1, "maxLength": STREAM_ID_CHARS_MAX, "pattern": STREAM_ID_PATTERN,
+    "type": "string", "minLength": 1, "maxLength": STREAM_ID_CHARS_MAX, "pattern": STORED_ID_PATTERN,
 }  # fmt: skip
 
 DIGEST_SCHEMA: JsonSchema = {"type": "string", "pattern": DIGEST_PATTERN}

@@ -1,9 +1,11 @@
 """Authenticate the caller of a request, parse the query, read the body; and answer JSON."""
 
 import asyncio
+from base64 import b64encode
 from collections.abc import Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
+from hashlib import sha256, sha512
 from typing import Any, TypeVar
 
 import msgspec
@@ -21,12 +23,16 @@ from api.service.ledger import LedgerService
 from api.service.view_queries import QueryTurns
 from api.text_format import to_json
 from events.decode_error_messages import DECODE_ERRORS, explain_decode_error
+from events.errors import MalformedInput
 from events.json_check import check_json
 from events.limits import BODY_BYTES_FREE, BODY_BYTES_MAX
 from events.whole_numbers import may_lack_whole_numbers, write_whole_numbers
+from ledger.threads import run_on_thread
 from projections.required_position import require_position
 
 Headers = dict[bytes, bytes]
+
+_DIGESTS = {"sha-256": sha256, "sha-512": sha512}
 
 _Shape = TypeVar("_Shape", bound=msgspec.Struct)
 _Value = TypeVar("_Value")
@@ -173,7 +179,7 @@ async def read_body(
 
     It is returned as it was sent, in one of some content encodings.
 
-    Errors: BodyTooLarge, LimitReached, UnsupportedMedia.
+    Errors: BodyTooLarge, LimitReached, UnsupportedMedia; MalformedInput, for another Content-Digest.
     """
     headers = headers_of(scope)
     encoding = headers.get(b"content-encoding", b"identity")
@@ -182,7 +188,14 @@ async def read_body(
             f"content-encoding {encoding.decode('latin-1')!r} is not supported; nothing was written.",
             "Send the body uncompressed.",
         )
-    declared = headers.get(b"content-length", b"")
+    body = await _receive_body(scope, receive, size_max, headers.get(b"content-length", b""))
+    if (stated := headers.get(b"content-digest")) is not None:
+        await run_on_thread(_check_digest, stated.decode("latin-1"), body)
+    return body
+
+
+async def _receive_body(scope: Scope, receive: Receive, size_max: int, declared: bytes) -> bytes:
+    """Receive a body whose declared size may be too large already. Errors: BodyTooLarge, LimitReached."""
     if declared.isdigit() and int(declared) > size_max:
         raise _too_large(size_max)
     if declared.isdigit() and int(declared) > BODY_BYTES_FREE:
@@ -203,6 +216,18 @@ async def read_body(
             if size > BODY_BYTES_FREE:
                 scope["caller"].spend_body(size)
             return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+def _check_digest(stated: str, body: bytes) -> None:
+    """Compare a body with its Content-Digest (RFC 9530); unknown algorithms are ignored. Errors: MalformedInput."""
+    for member in stated.split(","):
+        name, _, value = member.partition("=")
+        if (algorithm := _DIGESTS.get(name.strip().lower())) is None:
+            continue
+        actual = f":{b64encode(algorithm(body).digest()).decode()}:"
+        if value.partition(";")[0].strip() != actual:
+            detail = f"Content-Digest: {name.strip()} of the body is {actual}, not {value.strip()!r}."
+            raise MalformedInput(detail, "Send the whole body, or correct the header. Nothing was written.")
 
 
 def _too_large(size_max: int) -> BodyTooLarge:

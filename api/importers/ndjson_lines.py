@@ -5,7 +5,6 @@ import select
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Self
 
 from api.importers.batch_append import Batch, UnreadableLine
@@ -14,6 +13,7 @@ from events.errors import InvalidEvent
 from events.limits import BATCH_BYTES_MAX
 from events.registry import VOCABULARY
 from ledger.errors import InvalidQuery
+from ledger.regular_file import open_regular
 
 CHUNK_BYTES = 1 << 20
 PAUSE_S = 0.2
@@ -42,14 +42,11 @@ class LineBatches:
             yield cls(sys.stdin.fileno(), "standard input", None)
             return
         try:
-            descriptor = os.open(path, os.O_RDONLY)
-            os.read(descriptor, 0)
+            file = open_regular(path)
         except OSError as error:
             raise InvalidQuery("FILE", f"{path} cannot be read: {error.strerror}.", "Name another.") from None
-        try:
-            yield cls(descriptor, path, Path(path).stat().st_size)
-        finally:
-            os.close(descriptor)
+        with file:
+            yield cls(file.fileno(), path, os.fstat(file.fileno()).st_size)
 
     def batches(self, events_max: int, agent: str | None) -> Iterator[Batch]:
         """Yield batches of drafts; `agent` is the source of drafts without one. Errors: UnreadableLine."""

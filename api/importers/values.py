@@ -6,7 +6,7 @@ from datetime import datetime
 from api.parameters import parse_instant
 from events.agent_name import is_valid_agent
 from events.limits import STREAM_ID_CHARS_MAX
-from events.payload import STREAM_ID_PATTERN
+from events.payload import STREAM_ID_PATTERN, STREAM_ID_SHAPE
 from ledger.errors import InvalidQuery
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -28,7 +28,7 @@ def parse_agent(text: str) -> str:
 def parse_stream_id(text: str) -> str:
     """Return a text that can be the id of a stream. Errors: InvalidValue."""
     if len(text) > STREAM_ID_CHARS_MAX or _stream_id.fullmatch(text) is None:
-        raise InvalidValue(f"1..{STREAM_ID_CHARS_MAX} of letters, digits, '.', '_' and '-'")
+        raise InvalidValue(STREAM_ID_SHAPE)
     return text
 
 

@@ -20,7 +20,7 @@ from events import (
 from events.agent_name import is_valid_agent
 from events.host_names import host_key
 from events.limits import LABEL_CHARS_MAX, STREAM_ID_CHARS_MAX
-from events.payload import STREAM_ID_PATTERN
+from events.payload import STREAM_ID_PATTERN, STREAM_ID_SHAPE
 from ledger.errors import InvalidQuery, LifecycleViolation
 
 _key = re.compile(STREAM_ID_PATTERN)
@@ -134,8 +134,7 @@ def _check_shape(key: str) -> None:
     if _key.fullmatch(key) is None or len(key) > STREAM_ID_CHARS_MAX:
         suggestion = canonical_name(key)
         advice = f"Write {suggestion}, which its other names come to, too." if suggestion else "Write its plain name."
-        shape = f"1..{STREAM_ID_CHARS_MAX} of letters, digits, '.', '_' and '-'"
-        raise InvalidQuery("key", f"{key!r} is not {shape}.", advice)
+        raise InvalidQuery("key", f"{key!r} is not {STREAM_ID_SHAPE}.", advice)
 
 
 def _command(verb: str, *words: str) -> str:

@@ -135,7 +135,7 @@ async def _by_meaning(ledger: LedgerService, query: RankedQuery, as_of: int | No
 
 
 async def _query_vector(ledger: LedgerService, query: RankedQuery, model: str) -> Sequence[float]:
-    """Return the vector of the query. Errors: InvalidQuery, for a supplied one of another model; _NoVectors."""
+    """Return the vector of the query. Errors: InvalidQuery, for a supplied one of another model or size; _NoVectors."""
     if query.ranking.embedding is not None:
         if query.ranking.embedding.model != model:
             raise InvalidQuery(
@@ -143,7 +143,11 @@ async def _query_vector(ledger: LedgerService, query: RankedQuery, model: str) -
                 f"{query.ranking.embedding.model!r} is not {model!r}, the model of this ledger's vectors.",
                 f"Make the vector with {model!r}, or leave it out.",
             )
-        return query.ranking.embedding.numbers
+        numbers, size = query.ranking.embedding.numbers, await ledger.indexes.vectors.size(model)
+        if size and len(numbers) != size:
+            detail = f"must have {size:,} numbers, as every vector of {model}, got {len(numbers):,}."
+            raise InvalidQuery("embedding", detail, "Send the vector as the model made it.")
+        return numbers
     if ledger.indexes.vectors.endpoint is None:
         raise _NoVectors(f"There is no embeddings endpoint, and the query has no `embedding` of {model}")
     try:

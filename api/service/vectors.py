@@ -128,7 +128,7 @@ class EmbeddingService:
                 field=fields[0],
                 index=index,
             )
-        known = await self._size(model)
+        known = await self.size(model)
         if known and size != known:
             raise InvalidEvent(
                 f"{fields[1]} has {size:,} numbers, and the vectors of {model!r} have {known:,}.",
@@ -171,7 +171,7 @@ class EmbeddingService:
                     index=index,
                 )
 
-    async def _size(self, model: str) -> int:
+    async def size(self, model: str) -> int:
         """Return the numbers of the model's vectors: of the first in the log, else of the endpoint's; 0 if unknown."""
         if model not in self._sizes:
             after, more = 0, True

@@ -1,9 +1,6 @@
 """Open the files of an export by name, in a folder or a ZIP. Each file is read once, and hashed."""
 
-import errno
 import hashlib
-import os
-import stat
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -17,6 +14,7 @@ from zipfile import BadZipFile, ZipFile
 from api.export.manifest import EVIDENCE, FileSum
 from events.limits import EVIDENCE_BYTES_MAX
 from ledger.errors import UnusableExport
+from ledger.regular_file import open_regular
 from ledger.verify import Check
 
 BLOCK_BYTES = 1 << 20
@@ -73,13 +71,9 @@ class FolderPackage:
 
     def open(self, name: str) -> IO[bytes]:
         try:
-            descriptor = os.open(self._path / name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            return open_regular(self._path / name)
         except FileNotFoundError:
             raise KeyError(name) from None
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.close(descriptor)
-            raise OSError(errno.EINVAL, "it is not a regular file")
-        return os.fdopen(descriptor, "rb")
 
     def open_unchecked(self, name: str) -> Readable:
         return self.open(name)
@@ -127,8 +121,9 @@ def open_package(path: Path) -> Iterator[Package]:
     if path.is_dir():
         yield FolderPackage(path)
         return
-    if not path.exists():
-        raise UnusableExport(f"{path} does not exist.", "Name a ledger, or the folder or the ZIP of an export.")
+    if not path.is_file():
+        problem = "is not a regular file" if path.exists() else "does not exist"
+        raise UnusableExport(f"{path} {problem}.", "Name a ledger, or the folder or the ZIP of an export.")
     try:
         archive = ZipFile(path)
     except (BadZipFile, OSError, ValueError, NotImplementedError) as error:

@@ -17,6 +17,7 @@ from api.verify.server import verify_served
 from ledger import Receipt, Verifier
 from ledger.errors import BadNote, InvalidQuery
 from ledger.place import Place
+from ledger.regular_file import open_regular
 from ledger.transparency.receipt import HEADER
 from ledger.transparency.signed_note import COSIGNATURE
 from ledger.verify import Check, FileFindings, Finding, Findings, verify_file
@@ -188,7 +189,8 @@ def _parse_witness(text: str) -> Verifier:
 def _read_earlier(file: Path) -> tuple[bytes, Receipt | None]:
     """Read the file of --since: a checkpoint, or a receipt, which has one. Errors: InvalidQuery."""
     try:
-        data = file.read_bytes()
+        with open_regular(file) as opened:
+            data = opened.read()
     except OSError as error:
         advice = "Name a file with a checkpoint or a receipt."
         raise InvalidQuery("since", f"{file} cannot be read: {error.strerror}.", advice) from error

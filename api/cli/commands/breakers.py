@@ -1,6 +1,5 @@
 """breakers: configure the circuit breakers, and list them with their states."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -44,11 +43,12 @@ def _read(file: str) -> bytes:
 
     from api.service.breakers import FILE_BYTES_MAX
     from ledger.errors import InvalidQuery
+    from ledger.regular_file import open_regular
 
     if file == "-":
         data = sys.stdin.buffer.read(FILE_BYTES_MAX + 1)
     else:
-        with Path(file).open("rb") as stream:
+        with open_regular(file) as stream:
             data = stream.read(FILE_BYTES_MAX + 1)
     if len(data) > FILE_BYTES_MAX:
         raise InvalidQuery("file", f"is over {FILE_BYTES_MAX:,} bytes.", "Name the file circuit_breakers.yaml.")

@@ -159,10 +159,11 @@ def _read(file: str) -> bytes:
     import sys
 
     from events.limits import EVIDENCE_BYTES_MAX
+    from ledger.regular_file import open_regular
 
     if file == "-":
         return sys.stdin.buffer.read(EVIDENCE_BYTES_MAX + 1)
-    with Path(file).open("rb") as stream:
+    with open_regular(file) as stream:
         return stream.read(EVIDENCE_BYTES_MAX + 1)
 
 

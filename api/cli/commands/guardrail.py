@@ -1,6 +1,5 @@
 """guardrail: set, list, show and retire rules for actions, and check an action."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
@@ -185,10 +184,11 @@ def _read(file: str) -> bytes:
     import sys
 
     from api.service.guardrails.rule_file import RULE_FILE_BYTES_MAX
+    from ledger.regular_file import open_regular
 
     if file == "-":
         return sys.stdin.buffer.read(RULE_FILE_BYTES_MAX + 1)
-    with Path(file).open("rb") as stream:
+    with open_regular(file) as stream:
         return stream.read(RULE_FILE_BYTES_MAX + 1)
 
 

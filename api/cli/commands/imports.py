@@ -296,9 +296,11 @@ def _ledger_to_move(target: LedgerTarget, source: str) -> "Place | None":
     """Return the place of a ledger file or of a ledger in a database; None for an export. Errors: InvalidQuery."""
     from contextlib import suppress
 
+    from ledger.regular_file import open_regular
+
     if "://" in source:
         return target.place_of(source, "SOURCE")
-    with suppress(OSError), Path(source).open("rb") as file:
+    with suppress(OSError), open_regular(source) as file:
         if file.read(len(SQLITE)) == SQLITE:
             return target.place_of(source, "SOURCE").follow_link()
     return None

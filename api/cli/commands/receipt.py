@@ -80,11 +80,14 @@ def _check(path: Path, key: str | None, line: Path | None, witnesses: list[str],
     from api.cli.output import print_json, print_line, print_note
     from ledger import Receipt, Verifier
     from ledger.errors import InvalidQuery
+    from ledger.regular_file import check_regular
 
     if key is None:
         detail = "a receipt can only be checked with the key of its log."
         raise InvalidQuery("key", detail, "Ask the owner: tallystick key show.")
     verifier, required = Verifier.parse(key), [Verifier.parse(text) for text in witnesses]
+    for file in filter(None, (path, line)):
+        check_regular(file)
     receipt = Receipt.parse(path.read_bytes())
     event = receipt.line if line is None else line.read_bytes().removesuffix(b"\n")
     if event is None:

@@ -20,6 +20,7 @@ from events.limits import BODY_BYTES_MAX
 from instruments.yaml_reader import UnreadableFile
 from ledger import moment_of
 from ledger.errors import InvalidQuery
+from ledger.regular_file import check_regular
 
 STORE_SUFFIXES = (".db", ".sqlite", ".sqlite3")
 
@@ -41,10 +42,11 @@ class SourceFiles(NamedTuple):
 def find_files(path: Path, report: CstpImportResult) -> SourceFiles:
     """Return the decision files and stores at a path, in order of their names. Errors: InvalidQuery."""
     try:
-        status = path.stat()
+        if not (is_folder := path.is_dir()):
+            check_regular(path)
     except OSError as error:
         raise InvalidQuery("PATH", f"{path} cannot be read: {error.strerror}.", "Name another.") from None
-    if not stat.S_ISDIR(status.st_mode):
+    if not is_folder:
         if path.suffix.lower() == GRAPH_SUFFIX:
             return SourceFiles([], [], [path])
         return SourceFiles([], [path], []) if _is_store(path) else SourceFiles([path], [], [])

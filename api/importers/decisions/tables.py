@@ -2,11 +2,11 @@
 
 import codecs
 import csv
-import os
 import re
 import shutil
 import sys
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -22,6 +22,7 @@ from events.decode_error_messages import DECODE_ERRORS
 from events.errors import MalformedInput
 from events.json_check import check_json, half_surrogate_error
 from ledger.errors import InvalidQuery
+from ledger.regular_file import open_regular
 
 if TYPE_CHECKING:
     from _csv import Reader as CsvReader
@@ -50,6 +51,9 @@ class TableFault(msgspec.Struct, frozen=True):
 
 Texts = tuple[str, ...]
 
+COLUMNS_MAX = 1_000
+"""Columns of a table, or fields of its objects."""
+
 _separators = re.compile(r"[\s_-]+")
 
 
@@ -63,6 +67,9 @@ class TableRows(ABC):
         self.size_bytes = path.stat().st_size
         self.read_bytes = 0
         self.columns = self._peek()
+        if len(self.columns) > COLUMNS_MAX:
+            detail = f"{name} has {len(self.columns):,} columns, more than {COLUMNS_MAX:,}."
+            raise InvalidQuery("FILE", detail, "Leave out columns that no decision needs.")
 
     @abstractmethod
     def _peek(self) -> list[str]:
@@ -96,10 +103,7 @@ def regular_file(path: str) -> Iterator[Path]:
 def open_rows(path: Path, name: str, known: Collection[str]) -> TableRows:
     """Open a file of rows in the format that it has. `known` are names of columns to expect. Errors: InvalidQuery."""
     try:
-        os.close(os.open(path, os.O_RDONLY))
-        if not path.is_file():
-            advice = "An import reads its file twice: name a regular one, or - for standard input."
-            raise InvalidQuery("FILE", f"{name} is not a file.", advice)
+        open_regular(path).close()
         format_ = detect_format(path, name, normalize, {normalize(column) for column in known})
         return _readers[format_.kind](path, name, format_)
     except UnicodeError as error:
@@ -124,8 +128,9 @@ class CsvRows(TableRows):
             except csv.Error as error:
                 raise InvalidQuery("FILE", f"{self.name} is not a CSV file: {error}.", "Convert it.") from None
         columns = [column.strip() for column in header]
-        if repeated := sorted({column for column in columns if column and columns.count(column) > 1}):
-            raise InvalidQuery("FILE", f"{self.name} has the column {repeated[0]!r} twice.", "Rename one of them.")
+        counts = Counter(filter(None, columns))
+        if repeated := min((column for column, count in counts.items() if count > 1), default=None):
+            raise InvalidQuery("FILE", f"{self.name} has the column {repeated!r} twice.", "Rename one of them.")
         return columns
 
     def _reader(self, file: TextIO, *, strict: bool = False) -> "CsvReader":

@@ -14,6 +14,7 @@ from api.importers.results.imported_run import Format, ImportedFile
 from api.importers.results.lenient_json import LenientDecoder
 from events.errors import InvalidEvent
 from ledger.errors import InvalidQuery
+from ledger.regular_file import open_regular
 
 ZIP = b"PK\x03\x04"
 """The first bytes of a ZIP file."""
@@ -31,7 +32,7 @@ class SourceFile:
         self.path = path
         self.name = str(path) if name is None else name
         try:
-            with path.open("rb") as file:
+            with open_regular(path) as file:
                 self.digest = file_digest(file, "sha256").hexdigest()
                 size_bytes = file.seek(0, 2)
                 self.data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size_bytes else b""

@@ -11,11 +11,12 @@ from events.decode_error_messages import DECODE_ERRORS, in_json_words
 from events.errors import InvalidEvent, MalformedInput
 from events.json_check import half_surrogate_error
 from events.limits import BODY_BYTES_MAX, STREAM_ID_CHARS_MAX
-from events.payload import COUNT_MAX
+from events.payload import COUNT_MAX, STREAM_ID_PATTERN, STREAM_ID_SHAPE
+from ledger.regular_file import open_regular
 from projections.discovery.run_report import TOTAL_KEY, RunReport, report_models
 
 _decode = msgspec.json.Decoder(RunReport).decode
-_run_id = re.compile(rf"[A-Za-z0-9._-]{{1,{STREAM_ID_CHARS_MAX}}}")
+_run_id = re.compile(STREAM_ID_PATTERN)
 _time = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 _message = re.compile(r"^(?P<text>.*?)(?: - at `\$\.?(?P<path>[^`]*)`)?$", re.DOTALL)
 _field_name = re.compile(r"field `(?P<name>[^`]+)`")
@@ -29,8 +30,7 @@ TIME_CHARS_MAX = 64
 def read_report(path: str) -> bytes:
     """Read a file, or standard input as `-`. Errors: MalformedInput."""
     try:
-        descriptor = os.dup(sys.stdin.fileno()) if path == "-" else os.open(path, os.O_RDONLY)
-        with os.fdopen(descriptor, "rb") as file:
+        with os.fdopen(os.dup(sys.stdin.fileno()), "rb") if path == "-" else open_regular(path) as file:
             body = file.read(BODY_BYTES_MAX + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
@@ -73,7 +73,8 @@ def parse_time(field: str, text: str) -> datetime:
 
 def _check(report: RunReport) -> None:
     """Check what the types do not. Errors: InvalidEvent."""
-    if report.run_id is not None and _run_id.fullmatch(report.run_id) is None:
+    run_id = report.run_id
+    if run_id is not None and (len(run_id) > STREAM_ID_CHARS_MAX or _run_id.fullmatch(run_id) is None):
         raise _invalid("run_id", f"{report.run_id!r} cannot name a run", _ID_ADVICE)
     parse_time("start_time", report.start_time)
     if report.end_time is not None:
@@ -114,7 +115,7 @@ def _check_score(field: str, score: dict[str, int | float]) -> None:
             raise _invalid(f"{field}.{name}", f"{value} is not a count", f"Only {TOTAL_KEY} may be a fraction.")
 
 
-_ID_ADVICE = f"Use 1..{STREAM_ID_CHARS_MAX} of letters, digits, '.', '_' and '-'."
+_ID_ADVICE = f"Use {STREAM_ID_SHAPE}."
 
 
 def _decode_error(message: str) -> InvalidEvent:

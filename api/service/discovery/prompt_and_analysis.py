@@ -1,7 +1,5 @@
 """Single steps of discovery, for scripts: build a prompt, or analyse one answer. Nothing is written."""
 
-from pathlib import Path
-
 import msgspec
 from msgspec import UNSET, UnsetType
 
@@ -18,6 +16,7 @@ from instruments.probes import (
     find_probe,
 )
 from ledger.errors import InvalidQuery
+from ledger.regular_file import open_regular
 
 
 class AnalyzedResponse(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +83,7 @@ def read_input(file: str, field: str) -> bytes:
     if file == "-":
         data = sys.stdin.buffer.read(BODY_BYTES_MAX + 1)
     else:
-        with Path(file).open("rb") as stream:
+        with open_regular(file) as stream:
             data = stream.read(BODY_BYTES_MAX + 1)
     if len(data) > BODY_BYTES_MAX:
         raise InvalidQuery(

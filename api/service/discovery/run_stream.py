@@ -9,7 +9,7 @@ from api.errors import RunEnded
 from api.service.store import EventStore
 from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoveryStarted
 from events.envelope import Event
-from events.payload import STREAM_ID_PATTERN
+from events.payload import STORED_ID_PATTERN
 from events.registry import VOCABULARY
 from instruments.discovery import Session, make_battery
 from instruments.probes import PROBES, Probe, find_probe
@@ -17,7 +17,7 @@ from ledger.errors import LifecycleViolation, NotFound
 
 PROBE_IDS = ", ".join(probe.id for probe in PROBES)
 START_AND_END = VOCABULARY.names_of(DiscoveryStarted, DiscoveryFinished)
-_id = re.compile(STREAM_ID_PATTERN)
+_id = re.compile(STORED_ID_PATTERN)
 
 
 class LiveRun(msgspec.Struct, frozen=True, kw_only=True):

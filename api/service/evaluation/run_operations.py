@@ -27,7 +27,7 @@ from events.decode_error_messages import explain_decode_error
 from events.envelope import Draft, Event
 from events.evaluation import EvalFinished, EvalReopened, EvalScored, EvalStarted
 from events.limits import EVENT_ID_CHARS_MAX, STREAM_ID_CHARS_MAX
-from events.payload import STREAM_ID_PATTERN
+from events.payload import STORED_ID_PATTERN, STREAM_ID_PATTERN, STREAM_ID_SHAPE
 from events.registry import VOCABULARY
 from ledger.errors import (
     AppendRefused,
@@ -43,7 +43,7 @@ APPENDED_EVENTS_MAX = 500
 """Events in one append of scores."""
 
 _Payload = TypeVar("_Payload", EvalStarted, EvalScored)
-_id = re.compile(STREAM_ID_PATTERN)
+_id, _stored_id = re.compile(STREAM_ID_PATTERN), re.compile(STORED_ID_PATTERN)
 _finished = VOCABULARY.event_types["eval.finished.v1"].draft
 
 
@@ -118,7 +118,7 @@ class EvalRun(msgspec.Struct, kw_only=True):
 
 async def find_run(store: EventStore, run_id: str) -> EvalRun | None:
     """Return the current state of a run; None for an unknown id. Errors: those of reading."""
-    if _id.fullmatch(run_id) is None:
+    if _stored_id.fullmatch(run_id) is None:
         return None
     events = VOCABULARY.events(await store.streams([f"evaluation/{run_id}"]))
     return EvalRun.of(events) if events else None
@@ -146,7 +146,7 @@ async def find_unfinished(store: EventStore, run_id: str) -> EvalRun:
 def check_id(run_id: str) -> None:
     """Check an id of a run. Errors: InvalidQuery."""
     if _id.fullmatch(run_id) is None or len(run_id) > STREAM_ID_CHARS_MAX:
-        detail = f"{run_id!r} is not 1..{STREAM_ID_CHARS_MAX} of letters, digits, '.', '_' and '-'."
+        detail = f"{run_id!r} is not {STREAM_ID_SHAPE}."
         raise InvalidQuery("run", detail, "Choose another id.")
 
 

@@ -16,7 +16,7 @@ from api.service.guardrails.rule_yaml import Written, plain_value, read_rule_yam
 from events.errors import InvalidEvent
 from events.guardrail import ORDERING, GuardrailAction, GuardrailCondition, GuardrailSet
 from events.limits import ITEMS_MAX, STREAM_ID_CHARS_MAX
-from events.payload import STREAM_ID_PATTERN
+from events.payload import STREAM_ID_PATTERN, STREAM_ID_SHAPE
 from instruments.yaml_reader import UnreadableFile
 
 RULE_FILE_BYTES_MAX = 1024 * 1024
@@ -79,8 +79,7 @@ def _rule(item: object, index: int) -> GuardrailSet:
         raise _rule_error(index, None, "", "is not a mapping", "Write each rule as keys and values.")
     name = item.get("id")
     if not isinstance(name, str) or _id.fullmatch(name) is None or len(name) > STREAM_ID_CHARS_MAX:
-        shape = f"1..{STREAM_ID_CHARS_MAX} of letters, digits, '.', '_' and '-'"
-        raise _rule_error(index, None, "id", f"must be {shape}, got {name!r}", "Give each rule an id.")
+        raise _rule_error(index, None, "id", f"must be {STREAM_ID_SHAPE}, got {name!r}", "Give each rule an id.")
     try:
         return _decode(str(name), item)
     except _Wrong as error:

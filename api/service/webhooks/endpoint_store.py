@@ -150,14 +150,15 @@ def check_url(url: str, *, allow_private: bool) -> None:
     except httpx.InvalidURL as error:
         raise InvalidQuery("url", f"{url!r} is not an address: {error}.", "Write https://example.com/hook.") from None
     host, port = parsed.raw_host.decode(), parsed.port
-    fits = url.isascii() and len(url) <= URL_CHARS_MAX and _host.fullmatch(host) and 0 < (port or 1) <= PORT_MAX
+    port = 1 if port is None else port
+    fits = url.isascii() and len(url) <= URL_CHARS_MAX and _host.fullmatch(host) and 0 < port <= PORT_MAX
     if parsed.scheme not in {"http", "https"} or not fits:
         raise InvalidQuery("url", f"{url!r} is not the address of a receiver.", "Write https://example.com/hook.")
     if parsed.userinfo:
         raise InvalidQuery("url", "it has a user or a password.", "Leave them out: each message is signed.")
     if parsed.fragment:
         raise InvalidQuery("url", "it has a fragment, which is never sent.", "Leave out the part after #.")
+    refuse_literal_address(host, allow_private=allow_private)
     if parsed.scheme == "http" and not allow_private:
         advice = "Write https://, or add --allow-private for a receiver in your own network."
         raise InvalidQuery("url", "http sends events in clear text.", advice)
-    refuse_literal_address(host, allow_private=allow_private)

@@ -8,6 +8,7 @@ import asyncio
 import socket
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 from ledger.errors import InvalidQuery
@@ -46,14 +47,24 @@ def refusal(address: Address, *, allow_private: bool) -> str | None:
 
 def refuse_literal_address(host: str, *, allow_private: bool) -> None:
     """Refuse a host that is written as an address to which no webhook may connect. Errors: InvalidQuery."""
-    try:
-        reason = refusal(ip_address(host.strip("[]")), allow_private=allow_private)
-    except ValueError:
-        return
-    if reason is not None:
-        always = allow_private or ("loopback" not in reason and "private" not in reason)
-        advice = "Name a receiver elsewhere." if always else "Add --allow-private if it is meant."
+    address = _literal_address(host.strip("[]").rstrip(".").lower())
+    reason = None if address is None else refusal(address, allow_private=allow_private)
+    if address is not None and reason is not None:
+        helps = refusal(address, allow_private=True) is None
+        advice = "Add --allow-private if it is meant." if helps else "Name a receiver elsewhere."
         raise InvalidQuery("url", f"{reason}.", advice)
+
+
+def _literal_address(host: str) -> Address | None:
+    """Return the address that a host states without a name server: also as `localhost`, 2130706433 or 0x7f.1."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return IPv4Address("127.0.0.1")
+    try:
+        return ip_address(host)
+    except ValueError:
+        with suppress(OSError):
+            return IPv4Address(socket.inet_aton(host))
+    return None
 
 
 async def resolve(host: str, port: int, *, allow_private: bool) -> Sequence[Address]:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.api.cli.command import done, refused, tally
 from tests.api.http.webhook_receiver import receiving, status
+from tests.api.http.webhooked import add_unchecked
 
 HOOK = "https://example.com/hook"
 
@@ -33,6 +34,7 @@ def test_a_webhook_is_added_listed_shown_and_removed(tmp_path: Path) -> None:
     assert msgspec.json.decode(done(ledger, "webhook", "list", "--json").out) == []
 
 
+@pytest.mark.trial("N15")
 @pytest.mark.parametrize(
     ("url", "said"),
     [
@@ -51,6 +53,14 @@ def test_a_webhook_is_added_listed_shown_and_removed(tmp_path: Path) -> None:
         ("https://[::ffff:169.254.169.254]/", "link-local"),
         ("https://100.100.100.200/", "cloud metadata"),
         ("https://example.com:99999/", "not"),
+        ("https://example.com:0/", "not the address of a receiver"),
+        ("https://2130706433/", "127.0.0.1 is loopback"),
+        ("https://0x7f.1/", "127.0.0.1 is loopback"),
+        ("https://0xa.1/", "10.0.0.1 is private"),
+        ("https://localhost/", "Add --allow-private"),
+        ("https://hook.localhost./", "loopback"),
+        ("http://169.254.169.254/", "Name a receiver elsewhere"),
+        ("https://2852039166/", "Name a receiver elsewhere"),
         (f"https://example.com/{'x' * 2_048}", "not the address of a receiver"),
     ],
 )
@@ -79,7 +89,7 @@ def test_mistakes_are_explained(tmp_path: Path) -> None:
 def test_a_name_that_leads_to_loopback_is_refused_when_it_is_used(tmp_path: Path) -> None:
     ledger = tmp_path / "l.db"
     with receiving() as receiver:
-        done(ledger, "webhook", "add", f"https://localhost:{receiver.port}/")
+        add_unchecked(ledger, f"https://localhost:{receiver.port}/")
         (listed,) = msgspec.json.decode(done(ledger, "webhook", "list", "--json").out)
         ended = tally(ledger, "webhook", "test", listed["id"])
     assert ended.code == 1

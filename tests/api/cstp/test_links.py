@@ -137,10 +137,10 @@ LINK = {"sourceId": "a", "targetId": "b", "edgeType": "relates_to"}
         ("getNeighbors", {"nodeId": 5}, "Validation failed: nodeId: must be a text"),
         (
             "getGraph",
-            {"nodeId": "a", "direction": "up"},
+            {"nodeId": "a", "direction": 5},
             "Validation failed: direction: must be one of {both,",
         ),
-        ("getGraph", {"nodeId": "a", "edgeTypes": ["likes"]}, "Validation failed: edgeTypes: must be"),
+        ("getGraph", {"nodeId": "a", "edgeTypes": [5]}, "Validation failed: edgeTypes: must be"),
         ("linkDecisions", {"sourceId": "a"}, "targetId is required; edgeType is required"),
         ("linkDecisions", {**LINK, "targetId": "a"}, "sourceId and targetId must be different (no self-loops)"),
         ("linkDecisions", {**LINK, "edgeType": "likes"}, "edgeType must be one of: relates_to, supersedes, depends_on"),

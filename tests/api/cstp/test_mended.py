@@ -42,10 +42,10 @@ def test_a_blank_decision_is_missing(cstp: Caller, blank: str) -> None:
 @pytest.mark.parametrize(
     ("method", "params", "said"),
     [
-        ("ready", {"actionTypes": ["sleep"]},
+        ("ready", {"actionTypes": [5]},
          "actionTypes: must be a list, each item one of {calibration_drift, review_outcome, stale_pending}"),
         ("getSessionContext", {"include": 5}, "include: must be a list, each item one of {"),
-        ("queryDecisions", {"filters": {"stakes": ["huge"]}},
+        ("queryDecisions", {"filters": {"stakes": [5]}},
          "stakes: must be a list, each item one of {critical, high, low, medium}"),
     ],
 )  # fmt: skip

@@ -109,7 +109,7 @@ def test_a_day_of_review_that_came_by_review_in_counts(waiting: Caller) -> None:
     ("params", "message"),
     [
         ({"minPriority": 5}, "minPriority: must be one of {high, low, medium}, got number"),
-        ({"actionTypes": ["sleep"]}, "actionTypes: must be a list, each item one of {"),
+        ({"actionTypes": [5]}, "actionTypes: must be a list, each item one of {"),
         ({"actionTypes": "stale_pending"}, "actionTypes: must be a list"),
         ({"limit": "five"}, "limit: must be a whole number, got string"),
         ({"category": 1}, "category: must be a text, got number"),

@@ -62,6 +62,7 @@ def without_times(answer: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in answer.items() if not name.startswith("queryTime")}
 
 
+@pytest.mark.trial("N17")
 @pytest.mark.parametrize(
     ("method", "params", "name", "same"),
     [
@@ -76,7 +77,15 @@ def without_times(answer: dict[str, Any]) -> dict[str, Any]:
         ("getSessionContext", {"include": ["mood"]}, "include", {"include": []}),
         ("getCalibration", {"window": "7d"}, "window", {}),
         ("getCalibration", {"filters": {"window": "forever"}}, "window", {}),
-        ("listDecisions", {"status": "decided", "sort": "mood"}, "status", {}),
+        ("listDecisions", {"status": "decided", "sort": "mood", "order": "up"}, "order", {}),
+        ("ready", {"actionTypes": ["bogus"]}, "actionTypes", {}),
+        ("getCalibration", {"groupBy": "colour", "stakes": "huge"}, "stakes", {}),
+        ("getCalibration", {"detail": "long", "include": ["mood"]}, "include", {}),
+        ("getReasonStats", {"filters": {"stakes": "huge"}}, "stakes", {}),
+        ("queryDecisions", {"filters": {"stakes": ["huge"]}}, "stakes", {}),
+        ("getNeighbors", {"id": "d1", "direction": "up", "edgeType": "causes"}, "direction", {"id": "d1"}),
+        ("getGraph", {"id": "d1", "edgeTypes": ["causes"]}, "edgeTypes", {"id": "d1"}),
+        ("getCompacted", {"level": "deep"}, "level", {}),
     ],
 )  # fmt: skip
 def test_an_unknown_word_counts_as_absent(

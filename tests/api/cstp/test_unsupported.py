@@ -37,7 +37,7 @@ def test_reindex_says_what_the_views_hold(cstp: Caller) -> None:
     [
         ("getCircuitState", {}, "Validation failed: scope: required field"),
         ("resetCircuit", {"scope": 5}, "Validation failed: scope: must be a text, got number"),
-        ("getCompacted", {"level": "none"}, "Validation failed: level: must be one of {digest, full, summary, wisdom}"),
+        ("getCompacted", {"level": 5}, "Validation failed: level: must be one of {digest, full, summary, wisdom}"),
         ("compact", {"dryRun": "yes"}, "Validation failed: dryRun: must be true or false, got string"),
         ("setPreserve", {}, "Validation failed: decisionId: required field"),
     ],

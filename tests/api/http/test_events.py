@@ -280,3 +280,24 @@ def test_head_and_no_body(client: httpx.Client) -> None:
     post(client, recorded())
     response = client.head("/events")
     assert (response.status_code, response.content) == (200, b"")
+
+
+@pytest.mark.trial("N15")
+@pytest.mark.parametrize("name", [".", ".."])
+def test_a_stream_whose_id_clients_remove_from_addresses_is_refused(client: httpx.Client, name: str) -> None:
+    before = head(client)
+    event = {"type": "decision.recorded.v1", "data": {"decision_id": name, "decision": "x"}}
+    for path, body in (("/events", event), ("/decisions", {"data": event["data"]})):
+        refused = client.post(path, json=body)
+        assert refused.status_code == 422
+        assert "other than '.' and '..'" in refused.json()["detail"]
+    link = {"sourceId": "a", "targetId": name, "edgeType": "relates_to"}
+    rpc = {"jsonrpc": "2.0", "id": 1, "method": "cstp.linkDecisions", "params": link}
+    assert "other than '.' and '..'" in client.post("/cstp", json=rpc).json()["error"]["message"]
+    assert head(client) == before
+
+
+@pytest.mark.parametrize("name", ["...", "..a", ".a", "a.", "-", "a" * 64])
+def test_other_ids_of_dots_are_names(client: httpx.Client, name: str) -> None:
+    data = {"decision_id": name, "decision": "x"}
+    assert client.post("/events", json={"type": "decision.recorded.v1", "data": data}).status_code == 201

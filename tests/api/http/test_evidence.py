@@ -3,6 +3,7 @@
 import asyncio
 import random
 import threading
+from base64 import b64encode
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -52,6 +53,23 @@ def refused(response: httpx.Response, status: int, kind: str) -> Json:
     assert problem["detail"]
     assert problem["advice"]
     return problem
+
+
+@pytest.mark.trial("N15")
+def test_a_body_is_compared_with_its_content_digest(client: httpx.Client) -> None:
+    data = fresh_bytes()
+    right = f"sha-256=:{b64encode(sha256(data).digest()).decode()}:"
+    wrong = f"sha-256=:{b64encode(sha256(b'x').digest()).decode()}:"
+    for header in (wrong, f"md5=:AAAA:, {wrong}", "sha-512=:AAAA:", f"{right}, {wrong}", "sha-256", "SHA-256=5"):
+        before = head(client)
+        problem = refused(
+            client.put("/evidence", content=data, headers={"content-digest": header}), 400, "malformed-input"
+        )
+        assert problem["detail"].startswith("Content-Digest: ")
+        refused(client.post("/events", content=b"[]", headers={"content-digest": header}), 400, "malformed-input")
+        assert head(client) == before
+    for header in (right, f"md5=:AAAA:, {right};a=1", "md5=:AAAA:", ""):
+        assert client.put("/evidence", content=data, headers={"content-digest": header}).is_success
 
 
 def test_bytes_are_put_and_got(client: httpx.Client) -> None:

@@ -13,12 +13,14 @@ import httpx
 import msgspec
 import pytest
 
+from api.service.webhooks.endpoint_store import Pace
 from tests.api.cli.command import done, tally
 from tests.api.http.test_tls import sign
 from tests.api.http.webhook_receiver import Answer, drip, receiving, status
 from tests.api.http.webhooked import (
     MODULE,
     QUICK,
+    add_unchecked,
     added,
     ends_of,
     events_of,
@@ -228,8 +230,7 @@ def test_a_name_that_leads_to_a_private_address_is_refused(tmp_path: Path) -> No
     ledger = tmp_path / "l.db"
     with receiving() as receiver:
         url = receiver.url.replace("http://127.0.0.1", "https://localhost")
-        pace = ("--first-wait", "0.2", "--longest-wait", "1", "--give-up-after", "1")
-        endpoint, _ = added(ledger, url, "--event", "gate", *pace)
+        endpoint = add_unchecked(ledger, url, Pace(first_wait_s=0.2, longest_wait_s=1, give_up_s=1))
         with served(ledger, module=MODULE) as server:
             judge(server, 2)
             assert "loopback" in server.wait_for("webhook failed", reason="address refused")["detail"]

@@ -5,7 +5,11 @@ from pathlib import Path
 
 import httpx
 import msgspec
+import pytest
 
+from api.service.webhooks import endpoint_store
+from api.service.webhooks.endpoint_store import Pace
+from ledger import system_clock
 from tests.api.cli.command import done
 from tests.api.http import short_webhook_waits
 from tests.api.http.posted_evaluations import finished, fresh, scored, started
@@ -21,6 +25,14 @@ def added(ledger: Path, url: str, *options: str) -> tuple[str, str]:
     """Add a webhook; its id and its secret."""
     answer = msgspec.json.decode(done(ledger, "webhook", "add", url, *options, "--json").out)
     return answer["id"], answer["secret"]
+
+
+def add_unchecked(ledger: Path, url: str, pace: Pace | None = None) -> str:
+    """Add a webhook whose name leads to a private address, which the command refuses if it knows; its id."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(endpoint_store, "check_url", lambda *_, **__: None)
+        store = endpoint_store.EndpointStore(ledger)
+        return store.add(url, ("gate",), 0, system_clock(), allow_private=False, pace=pace or Pace()).id
 
 
 def judge(server: Served, count: int, suite: str = "suite") -> None:

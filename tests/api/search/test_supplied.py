@@ -1,7 +1,9 @@
 """Vectors that callers supply: kept in the log, compared without an endpoint, refused if they cannot be compared."""
 
+import struct
 import subprocess
 import sys
+from base64 import b64encode
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -181,3 +183,23 @@ def test_without_the_extra_the_answer_says_what_to_install(tmp_path: Path) -> No
     assert "Rent it" in listed.stdout
     assert "Ranked by keyword" in listed.stderr
     assert "pip install 'tallystick[vectors]'" in " ".join(listed.stderr.split())
+
+
+@pytest.mark.trial("N16")
+@pytest.mark.parametrize("extra", ["apsw", "sys"], ids=["without the extra", "with it"])
+def test_a_query_of_another_size_is_refused(empty_cstp: Caller, monkeypatch: pytest.MonkeyPatch, extra: str) -> None:
+    if extra == "apsw":
+        monkeypatch.setitem(sys.modules, extra, None)
+    empty_cstp.record(decision="Rent it", **supplied("an automobile"))
+    query = {"query": "Rent", "embedding": [0.1, 0.2, 0.3], "embeddingModel": MODEL}
+    code, message = empty_cstp.error("queryDecisions", query)
+    assert code == -32602
+    assert f"must have {len(vector_of('x'))} numbers, as every vector of {MODEL}, got 3." in message
+
+
+@pytest.mark.trial("N16")
+def test_the_norm_of_a_stored_vector_is_named(empty_client: httpx.Client) -> None:
+    vector = b64encode(struct.pack("<2e", 0.2, 0.2)).decode()
+    event = {"type": "decision.embedded.v1", "data": {"decision_id": "d1", "model": MODEL, "vector": vector}}
+    detail = empty_client.post("/events", json=event).json()["detail"]
+    assert detail == "data.vector must have norm 1 (the root of the sum of squares), got 0.283."

@@ -1,0 +1,22 @@
+"""Files that a user names to be read: only regular ones, since a FIFO, a device or a socket may never answer or end."""
+
+import errno
+import os
+import stat
+from io import BufferedReader
+from pathlib import Path
+
+
+def check_regular(path: Path | str) -> None:
+    """Check that a path names a regular file, without opening it. Errors: OSError, which names it."""
+    mode = Path(path).stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "it is not a regular file, but a FIFO, a device or a socket", str(path))
+
+
+def open_regular(path: Path | str) -> BufferedReader:
+    """Open a regular file to read its bytes. Errors: OSError, for anything else at once."""
+    check_regular(path)
+    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
