@@ -1,4 +1,4 @@
-"""Opaque cursors: where the next page of a list begins, as of which position, for which arguments."""
+"""Opaque cursors: where the next page of a list begins, as of which position, for which tool and arguments."""
 
 import base64
 import hashlib
@@ -20,22 +20,25 @@ class CursorPlace(NamedTuple):
     offset: int
 
 
-def encode_cursor(place: CursorPlace, arguments: Mapping[str, Any]) -> str:
+def encode_cursor(place: CursorPlace, tool: str, arguments: Mapping[str, Any]) -> str:
     """Return the cursor of a place in the list of a call."""
-    text = f"{place.position}.{place.offset}.{_digest(arguments)}"
+    text = f"{place.position}.{place.offset}.{tool}.{_digest(arguments)}"
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def decode_cursor(cursor: str, arguments: Mapping[str, Any]) -> CursorPlace:
-    """Return the place of a cursor. Errors: Refusal, for one of another list, or another text."""
+def decode_cursor(cursor: str, tool: str, arguments: Mapping[str, Any]) -> CursorPlace:
+    """Return the place of a cursor. Errors: Refusal, for one of another tool or list, or another text."""
     try:
         text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
-        position, offset, digest = text.split(".")
+        position, offset, made_by, digest = text.split(".")
         place = CursorPlace(int(position), int(offset))
     except ValueError:
         raise Refusal(
             "cursor: it is not one that this tool returned.", "cursor", "Leave cursor out to begin with the first page."
         ) from None
+    if made_by != tool:
+        detail = f"cursor: it is one of {made_by}, and this tool is {tool}."
+        raise Refusal(detail, "cursor", "Leave cursor out to begin with the first page.")
     if digest != _digest(arguments):
         raise Refusal(
             "cursor: it belongs to a call with other arguments.",

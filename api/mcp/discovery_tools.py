@@ -17,9 +17,6 @@ from instruments.answer import Failure, RouterAnswer
 
 SIGNALS_ROWS = 20
 
-_SESSION = {"session_id": "run_id"}
-"""The handle of a run as metacal names it: its clients send and read that name."""
-
 
 class StartParams(AgentParams, frozen=True, kw_only=True):
     """The settings of a run, as `RunConfig` has them."""
@@ -246,7 +243,6 @@ DISCOVERY_TOOLS = (
         description="Begin to find out which models a router uses. Returns run_id, the handle of the other tools;"
         " choose it yourself to repeat the call safely.",
         toolset="discovery",
-        also_params=_SESSION,
         params=StartParams,
         result=StartAnswer,
         answer=_start,
@@ -257,7 +253,6 @@ DISCOVERY_TOOLS = (
         title="Next prompt",
         description="The prompt to send to the router next; done once the run has ended.",
         toolset="discovery",
-        also_params=_SESSION,
         params=PromptParams,
         result=PromptResult,
         answer=_prompt,
@@ -269,7 +264,6 @@ DISCOVERY_TOOLS = (
         description="Record what the router answered, or how it failed. With attempt a repeated call writes nothing"
         " twice.",
         toolset="discovery",
-        also_params=_SESSION,
         params=ResponseParams,
         result=ResponseAnswer,
         answer=_respond,
@@ -281,7 +275,6 @@ DISCOVERY_TOOLS = (
         title="Report of a run",
         description="The models that answered so far, and why the run ended.",
         toolset="discovery",
-        also_params=_SESSION,
         params=ReportParams,
         result=ReportResult,
         answer=_report,
@@ -291,7 +284,6 @@ DISCOVERY_TOOLS = (
         title="Signal the people who watch",
         description="Record a short message about a run.",
         toolset="discovery",
-        also_params=_SESSION,
         params=SignalParams,
         result=SignalResult,
         answer=_signal,
@@ -302,7 +294,6 @@ DISCOVERY_TOOLS = (
         title="List signals",
         description="The signals of a run in the order of the log.",
         toolset="discovery",
-        also_params=_SESSION,
         params=SignalsParams,
         result=SignalsResult,
         answer=_signals,

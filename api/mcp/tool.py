@@ -1,6 +1,6 @@
 """The declaration of a tool. `toolsets.TOOLS` lists every tool: a further one is one more `Tool` in its module."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, Literal, get_args
@@ -55,12 +55,12 @@ class ToolCall:
 class Tool:
     """One tool: its names, its parameters and its result as structs, and the function that answers.
 
-    `also` are further names that a call may use, and `also_params` further names of parameters. The schema of the
-    parameters leaves out `unlisted` ones, which programs send and models have no use for. `rows` names the list
-    in an answer that has pages; `beside_rows` adapts the rest of the answer to rows that were left out. An answer is
-    shortened to ANSWER_BYTES unless it must stay `whole` or the caller chose a limit or a detail. A `heavy` tool
-    computes a view for long enough that each token may run one at a time. `tracked_as` is the method of CSTP as which
-    a call becomes an input of the agent's next decision, if the agent asked for automatic deliberation.
+    `also` are further names that a call may use. The schema of the parameters leaves out `unlisted` ones, which
+    programs send and models have no use for. `rows` names the list in an answer that has pages; `beside_rows` adapts
+    the rest of the answer to rows that were left out. An answer is shortened to ANSWER_BYTES unless it must stay
+    `whole` or the caller chose a limit or a detail. A `heavy` tool computes a view for long enough that each token
+    may run one at a time. `tracked_as` is the method of CSTP as which a call becomes an input of the agent's next
+    decision, if the agent asked for automatic deliberation.
     """
 
     name: str
@@ -78,7 +78,6 @@ class Tool:
     rows: str | None = None
     also: tuple[str, ...] = ()
     unlisted: tuple[str, ...] = ()
-    also_params: Mapping[str, str] = field(default_factory=dict)
     beside_rows: Callable[[Answer], Answer] | None = None
     tracked_as: str | None = None
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import msgspec
-from msgspec import structs
+from msgspec import inspect, structs
 
 from api.cstp.decision_json import without_defaults
 from api.cstp.jsonrpc import RpcError
@@ -22,6 +22,7 @@ from api.service.positioned_ledger import PositionedLedger
 from api.service.server_log import log
 from api.text_format import to_json
 from events.agent_name import is_valid_agent
+from events.allowed_values import members_of
 from events.envelope import ANONYMOUS, source_of, timestamp
 from events.errors import TallystickError
 from events.json_check import DEPTH_MAX, TooDeep, count_keys
@@ -33,6 +34,13 @@ TRIES = 3
 
 _BASIS_BYTES = 260
 """What an answer may need for its position, root and cursor, and for the input that its call became."""
+
+_OTHER_NAMES = {
+    "decision_id": ("id", "node_id"), "id": ("node_id",), "node_id": ("id",), "agent": ("agent_id",),
+    "agent_id": ("agent",), "session_id": ("run_id",),
+}  # fmt: skip
+"""What an argument is another name of, if the tool has no parameter of its name. But where `filters` select an agent
+and `agent_id` is the caller, `agent` could mean both, and is refused."""
 
 _PAST_OR_LATER_PAGE = ("as_of", "cursor")
 """Parameters of a call that is not tracked: it reads the past, or goes on with a list."""
@@ -59,7 +67,7 @@ class Access:
 
 async def call_tool(tool: Tool, access: Access, arguments: Mapping[str, Any]) -> Answer:
     """Return the answer of a tool. Errors: Refusal."""
-    arguments = _with_own_names(tool, arguments)
+    arguments = _with_own_names(tool.params, arguments)
     try:
         count_keys(arguments, DEPTH_MAX)
     except TooDeep:
@@ -97,15 +105,20 @@ async def _catch_up(access: Access) -> None:
     await access.ledger.engine.catch_up(access.report)
 
 
-def _with_own_names(tool: Tool, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the arguments under the names of the tool's parameters. Errors: Refusal, for two names of one."""
+def _with_own_names(params: type[msgspec.Struct], arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the arguments, and those in `filters`, under the tool's names. Errors: Refusal, for two names of one."""
+    known = {field.encode_name: field.type for field in structs.fields(params)}
     renamed = dict(arguments)
-    for other, name in tool.also_params.items():
-        if other not in renamed:
+    for other in [name for name in renamed if name not in known]:
+        name = next((name for name in _OTHER_NAMES.get(other, ()) if name in known), None)
+        if name is None or (name == "agent_id" and "filters" in known):
             continue
         value = renamed.pop(other)
         if renamed.setdefault(name, value) != value:
             raise Refusal(f"{other}: it is another name of {name}, which is different.", other, f"Leave {other} out.")
+    if isinstance(filters := renamed.get("filters"), dict) and "filters" in known:
+        shapes = (getattr(member, "cls", None) for member in members_of(inspect.type_info(known["filters"])))
+        renamed["filters"] = _with_own_names(next(filter(None, shapes)), filters)
     return renamed
 
 
@@ -143,7 +156,7 @@ async def _read(tool: Tool, call: ToolCall, params: msgspec.Struct, arguments: M
     """Return an answer that rests on one position, which it ends with."""
     cursor: str | None = getattr(params, "cursor", None)
     as_of: int | str | None = getattr(params, "as_of", None)
-    place = None if cursor is None else decode_cursor(cursor, arguments)
+    place = None if cursor is None else decode_cursor(cursor, tool.name, arguments)
     position = place.position if place is not None else await call.ledger.resolve(None if as_of is None else str(as_of))
     limit: int | None = getattr(params, "limit", None)
     answer, position = await _answer_at(tool, call, params, position, 0 if place is None else place.offset, limit)
@@ -158,7 +171,8 @@ async def _read(tool: Tool, call: ToolCall, params: msgspec.Struct, arguments: M
         begun = 0 if place is None else place.offset
         kept = len(answer[tool.rows])
         following = begun + kept if kept < rows else following
-        answer["next"] = None if following is None else encode_cursor(CursorPlace(position, following), arguments)
+        place = None if following is None else CursorPlace(position, following)
+        answer["next"] = place and encode_cursor(place, tool.name, arguments)
     tracked = await _tracked(tool, call, arguments, answer)
     return {**answer, **tracked, "as_of": await _basis(call.ledger, position)}
 
