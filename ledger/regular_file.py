@@ -16,6 +16,17 @@ def check_regular(path: Path | str) -> None:
         raise OSError(errno.EINVAL, "it is not a regular file, but a FIFO, a device or a socket", str(path))
 
 
+_OWN = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+"""Names of files that this process has open, as a shell gives them to a command: `append <(command)`."""
+
+
+def open_once(path: Path | str) -> BufferedReader:
+    """Open a regular file, or a pipe that is open already, to read it once. Errors: as `open_regular`."""
+    if str(path).startswith(_OWN) and stat.S_ISFIFO(Path(path).stat().st_mode):
+        return os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC), "rb")
+    return open_regular(path)
+
+
 def open_regular(path: Path | str) -> BufferedReader:
     """Open a regular file to read its bytes. Errors: OSError, for anything else at once."""
     check_regular(path)

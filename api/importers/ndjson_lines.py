@@ -13,7 +13,7 @@ from events.errors import InvalidEvent
 from events.limits import BATCH_BYTES_MAX
 from events.registry import VOCABULARY
 from ledger.errors import InvalidQuery
-from ledger.regular_file import open_regular
+from ledger.regular_file import open_once
 
 CHUNK_BYTES = 1 << 20
 PAUSE_S = 0.2
@@ -42,7 +42,7 @@ class LineBatches:
             yield cls(sys.stdin.fileno(), "standard input", None)
             return
         try:
-            file = open_regular(path)
+            file = open_once(path)
         except OSError as error:
             raise InvalidQuery("FILE", f"{path} cannot be read: {error.strerror}.", "Name another.") from None
         with file:

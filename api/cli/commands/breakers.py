@@ -43,12 +43,12 @@ def _read(file: str) -> bytes:
 
     from api.service.breakers import FILE_BYTES_MAX
     from ledger.errors import InvalidQuery
-    from ledger.regular_file import open_regular
+    from ledger.regular_file import open_once
 
     if file == "-":
         data = sys.stdin.buffer.read(FILE_BYTES_MAX + 1)
     else:
-        with open_regular(file) as stream:
+        with open_once(file) as stream:
             data = stream.read(FILE_BYTES_MAX + 1)
     if len(data) > FILE_BYTES_MAX:
         raise InvalidQuery("file", f"is over {FILE_BYTES_MAX:,} bytes.", "Name the file circuit_breakers.yaml.")

@@ -159,11 +159,11 @@ def _read(file: str) -> bytes:
     import sys
 
     from events.limits import EVIDENCE_BYTES_MAX
-    from ledger.regular_file import open_regular
+    from ledger.regular_file import open_once
 
     if file == "-":
         return sys.stdin.buffer.read(EVIDENCE_BYTES_MAX + 1)
-    with open_regular(file) as stream:
+    with open_once(file) as stream:
         return stream.read(EVIDENCE_BYTES_MAX + 1)
 
 

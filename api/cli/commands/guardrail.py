@@ -184,11 +184,11 @@ def _read(file: str) -> bytes:
     import sys
 
     from api.service.guardrails.rule_file import RULE_FILE_BYTES_MAX
-    from ledger.regular_file import open_regular
+    from ledger.regular_file import open_once
 
     if file == "-":
         return sys.stdin.buffer.read(RULE_FILE_BYTES_MAX + 1)
-    with open_regular(file) as stream:
+    with open_once(file) as stream:
         return stream.read(RULE_FILE_BYTES_MAX + 1)
 
 

@@ -12,7 +12,7 @@ from events.errors import InvalidEvent, MalformedInput
 from events.json_check import half_surrogate_error
 from events.limits import BODY_BYTES_MAX, STREAM_ID_CHARS_MAX
 from events.payload import COUNT_MAX, STREAM_ID_PATTERN, STREAM_ID_SHAPE
-from ledger.regular_file import open_regular
+from ledger.regular_file import open_once
 from projections.discovery.run_report import TOTAL_KEY, RunReport, report_models
 
 _decode = msgspec.json.Decoder(RunReport).decode
@@ -30,7 +30,7 @@ TIME_CHARS_MAX = 64
 def read_report(path: str) -> bytes:
     """Read a file, or standard input as `-`. Errors: MalformedInput."""
     try:
-        with os.fdopen(os.dup(sys.stdin.fileno()), "rb") if path == "-" else open_regular(path) as file:
+        with os.fdopen(os.dup(sys.stdin.fileno()), "rb") if path == "-" else open_once(path) as file:
             body = file.read(BODY_BYTES_MAX + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)

@@ -16,7 +16,7 @@ from instruments.probes import (
     find_probe,
 )
 from ledger.errors import InvalidQuery
-from ledger.regular_file import open_regular
+from ledger.regular_file import open_once
 
 
 class AnalyzedResponse(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,7 +83,7 @@ def read_input(file: str, field: str) -> bytes:
     if file == "-":
         data = sys.stdin.buffer.read(BODY_BYTES_MAX + 1)
     else:
-        with open_regular(file) as stream:
+        with open_once(file) as stream:
             data = stream.read(BODY_BYTES_MAX + 1)
     if len(data) > BODY_BYTES_MAX:
         raise InvalidQuery(

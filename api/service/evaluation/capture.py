@@ -41,7 +41,7 @@ from instruments.evals.suite.scenario_checks import check_analysis, check_scenar
 from instruments.evals.suite.writer import FILES, check_free, json_text
 from instruments.yaml_reader import UnreadableFile
 from ledger.errors import InvalidQuery, TallystickError
-from ledger.regular_file import open_regular
+from ledger.regular_file import open_once
 
 MODES = frozenset({"llm", "no-llm"})
 """Without --fixtures, a folder with one of these names is a mode of the scenario in the folder above it."""
@@ -109,7 +109,7 @@ def read_investigation(file: str) -> dict[str, Any]:
     """
     label = "standard input" if file == "-" else file
     try:
-        with sys.stdin.buffer if file == "-" else open_regular(file) as stream:
+        with sys.stdin.buffer if file == "-" else open_once(file) as stream:
             body = stream.read(EVIDENCE_BYTES_MAX + 1)
         if len(body) > EVIDENCE_BYTES_MAX:
             raise UnreadableFile(f"is larger than {EVIDENCE_BYTES_MAX:,} bytes", "Leave out what no agent needs.")

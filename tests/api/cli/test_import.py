@@ -228,7 +228,7 @@ def test_empty_rows_of_a_table_are_skipped(tmp_path: Path, rows: str) -> None:
     [
         (b'{"decision": oops, "agent":"s"}\n', "line 1: one JSON object is expected (JSON is malformed"),
         (b"{'decision':'A','agent':'s'}\n", "line 1: one JSON object is expected (JSON is malformed"),
-        (b'{"decision":"cut \\ud83d","agent":"s"}\n', "line 1: one JSON object is expected (JSON is malformed"),
+        (b'{"decision":"cut \\ud83d","agent":"s"}\n', "line 1: one JSON object is expected (decision: must be"),
         (b"\n\n[1,2]\n", "line 3: one JSON object is expected (Expected `object`, got `array`)"),
         (b"", "is empty."),
     ],

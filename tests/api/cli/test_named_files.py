@@ -43,6 +43,15 @@ def test_only_a_regular_file_is_opened(tmp_path: Path, ledger: Path, words: tupl
     assert "not a regular file" in f"{ended.text}{ended.err}"
 
 
+def test_a_pipe_that_the_shell_opened_is_read(ledger: Path) -> None:
+    """As in `append <(command)` and `command | append /dev/stdin`."""
+    reading, writing = os.pipe()
+    os.write(writing, b'{"type":"decision.recorded.v2","data":{"decision":"x"}}\n')
+    os.close(writing)
+    assert "1 event appended" in done(ledger, "append", f"/dev/fd/{reading}").text
+    os.close(reading)
+
+
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
 def test_a_table_has_a_bounded_number_of_columns(tmp_path: Path, ledger: Path, suffix: str) -> None:
     table = tmp_path / f"table.{suffix}"

@@ -30,7 +30,7 @@ WRONG: tuple[tuple[bytes, str], ...] = (
     (b"{}", "start_time: is required and missing."),
     (wrong().replace(b'"total_score":1', b'"total_score":NaN'), "It is not well-formed JSON: "),
     (wrong().replace(b'"total_score":1', b'"total_score":1e999'), "results[0].probe.score"),
-    (wrong().replace(b"func", b"\\ud800"), "It is not well-formed JSON: "),
+    (wrong().replace(b"func", b"\\ud800"), "results[0].probe.raw_output: must be Unicode text"),
     (wrong(surprise=1), "surprise: is not a field of a run report."),
     (wrong_result(surprise=1), "results[0].surprise: is not a field of a run report."),
     (wrong_probe(surprise=1), "results[0].probe.surprise: is not a field of a run report."),
