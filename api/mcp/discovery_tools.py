@@ -6,14 +6,14 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from api.mcp.decision_tools import Rows, stated
-from api.mcp.refusal import Refusal
 from api.mcp.tool import AgentParams, Answer, PageSize, ReadParams, ReadResult, Tool, ToolCall
 from api.service.discovery import run_operations, run_signals
 from api.service.discovery.queries import show_run
 from api.service.discovery.run_types import PROBES_MAX, Limit, ProbeId, ResponseResult, RunConfig, SignalDraft
+from api.service.discovery.stated_answer import ElapsedMs, to_router_answer
 from api.service.store import LocalStore
 from events.payload import Count, Label, Meta, StreamId
-from instruments.answer import Failure, RouterAnswer
+from instruments.answer import Failure
 
 SIGNALS_ROWS = 20
 
@@ -72,6 +72,7 @@ class ResponseParams(AgentParams, frozen=True, kw_only=True):
     reported_model: Label | None = None
     tokens_used: Count | None = None
     elapsed_ns: Count | None = None
+    elapsed_ms: ElapsedMs | None = None
 
 
 class ResponseAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -172,22 +173,8 @@ async def _prompt(call: ToolCall, params: PromptParams) -> Answer:
 
 
 async def _respond(call: ToolCall, params: ResponseParams) -> Answer:
-    if (params.response is None) == (params.failure is None):
-        raise Refusal(
-            "response and failure: exactly one of them is needed.",
-            "response",
-            'Send what the router answered. Example: {"response":"text"}; or how it failed: {"failure":"timeout"}',
-        )
-    answer = RouterAnswer(
-        text=params.response,
-        elapsed_ns=params.elapsed_ns,
-        reported_model=params.reported_model,
-        tokens_used=params.tokens_used,
-        failure=params.failure,
-        detail=params.detail,
-    )
     store = LocalStore(call.ledger, call.caller)
-    return _result(await run_operations.respond(store, params.run_id, answer, params.attempt))
+    return _result(await run_operations.respond(store, params.run_id, to_router_answer(params), params.attempt))
 
 
 def _result(result: ResponseResult) -> Answer:

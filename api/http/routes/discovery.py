@@ -28,20 +28,16 @@ from api.service.discovery.run_types import (
     SignalEntry,
     SignalPage,
 )
+from api.service.discovery.stated_answer import ElapsedMs, to_router_answer
 from api.service.discovery.summary import read_golden
 from api.service.store import LocalStore
 from events.envelope import timestamp
-from events.errors import InvalidEvent
 from events.payload import COUNT_MAX, Count, Label, Text
-from instruments.answer import Failure, RouterAnswer
+from instruments.answer import Failure
 from ledger import Query
 from projections.discovery.run_report import RunDetail
 
 GOLDEN = "text/plain; charset=utf-8"
-
-NS_PER_MS = 1_000_000
-
-ELAPSED_MS_MAX = COUNT_MAX // NS_PER_MS
 
 RUN = stream_id_parameter("run", "The run's id.")
 SINCE = text_parameter(
@@ -61,7 +57,7 @@ class ResponseBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     detail: str | None = None
     attempt: Annotated[int, msgspec.Meta(ge=1, le=COUNT_MAX)] | None = None
     elapsed_ns: Count | None = None
-    elapsed_ms: Annotated[float, msgspec.Meta(ge=0, le=ELAPSED_MS_MAX)] | None = None
+    elapsed_ms: ElapsedMs | None = None
     reported_model: Label | None = None
     tokens_used: Count | None = None
 
@@ -139,7 +135,7 @@ async def post_response(call: Call) -> Response:
     """Record the answer to a prompt, and return its analysis and the next prompt."""
     store = _store(call)
     body = await read_json(call.request, ResponseBody)
-    return json_response(await run_operations.respond(store, call.path(RUN), _router_answer(body), body.attempt))
+    return json_response(await run_operations.respond(store, call.path(RUN), to_router_answer(body), body.attempt))
 
 
 @Operation(
@@ -203,29 +199,6 @@ async def post_finish(call: Call) -> Response:
     body = await read_json(call.request, FinishBody)
     await run_operations.finish(_store(call), call.path(RUN), body.reason)
     return json_response((await show_run(call.ledger, call.path(RUN))).detail)
-
-
-def _router_answer(body: ResponseBody) -> RouterAnswer:
-    """Convert a body to a router's answer. Errors: InvalidEvent, for fields that contradict each other."""
-    if (body.response is None) == (body.failure is None):
-        raise InvalidEvent(
-            "response and failure: exactly one of them is needed.",
-            'Send {"response": TEXT}, or {"failure": "timeout"}. Nothing was written.',
-            field="response",
-        )
-    if body.elapsed_ns is not None and body.elapsed_ms is not None:
-        raise InvalidEvent(
-            "elapsed_ns and elapsed_ms state the same time.", "Send one. Nothing was written.", field="elapsed_ms"
-        )
-    elapsed_ns = body.elapsed_ns if body.elapsed_ms is None else round(body.elapsed_ms * NS_PER_MS)
-    return RouterAnswer(
-        text=body.response,
-        elapsed_ns=elapsed_ns,
-        reported_model=body.reported_model,
-        tokens_used=body.tokens_used,
-        failure=body.failure,
-        detail=body.detail,
-    )
 
 
 def _store(call: Call) -> LocalStore:
