@@ -38,7 +38,7 @@ def to_router_answer(stated: StatedAnswer) -> RouterAnswer:
     if (stated.response is None) == (stated.failure is None):
         raise InvalidEvent(
             "response and failure: exactly one of them is needed.",
-            'Send {"response": "text"}, or {"failure": "timeout"}. Nothing was written.',
+            'Send {"response": "text"} or {"failure": "timeout"}. Nothing was written.',
             field="response",
         )
     if stated.elapsed_ns is not None and stated.elapsed_ms is not None:
