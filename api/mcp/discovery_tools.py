@@ -10,7 +10,16 @@ from api.mcp.refusal import Refusal
 from api.mcp.tool import AgentParams, Answer, PageSize, ReadParams, ReadResult, Tool, ToolCall
 from api.service.discovery import run_operations, run_signals
 from api.service.discovery.queries import show_run
-from api.service.discovery.run_types import PROBES_MAX, Limit, ProbeId, ResponseResult, RunConfig, SignalDraft
+from api.service.discovery.run_types import (
+    PROBES_MAX,
+    ElapsedMs,
+    Limit,
+    ProbeId,
+    ResponseResult,
+    RunConfig,
+    SignalDraft,
+    elapsed_time_ns,
+)
 from api.service.store import LocalStore
 from events.payload import Count, Label, Meta, StreamId
 from instruments.answer import Failure, RouterAnswer
@@ -75,6 +84,7 @@ class ResponseParams(AgentParams, frozen=True, kw_only=True):
     reported_model: Label | None = None
     tokens_used: Count | None = None
     elapsed_ns: Count | None = None
+    elapsed_ms: ElapsedMs | None = None
 
 
 class ResponseAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -183,7 +193,7 @@ async def _respond(call: ToolCall, params: ResponseParams) -> Answer:
         )
     answer = RouterAnswer(
         text=params.response,
-        elapsed_ns=params.elapsed_ns,
+        elapsed_ns=elapsed_time_ns(params.elapsed_ns, params.elapsed_ms),
         reported_model=params.reported_model,
         tokens_used=params.tokens_used,
         failure=params.failure,

@@ -21,12 +21,14 @@ from api.parameters import (
 from api.service.discovery import run_operations, run_signals
 from api.service.discovery.queries import show_run
 from api.service.discovery.run_types import (
+    ElapsedMs,
     NextPrompt,
     ResponseResult,
     RunConfig,
     SignalDraft,
     SignalEntry,
     SignalPage,
+    elapsed_time_ns,
 )
 from api.service.discovery.summary import read_golden
 from api.service.store import LocalStore
@@ -38,10 +40,6 @@ from ledger import Query
 from projections.discovery.run_report import RunDetail
 
 GOLDEN = "text/plain; charset=utf-8"
-
-NS_PER_MS = 1_000_000
-
-ELAPSED_MS_MAX = COUNT_MAX // NS_PER_MS
 
 RUN = stream_id_parameter("run", "The run's id.")
 SINCE = text_parameter(
@@ -61,7 +59,7 @@ class ResponseBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     detail: str | None = None
     attempt: Annotated[int, msgspec.Meta(ge=1, le=COUNT_MAX)] | None = None
     elapsed_ns: Count | None = None
-    elapsed_ms: Annotated[float, msgspec.Meta(ge=0, le=ELAPSED_MS_MAX)] | None = None
+    elapsed_ms: ElapsedMs | None = None
     reported_model: Label | None = None
     tokens_used: Count | None = None
 
@@ -213,14 +211,9 @@ def _router_answer(body: ResponseBody) -> RouterAnswer:
             'Send {"response": TEXT}, or {"failure": "timeout"}. Nothing was written.',
             field="response",
         )
-    if body.elapsed_ns is not None and body.elapsed_ms is not None:
-        raise InvalidEvent(
-            "elapsed_ns and elapsed_ms state the same time.", "Send one. Nothing was written.", field="elapsed_ms"
-        )
-    elapsed_ns = body.elapsed_ns if body.elapsed_ms is None else round(body.elapsed_ms * NS_PER_MS)
     return RouterAnswer(
         text=body.response,
-        elapsed_ns=elapsed_ns,
+        elapsed_ns=elapsed_time_ns(body.elapsed_ns, body.elapsed_ms),
         reported_model=body.reported_model,
         tokens_used=body.tokens_used,
         failure=body.failure,

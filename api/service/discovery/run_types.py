@@ -6,7 +6,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from events.discovery import AttemptOutcome
-from events.payload import Label, Meta, StreamId, TimeText
+from events.errors import InvalidEvent
+from events.payload import COUNT_MAX, Label, Meta, StreamId, TimeText
 from instruments.discovery import ResponseAnalysis
 from instruments.discovery.session import MAX_ATTEMPTS, MAX_ITERATIONS
 from instruments.probes import PROBES
@@ -24,6 +25,8 @@ ProbeId = Annotated[Label, msgspec.Meta(extra_json_schema={"enum": list(dict.fro
 ProbeIds = Annotated[
     tuple[ProbeId, ...], msgspec.Meta(min_length=1, max_length=PROBES_MAX, extra_json_schema={"uniqueItems": True})
 ]
+NS_PER_MS = 1_000_000
+ElapsedMs = Annotated[float, msgspec.Meta(ge=0, le=COUNT_MAX // NS_PER_MS)]
 Limit = Annotated[int, msgspec.Meta(ge=1, le=RUN_LIMIT_MAX)]
 
 
@@ -111,3 +114,12 @@ class StartResult(msgspec.Struct, frozen=True):
 
     run_id: str
     duplicate: bool
+
+
+def elapsed_time_ns(elapsed_ns: int | None, elapsed_ms: float | None) -> int | None:
+    """Return the time that an answer took, which a client states in one of two units. Errors: InvalidEvent."""
+    if elapsed_ns is not None and elapsed_ms is not None:
+        raise InvalidEvent(
+            "elapsed_ns and elapsed_ms state the same time.", "Send one. Nothing was written.", field="elapsed_ms"
+        )
+    return elapsed_ns if elapsed_ms is None else round(elapsed_ms * NS_PER_MS)
