@@ -28,3 +28,9 @@ def test_the_time_of_an_answer_may_be_in_milliseconds(mcp: str, empty_client: ht
     assert "elapsed_ns and elapsed_ms state the same time." in both["content"][0]["text"]
     call(mcp, "submit_discovery_response", run_id="r1", **model("alpha", elapsed_ms=12.5))
     assert get(empty_client, "/streams/discovery/r1")["events"][1]["data"]["elapsed_ns"] == 12_500_000
+
+
+def test_a_signal_needs_no_run_and_names_its_id(mcp: str) -> None:
+    sent = call(mcp, "emit_signal", run_id="elsewhere", event="begun")["structuredContent"]
+    assert (sent["ok"], sent["unknown"]) == (True, ["elsewhere"])
+    assert call(mcp, "get_signals", run_id="elsewhere")["structuredContent"]["total"] == 1

@@ -25,6 +25,7 @@ def test_what_is_no_iteration_is_an_attempt() -> None:
     assert lines(model("a"), model("a"), REFUSED, EMPTY, TIMEOUT, FAILED, says(auto), says(wrong))[1:] == [
         "attempt 2: a again (score=0.80) [1ms]",
         "attempt 3: refused: the answer begins with EXCLUDED [1ms]",
+        "ORANGE: 8 characters, beginning 'EXCLUDED'",
         "attempt 4: empty: the answer is empty [1ms]",
         "ORANGE: 2 characters, beginning ' \\n'",
         "attempt 5: timeout: no answer within 5 s [5000ms]",
