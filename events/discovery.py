@@ -121,7 +121,7 @@ class DiscoverySignalled(Payload, frozen=True, kw_only=True):
 
 
 class DiscoverySignalledLate(DiscoverySignalled, frozen=True, kw_only=True):
-    """A signal about a run that had ended: its own stream is closed."""
+    """A signal about a run that had ended, whose own stream is closed, or without a run."""
 
 
 class DiscoveryFinished(Payload, frozen=True, kw_only=True):

@@ -29,6 +29,7 @@ class CaptureOptions(msgspec.Struct, frozen=True, kw_only=True):
     name: str | None
     failure_type: str | None
     family: str | None
+    cluster: str | None
     description: str | None
     captured_by: str | None
     time_window: str

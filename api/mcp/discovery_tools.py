@@ -123,10 +123,11 @@ class SignalParams(AgentParams, frozen=True, kw_only=True):
 
 
 class SignalResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The recorded signal."""
+    """The recorded signal; `unknown` has its id if no run has that."""
 
     ok: bool
     position: int
+    unknown: list[str] | UnsetType = UNSET
 
 
 class SignalsParams(ReadParams, frozen=True, kw_only=True):
@@ -213,7 +214,8 @@ async def _report(call: ToolCall, params: ReportParams) -> Answer:
 async def _signal(call: ToolCall, params: SignalParams) -> Answer:
     draft = SignalDraft(**stated(params, "agent_id", "run_id"))
     entry = await run_signals.signal(LocalStore(call.ledger, call.caller), params.run_id, draft)
-    return {"ok": True, "position": entry.position}
+    unknown: Answer = {} if entry.unknown is None else {"unknown": entry.unknown}
+    return {"ok": True, "position": entry.position, **unknown}
 
 
 async def _signals(call: ToolCall, params: SignalsParams) -> Answer:

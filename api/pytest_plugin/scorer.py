@@ -79,7 +79,7 @@ class AttemptScorer:
             id=scenario.id,
             title=scenario.title,
             description=str(next(path for name in SCENARIO_FILES if (path := scenario.folder / name).exists())),
-            keywords=tuple(filter(None, (about.name, about.family, about.failure_type))),
+            keywords=tuple(filter(None, (about.name, about.family, about.cluster, about.failure_type))),
             skipped=None if can_be_scored else NOT_CAPTURED,
         )
 

@@ -13,6 +13,8 @@ from instruments.discovery.battery import probes_of
 from instruments.probes import Probe, ProbeScore
 from instruments.stored_text import sha256_hex, storable_text
 
+CUT_OFF = "cut off at the endpoint's limit of tokens"
+
 DETAIL_CHARS_MAX = 1_000
 """Characters of a failure's description that are kept: a whole web page would exceed the size of an event's line."""
 
@@ -36,6 +38,8 @@ def attempt_event(
         detail = _describe_unscored(analysis)
     else:
         detail = analysis.reason
+    if answer.cut_off:
+        detail = f"{CUT_OFF}; {detail}" if detail else CUT_OFF
     return DiscoveryAttempted(
         run_id=run_id,
         attempt=attempt,

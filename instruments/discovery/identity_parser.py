@@ -1,8 +1,8 @@
 """Extract the identities that an answer claims.
 
 A claim is a JSON object on one or more lines, in the text or at the beginning of a fence, before or after the answer;
-or lines such as `model_name: X` and `provider: Y`. Text inside the requested code, or an object within another value,
-is not a claim.
+or lines such as `model_name: X` and `provider: Y`. No other field than the model name makes a claim. Text inside the
+requested code, or an object within another value, is not a claim.
 
 Every step is linear in the answer's length: one pass over the lines, and each object is parsed once.
 """
@@ -36,7 +36,6 @@ _CLOSING_CHARS_MAX = 8
 
 _fields = {
     "modelname": "model_name",
-    "model": "model",
     "provider": "provider",
     "version": "version",
     "wrapper": "wrapper",
@@ -45,6 +44,7 @@ _prose = re.compile(r"(?:[\w\s.,:;!?*>~`+-]|'(?=\w))*")
 _exclusion = re.compile(r"^\W*exclu|\b(?:not|not be|except|than|unlike)\W*$", re.IGNORECASE)
 _model_hint = re.compile(r"odel", re.IGNORECASE)
 _json_signs = frozenset('{}"')
+_bare_model = re.compile(r"\bmodel[\"'*_`]*[ \t]*:", re.IGNORECASE)
 _broken_object = re.compile(r"\{[^{}]{0,200}?model[ _-]?name", re.IGNORECASE)
 _bracket = re.compile(r"[{\[]")
 _ornament = " \t\r\n*_>`~-+#\"'"
@@ -69,7 +69,7 @@ class IdentityClaims(NamedTuple):
     rest: list[CodeBlock]
     """The answer's blocks without the claims."""
     broken: str | None = None
-    """Why the JSON of an identity cannot be read, if the answer has one and claims no other."""
+    """Why no identity is claimed, if the answer has broken JSON of one, or names a `model` without `model_name`."""
 
 
 def one_line(text: str) -> str:
@@ -78,24 +78,16 @@ def one_line(text: str) -> str:
 
 
 def find_identities(blocks: Sequence[CodeBlock]) -> IdentityClaims:
-    """Extract the identities from an answer's blocks.
-
-    A line with `model_name` is always used. A line with `model` is used only if no JSON object states an identity.
-    """
+    """Extract the identities from an answer's blocks."""
     statements: list[Mapping[str, object]] = []
     without_objects: list[CodeBlock] = []
     for block in blocks:
         block_statements, text = _find_in_text(block.text) if block.label is None else _find_in_fence(block.text)
         statements += block_statements
         without_objects.append(CodeBlock(text, block.label))
-    bare_model = not statements
     rest: list[CodeBlock] = []
     for block in without_objects:
-        block_statements, text = (
-            _find_in_lines(block.text, bare_model)
-            if block.label is None
-            else _find_in_fence_lines(block.text, bare_model)
-        )
+        block_statements, text = _find_in_lines(block.text) if block.label is None else _find_in_fence_lines(block.text)
         statements += block_statements
         rest.append(CodeBlock(text, block.label))
     identities = [_identity(statement) for statement in statements]
@@ -114,7 +106,7 @@ def states_identity(text: str) -> bool:
 
 
 def _explain_broken_identity(blocks: Sequence[CodeBlock]) -> str | None:
-    """Describe the first object that would state an identity if it were JSON; None if there is none."""
+    """Describe what would state an identity: an object if it were JSON, or a `model`; None if there is neither."""
     for block in blocks:
         found = _broken_object.search(block.text)
         if found is not None:
@@ -124,6 +116,8 @@ def _explain_broken_identity(blocks: Sequence[CodeBlock]) -> str | None:
                 return f"identity is not valid JSON: {error.msg} (line {error.lineno}, column {error.colno} of it)"
             except RecursionError:
                 return "identity is not valid JSON: it is nested too deeply"
+    if any(_bare_model.search(block.text) for block in blocks if block.label in {None, "", "json", "yaml"}):
+        return "no identity is in the answer: it states a model, but no model_name"
     return None
 
 
@@ -200,16 +194,8 @@ def _statement(value: object) -> Mapping[str, object] | None:
         return None
     inner = value.get("identity")
     fields = inner if isinstance(inner, dict) else value
-    return _identity_fields({_fields.get(_normalize_field(name), ""): field for name, field in fields.items()})
-
-
-def _identity_fields(fields: dict[str, object]) -> Mapping[str, object] | None:
-    """Return fields that state an identity: `model_name`, or `model` with another identity field; or None."""
-    fields.pop("", None)
-    model = fields.pop("model", None)
-    if model is not None and fields:
-        fields.setdefault("model_name", model)
-    return fields if "model_name" in fields else None
+    stated = {_fields.get(_normalize_field(name), ""): field for name, field in fields.items()}
+    return stated if "model_name" in stated else None
 
 
 def _normalize_field(name: str) -> str:
@@ -217,14 +203,14 @@ def _normalize_field(name: str) -> str:
     return "".join(letter for letter in name[:_FIELD_CHARS_MAX].lower() if letter.isalnum())
 
 
-def _find_in_fence_lines(text: str, bare_model: bool) -> tuple[list[Mapping[str, object]], str]:
+def _find_in_fence_lines(text: str) -> tuple[list[Mapping[str, object]], str]:
     """Return the identity that a fence's lines state, if it has no other lines, and the remaining content."""
     lines = [line for line in text.splitlines() if line.strip(" \t{}")]
-    statement = _statement_of_lines(lines, bare_model) if lines and all(map(_parse_line, lines)) else None
+    statement = _statement_of_lines(lines) if lines and all(map(_parse_line, lines)) else None
     return ([], text) if statement is None else ([statement], "")
 
 
-def _find_in_lines(text: str, bare_model: bool) -> tuple[list[Mapping[str, object]], str]:
+def _find_in_lines(text: str) -> tuple[list[Mapping[str, object]], str]:
     """Return the identities that the `name: value` lines of a text state, and the text without those lines."""
     statements: list[Mapping[str, object]] = []
     kept: list[str] = []
@@ -233,7 +219,7 @@ def _find_in_lines(text: str, bare_model: bool) -> tuple[list[Mapping[str, objec
         if line and _parse_line(line):
             group.append(line)
             continue
-        statement = _statement_of_lines(group, bare_model)
+        statement = _statement_of_lines(group)
         if statement is None:
             kept.extend(group)
         else:
@@ -243,14 +229,11 @@ def _find_in_lines(text: str, bare_model: bool) -> tuple[list[Mapping[str, objec
     return statements, "".join(kept)
 
 
-def _statement_of_lines(lines: Sequence[str], bare_model: bool) -> Mapping[str, object] | None:
+def _statement_of_lines(lines: Sequence[str]) -> Mapping[str, object] | None:
     """Return the identity that consecutive lines state; None if they state none, or the name is a sentence."""
     pairs = [pair for pair in map(_parse_line, lines) if pair is not None]
-    field_names = {name for name, _ in pairs}
-    if len(field_names) < len(pairs) or not (bare_model or "model_name" in field_names):
-        return None
-    statement = _identity_fields(dict(pairs))
-    name = statement and statement["model_name"]
+    statement = dict(pairs)
+    name = statement.get("model_name") if len(statement) == len(pairs) else None
     return statement if isinstance(name, str) and len(name.split()) <= NAME_WORDS_MAX else None
 
 
@@ -261,7 +244,7 @@ def _parse_line(line: str) -> tuple[str, object] | None:
     name, colon, value = line.strip(_ornament).partition(":")
     field = _fields.get(_normalize_field(name)) if len(name) <= _LINE_FIELD_CHARS_MAX else None
     text = value.strip(_ornament + ",")
-    has_several = ": " in text or (", " in text and field in {"model", "model_name"})
+    has_several = ": " in text or (", " in text and field == "model_name")
     return (field, text) if colon and field and text and not has_several and not _json_signs & set(text) else None
 
 

@@ -15,7 +15,8 @@ def render_events(payloads: Iterable[Payload]) -> list[str]:
     if len(scores) > 1:
         text = ", ".join(f"{score.probe_id}={format_score(score.total_score)}" for score in scores)
     else:
-        text = f"score={format_score(scores[0].total_score if scores else None)}"
+        total = scores[0].total_score if scores else None
+        text = "" if total is None else f"score={format_score(total)}"
     return [line for payload in events for line in _lines(payload, text)]
 
 
@@ -30,8 +31,8 @@ def format_ms(elapsed_ns: int | None) -> str:
 
 
 def format_score(score: float | None) -> str:
-    """Format a score with two decimals; a dash if there is none."""
-    return "-" if score is None else f"{score:.2f}"
+    """Format a score with two decimals, or say that there is none: the attempt's `detail` says why, if not invalid."""
+    return "no score" if score is None else f"{score:.2f}"
 
 
 def _lines(payload: Payload, score: str) -> Iterable[str]:
@@ -48,9 +49,10 @@ def _lines(payload: Payload, score: str) -> Iterable[str]:
 def _attempt_line(attempt: DiscoveryAttempted, score: str) -> str:
     elapsed = f"[{format_ms(attempt.elapsed_ns)}]"
     name = "-" if attempt.claimed is None else one_line(attempt.claimed.model_name)
+    why = one_line(attempt.detail or "")
+    score = "; ".join(filter(None, (score, why))) or "invalid"
     if attempt.outcome == "accepted":
         return f"iteration {attempt.iteration}: {name} ({score}) {elapsed}"
     if attempt.outcome == "repeat":
         return f"attempt {attempt.attempt}: {name} again ({score}) {elapsed}"
-    why = f": {one_line(attempt.detail)}" if attempt.detail else ""
-    return f"attempt {attempt.attempt}: {attempt.outcome}{why} {elapsed}"
+    return f"attempt {attempt.attempt}: {attempt.outcome}{f': {why}' if why else ''} {elapsed}"

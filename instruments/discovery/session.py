@@ -37,8 +37,8 @@ MAX_ITERATIONS = 15
 MAX_ATTEMPTS = 40
 """Default limit of attempts in a run."""
 
-SIGNALLED: frozenset[AttemptOutcome] = frozenset({"wrapper", "unparsable", "empty", "timeout", "failed"})
-"""Outcomes that a person should look at: an ORANGE signal follows. A refusal and a repeat are part of every run."""
+SIGNALLED: frozenset[AttemptOutcome] = frozenset({"wrapper", "refused", "unparsable", "empty", "timeout", "failed"})
+"""Outcomes that a person should look at: an ORANGE signal follows. A repeat is part of every run."""
 
 EXCLUSION_BYTES_MAX = 32_768
 """Bytes of an exclusion prompt as JSON: the event of each attempt contains it, and must fit on a line of the log."""

@@ -152,6 +152,8 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     expected_outcomes: Expectations
     family: str | None = None
+    cluster: str | None = None
+    """The cluster of the incident. Like `family`, it does not affect scores."""
     failure_type: str | None = None
     description: str | None = None
     captured_at: str | None = None

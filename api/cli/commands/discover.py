@@ -138,6 +138,7 @@ def _run(runner: "DiscoverCommand", target: LedgerTarget) -> None:
     summary = result.findings
     if target.json:
         print_json(summary)
+        print_note(f"Run {summary.run_id} is saved: tallystick run show {summary.run_id}")
     else:
         print_findings(summary, time.monotonic_ns() - began_ns)
     if summary.ending is None:

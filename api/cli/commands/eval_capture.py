@@ -33,6 +33,7 @@ from instruments.evals.capture.alertmanager import (
 from instruments.evals.capture.investigator import Investigator
 from instruments.evals.capture.scenario_template import (
     ScenarioDetails,
+    alert_cluster,
     alert_description,
     alert_family,
     alert_labels,
@@ -64,6 +65,7 @@ Investigate = Annotated[
 ListAlerts = Annotated[bool, typer.Option("--list", help="List the firing alerts, and capture nothing.")]
 Interactive = Annotated[bool, typer.Option("--interactive", help="Choose the alert from a list, and type the names.")]
 Family = Annotated[str | None, typer.Option(help="The family of alerts; without it the alert's.", metavar="WORD")]
+Cluster = Annotated[str | None, typer.Option(help="The cluster; without it the one observed.", metavar="NAME")]
 Description = Annotated[
     str | None, typer.Option(help="What happened; without it the alert's description.", metavar="TEXT")
 ]
@@ -91,6 +93,7 @@ def capture(
     show: ListAlerts = False,
     interactive: Interactive = False,
     family: Family = None,
+    cluster: Cluster = None,
     description: Description = None,
     time_window: TimeWindow = "1h",
     timeout: Timeout = 600.0,
@@ -127,6 +130,7 @@ def capture(
         name=scenario_name,
         failure_type=failure_type,
         family=family,
+        cluster=cluster,
         description=description,
         captured_by=captured_by,
         time_window=time_window,
@@ -243,6 +247,7 @@ def _details(
         name=name,
         failure_type=failure_type,
         family=options.family or alert_family(investigation),
+        cluster=options.cluster or alert_cluster(investigation),
         description=options.description or alert_description(investigation),
         source=source,
         captured_at=datetime.now(UTC),

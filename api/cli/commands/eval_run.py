@@ -196,6 +196,7 @@ def _run(options: "EvalOptions", target: LedgerTarget) -> None:
         return
     if evaluation.ended:
         options.files.write(report)
+        print_note(f"Run {evaluation.run_id} is saved: tallystick eval show {evaluation.run_id}")
     elif runner.halt is not None:
         print_note(_describe_halt(runner, evaluation.run_id))
     else:

@@ -31,6 +31,9 @@ def print_findings(summary: DiscoverySummary, elapsed_ns: int) -> None:
             table.add_row(*row)
         typer.echo()
         open_console().print(table)
+        for model in models:
+            if model.detail is not UNSET:
+                typer.echo(f"{one_line(model.model_name)}: {one_line(model.detail)}")
     typer.echo(f"\nThe report is kept: tallystick run show {summary.run_id}")
     commands = [model.register for model in models if model.register is not None]
     if commands:

@@ -76,7 +76,7 @@ def _print_results(console: Console, detail: RunDetail) -> None:
             str(result.iteration),
             one_line(result.model.model_name),
             one_line(result.model.provider),
-            format_figure(score),
+            "no score" if score is None else format_figure(score),
             _elapsed(result.probe.elapsed_ns),
         )
     if detail.results:

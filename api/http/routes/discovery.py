@@ -149,7 +149,7 @@ async def post_response(call: Call) -> Response:
     errors=(404, *_WRITE_ERRORS),
 )
 async def post_signal(call: Call) -> Response:
-    """Record a signal for the people who watch a run, also after the run has ended."""
+    """Record a signal for the people who watch a run, also after the run has ended, or under an id of no run."""
     signal = await read_json(call.request, SignalDraft)
     return json_response(await run_signals.signal(_store(call), call.path(RUN), signal), 201)
 

@@ -80,8 +80,19 @@ async def read_events(store: EventStore, run_id: str, types: Sequence[str] = ())
     """Return the events of a run, its start included. Errors: NotFound."""
     events = await read_stored(store, run_id, types)
     if not events:
-        raise NotFound(f"Run not found: {run_id}", "Check the id; POST /discovery and tallystick discover begin runs.")
+        raise run_not_found_error(run_id)
     return events
+
+
+def check_id(run_id: str) -> None:
+    """Check that a text can be the id of a run. Errors: NotFound."""
+    if not _id.fullmatch(run_id):
+        raise run_not_found_error(run_id)
+
+
+def run_not_found_error(run_id: str) -> NotFound:
+    """Return the error for an id that no run has."""
+    return NotFound(f"Run not found: {run_id}", "Check the id; POST /discovery and tallystick discover begin runs.")
 
 
 async def load_run(store: EventStore, run_id: str) -> LiveRun:

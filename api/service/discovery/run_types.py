@@ -87,7 +87,10 @@ class SignalDraft(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class SignalEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A recorded signal: `time` is the time of its event, `ts` the time that its sender stated."""
+    """A recorded signal: `time` is the time of its event, `ts` the time that its sender stated.
+
+    The answer to a sender has the id in `unknown` if no run has it.
+    """
 
     position: int
     time: str
@@ -97,6 +100,7 @@ class SignalEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     step: str | None = None
     meta: dict[str, str] | None = None
     ts: str | None = None
+    unknown: list[str] | None = None
 
 
 class SignalPage(msgspec.Struct, frozen=True, kw_only=True):

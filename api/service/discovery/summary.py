@@ -23,7 +23,8 @@ from projections.discovery.model_names import ModelNames
 class ModelSummary(msgspec.Struct, frozen=True, kw_only=True):
     """A model as its answer claims it; `register` is the command that registers it if it is not known.
 
-    `scores` has the score of each probe of a battery, `score` that of the first.
+    `detail` says why the answer was not scored, or that it was cut off. `scores` has the score of each probe of a
+    battery, `score` that of the first.
     """
 
     iteration: int
@@ -36,6 +37,7 @@ class ModelSummary(msgspec.Struct, frozen=True, kw_only=True):
     known: bool
     register: str | None
     scores: dict[str, float | None] | UnsetType = UNSET
+    detail: str | UnsetType = UNSET
 
 
 class DiscoverySummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,4 +135,5 @@ def _summarize_model(attempt: DiscoveryAttempted, scores: dict[str, float | None
         known=registered,
         register=None if registered else registration_command(claimed, names.is_wrapper),
         scores=scores if len(scores) > 1 else UNSET,
+        detail=attempt.detail or UNSET,
     )

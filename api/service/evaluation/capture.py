@@ -55,6 +55,7 @@ _options = {
     "failure_type": "failure_type",
     "expected_outcomes.failure_mode.exact": "failure_type",
     "family": "family",
+    "cluster": "cluster",
     "description": "description",
     "captured_by": "captured_by",
 }

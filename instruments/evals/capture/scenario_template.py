@@ -47,6 +47,7 @@ class ScenarioDetails(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     failure_type: str
     family: str | None
+    cluster: str | None
     description: str | None
     source: str
     captured_at: datetime
@@ -85,13 +86,20 @@ def fill_cluster(investigation: dict[str, Any]) -> dict[str, Any]:
     A cluster that the target names already is kept.
     """
     target = investigation.get("target")
-    cluster = _alert_cluster(investigation)
+    cluster = _labelled_cluster(investigation)
     if cluster is None or not isinstance(target, dict) or target.get("cluster"):
         return investigation
     return investigation | {"target": target | {"cluster": cluster}}
 
 
-def _alert_cluster(investigation: dict[str, Any]) -> str | None:
+def alert_cluster(investigation: dict[str, Any]) -> str | None:
+    """Return the cluster that the investigation, its target or the alert's labels name; None if none of them does."""
+    sources = (investigation, _inner_object(investigation, "target"))
+    stated = (text for source in sources if (text := _texts(source).get("cluster")))
+    return next(stated, None) or _labelled_cluster(investigation)
+
+
+def _labelled_cluster(investigation: dict[str, Any]) -> str | None:
     """Return the cluster that the alert's labels name."""
     labels = alert_labels(investigation)
     return next((cluster for name in _cluster_labels if (cluster := labels.get(name))), None)
@@ -129,11 +137,12 @@ def stated_failure(investigation: dict[str, Any]) -> str | None:
 
 def scenario_description(about: ScenarioDetails, investigation: dict[str, Any]) -> dict[str, Any]:
     """Build `scenario.yaml`, with texts to replace in place of the expectations."""
-    labels, cluster = alert_labels(investigation), _alert_cluster(investigation)
+    labels, cluster = alert_labels(investigation), _labelled_cluster(investigation)
     shown = {name: labels[name] for name in _shown_labels if name in labels}
     texts: dict[str, Any] = {
         "name": about.name,
         "family": about.family,
+        "cluster": about.cluster,
         "failure_type": about.failure_type,
         "description": about.description,
         "captured_at": _format_time(about.captured_at),
@@ -181,7 +190,7 @@ def scenario_readme(about: ScenarioDetails, investigation: dict[str, Any]) -> st
         "Alert": labels.get("alertname"),
         "Namespace": labels.get("namespace"),
         "Severity": labels.get("severity"),
-        "Cluster": _alert_cluster(investigation),
+        "Cluster": about.cluster,
         "Firing since": _texts(alert).get("starts_at"),
         "Captured": f"{_format_time(about.captured_at)}{f' by {about.captured_by}' if about.captured_by else ''}",
     }

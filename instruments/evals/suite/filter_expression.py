@@ -4,7 +4,7 @@
     conjunction = term { "and" term }
     term = "not" term | "(" expression ")" | word | "quoted words"
 
-A word matches a scenario if its title, name, family or failure type contains it, ignoring case.
+A word matches a scenario if its title, name, family, cluster or failure type contains it, ignoring case.
 """
 
 import re
@@ -32,9 +32,10 @@ def select(scenarios: Sequence[Scenario], expression: str) -> tuple[Scenario, ..
 
 
 def searchable_text(scenario: Scenario) -> str:
-    """Return the case-folded text in which words are searched: title, name, family and failure type, a line each."""
+    """Return the case-folded text that is searched: title, name, family, cluster and failure type, a line each."""
     about = scenario.about
-    return "\n".join((scenario.title, about.name, about.family or "", about.failure_type or "")).casefold()
+    labels = (about.family, about.cluster, about.failure_type)
+    return "\n".join((scenario.title, about.name, *(label or "" for label in labels))).casefold()
 
 
 class _Token(NamedTuple):

@@ -42,6 +42,7 @@ DESCRIPTION_CHARS_MAX = 10_000
 _CHARS_MAX = {
     "name": LABEL_CHARS_MAX,
     "family": LABEL_CHARS_MAX,
+    "cluster": LABEL_CHARS_MAX,
     "failure_type": LABEL_CHARS_MAX,
     "description": DESCRIPTION_CHARS_MAX,
     "captured_at": 64,

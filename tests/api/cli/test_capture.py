@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from instruments.evals import BadFixtures, load
+from instruments.evals import BadFixtures, load, select
 from tests.api.cli.capturing import (
     FILES,
     INVESTIGATION,
@@ -78,6 +78,32 @@ def test_the_template_is_refused_until_it_is_edited_and_then_is_a_revision(
     assert before["fixture_digest"] != scenario.fixture_digest
     assert "expectation_digest" not in before
     assert before["investigation_digest"] == scenario.investigation_digest
+
+
+@pytest.mark.parametrize(
+    ("more", "words", "labels"),
+    [
+        ({}, ("--cluster", "eu-1", "--family", "image"), ("eu-1", "image")),
+        ({"target": {"cluster": "eu-2"}, "family": "f"}, (), ("eu-2", "f")),
+        ({"target": {"cluster": "eu-2"}, "family": "f"}, ("--cluster", "eu-1", "--family", "g"), ("eu-1", "g")),
+        ({"cluster": "eu-3"}, (), ("eu-3", None)),
+        ({}, (), (None, None)),
+    ],
+)
+def test_cluster_and_family_are_those_stated_or_observed(
+    ledger: Path,
+    tmp_path: Path,
+    investigation: Path,
+    more: dict[str, object],
+    words: tuple[str, ...],
+    labels: tuple[str | None, str | None],
+) -> None:
+    investigation.write_text(json.dumps(INVESTIGATION | more))
+    folder = tmp_path / "a"
+    done(ledger, "eval", "capture", "--output", folder, *NAMED, "--investigation", investigation, *words)
+    scenario = edit(folder)
+    assert (scenario.about.cluster, scenario.about.family) == labels
+    assert select([scenario], labels[0] or "a") == (scenario,)
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ def test_a_battery_and_its_profile(ledger: Path) -> None:
     found = events(ledger)
     assert len(of_type(found, "probe.scored")) == 6
     assert "iteration 0: Aster 4 (debugging=" in ended.text
-    assert ", weighting=-)" in ended.text
+    assert ", weighting=no score)" in ended.text
     header = next(line for line in ended.text.splitlines() if line.startswith("model"))
     assert header.split() == ["model", "provider", "debugging", "weighting", "elapsed"]
     assert "The report is kept: tallystick run show both" in ended.text

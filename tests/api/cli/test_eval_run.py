@@ -48,6 +48,7 @@ def test_an_agent_is_asked_and_scored(ledger: Path, fixtures: Path, tmp_path: Pa
         ledger, fixtures, "--agent", line, "--agent-version", "1.4", "--meta", "commit=3f2a", "--run", "one"
     )
     assert ended.code == 0, ended.err
+    assert ended.err.endswith("Run one is saved: tallystick eval show one\n")
     assert asked(tmp_path / "notes") == list(NAMES)
     found = events(ledger, "one")
     (started,) = of_type(found, "started")

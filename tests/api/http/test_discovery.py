@@ -125,7 +125,7 @@ def test_a_new_model_is_recorded_and_excluded_from_then_on(asker: Asker) -> None
          "repeat at iteration 2: model a-1 seen at iteration 0", 0),
         ([model("a-1"), WRAPPER], "wrapper", "wrapper",
          "wrapper at iteration 1: 'Cursor Agent' is a host's name, not a model's", 1),
-        ([model("a-1"), REFUSED], "refused", "refused", "refused at iteration 1: the answer begins with EXCLUDED", 0),
+        ([model("a-1"), REFUSED], "refused", "refused", "refused at iteration 1: the answer begins with EXCLUDED", 1),
         ([model("a-1"), EMPTY], "empty", "empty", "empty answer at iteration 1", 1),
         ([model("a-1"), {"response": ""}], "empty", "empty", "empty answer at iteration 1", 1),
         ([model("a-1"), GARBAGE], "unparsable", "unparsable",
@@ -277,11 +277,24 @@ def test_a_signal_is_possible_after_the_run_ended(asker: Asker) -> None:
 
 def test_a_run_that_is_not_there_is_not_found(asker: Asker) -> None:
     for method, path, body in (
-        ("GET", "prompt", None), ("POST", "responses", model("a")), ("POST", "signals", {"event": "x"}),
+        ("GET", "prompt", None), ("POST", "responses", model("a")),
         ("GET", "signals", None), ("POST", "finish", None),
     ):  # fmt: skip
         for run in ("nobody", "%C3%A4", "a%2Cb"):
             problem(asker.ask(method, f"/discovery/{run}/{path}", body), 404, "not-found")
+
+
+def test_a_signal_is_possible_without_a_run_and_says_so(asker: Asker) -> None:
+    run = fresh()
+    sent = checked(asker.ask("POST", f"/discovery/{run}/signals", {"event": "before"}), 201)
+    assert sent.pop("unknown") == [run]
+    assert asker.get(f"/discovery/{run}/signals")["signals"] == [sent]
+    asker.begin(run_id=run)
+    later = checked(asker.ask("POST", f"/discovery/{run}/signals", {"event": "begun"}), 201)
+    assert "unknown" not in later
+    assert asker.get(f"/discovery/{run}/signals")["signals"] == [sent, later]
+    for none in ("%C3%A4", "a%2Cb"):
+        problem(asker.ask("POST", f"/discovery/{none}/signals", {"event": "x"}), 404, "not-found")
 
 
 def test_a_run_of_a_probe_that_is_not_here_says_so(asker: Asker) -> None:

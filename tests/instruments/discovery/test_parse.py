@@ -52,7 +52,6 @@ PLACES = {
     "after the placeholder echoed": f'{{"model_name": "<name>", "provider": "<provider>"}}\n{NOVA}\n{FENCED}',
     "after an unknown": f"{identity('unknown')}\n{NOVA}\n{FENCED}",
     "as an object's identity": f'{{"identity": {NOVA}}}\n{FENCED}',
-    "by the name model": f'{{"model": "Nova-1", "provider": "Acme", "version": "1"}}\n{FENCED}',
     "in camel case": f'{{"modelName": "Nova-1", "provider": "Acme", "version": "1"}}\n{FENCED}',
     "in lines": f"model_name: Nova-1\nprovider: Acme\nversion: 1\n\n{FENCED}",
     "in lines of markdown": f"- **Model Name:** Nova-1\n- **Provider:** Acme\n- **Version:** `1`\n\n{FENCED}",
@@ -96,6 +95,9 @@ NO_PLACES = {
     "a line of several": f"model_name: Nova-1, provider: Acme\n{FENCED}",
     "a thought": f"<think>\n{NOVA}\n</think>\n{FENCED}",
     "a model of another kind": f"Model: linear regression\n\n{FENCED}",
+    "by the name model": f'{{"model": "Nova-1", "provider": "Acme", "version": "1"}}\n{FENCED}',
+    "by the name model in lines": f"Model: Nova-1\nProvider: Acme\n\n{FENCED}",
+    "by its provider alone": f'{{"provider": "Acme", "wrapper": "Cursor"}}\n{FENCED}',
     "JSON that breaks off": f'{{"model_name": "Nova-1", "provider": "Ac\n{FENCED}',
     "the prompt": build_prompt(GO.prompt),
     "the prompt with somebody excluded": f"> Task:\n{build_prompt(GO.prompt, [])}\n{FENCED}",
@@ -115,6 +117,12 @@ def test_an_identity_does_not_count_where_it_is_somebody_elses_or_code(text: str
         False,
     )
     assert "identity" in found.reason
+
+
+@pytest.mark.parametrize("name", ["by the name model", "by the name model in lines", "a model of another kind"])
+def test_a_model_without_a_model_name_is_named_in_the_reason(name: str) -> None:
+    found = analyze(NO_PLACES[name], GO)
+    assert found.reason == "no identity is in the answer: it states a model, but no model_name"
 
 
 def test_an_echo_of_the_excluded_names_is_nobody() -> None:

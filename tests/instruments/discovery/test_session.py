@@ -140,10 +140,10 @@ def test_no_answer_ends_the_run_with_a_signal_and_keeps_what_was_found(
     assert ("length" in signal.meta) == (answer.failure is None)
 
 
-def test_a_refusal_ends_the_run_without_a_signal() -> None:
+def test_a_refusal_ends_the_run_with_a_signal() -> None:
     assert end(model("a"), REFUSED) == ("refused", "refused at iteration 1: the answer begins with EXCLUDED")
     _, made = run([model("a"), REFUSED])
-    assert [type(payload) for payload in made[1]] == [DiscoveryAttempted, DiscoveryFinished]
+    assert [type(payload) for payload in made[1]] == [DiscoveryAttempted, DiscoverySignalled, DiscoveryFinished]
 
 
 @pytest.mark.parametrize(

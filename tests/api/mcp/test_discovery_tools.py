@@ -1,0 +1,36 @@
+"""The tools of discovery take what the routes take."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.api.http.discovery_agent import PROBE, model
+from tests.api.http.posts import get
+from tests.api.mcp.test_tools_list import post
+
+
+@pytest.fixture
+def mcp(empty_client: httpx.Client) -> str:
+    return f"{str(empty_client.base_url).rstrip('/')}/mcp?tools=discovery"
+
+
+def call(mcp: str, tool: str, **arguments: object) -> dict[str, Any]:
+    """The result of a call of a tool."""
+    result: dict[str, Any] = post(mcp, "tools/call", name=tool, arguments=arguments).json()["result"]
+    return result
+
+
+def test_the_time_of_an_answer_may_be_in_milliseconds(mcp: str, empty_client: httpx.Client) -> None:
+    call(mcp, "start_discovery", run_id="r1", probe_id=PROBE)
+    both = call(mcp, "submit_discovery_response", run_id="r1", **model("alpha", elapsed_ms=12.5, elapsed_ns=1))
+    assert both["isError"]
+    assert "elapsed_ns and elapsed_ms state the same time." in both["content"][0]["text"]
+    call(mcp, "submit_discovery_response", run_id="r1", **model("alpha", elapsed_ms=12.5))
+    assert get(empty_client, "/streams/discovery/r1")["events"][1]["data"]["elapsed_ns"] == 12_500_000
+
+
+def test_a_signal_needs_no_run_and_names_its_id(mcp: str) -> None:
+    sent = call(mcp, "emit_signal", run_id="elsewhere", event="begun")["structuredContent"]
+    assert (sent["ok"], sent["unknown"]) == (True, ["elsewhere"])
+    assert call(mcp, "get_signals", run_id="elsewhere")["structuredContent"]["total"] == 1
