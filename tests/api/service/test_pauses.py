@@ -110,7 +110,7 @@ def test_a_query_pauses_between_parts_and_stops_in_a_pause() -> None:
 
     with pytest.raises(QueryTimeout, match="stopping"):
         asyncio.run(run(turns, query))
-    assert min(paused_s) >= 4 * PART_S * 0.9, "as long as it has worked"
+    assert paused_s[0] >= 4 * PART_S * 0.9, "as long as it has worked; later pauses are shorter if this one took longer"
     assert stopped == [True]
 
 
