@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from api.cstp.decision_json import without_defaults
 from tests.api.cli.command import done
 from tests.api.cstp.client import Caller
 from tests.api.mcp.connection import EVERY_TOOLSET, Json, answer, refusal, run
@@ -39,7 +40,8 @@ async def connected(server: Served, secret: str | None = None, more: str = "") -
 
 
 def same(one: Json, other: Json) -> None:
-    """Compare two answers without what each has of its own."""
+    """Compare an answer of MCP with one of CSTP, without what each has of its own and without CSTP's defaults."""
+    other = without_defaults(other)
     assert {k: v for k, v in one.items() if k not in OURS} == {k: v for k, v in other.items() if k not in OURS}
 
 
