@@ -9,7 +9,7 @@ import msgspec
 
 from tallystick import Client, TallystickError
 from tests.api.cli.command import tally
-from tests.api.mcp.test_tools_list import post
+from tests.api.mcp.tool_calls import call, mcp_address
 
 Fields = dict[str, Any]
 Result = Fields | str
@@ -37,9 +37,7 @@ def over_cstp(client: httpx.Client, folder: Path, fields: Fields) -> Result:
 
 
 def over_mcp(client: httpx.Client, folder: Path, fields: Fields) -> Result:
-    url = f"{str(client.base_url).rstrip('/')}/mcp"
-    reply = post(url, "tools/call", name="record_decision", arguments={**fields, "agent_id": AGENT}).json()
-    answer = reply["result"]
+    answer = call(mcp_address(client), "record_decision", **fields, agent_id=AGENT)
     return str(answer["content"][0]["text"]) if answer.get("isError") else stored(client)
 
 

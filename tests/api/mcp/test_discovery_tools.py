@@ -1,24 +1,16 @@
 """The tools of discovery take what the routes take."""
 
-from typing import Any
-
 import httpx
 import pytest
 
 from tests.api.http.discovery_agent import PROBE, model
 from tests.api.http.posts import get
-from tests.api.mcp.test_tools_list import post
+from tests.api.mcp.tool_calls import call, mcp_address
 
 
 @pytest.fixture
 def mcp(empty_client: httpx.Client) -> str:
-    return f"{str(empty_client.base_url).rstrip('/')}/mcp?tools=discovery"
-
-
-def call(mcp: str, tool: str, **arguments: object) -> dict[str, Any]:
-    """The result of a call of a tool."""
-    result: dict[str, Any] = post(mcp, "tools/call", name=tool, arguments=arguments).json()["result"]
-    return result
+    return f"{mcp_address(empty_client)}?tools=discovery"
 
 
 def test_the_time_of_an_answer_may_be_in_milliseconds(mcp: str, empty_client: httpx.Client) -> None:

@@ -5,20 +5,14 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.api.mcp.test_tools_list import post
+from tests.api.mcp.tool_calls import call, mcp_address
 
 pytestmark = pytest.mark.trial("N9")
 
 
 @pytest.fixture
 def mcp(empty_client: httpx.Client) -> str:
-    return f"{str(empty_client.base_url).rstrip('/')}/mcp"
-
-
-def call(mcp: str, tool: str, **arguments: object) -> dict[str, Any]:
-    """The result of a call of a tool."""
-    result: dict[str, Any] = post(mcp, "tools/call", name=tool, arguments=arguments).json()["result"]
-    return result
+    return mcp_address(empty_client)
 
 
 def answer(mcp: str, tool: str, **arguments: object) -> dict[str, Any]:
