@@ -57,6 +57,9 @@ def show(
     target: LedgerTarget,
     run_id: Annotated[str, typer.Argument(metavar="RUN", help="The id, or an unambiguous beginning of it.")],
     attempts: Annotated[bool, typer.Option("--attempts", help="Show every attempt and signal, too.")] = False,
+    golden: Annotated[
+        bool, typer.Option("--golden", help="Only print the first accepted response, byte for byte.")
+    ] = False,
     as_of: AsOf = None,
 ) -> None:
     """Show one discovery run.
@@ -64,22 +67,39 @@ def show(
     --json prints its report, field for field as it was imported.
 
     Example: tallystick run show mc-1771684523895 --attempts
+
+    Example: tallystick run show mc-1771684523895 --golden >golden.txt
     """
+    import asyncio
+
     from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json
     from api.cli.render.discovery_runs import print_run
     from api.importers.runs import show_run
+    from ledger.errors import InvalidQuery
 
+    if golden and (attempts or as_of is not None):
+        raise InvalidQuery("golden", "prints nothing else.", "Leave out --attempts and --as-of.")
     view = answer_as_of(
         target,
         as_of,
         lambda service, position: show_run(service, run_id, position, attempts=attempts, prefix=True),
         lambda server: server.run(run_id, attempts=attempts),
     )
-    if target.json:
+    if golden:
+        typer.echo(asyncio.run(_read_golden(target, view.detail.run_id or run_id)).encode(), nl=False)
+    elif target.json:
         print_json(view.detail)
     else:
         print_run(view)
+
+
+async def _read_golden(target: LedgerTarget, run_id: str) -> str:
+    from api.cli.open_ledger import open_store
+    from api.service.discovery.summary import read_golden
+
+    async with open_store(target, writable=False) as store:
+        return await read_golden(store, run_id)
 
 
 @verb(server=True, reads=True)

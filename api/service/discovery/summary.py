@@ -77,22 +77,26 @@ async def summarize_run(store: EventStore, run_id: str) -> DiscoverySummary:
 
 
 async def read_golden(store: EventStore, run_id: str) -> str:
-    """Return the first accepted response of a run. Errors: NotFound, Gone if it was erased; those of reading."""
+    """Return the first accepted response of a run; of a saved report, the output that it states.
+
+    Errors: NotFound, Gone if it was erased; those of reading.
+    """
     text = await read_first_response(store, await read_events(store, run_id))
     if text is None:
-        raise NotFound(f"Run {run_id} has no accepted response.", "GET /runs/{run} with include=attempts shows all.")
+        advice = f"See every attempt: tallystick run show {run_id} --attempts, or GET /runs/{run_id}?include=attempts."
+        raise NotFound(f"Run {run_id} has no accepted response.", advice)
     return text
 
 
 async def read_first_response(store: EventStore, events: Sequence[Event]) -> str | None:
     """Return the first accepted response of a run; None if it has none. Errors: those of reading evidence."""
-    for event in events:
-        data = event.data
-        if isinstance(data, DiscoveryAttempted) and data.outcome == "accepted":
-            if data.response is None and data.response_digest is not None:
-                return (await store.evidence(data.response_digest)).data.decode()
-            return data.response
-    return None
+    attempts = (event.data for event in events if isinstance(event.data, DiscoveryAttempted))
+    first = next((attempt for attempt in attempts if attempt.outcome == "accepted"), None)
+    if first is None:
+        return None
+    digest = first.response_digest or first.output_digest
+    text = first.output if first.response_digest is None else first.response
+    return text if text is not None or digest is None else (await store.evidence(digest)).data.decode()
 
 
 async def _read_scores(

@@ -215,6 +215,9 @@ def test_runs_are_listed_shown_and_dated(tmp_path: Path) -> None:
     assert [score["scorer_id"] for attempt in detail["attempts"] for score in attempt["scores"]] == ["reported"] * 2
     assert detail["signals"] == []
     assert set(detail) - set(shown(ledger, "newer")) == {"attempts", "signals"}
+    golden = done(ledger, "run", "show", "new", "--golden").out
+    assert golden.decode() == report("newer", "m-1", "m-2")["results"][0]["probe"]["raw_output"]
+    assert "--golden: prints nothing else." in refused(ledger, "run", "show", "new", "--golden", "--attempts")
     assert "Run not found: nothing" in refused(ledger, "run", "show", "nothing", code=1)
     assert "Run not found: older" in refused(ledger, "run", "show", "older", "--as-of", str(position), code=1)
     assert "--limit: " in refused(ledger, "run", "list", "--limit", "0")
