@@ -109,7 +109,7 @@ def compare_beside(name: str, ours: list[float], other: list[float], unit: str, 
 
 def describe_machine() -> Machine:
     """Describe this machine."""
-    cpu = platform.processor() or platform.machine()
+    cpu = platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
         names = [line.partition(":")[2].strip() for line in cpuinfo.read_text().splitlines() if "model name" in line]
