@@ -55,6 +55,7 @@ ROWS: Sequence[Row] = (
     Row("GET", "/judges", "judges:get_judges"),
     Row("GET", "/labels/queue", "judges:get_label_queue"),
     Row("POST", "/labels", "judges:post_label"),
+    Row("POST", "/alertmanager", "alertmanager:post_alertmanager"),
     Row("POST", "/v1/logs", "otlp:post_logs"),
     Row("POST", "/v1/traces", "otlp:post_traces"),
     Row("GET", "/guardrails", "guardrails:get_guardrails"),

@@ -9,7 +9,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
@@ -110,7 +110,7 @@ def read_investigation(file: str) -> dict[str, Any]:
     """
     label = "standard input" if file == "-" else file
     try:
-        with sys.stdin.buffer if file == "-" else open_once(file) as stream:
+        with nullcontext(sys.stdin.buffer) if file == "-" else open_once(file) as stream:
             body = stream.read(EVIDENCE_BYTES_MAX + 1)
         if len(body) > EVIDENCE_BYTES_MAX:
             raise UnreadableFile(f"is larger than {EVIDENCE_BYTES_MAX:,} bytes", "Leave out what no agent needs.")

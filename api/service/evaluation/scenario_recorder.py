@@ -17,6 +17,7 @@ from events.errors import InvalidEvent
 from events.evaluation import EvalScenarioCaptured, EvalScenarioRevised
 from events.evidence import EvidenceErased, EvidenceStored
 from events.limits import BATCH_BYTES_MAX, EVIDENCE_BYTES_MAX, LINE_BYTES_MAX
+from events.payload import Payload
 from events.registry import VOCABULARY
 from instruments.evals import Scenario
 from instruments.evals.suite.loader import INVESTIGATION_FILE
@@ -77,16 +78,32 @@ async def record_scenarios(
 
 async def record_batch(store: EventStore, infos: Sequence[ScenarioInfo]) -> RecordedScenarios:
     """Record at most SCENARIOS_PER_BATCH scenarios, all or none. Errors: those of `EventStore.append`."""
+    events = await _append_batch(store, infos)
+    captured = sum(type(event) is EvalScenarioCaptured for event in events)
+    return RecordedScenarios(captured, len(events) - captured, len(infos) - len(events))
 
-    async def attempt(again: bool) -> RecordedScenarios:
+
+async def record_new(store: EventStore, infos: Sequence[ScenarioInfo]) -> list[str]:
+    """Record those of at most SCENARIOS_PER_BATCH scenarios that the ledger lacks, all or none; return their ids.
+
+    The others stay as they are. Errors: those of `EventStore.append`.
+    """
+    events = await _append_batch(store, infos, revise=False)
+    return [event.scenario_id for event in events if isinstance(event, EvalScenarioCaptured) and event.scenario_id]
+
+
+async def _append_batch(store: EventStore, infos: Sequence[ScenarioInfo], *, revise: bool = True) -> list[Payload]:
+    """Append new scenarios and, with `revise`, changed ones, and their bytes; return the payloads."""
+
+    async def attempt(again: bool) -> list[Payload]:
         state = await _read_state(store, infos)
-        drafts = [draft for info in infos if (draft := state.draft(info.event)) is not None]
-        blobs = [blob for info in infos if (blob := state.blob(info)) is not None]
+        chosen = [info for info in infos if revise or info.event.scenario_id not in state.last]
+        drafts = [draft for info in chosen if (draft := state.draft(info.event)) is not None]
+        blobs = [blob for info in chosen if (blob := state.blob(info)) is not None]
         async with store.keep(blobs) as evidence:
             if evidence or drafts:
                 await store.append([*evidence, *drafts])
-        captured = sum(type(draft.data) is EvalScenarioCaptured for draft in drafts)
-        return RecordedScenarios(captured, len(drafts) - captured, len(infos) - len(drafts))
+        return [draft.data for draft in drafts]
 
     return await retry(attempt, while_refused)
 

@@ -66,6 +66,15 @@ class FiringAlert(msgspec.Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         return self.labels.get("alertname", "")
 
+    def without_credentials(self) -> "FiringAlert":
+        """Return the alert with URLs that contain no credentials."""
+        return msgspec.structs.replace(
+            self,
+            labels=redact_urls_within(self.labels),
+            annotations=redact_urls_within(self.annotations),
+            generator_url=clean_link(self.generator_url) if self.generator_url else None,
+        )
+
 
 class _Status(msgspec.Struct):
     state: str
@@ -221,13 +230,13 @@ def _summary(alerts: Sequence[FiringAlert]) -> str:
 def _to_alert(alert: _ApiAlert) -> FiringAlert:
     return FiringAlert(
         fingerprint=alert.fingerprint,
-        labels=redact_urls_within(alert.labels),
-        annotations=redact_urls_within(alert.annotations),
+        labels=alert.labels,
+        annotations=alert.annotations,
         starts_at=alert.startsAt,
         ends_at=alert.endsAt or None,
-        generator_url=clean_link(alert.generatorURL) if alert.generatorURL else None,
+        generator_url=alert.generatorURL,
         state=alert.status.state,
-    )
+    ).without_credentials()
 
 
 def _parse_time(text: str) -> datetime:
