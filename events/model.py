@@ -23,8 +23,8 @@ class ModelIdentity(PayloadPart, frozen=True, kw_only=True):
     """The host that it says it runs in. Source: the answer."""
 
 
-class ModelRegistered(Payload, frozen=True, kw_only=True):
-    """A model that the owner knows. A claimed name whose canonical form is this key means this model."""
+class ModelRegisteredV1(Payload, frozen=True, kw_only=True):
+    """A model that the owner knows. Version 2 can also state its version."""
 
     key: StreamId
     """Names the stream `model/KEY`: the canonical form of its dated and prefixed names. Source: the owner."""
@@ -34,6 +34,13 @@ class ModelRegistered(Payload, frozen=True, kw_only=True):
     """Name to show. Source: the owner."""
     note: str | None = None
     """Anything else. Source: the owner."""
+
+
+class ModelRegistered(ModelRegisteredV1, frozen=True, kw_only=True):
+    """A model that the owner knows. A claimed name whose canonical form is this key means this model."""
+
+    version: Label | None = None
+    """Version of the model. Source: the owner."""
 
 
 class WrapperDeclared(Payload, frozen=True, kw_only=True):

@@ -39,7 +39,7 @@ from events.guardrail import GuardrailEvaluated, GuardrailRetired, GuardrailSet
 from events.judge import EvalLabelled, JudgeCompared
 from events.life import Author, Life
 from events.link import DecisionLinked
-from events.model import ModelAliased, ModelRegistered, WrapperDeclared, WrapperWithdrawn
+from events.model import ModelAliased, ModelRegistered, ModelRegisteredV1, WrapperDeclared, WrapperWithdrawn
 from events.observation import AttestationRecorded, ObservationRecorded
 from events.probe import ProbeScored, ProbeScoredV1
 from events.thought import ThoughtAdopted, ThoughtRecorded, ThoughtTracked
@@ -100,7 +100,8 @@ VOCABULARY = Vocabulary(
         _discovery("discovery.signalled.v1", DiscoverySignalled, life=Life.CONTINUES),
         _discovery("discovery.finished.v1", DiscoveryFinished, life=Life.CLOSES),
         _signal("discovery.signalled_late.v1", DiscoverySignalledLate, life=Life.REPEATS),
-        _model("model.registered.v1", ModelRegistered, life=Life.OPENS),
+        _model("model.registered.v1", ModelRegisteredV1, life=Life.OPENS, read_as=ModelRegistered),
+        _model("model.registered.v2", ModelRegistered, life=Life.OPENS),
         _model("model.aliased.v1", ModelAliased, life=Life.CONTINUES),
         _wrapper("wrapper.declared.v1", WrapperDeclared),
         _wrapper("wrapper.withdrawn.v1", WrapperWithdrawn),

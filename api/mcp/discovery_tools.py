@@ -76,7 +76,7 @@ class ResponseParams(AgentParams, frozen=True, kw_only=True):
 
 
 class ResponseAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """Which model answered, its score, and whether the run goes on."""
+    """Which model answered, its score, and whether the run goes on; `register` registers a model that is not known."""
 
     run_id: str
     session_id: str
@@ -91,6 +91,7 @@ class ResponseAnswer(msgspec.Struct, frozen=True, kw_only=True):
     done: bool
     verdict: str | None
     detail: str | None
+    register: str | UnsetType = UNSET
 
 
 class ReportParams(ReadParams, frozen=True, kw_only=True):
@@ -181,6 +182,7 @@ async def _respond(call: ToolCall, params: ResponseParams) -> Answer:
 def _result(result: ResponseResult) -> Answer:
     analysis = result.analysis
     identity = None if analysis is None else analysis.identity
+    register: Answer = {} if result.register is UNSET else {"register": result.register}
     return {
         **_handle(result.run_id),
         "attempt": result.attempt,
@@ -194,6 +196,7 @@ def _result(result: ResponseResult) -> Answer:
         "done": result.next.prompt is None,
         "verdict": None if analysis is None else analysis.verdict,
         "detail": result.detail,
+        **register,
     }
 
 

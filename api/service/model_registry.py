@@ -22,6 +22,7 @@ from events.host_names import host_key
 from events.limits import LABEL_CHARS_MAX, STREAM_ID_CHARS_MAX
 from events.payload import STREAM_ID_PATTERN, STREAM_ID_SHAPE
 from ledger.errors import InvalidQuery, LifecycleViolation
+from projections.discovery.model_names import ModelNames
 
 _key = re.compile(STREAM_ID_PATTERN)
 
@@ -32,13 +33,15 @@ async def register(
     *,
     provider: str | None = None,
     name: str | None = None,
+    version: str | None = None,
     note: str | None = None,
     agent: str | None = None,
 ) -> AppendResult:
     """Register a model. Errors: InvalidQuery, LifecycleViolation if it exists, and those of `EventStore.append`."""
     await _check_new_key(target, key)
+    type_ = "model.registered.v1" if version is None else "model.registered.v2"
     try:
-        return await _append(target, "registered", agent, key=key, provider=provider, name=name, note=note)
+        return await _append(target, type_, agent, key=key, provider=provider, name=name, version=version, note=note)
     except LifecycleViolation:
         raise LifecycleViolation(
             f"model {key} is registered already; nothing was written.",
@@ -54,7 +57,7 @@ async def alias(target: EventStore, key: str, name: str, *, agent: str | None = 
     if not name.strip():
         raise InvalidQuery("alias", "is empty.", "Write the name as answers claim it.")
     try:
-        return await _append(target, "aliased", agent, key=key, alias=name)
+        return await _append(target, "model.aliased.v1", agent, key=key, alias=name)
     except LifecycleViolation:
         raise LifecycleViolation(
             f"model {key} is not registered; nothing was written.",
@@ -71,7 +74,15 @@ def registration_command(claimed: ModelIdentity, is_wrapper: Callable[[str], boo
     words = [canonical_name(claimed.model_name)]
     if provider := one_line(claimed.provider or "").strip("- "):
         words += ["--provider", provider]
-    return _command("register", *words, "--name", one_line(claimed.model_name).strip())
+    words += ["--name", one_line(claimed.model_name).strip()]
+    if version := one_line(claimed.version or "").strip("- "):
+        words += ["--version", version]
+    return _command("register", *words)
+
+
+def find_registration(claimed: ModelIdentity, names: ModelNames) -> str | None:
+    """Return the command that registers a claimed model; None if it is known, or as `registration_command`."""
+    return None if names.known(claimed.model_name) else registration_command(claimed, names.is_wrapper)
 
 
 async def add_wrapper(
@@ -81,7 +92,7 @@ async def add_wrapper(
     key = check_host_name(name)
     if (await load_model_names(target)).is_wrapper(name):
         raise _wrapper_error(key, f"{name!r} is a host's name already; nothing was written.")
-    return await _append(target, "declared", agent, "wrapper", key=key, name=name.strip(), note=note)
+    return await _append(target, "wrapper.declared.v1", agent, key=key, name=name.strip(), note=note)
 
 
 async def remove_wrapper(
@@ -91,7 +102,7 @@ async def remove_wrapper(
     key = check_host_name(name)
     if not (await load_model_names(target)).is_wrapper(name):
         raise _wrapper_error(key, f"{name!r} is not a host's name; nothing was written.")
-    return await _append(target, "withdrawn", agent, "wrapper", key=key, note=note)
+    return await _append(target, "wrapper.withdrawn.v1", agent, key=key, note=note)
 
 
 def check_host_name(name: str) -> str:
@@ -108,10 +119,8 @@ def _wrapper_error(key: str, detail: str) -> LifecycleViolation:
     return LifecycleViolation(detail, advice, subject=f"wrapper/{key}", index=0)
 
 
-async def _append(
-    target: EventStore, action: str, agent: str | None, stream: str = "model", **data: str | None
-) -> AppendResult:
-    event: dict[str, object] = {"type": f"{stream}.{action}.v1", "data": data}
+async def _append(target: EventStore, type_: str, agent: str | None, **data: str | None) -> AppendResult:
+    event: dict[str, object] = {"type": type_, "data": {name: text for name, text in data.items() if text is not None}}
     if agent is not None:
         if not is_valid_agent(agent):
             raise InvalidQuery("agent", f"{agent!r} is not an agent's name.", "Use 1..64 letters, digits and ._:@/+-.")

@@ -105,7 +105,7 @@ def _verb(verb: Verb) -> Iterator[str]:
     yield f".Ss {_escaped(verb.name.removeprefix('tallystick '))}"
     yield from _display(" ".join(usage_of(verb)))
     yield from _paragraphs(verb.command.help or "", first=False)
-    common = {name for each in command().params for name in each.opts}
+    common = {name for each in command().params if each.opts[0] not in ALONE for name in each.opts}
     arguments, options = parameters_of(verb)
     yield from _parameters([*arguments, *(each for each in options if not common.issuperset(each.opts))])
 

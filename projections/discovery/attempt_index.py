@@ -12,6 +12,7 @@ from typing import ClassVar, NamedTuple, Self
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec import structs
 
 from events.discovery import DiscoveryAttempted, DiscoveryStarted
 from events.envelope import EventFacts
@@ -100,7 +101,8 @@ class AttemptIndex(Projection):
         models, aliases, wrappers = self._names.parts()
         return pack(
             {
-                "models": models,
+                # Without a version as before there were versions: states of the same events stay the same.
+                "models": [model if model.version is not None else structs.astuple(model)[:-1] for model in models],
                 "said": aliases,
                 "hosts": wrappers,
                 "runs": pack_names(self._index),

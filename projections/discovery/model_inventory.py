@@ -96,9 +96,10 @@ class Sightings(msgspec.Struct, frozen=True, kw_only=True):
 class InventoryModel(Sightings, frozen=True, kw_only=True):
     """A model that was sighted, registered, or requested by its name.
 
-    `name`, `provider`, `note` and `aliases` are as its owner registered them. `requested` counts the attempts of runs
-    that requested it from their router, `refused` the refused ones among these. `contradicted` counts the sightings in
-    which the endpoint reported another model; it is absent if no limit was stated.
+    `name`, `provider`, `version`, `note` and `aliases` are as its owner registered them; `version` is absent if none
+    was stated. `requested` counts the attempts of runs that requested it from their router, `refused` the refused ones
+    among these. `contradicted` counts the sightings in which the endpoint reported another model; it is absent if no
+    limit was stated.
     """
 
     known: bool
@@ -109,6 +110,7 @@ class InventoryModel(Sightings, frozen=True, kw_only=True):
     requested: int
     refused: int
     contradicted: int | UnsetType = UNSET
+    version: str | UnsetType = UNSET
 
 
 class UnnamedClaims(Sightings, frozen=True, kw_only=True):
@@ -274,6 +276,7 @@ def _model(names: ModelNames, key: str, counts: Mapping[str, Any]) -> InventoryM
         known=registered is not None,
         name=None if registered is None else registered.name,
         provider=None if registered is None else registered.provider,
+        version=UNSET if registered is None or registered.version is None else registered.version,
         note=None if registered is None else registered.note,
         aliases=names.aliases(key),
         **counts,

@@ -41,6 +41,7 @@ class RegisteredModel(msgspec.Struct, frozen=True, array_like=True):
     provider: str | None
     name: str | None
     note: str | None
+    version: str | None = None
 
 
 class StatedWrapper(msgspec.Struct, frozen=True, array_like=True):
@@ -83,7 +84,7 @@ class ModelNames:
     def register(self, event: ModelRegistered) -> None:
         """Add a registered model."""
         assert event.key is not None, "a stored registration has its key"
-        self._models[event.key] = RegisteredModel(event.key, event.provider, event.name, event.note)
+        self._models[event.key] = RegisteredModel(event.key, event.provider, event.name, event.note, event.version)
         self._by_canonical[canonical_name(event.key)] = event.key
         self._add(event.key, event.key)
 

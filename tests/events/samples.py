@@ -35,7 +35,14 @@ from events.discovery import (
 from events.evaluation import EvalScoredV2, EvalStarted
 from events.evidence import EvidenceErased, EvidenceStored
 from events.link import DecisionLinked
-from events.model import ModelAliased, ModelIdentity, ModelRegistered, WrapperDeclared, WrapperWithdrawn
+from events.model import (
+    ModelAliased,
+    ModelIdentity,
+    ModelRegistered,
+    ModelRegisteredV1,
+    WrapperDeclared,
+    WrapperWithdrawn,
+)
 from events.probe import ProbeScored, ProbeScoredV1
 from events.thought import RelatedDecision, ThoughtAdopted, ThoughtRecorded, ThoughtTracked
 from events.vector import DecisionEmbedded, ThoughtEmbedded
@@ -222,8 +229,11 @@ SAMPLES: dict[str, Payload] = {
         meta={"verdict": "the gateway's own name, naïve"},
         ts="2026-11-21T11:02:00+02:00",
     ),
-    "model.registered.v1": ModelRegistered(
+    "model.registered.v1": ModelRegisteredV1(
         key="example-large", provider="Example", name="Example Large", note="the one we pay for"
+    ),
+    "model.registered.v2": ModelRegistered(
+        key="example-large", provider="Example", name="Example Large", version="2026-11", note="the one we pay for"
     ),
     "model.aliased.v1": ModelAliased(key="example-large", alias="Example/XL:latest"),
     "wrapper.declared.v1": WrapperDeclared(key="acme-gateway", name="Acme Gateway", note="our gateway à la carte"),

@@ -6,6 +6,7 @@ import pytest
 from events import VOCABULARY, InvalidEvent, Payload
 from events.decision import DecisionRecorded, DecisionRecordedV1
 from events.evaluation import EvalScored, EvalScoredV1
+from events.model import ModelRegistered, ModelRegisteredV1
 from events.probe import ProbeScored, ProbeScoredV1
 from tests.events.samples import SAMPLES, line_of
 from tests.golden import path_of
@@ -13,6 +14,7 @@ from tests.golden import path_of
 VERSIONS: dict[str, tuple[type[Payload], type[Payload], tuple[str, ...]]] = {
     "decision.recorded": (DecisionRecordedV1, DecisionRecorded, ("cluster", "model", "reported_model")),
     "eval.scored": (EvalScoredV1, EvalScored, ("model", "reported_model", "confidence")),
+    "model.registered": (ModelRegisteredV1, ModelRegistered, ("version",)),
     "probe.scored": (ProbeScoredV1, ProbeScored, ("reported_model",)),
 }
 

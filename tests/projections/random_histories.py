@@ -241,7 +241,9 @@ _scored = st.builds(
 )
 _signalled = st.builds(DiscoverySignalled, run_id=st.just("?"), event=st.just("ORANGE"))
 _finished = st.builds(DiscoveryFinished, run_id=st.just("?"), reason=st.just("report_requested"))
-_registered = st.builds(ModelRegistered, name=st.none() | words, provider=st.sampled_from((None, "Lab")))
+_registered = st.builds(
+    ModelRegistered, name=st.none() | words, provider=st.sampled_from((None, "Lab")), version=st.none() | words
+)
 _aliased = st.builds(ModelAliased, key=st.just("?"), alias=st.sampled_from([name for name in NAMES if name]))
 
 _discovery_steps = st.one_of(

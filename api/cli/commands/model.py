@@ -21,6 +21,7 @@ def register(
     *,
     provider: Annotated[str | None, typer.Option(help="The provider.")] = None,
     name: Annotated[str | None, typer.Option(help="The name to show.")] = None,
+    version: Annotated[str | None, typer.Option(help="Its version.")] = None,
     note: Annotated[str | None, typer.Option(help="A remark.")] = None,
     agent: EventAgent = None,
 ) -> None:
@@ -34,7 +35,7 @@ def register(
 
     from api.cli.render.model_inventory import print_appended
 
-    fields = given(provider=provider, name=name, note=note, agent=agent)
+    fields = given(provider=provider, name=name, version=version, note=note, agent=agent)
     appended = asyncio.run(_register(target, key, fields))
     print_appended(appended, f"Model {key} is registered", as_json=target.json)
 

@@ -130,8 +130,10 @@ def _place(place: AttemptPlace) -> str:
 
 
 def _command(model: InventoryModel) -> str:
-    """Return the command that registers a model under the name it claims most often."""
-    claimed = ModelIdentity(model_name=next(iter(model.claims)), provider=next(iter(model.providers), None))
+    """Return the command that registers a model under the name, provider and version it claims most often."""
+    name, provider, version = (next(iter(stated), None) for stated in (model.claims, model.providers, model.versions))
+    assert name is not None, "a sighting claims a name"
+    claimed = ModelIdentity(model_name=name, provider=provider, version=version)
     command = registration_command(claimed, lambda name: False)
     assert command is not None, "the claimed name names a model"
     return command
@@ -144,14 +146,15 @@ def print_models(registered: ModelList) -> None:
         console.print("No model is registered: tallystick model register KEY --provider PROVIDER --name NAME")
         return
     table = make_table(
-        "key", "name", "provider", "other names", "sightings", "last seen (UTC)", "note",
-        right=("sightings",), wrap=("name", "provider", "other names", "note"),
-        drop=("note", "other names", "provider", "last seen (UTC)", "name"),
+        "key", "name", "version", "provider", "other names", "sightings", "last seen (UTC)", "note",
+        right=("sightings",), wrap=("name", "version", "provider", "other names", "note"),
+        drop=("note", "other names", "provider", "last seen (UTC)", "version", "name"),
     )  # fmt: skip
     for model in registered.models:
         table.add_row(
             model.key,
             one_line(model.name),
+            one_line(model.version or None),
             one_line(model.provider),
             _listed(model.aliases),
             format_count(model.sightings) if model.sightings else "never",

@@ -33,6 +33,7 @@ from api.service.discovery.run_types import (
     StartResult,
 )
 from api.service.evidence import Blob
+from api.service.model_registry import find_registration
 from api.service.store import EventStore, without_erased
 from api.service.stored_model_names import load_model_names
 from events.discovery import BatteryProbe, DiscoveryAttempted, DiscoveryFinished, DiscoveryStarted, Ending
@@ -163,6 +164,9 @@ async def _build_result(
     analysis = None
     if answer.failure is None:
         analysis = await to_thread(analyze, answer.text, run.probe, names)
+    register = None
+    if attempted.outcome == "accepted" and attempted.claimed is not None:
+        register = find_registration(attempted.claimed, names)
     return ResponseResult(
         run_id=attempted.run_id,
         attempt=attempted.attempt,
@@ -174,6 +178,7 @@ async def _build_result(
         lines=render_events(payloads),
         next=_next_prompt(before.then(payloads), run.probe),
         scores=scores if len(scores) > 1 else UNSET,
+        register=register or UNSET,
     )
 
 

@@ -60,7 +60,8 @@ class NextPrompt(msgspec.Struct, frozen=True, kw_only=True):
 class ResponseResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of one response, the lines to show to people who watch the run, and the next prompt.
 
-    `scores` has the score of each probe of a battery, `score` that of the first.
+    `scores` has the score of each probe of a battery, `score` that of the first. `register` is the command that
+    registers an accepted model that is not known.
     """
 
     run_id: str
@@ -73,6 +74,7 @@ class ResponseResult(msgspec.Struct, frozen=True, kw_only=True):
     lines: list[str]
     next: NextPrompt
     scores: dict[str, float | None] | UnsetType = UNSET
+    register: str | UnsetType = UNSET
 
 
 class SignalDraft(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

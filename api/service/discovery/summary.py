@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from api.service.discovery.run_stream import read_events
-from api.service.model_registry import registration_command
+from api.service.model_registry import find_registration
 from api.service.store import EventStore
 from api.service.stored_model_names import load_model_names
 from events.discovery import DiscoveryAttempted, DiscoveryStarted, Ending
@@ -127,7 +127,6 @@ def _summarize_model(attempt: DiscoveryAttempted, scores: dict[str, float | None
     claimed = attempt.claimed
     assert claimed is not None
     assert attempt.iteration is not None
-    registered = names.known(claimed.model_name)
     return ModelSummary(
         iteration=attempt.iteration,
         attempt=attempt.attempt,
@@ -136,8 +135,8 @@ def _summarize_model(attempt: DiscoveryAttempted, scores: dict[str, float | None
         reported_model=attempt.reported_model,
         score=next(iter(scores.values()), None),
         elapsed_ns=attempt.elapsed_ns,
-        known=registered,
-        register=None if registered else registration_command(claimed, names.is_wrapper),
+        known=names.known(claimed.model_name),
+        register=find_registration(claimed, names),
         scores=scores if len(scores) > 1 else UNSET,
         detail=attempt.detail or UNSET,
     )

@@ -136,6 +136,23 @@ def _log(path: Path) -> list[dict[str, Any]]:
     return [msgspec.json.decode(line) for line in done(path, "log", "--json").out.splitlines()]
 
 
+def test_a_registration_states_the_version_that_answers_claim(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    claimed = {"model_name": "model-a", "version": "2026-11"}
+    started = ("discovery.started.v1", {"run_id": "one"})
+    done(path, "append", given=lines(started, attempted("one", 1, "model-a", claimed=claimed)))
+    assert "tallystick model register model-a --name model-a --version 2026-11\n" in done(path, "inventory").text
+    done(path, "model", "register", "model-a", "--version", "2026-11")
+    done(path, "model", "register", "model-b")
+    assert [line["type"] for line in _log(path)[2:]] == ["model.registered.v2", "model.registered.v1"]
+    listed = msgspec.json.decode(done(path, "model", "list", "--json").out)["models"]
+    assert [model.get("version", "absent") for model in listed] == ["2026-11", "absent"]
+    head, first, second = done(path, "model", "list", COLUMNS="80").text.splitlines()
+    assert head.split()[:3] == ["key", "name", "version"]
+    assert (first.split()[:3], second.split()[:3]) == (["model-a", "-", "2026-11"], ["model-b", "-", "-"])
+    assert "version" in refused(path, "model", "register", "model-c", "--version", "")
+
+
 @pytest.mark.slow
 def test_what_cannot_be_registered_or_named(written: tuple[Path, tuple[str, ...]]) -> None:
     path, through = written
@@ -178,7 +195,11 @@ def test_a_server_that_holds_the_ledger_is_used(tmp_path: Path) -> None:
             ModelIdentity(model_name="x$(reboot)\n\x1b[2J", provider="'; ls\n#"),
             "tallystick model register x-reboot-2j --provider ''\"'\"'; ls #' --name 'x$(reboot)  [2J'",
         ),
-        (ModelIdentity(model_name="m-1", provider="-"), "tallystick model register m-1 --name m-1"),
+        (ModelIdentity(model_name="m-1", provider="-", version="-"), "tallystick model register m-1 --name m-1"),
+        (
+            ModelIdentity(model_name="m-1", version="-2026\n; ls"),
+            "tallystick model register m-1 --name m-1 --version '2026 ; ls'",
+        ),
         (ModelIdentity(model_name="Auto", provider="Cursor"), None),
         (ModelIdentity(model_name="unknown"), None),
         (ModelIdentity(model_name=""), None),

@@ -99,7 +99,7 @@ def _run() -> list[Payload]:
         for attempt in (1, 2)
     ]  # fmt: skip
     return [
-        ModelRegistered(key=long_name("key"), provider=PROVIDER, name=MODEL, note=TEXT[:200]),
+        ModelRegistered(key=long_name("key"), provider=PROVIDER, name=MODEL, version=MODEL, note=TEXT[:200]),
         DiscoveryStarted(run_id=RUN, router=ROUTER, requested_model=MODEL, probe_id="refactor-go", probe_version="1"),
         DiscoveryAttempted(
             run_id=RUN, attempt=1, outcome="accepted", iteration=0, claimed=claimed, reported_model=MODEL,

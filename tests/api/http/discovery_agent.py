@@ -21,9 +21,10 @@ FAILED = {"failure": "failed", "detail": "connection refused"}
 WRAPPER = {"response": f'{{"model_name": "Cursor Agent"}}\n\n{WORK}'}
 
 
-def model(name: str, work: str = WORK, **fields: object) -> Json:
+def model(name: str, work: str = WORK, version: str | None = None, **fields: object) -> Json:
     """A model that does what it was asked."""
-    claim = msgspec.json.encode({"model_name": name, "provider": "Acme"}).decode()
+    identity = {"model_name": name, "provider": "Acme"} | ({} if version is None else {"version": version})
+    claim = msgspec.json.encode(identity).decode()
     return {"response": f"{claim}\n\n{work}\n", **fields}
 
 

@@ -247,6 +247,18 @@ def test_a_registered_model_is_known_by_every_name(asker: Asker) -> None:
     assert [one["analysis"]["known"] for one in came] == [True, True, False]
 
 
+def test_the_answer_has_the_command_that_registers_an_unknown_model(asker: Asker) -> None:
+    key = f"nova-{fresh()}"
+    post(asker.client, {"type": "model.registered.v2", "data": {"key": key, "version": "2026"}})
+    came = asker.drive([model(key), model(f"Other {key}", version="3 beta"), REFUSED])
+    command = f"tallystick model register other-{key} --provider Acme --name 'Other {key}' --version '3 beta'"
+    assert [one.get("register") for one in came] == [None, command, None]
+    (registered,) = asker.get("/inventory", model=key)["models"]
+    assert (registered["version"], registered["known"]) == ("2026", True)
+    (other,) = asker.get("/inventory", model=f"other-{key}")["models"]
+    assert "version" not in other
+
+
 def test_a_run_that_has_ended_says_when_and_why(asker: Asker) -> None:
     run = asker.drive([REFUSED])[0]["run_id"]
     end = asker.stream(run)[-1]

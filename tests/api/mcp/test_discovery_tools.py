@@ -22,6 +22,15 @@ def test_the_time_of_an_answer_may_be_in_milliseconds(mcp: str, empty_client: ht
     assert get(empty_client, "/streams/discovery/r1")["events"][1]["data"]["elapsed_ns"] == 12_500_000
 
 
+def test_an_unknown_model_comes_with_the_command_that_registers_it(mcp: str) -> None:
+    call(mcp, "start_discovery", run_id="r1", probe_id=PROBE)
+    reply = model("alpha", version="2026-11")
+    first = call(mcp, "submit_discovery_response", run_id="r1", **reply)["structuredContent"]
+    assert first["register"].endswith(" --name alpha --version 2026-11")
+    again = call(mcp, "submit_discovery_response", run_id="r1", **model("alpha"))["structuredContent"]
+    assert (again["outcome"], "register" in again) == ("repeat", False)
+
+
 def test_a_signal_needs_no_run_and_names_its_id(mcp: str) -> None:
     sent = call(mcp, "emit_signal", run_id="elsewhere", event="begun")["structuredContent"]
     assert (sent["ok"], sent["unknown"]) == (True, ["elsewhere"])

@@ -77,11 +77,12 @@ def test_wrappers_and_unresolved_names_are_listed_separately_whatever_the_outcom
 
 @pytest.mark.parametrize("before", [True, False])
 def test_owners_name_models_before_or_after_they_are_sighted(before: bool) -> None:
-    said = (register("model-a", name="Model A", provider="Lab", note="ours"), alias("model-a", "Zed"))
+    said = (register("model-a", name="Model A", provider="Lab", version="2", note="ours"), alias("model-a", "Zed"))
     sighted = (start("r"), attempt("r", 1, "zed"), attempt("r", 2, "other"))
     view = surveyed(*said, *sighted) if before else surveyed(*sighted, *said)
     (known,) = [model for model in view.models if model.known]
     assert (known.key, known.name, known.provider, known.note) == ("model-a", "Model A", "Lab", "ours")
+    assert known.version == "2"
     assert (known.aliases, known.claims) == (["Zed"], {"zed": 1})
     assert keys(view) == ["model-a", "other"]
 

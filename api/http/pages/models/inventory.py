@@ -12,6 +12,7 @@ from api.parameters import choice_parameter
 from api.service.model_params import INVENTORY_PARAMETERS, parse_inventory_query
 from api.service.model_profiles import profile_models
 from api.service.model_queries import InventoryAnswer, list_inventory
+from api.service.stored_model_names import NAME_EVENTS
 from projections.discovery.model_inventory import RUNS_SHOWN, InventoryTotals
 from projections.discovery.model_profiles import ModelProfile
 
@@ -31,7 +32,7 @@ LIST = choice_parameter("list", "Show one list alone, page by page.", tuple(LIST
 FIRST_ROWS = 8
 """The rows of each list but the models, where the page shows all lists."""
 
-NEWS = "type=discovery.attempted.v1,model.registered.v1,model.aliased.v1,wrapper.declared.v1,wrapper.withdrawn.v1"
+NEWS = f"type={','.join(('discovery.attempted.v1', *NAME_EVENTS))}"
 """The events that change an inventory."""
 
 

@@ -23,6 +23,8 @@ from api.reports.plots.probe_scores import (
 from api.service.event_params import AS_OF, OFFSET
 from api.service.model_params import MODEL, PROBE, PROBES_PARAMETERS, SCORER, parse_probe_query
 from api.service.model_queries import compare_probe_scores
+from api.service.stored_model_names import NAME_EVENTS
+from events import VOCABULARY, ProbeScored
 from ledger.errors import NotFound
 from projections.discovery.probe_score_tables import ProbeScores
 
@@ -32,9 +34,7 @@ FIGURE_PATH = f"{PATH}/figures/scores.svg"
 ROWS_SHOWN = 60
 """Rows of all tables together that the page shows, from the first table on; others are listed with a link to each."""
 
-NEWS = (
-    "type=probe.scored.v1,probe.scored.v2,model.registered.v1,model.aliased.v1,wrapper.declared.v1,wrapper.withdrawn.v1"
-)
+NEWS = f"type={','.join((*VOCABULARY.names_of(ProbeScored), *NAME_EVENTS))}"
 """The events that change the scores."""
 
 

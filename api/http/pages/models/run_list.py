@@ -8,12 +8,13 @@ from api.http.pages.page import Page, address_of
 from api.http.request import Call
 from api.service.discovery.queries import list_run_names, list_runs
 from api.service.run_params import RUNS_PARAMETERS, parse_run_query
+from events import VOCABULARY, DiscoveryAttempted, DiscoveryFinished, DiscoveryStarted
+from events.discovery import DiscoverySignalledLate
 
 PATH = "/ui/models/runs"
 
-NEWS = (
-    "type=discovery.started.v1,discovery.started.v2,discovery.attempted.v1,discovery.finished.v1,"
-    "discovery.signalled_late.v1"
+NEWS = "type=" + ",".join(
+    VOCABULARY.names_of(DiscoveryStarted, DiscoveryAttempted, DiscoveryFinished, DiscoverySignalledLate)
 )
 """The events that change the list."""
 

@@ -36,7 +36,8 @@ def test_the_inventory_has_the_figures_of_the_json(client: httpx.Client) -> None
     mark = fresh()
     drive(client, model(f"alpha-{mark}", reported_model=f"beta-{mark}"), model(f"beta-{mark}"), router=f"r-{mark}")
     drive(client, model(f"alpha-{mark}", reported_model=f"alpha-{mark}"), {"response": '{"model_name": "Cursor"}\n\nx'})
-    post(client, {"type": "model.registered.v1", "data": {"key": f"beta-{mark}", "provider": "Lab"}})
+    registered = {"key": f"beta-{mark}", "provider": "Lab", "version": "2026-11"}
+    post(client, {"type": "model.registered.v2", "data": registered})
     found = get(client, "/inventory", search=mark, limit=50)
     page = read_page(client, "/ui/models", search=mark)
     rows = page.rows("Models")
@@ -61,6 +62,7 @@ def test_the_inventory_has_the_figures_of_the_json(client: httpx.Client) -> None
     assert [row[0].split()[0] for row in alone.rows("Models")] == [f"alpha-{mark}", f"beta-{mark}"]
     assert [row[1] for row in alone.rows("Models")] == ["1 in 1 run"] * 2
     assert len(read_page(client, "/ui/models", search=mark, known="true").rows("Models")) == 1
+    assert "version 2026-11 by Lab" in read_page(client, "/ui/models", model=f"beta-{mark}").text
 
 
 def test_one_model_with_what_supports_it_and_its_figures(client: httpx.Client) -> None:
