@@ -58,9 +58,8 @@ async def compute_calibration_by_category(
     by_model = query.group_by == "model" or "drift" in query.include or query.model is not None
     projection, position = await ledger.engine.at(Calibration, as_of, also=MODEL_NAMES if by_model else ())
     selection = projection.selection(query.filter)
-    decisions = projection.decisions(query.filter) if query.include else None
+    decisions = projection.decisions(query.filter)
     drawn = projection.drawn(query.filter, selection) if "plots" in query.include else None
-    evidence = projection.evidence(query.filter, query.group_by, selection, keep=query.model is None)
     names = await find_model_names(ledger, as_of) if by_model else None
     resolve = None if names is None else model_resolver(names)
     unknown_model = None
@@ -68,14 +67,13 @@ async def compute_calibration_by_category(
         within = groups_within(selection, names_of_model(names, query.model, selection.values[MODEL_FIELD].numbers))
         unknown_model = None if within.any() else query.model
         selection = structs.replace(selection, matching=selection.matching & within)
-        decisions = decisions and decisions._replace(within=within)
+        decisions = decisions._replace(within=within)
         drawn = drawn and structs.replace(drawn, selection=selection, decisions=drawn.decisions._replace(within=within))
     if query.group_by == "model" and resolve is not None:
         selection = with_models(selection, resolve)
-    evidence = evidence._replace(selection=selection)
-    view, categories = await compute_scores(selection, query, evidence)
+    view, categories = await compute_scores(selection, query, decisions)
     history = CalibrationHistory()
-    if decisions is not None:
+    if query.include:
         parts = HistoryParts(query.include, query.trend_days, resolve, by_model=query.group_by == "model")
         history = await run_on_thread(read_history, decisions, parts, query_check())
     if drawn is not None:

@@ -10,10 +10,11 @@ from projections.calibration.calibration import MIN_DECISIONS, CalibrationFilter
 from projections.calibration.calibration_view import CalibrationView, build_calibration_view, score_categories
 from projections.calibration.cell_groups import EVERY_GROUP, GroupBy, GroupPage, count_groups, fields_of
 from projections.calibration.count_table import CountSelection
+from projections.calibration.counted_decisions import CountedDecisions
 from projections.calibration.history_view import HistoryPart
 from projections.calibration.score_recommendations import CategoryScores
 from projections.calibration.trend import TREND_DAYS
-from projections.calibration.view_evidence import EvidenceQuery
+from projections.calibration.view_evidence import find_evidence
 from projections.query_check import Check, no_check
 
 Detail = Literal["figures", "curves"]
@@ -47,12 +48,9 @@ QUICK_CELLS_MAX = 100_000
 QUICK_ROWS_MAX = 500_000
 """Decisions that are counted as fast within a range of time."""
 
-QUICK_REVIEWS_MAX = 50_000
-"""The evidence of this many reviews that were not yet counted takes a few milliseconds, too."""
-
 
 async def compute_scores(
-    selection: CountSelection, query: CalibrationQuery, evidence: EvidenceQuery
+    selection: CountSelection, query: CalibrationQuery, decisions: CountedDecisions
 ) -> tuple[CalibrationView, list[CategoryScores]]:
     """Compute the scores; on a thread if they take long, so that they do not block the event loop.
 
@@ -62,7 +60,7 @@ async def compute_scores(
     def compute(check: Check) -> tuple[CalibrationView, list[CategoryScores]]:
         table = selection.table_by(fields_of(query.group_by), check)
         check()
-        found = evidence.compute(check)
+        found = find_evidence(selection, decisions, query.group_by, check)
         categories = score_categories(table, found.by("category"), check)
         check()
         view = build_calibration_view(
@@ -79,7 +77,7 @@ async def compute_scores(
         return view, categories
 
     quick = query.detail == "figures" and len(selection.cells) <= QUICK_CELLS_MAX
-    quick = quick and evidence.new_reviews <= QUICK_REVIEWS_MAX and selection.rows_to_count <= QUICK_ROWS_MAX
+    quick = quick and selection.rows_to_count <= QUICK_ROWS_MAX
     if quick and count_groups(selection, query.group_by) <= QUICK_GROUPS_MAX:
         return compute(no_check)
     return await run_on_thread(compute, query_check())

@@ -21,7 +21,7 @@ from projections.calibration.confidence_bins import ConfidenceBins, bin_counts
 from projections.calibration.count_table import CountTable
 from projections.calibration.figure_text import format_rate
 from projections.calibration.scores import TOLERANCE
-from projections.stats.gap_martingale import LOG_SUPPORTED, log_e_values
+from projections.calibration.gap_evidence import evidence_of_counts
 from projections.stats.intervals import Interval, gap_interval, wilson_interval
 
 CONFIDENCE_RADIUS = 0.05
@@ -220,10 +220,10 @@ def _correct(chosen: _Found, plan: PlannedDecision) -> Correction | None:
     if plan.confidence is None or interval is None or "category" in chosen.widened or bins.reviewed < REVIEWS_ENOUGH:
         return None
     gap = gap_interval(bins.outcome_total, bins.reviewed, bins.mean_confidence)
-    log_over, log_under = log_e_values(*bins.weighted_reviews())
-    if log_over >= LOG_SUPPORTED and gap.high < 0 and plan.confidence > interval.high + TOLERANCE:
+    evidence = evidence_of_counts(*bins.weighted_reviews())
+    if evidence.supports("over") and gap.high < 0 and plan.confidence > interval.high + TOLERANCE:
         return "less"
-    is_more = log_under >= LOG_SUPPORTED and gap.low > 0 and plan.confidence < interval.low - TOLERANCE
+    is_more = evidence.supports("under") and gap.low > 0 and plan.confidence < interval.low - TOLERANCE
     return "more" if is_more else None
 
 

@@ -1,8 +1,6 @@
 """The calibration projection: are agents as good as the confidence that they state?"""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from functools import cached_property, partial
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import msgspec
@@ -19,14 +17,13 @@ from projections.column_table import ColumnTable
 from projections.decisions.decision_index import DecisionIndex
 from projections.event_slice import EventSlice
 from projections.projection import Projection
-from projections.query_check import Check, no_check
+from projections.query_check import no_check
 from projections.time_range import TimeRange
 
 if TYPE_CHECKING:
     from projections.calibration.calibration_view import CalibrationView
     from projections.calibration.cell_groups import GroupBy
     from projections.calibration.plot_data import SelectedReviews
-    from projections.calibration.view_evidence import EvidenceKept, EvidenceQuery
 
 MIN_DECISIONS = 5
 """Default for the number of reviewed decisions that scores require."""
@@ -52,19 +49,13 @@ class Calibration(Projection):
     """Counts of outcomes by group and stated confidence: the last one that was stated before the first review."""
 
     name: ClassVar[str] = "calibration"
-    version: ClassVar[int] = 7
+    version: ClassVar[int] = 8
     reads: ClassVar[tuple[type[Payload], ...]] = (
         DecisionRecorded, DecisionAmended, DecisionAsked, DecisionReviewed, DecisionRetracted,
     )  # fmt: skip
 
     def __init__(self, cells: OutcomeCounts | None = None) -> None:
         self._cells = cells if cells is not None else OutcomeCounts()
-
-    @cached_property
-    def _evidence(self) -> "EvidenceKept":
-        from projections.calibration.view_evidence import EvidenceKept
-
-        return EvidenceKept()
 
     def fold(self, events: EventSlice) -> None:
         self._cells.fold(events)
@@ -89,18 +80,6 @@ class Calibration(Projection):
     def tables(self) -> Mapping[str, ColumnTable]:
         return self._cells.tables()
 
-    def encode_cache(self) -> bytes:
-        return self._evidence.stakes.encode(self._cells.review_order())
-
-    def restore_cache(self, cache: bytes) -> None:
-        with suppress(msgspec.DecodeError, ValueError, AssertionError):  # of another version: begin empty
-            self._evidence.stakes.restore(cache, self._cells.review_order())
-
-    def refresh_cache(self) -> Callable[[Check], None] | None:
-        order = self._cells.review_order()
-        stale = self._evidence.stale(order)
-        return partial(self._evidence.renew, stale, self._cells.cells(), order) if stale else None
-
     def summary(self) -> Mapping[str, object]:
         return msgspec.to_builtins(self.view(CalibrationFilter()))  # type: ignore[no-any-return]
 
@@ -117,11 +96,10 @@ class Calibration(Projection):
         return self.decisions(filters).dated()
 
     def drawn(self, filters: CalibrationFilter, selection: CountSelection) -> "SelectedReviews":
-        """Return the decisions of a selection that drawings show, without the order of reviews in a range of time."""
+        """Return the decisions of a selection that drawings show."""
         from projections.calibration.plot_data import SelectedReviews
 
-        order = None if filters.range.bounded else self._cells.review_order()
-        return SelectedReviews(selection, order, self.decisions(filters))
+        return SelectedReviews(selection, self.decisions(filters))
 
     def table(self, filters: CalibrationFilter) -> CountTable:
         """Return the cells of the decisions that pass a filter. Later folding does not change them."""
@@ -130,18 +108,6 @@ class Calibration(Projection):
     def selection(self, filters: CalibrationFilter) -> CountSelection:
         """Return the cells of the decisions that pass a filter, to be tabled on any thread."""
         return self._cells.selection(filters.key_filter(), filters.range)
-
-    def evidence(
-        self, filters: CalibrationFilter, group_by: "GroupBy", selection: CountSelection, *, keep: bool = True
-    ) -> "EvidenceQuery":
-        """Return the query of the evidence of a selection that was made now, to be computed on any thread.
-
-        Evidence is kept for the next query by the filter, so not for a selection of a part of what the filter selects.
-        """
-        from projections.calibration.view_evidence import EvidenceKept, EvidenceQuery
-
-        kept = self._evidence if keep else EvidenceKept()
-        return EvidenceQuery(selection, self._cells.review_order(), kept, filters.key_filter(), filters.range, group_by)
 
     def view(
         self,
@@ -154,8 +120,9 @@ class Calibration(Projection):
         """Compute the scores of the decisions that pass a filter: overall, by group and by bucket."""
         from projections.calibration.calibration_view import build_calibration_view
         from projections.calibration.cell_groups import fields_of
+        from projections.calibration.view_evidence import find_evidence
 
         selection = self.selection(filters)
-        evidence = self.evidence(filters, group_by, selection).compute(no_check)
+        evidence = find_evidence(selection, self.decisions(filters), group_by, no_check)
         table = selection.table_by(fields_of(group_by))
         return build_calibration_view(table, group_by, min_decisions, curves=curves, evidence=evidence)

@@ -46,7 +46,7 @@ from projections.calibration.scores import (
     score_buckets,
 )
 from projections.calibration.shrinkage import ShrunkGaps, shrink_gaps
-from projections.calibration.view_evidence import NOT_FOLLOWED, GroupEvidence, ViewEvidence
+from projections.calibration.view_evidence import COUNTS_ALONE, GroupEvidence, ViewEvidence
 from projections.query_check import Check, no_check
 from projections.stats.intervals import Interval
 
@@ -87,8 +87,8 @@ class CalibrationGroup(Coverage, frozen=True, kw_only=True):
     certain_wrong: int | None = None
     shrunk_gap: float | None = None
     shrunk_weight: float | None = None
-    supported_at: int | None = None
     e_value: float | None = None
+    gap_e_value: float | None = None
     gap_sequence: Interval | None = None
     dependence: Dependence | None = None
     clusters: Clusters | UnsetType = UNSET
@@ -118,7 +118,7 @@ class CalibrationView(ConfidenceUse, frozen=True, kw_only=True):
 
 
 NO_EVIDENCE = ViewEvidence()
-"""Without evidence in the order of reviews, verdicts rest on the evidence at present, from counts."""
+"""Verdicts rest on counts alone."""
 
 
 def build_calibration_view(
@@ -138,7 +138,7 @@ def build_calibration_view(
     `overall` and the scores of a group are None below `min_decisions` reviewed decisions. With `curves`, each has its
     curve and band, and the view has a recalibration map, an AUC and a Murphy diagram. With a `threshold` it has what
     acting above it would have come to. `warned` are the scores of the table's categories if the caller has already
-    computed them. `evidence` is that of the reviews in their order. `check` is called between parts of the work; it may
+    computed them. `evidence` is what counts do not tell. `check` is called between parts of the work; it may
     pause, and raises to stop the computation.
     """
     cells = merge_cells(table.confidence, table.counts)
@@ -199,11 +199,11 @@ def _without_groups(confidence: Floats, counts: Counts) -> CountTable:
 
 
 def score_categories(
-    table: CountTable, evidence: GroupEvidence = NOT_FOLLOWED, check: Check = no_check
+    table: CountTable, evidence: GroupEvidence = COUNTS_ALONE, check: Check = no_check
 ) -> list[CategoryScores]:
     """Compute the mean scores of each named category with a reviewed decision, sorted by name, all in one pass.
 
-    `evidence` is that of the categories in the order of reviews.
+    `evidence` is what counts do not tell about the categories.
     """
     groups = make_groups(table, "category", check)
     sums = sum_cells(groups, check)

@@ -24,6 +24,7 @@ from projections.calibration.recalibration import (
     split,
 )
 from projections.calibration.scores import brier_score
+from projections.outcome_codes import OUTCOMES_COUNT
 from projections.query_check import Check, no_check
 
 CATEGORIES_MAX = 200
@@ -109,7 +110,7 @@ def _fit_beside(bins: ConfidenceBins, shared: FittedMap | None, examined: int, c
 def _categories_by_name(groups: Groups) -> Iterator[tuple[str, ConfidenceBins]]:
     """Yield the named categories with enough reviews, in the order of their names."""
     table = groups.table
-    reviewed = np.where(np.isnan(table.confidence), 0, table.counts[:, 1:].sum(axis=1))
+    reviewed = np.where(np.isnan(table.confidence), 0, table.counts[:, 1:OUTCOMES_COUNT].sum(axis=1))
     n = np.bincount(groups.numbers, weights=reviewed, minlength=len(groups.names.ranks))
     most = np.argsort(-n, kind="stable")[:CATEGORIES_MAX]
     examined = np.sort(most[n[most] >= REVIEWS_MIN["logit_shift"]])

@@ -10,17 +10,25 @@ from projections.arrays import Floats
 from projections.calibration.cells import Cells
 from projections.calibration.confidence_bins import REVIEWED_VALUES
 from projections.calibration.count_table import CATEGORY_FIELD, MODEL_FIELD, CountSelection, CountTable
+from projections.calibration.counted_columns import COLUMNS_COUNT
 from projections.calibration.field_values import FieldValues
 from projections.calibration.scores import (
     BUCKETS,
     bucket_numbers,
 )
+from projections.outcome_codes import OUTCOMES_COUNT
 from projections.query_check import Check
 
 GroupBy = Literal["confidence_bucket", "category", "stakes", "agent", "project", "feature", "model"]
 GROUPINGS: tuple[GroupBy, ...] = ("confidence_bucket", "category", "stakes", "agent", "project", "feature", "model")
 
-_CELL_SUMS = np.array([[1, 0, 0, 0], *([1, 1, value, value**2] for value in REVIEWED_VALUES.tolist())])
+_CELL_SUMS = np.array(
+    [
+        [1, 0, 0, 0],
+        *([1, 1, value, value**2] for value in REVIEWED_VALUES.tolist()),
+        *[[1, 0, 0, 0]] * (COLUMNS_COUNT - OUTCOMES_COUNT),
+    ]
+)
 
 _key_field: Mapping[str, int] = {
     "agent": 0,

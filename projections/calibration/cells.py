@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from projections.arrays import Floats, RowNumbers
 from projections.calibration.field_values import FieldValues
-from projections.calibration.first_reviews import ConfidenceLevels
 from projections.columns import ModelGroupKey, as_array
 
 GROUP_FIELDS_COUNT: Final = 6
@@ -30,6 +29,19 @@ _SPARSE: Final = 16
 """Keys of merged cells are marked in an array of all possible ones if there are at most so many for each cell."""
 
 _NAN: Final = float("nan")
+
+
+class ConfidenceLevels:
+    """The stated confidence of each cell (NaN: none), and the few different ones. Threads share it."""
+
+    def __init__(self, of_cell: Floats) -> None:
+        self.of_cell = of_cell
+
+    @cached_property
+    def numbered(self) -> tuple[Floats, RowNumbers]:
+        """The different confidences, ascending with NaN last, and the place of each cell's confidence among them."""
+        levels, numbers = np.unique(self.of_cell, return_inverse=True)
+        return levels, numbers
 
 
 class Cells:

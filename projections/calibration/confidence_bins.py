@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from projections.arrays import Floats, Ints
 from projections.calibration.count_table import Counts
-from projections.outcome_codes import OUTCOME_VALUES
+from projections.outcome_codes import OUTCOME_VALUES, OUTCOMES_COUNT
 
 REVIEWED_VALUES = OUTCOME_VALUES[1:]
 """The values of the outcomes success, partial, failure, abandoned."""
@@ -78,10 +78,11 @@ def merge_cells_by_group(
 
 
 def bin_counts(confidence: Floats, counts: Counts) -> ConfidenceBins:
-    """Bin cells, given their stated confidences (NaN: none) and their counts by outcome, `unreviewed` first."""
+    """Bin cells, given their stated confidences (NaN: none) and their counts as in a `CountTable`."""
     confidence, counts = merge_cells(confidence, counts)
-    nonempty = ~np.isnan(confidence) & counts[:, 1:].any(axis=1)
-    return bin_reviews(confidence[nonempty], counts[nonempty, 1:])
+    reviews = counts[:, 1:OUTCOMES_COUNT]
+    nonempty = ~np.isnan(confidence) & reviews.any(axis=1)
+    return bin_reviews(confidence[nonempty], reviews[nonempty])
 
 
 def bin_reviews(confidence: Floats, outcomes: Ints) -> ConfidenceBins:

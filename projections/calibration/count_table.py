@@ -9,11 +9,10 @@ import numpy.typing as npt
 
 from projections.arrays import Floats
 from projections.calibration.cells import Cells
-from projections.calibration.counted_columns import CountedColumns
+from projections.calibration.counted_columns import COLUMNS_COUNT, COUNTS_WIDTH, CountedColumns
 from projections.calibration.field_values import FieldValues
 from projections.calibration.span_counts import CountSpans
 from projections.columns import ModelGroupKey
-from projections.outcome_codes import OUTCOMES_COUNT, RETRACTED
 from projections.query_check import Check, no_check
 
 MODEL_FIELD: Final = 5
@@ -21,14 +20,12 @@ MODEL_FIELD: Final = 5
 
 CATEGORY_FIELD: Final = 1
 
-COUNTS_WIDTH: Final = OUTCOMES_COUNT + 1
-"""The counts of a cell: of each outcome, then of retracted decisions."""
 
 MERGED_CELLS_MIN: Final = 4_096
 """With at most so many cells there is nothing to gain from merging them."""
 
 Counts = npt.NDArray[np.int64]
-"""Counts of decisions: a row for each cell, a column for each of OUTCOMES."""
+"""Counts of decisions: a row for each cell; a column for each of OUTCOMES if due, then for each if not due yet."""
 
 
 class CountTable(msgspec.Struct, frozen=True):
@@ -50,7 +47,7 @@ class CountTable(msgspec.Struct, frozen=True):
 
 
 class CountsWithin(msgspec.Struct, frozen=True):
-    """The counts of all cells over a range of time, to be computed on any thread."""
+    """The counts of all cells over a range of time, as of a time, to be computed on any thread."""
 
     columns: CountedColumns
     since_us: int
@@ -61,7 +58,7 @@ class CountsWithin(msgspec.Struct, frozen=True):
     def count(self, check: Check) -> Counts:
         """Return the counts, one row for each cell."""
         size = self.cells * COUNTS_WIDTH
-        found = self.spans.count(self.columns, self.since_us, self.until_us, COUNTS_WIDTH, size, check)
+        found = self.spans.count(self.columns, self.since_us, self.until_us, size, check)
         return found.reshape(-1, COUNTS_WIDTH)
 
 
@@ -72,7 +69,7 @@ class CountSelection(msgspec.Struct, frozen=True):
     """
 
     cells: Cells
-    counts: Counts | CountsWithin
+    counts: CountsWithin
     matching: npt.NDArray[np.bool_]
     values: Sequence[FieldValues]
 
@@ -88,18 +85,18 @@ class CountSelection(msgspec.Struct, frozen=True):
 
     @property
     def rows_to_count(self) -> int:
-        """The number of decisions that may have to be counted for a table; 0 if the counts are stored."""
-        return 0 if isinstance(self.counts, np.ndarray) else len(self.counts.columns.counted)
+        """The number of decisions that may have to be counted for a table."""
+        return len(self.counts.columns.counted)
 
     def table(self, check: Check = no_check) -> CountTable:
         """Return the matching cells with decisions. This may take long with many cells; `check` is called meanwhile."""
-        counted, cells, rows = self._counted(check), self.cells, self.cells.by_confidence
+        counted, cells, rows = self.counts.count(check), self.cells, self.cells.by_confidence
         check()
         if not self.matching.all():
             rows = rows[self.matching[cells.group[rows]]]
         check()
-        retracted = int(counted[rows, RETRACTED].sum())
-        counts = counted[rows, :OUTCOMES_COUNT]
+        retracted = int(counted[rows, COLUMNS_COUNT].sum())
+        counts = counted[rows, :COLUMNS_COUNT]
         check()
         used = counts.any(axis=1)
         if not used.all():
@@ -117,7 +114,7 @@ class CountSelection(msgspec.Struct, frozen=True):
         cells = self.cells
         if len(cells) <= MERGED_CELLS_MIN:
             return self.table(check)
-        counted, merged = self._counted(check), cells.merged(fields)
+        counted, merged = self.counts.count(check), cells.merged(fields)
         check()
         size, number = len(merged.confidence), merged.number
         if not self.matching.all():
@@ -125,11 +122,8 @@ class CountSelection(msgspec.Struct, frozen=True):
         sums = [np.bincount(number, weights=column, minlength=size + 1)[:size] for column in counted.T]
         check()
         counts = np.stack(sums, axis=1).astype(np.int64)
-        retracted, counts = int(counts[:, RETRACTED].sum()), counts[:, :OUTCOMES_COUNT]
+        retracted, counts = int(counts[:, COLUMNS_COUNT].sum()), counts[:, :COLUMNS_COUNT]
         rows = np.flatnonzero(counts.any(axis=1))
         return CountTable(
             [], merged.group[rows], merged.confidence[rows], counts[rows], retracted, merged.columns, self.values
         )
-
-    def _counted(self, check: Check) -> Counts:
-        return self.counts if isinstance(self.counts, np.ndarray) else self.counts.count(check)

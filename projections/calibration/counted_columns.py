@@ -1,7 +1,7 @@
 """The columns of all decisions at one moment, read group by group of rows, so that only the needed part is loaded."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -9,7 +9,18 @@ import numpy.typing as npt
 from projections.arrays import Ints, RowNumbers
 from projections.column_table import ColumnTable
 from projections.decisions.time_bounds import GroupTimes
+from projections.outcome_codes import OUTCOMES_COUNT, RETRACTED
 from projections.query_check import Check
+
+NEVER_US: Final = 2**63 - 1
+
+WAITING: Final = OUTCOMES_COUNT
+"""The first of the counts of decisions that are not due yet, which no figure uses: one for each of OUTCOMES."""
+
+COLUMNS_COUNT: Final = 2 * OUTCOMES_COUNT
+
+COUNTS_WIDTH: Final = COLUMNS_COUNT + 1
+"""The counts of a cell: of each outcome of decisions that are due, then of the others, then of retracted ones."""
 
 
 class Places(NamedTuple):
@@ -33,11 +44,13 @@ class CountedColumns(NamedTuple):
     """The columns of all decisions at one moment, and the times of each group of rows.
 
     `recorded` has the columns `time_us` and `cluster`, `counted` those of `OutcomeCounts.counted` that are needed.
+    Decisions that are due after `now_us` are waiting: a review that they have is early.
     """
 
     recorded: ColumnTable
     counted: ColumnTable
     times: GroupTimes
+    now_us: int
 
     def within(self, since_us: int, until_us: int) -> Iterator[tuple[int, RowNumbers | slice]]:
         """Yield each group with decisions that were made within a range of time, and their places in the group."""
@@ -52,27 +65,46 @@ class CountedColumns(NamedTuple):
     def places(
         self,
         cells: npt.NDArray[np.bool_],
-        outcomes: npt.NDArray[np.bool_],
+        counts: npt.NDArray[np.bool_],
         since_us: int,
         until_us: int,
         check: Check,
+        newest: int | None = None,
     ) -> Places:
-        """Return the rows within a range of time that have one of some cells and one of some outcomes."""
+        """Return the rows within a range of time that have one of some cells and are in one of some counts.
+
+        With `newest`, groups of rows are read from the last one on until so many rows are found.
+        """
         parts: list[tuple[int, npt.NDArray[np.unsignedinteger] | slice]] = []
         narrow = np.min_scalar_type(self.counted.group_rows - 1)
-        for group, inside in self.within(since_us, until_us):
+        missing = NEVER_US if newest is None else newest
+        for group, inside in reversed(list(self.within(since_us, until_us))):
+            if missing <= 0:
+                break
             check()
-            cell, outcome = (self.counted.chunk(name, group)[inside] for name in ("cell", "outcome"))
-            found = cells[cell]
-            found &= outcomes[outcome]
+            found = cells[self.counted.chunk("cell", group)[inside]]
+            found &= counts[self._counts_of(group, inside)]
             if isinstance(inside, slice) and found.all():
                 parts.append((group, inside))
             elif found.any():
                 places = np.flatnonzero(found) if isinstance(inside, slice) else inside[found]
                 parts.append((group, places.astype(narrow)))
-        return Places(parts)
+            missing -= int(np.count_nonzero(found))
+        return Places(parts[::-1])
 
-    def count_numbers(self, group: int, places: RowNumbers | slice, width: int) -> Ints:
-        """Return the number of the count of each of some decisions: cell * width + outcome."""
-        cell, outcome = (self.counted.chunk(name, group)[places] for name in ("cell", "outcome"))
-        return cell.astype(np.int64) * width + outcome
+    def count_numbers(self, group: int, places: RowNumbers | slice) -> Ints:
+        """Return the number of the count of each of some decisions: cell * COUNTS_WIDTH + its count."""
+        cell = self.counted.chunk("cell", group)[places]
+        return cell.astype(np.int64) * COUNTS_WIDTH + self._counts_of(group, places)
+
+    def next_due(self, group: int) -> int:
+        """Return when the next decision of a group of rows is due; NEVER_US if all are."""
+        due_us = self.counted.chunk("due_us", group)
+        later = due_us[due_us > self.now_us]
+        return int(later.min()) if len(later) else NEVER_US
+
+    def _counts_of(self, group: int, places: RowNumbers | slice) -> npt.NDArray[np.uint8]:
+        """Return which count of its cell each of some decisions is in."""
+        outcome, due_us = (self.counted.chunk(name, group)[places] for name in ("outcome", "due_us"))
+        waiting = np.multiply(due_us > self.now_us, WAITING, dtype=np.uint8)
+        return np.where(outcome == RETRACTED, np.uint8(COLUMNS_COUNT), outcome + waiting)

@@ -6,16 +6,19 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from projections.arrays import Floats, Ints, RowNumbers
 from projections.calibration.cells import Cells, KeyFilter
-from projections.calibration.count_table import CATEGORY_FIELD, COUNTS_WIDTH
-from projections.calibration.counted_columns import CountedColumns, Places
+from projections.calibration.count_table import CATEGORY_FIELD
+from projections.calibration.counted_columns import COUNTS_WIDTH, CountedColumns, Places
+from projections.calibration.dependence import NewestReviews
+from projections.calibration.named_clusters import NO_CLUSTERS, NamedClusters
 from projections.calibration.reviewed_decisions import DatedDecisions, ReviewedDecisions
 from projections.column_table import ColumnTable
-from projections.outcome_codes import RETRACTED, UNREVIEWED
+from projections.outcome_codes import OUTCOME_VALUES, OUTCOMES_COUNT, UNREVIEWED
 from projections.query_check import Check, no_check
 
-_NOT_RETRACTED = np.arange(COUNTS_WIDTH) != RETRACTED
-_REVIEWED = _NOT_RETRACTED & (np.arange(COUNTS_WIDTH) != UNREVIEWED)
+_DUE = np.arange(COUNTS_WIDTH) < OUTCOMES_COUNT
+_REVIEWED = _DUE & (np.arange(COUNTS_WIDTH) != UNREVIEWED)
 
 
 class DecisionRows(msgspec.Struct, frozen=True):
@@ -24,6 +27,15 @@ class DecisionRows(msgspec.Struct, frozen=True):
     number: npt.NDArray[np.intp]
     confidence: npt.NDArray[np.float64]
     outcome: npt.NDArray[np.uint8]
+
+
+class OrderedReviews(NamedTuple):
+    """Cells, confidences, outcomes (0 to 1) and numbers of clusters (-1: none) in the order in which decisions were due."""
+
+    cell: RowNumbers
+    confidence: Floats
+    outcome: Floats
+    cluster: Ints
 
 
 class CountedDecisions(NamedTuple):
@@ -42,7 +54,7 @@ class CountedDecisions(NamedTuple):
     within: npt.NDArray[np.bool_] | None = None
 
     def history(self, check: Check = no_check, *, asked: bool = True) -> ReviewedDecisions:
-        """Return the reviewed decisions with a stated confidence, in the order in which they were made.
+        """Return the reviewed decisions that are due and state a confidence, in the order in which they were made.
 
         Questions and clusters are only read if they are `asked` for. Otherwise no decision has one.
         """
@@ -78,9 +90,39 @@ class CountedDecisions(NamedTuple):
             cluster=numbers(recorded, "cluster"),
         )
 
+    def newest(self, reviews: int, check: Check = no_check) -> "NewestReviews":
+        """Return the newest reviews with a stated confidence, in the order in which their decisions were made."""
+        rows = self._places(_REVIEWED, check, stated=True, newest=reviews)
+        cell, outcome = (rows.take(self.columns.counted, name)[-reviews:] for name in ("cell", "outcome"))
+        time_us, cluster = (rows.take(self.columns.recorded, name)[-reviews:] for name in ("time_us", "cluster"))
+        order = np.argsort(time_us, kind="stable")
+        cell, time_us = cell[order].astype(np.intp), time_us[order]
+        difference = OUTCOME_VALUES[outcome[order]] - self.cells.confidence[cell]
+        return NewestReviews(difference, cell, cluster[order].astype(np.int64) - 1, time_us)
+
+    def named(self, check: Check = no_check) -> NamedClusters:
+        """Return the reviews of named clusters."""
+        if not self.clusters:
+            return NO_CLUSTERS
+        reviews = self.in_order_of_due(check)
+        named = np.flatnonzero(reviews.cluster >= 0)
+        named = named[np.argsort(reviews.cluster[named], kind="stable")]
+        return NamedClusters(*(column[named] for column in reviews))
+
+    def in_order_of_due(self, check: Check = no_check) -> OrderedReviews:
+        """Return the reviews with a stated confidence in the order in which their decisions were due."""
+        rows = self._places(_REVIEWED, check, stated=True)
+        cell, outcome, due_us = (rows.take(self.columns.counted, name) for name in ("cell", "outcome", "due_us"))
+        made_us, cluster = (rows.take(self.columns.recorded, name) for name in ("time_us", "cluster"))
+        check()
+        order = np.argsort(np.where(due_us > 0, due_us, made_us), kind="stable")
+        cell = cell[order].astype(np.intp)
+        values = self.cells.confidence[cell], OUTCOME_VALUES[outcome[order]]
+        return OrderedReviews(cell, *values, cluster[order].astype(np.int64) - 1)
+
     def dated(self, check: Check = no_check) -> DatedDecisions:
-        """Return the decisions with a stated confidence, reviewed or not."""
-        cells, rows = self.cells, self._places(_NOT_RETRACTED, check, stated=True)
+        """Return the decisions that are due and have a stated confidence, reviewed or not."""
+        cells, rows = self.cells, self._places(_DUE, check, stated=True)
         return DatedDecisions(
             categories=list(cells.values[CATEGORY_FIELD].numbers),
             cell_category=cells.columns[CATEGORY_FIELD][cells.group],
@@ -91,15 +133,17 @@ class CountedDecisions(NamedTuple):
         )
 
     def rows(self, check: Check = no_check) -> DecisionRows:
-        """Return a row for each decision."""
-        counted, rows = self.columns.counted, self._places(_NOT_RETRACTED, check, stated=False)
+        """Return a row for each decision that is due."""
+        counted, rows = self.columns.counted, self._places(_DUE, check, stated=False)
         confidence = self.cells.confidence[rows.take(counted, "cell")]
         return DecisionRows(rows.numbers(counted), confidence, rows.take(counted, "outcome"))
 
-    def _places(self, outcomes: npt.NDArray[np.bool_], check: Check, *, stated: bool) -> Places:
-        """Return the rows with one of some outcomes; with `stated`, only those with a stated confidence."""
+    def _places(
+        self, counts: npt.NDArray[np.bool_], check: Check, *, stated: bool, newest: int | None = None
+    ) -> Places:
+        """Return the rows in one of some counts; with `stated`, only those with a stated confidence."""
         matching = self.cells.matching_groups(self.key_filter)
         kept = (matching if self.within is None else matching & self.within)[self.cells.group]
         if stated:
             kept &= ~np.isnan(self.cells.confidence)
-        return self.columns.places(kept, outcomes, self.since_us, self.until_us, check)
+        return self.columns.places(kept, counts, self.since_us, self.until_us, check, newest)

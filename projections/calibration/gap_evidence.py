@@ -1,4 +1,4 @@
-"""The evidence for a verdict that holds at every look, its confidence sequence, and whether decisions are alike."""
+"""The evidence for a verdict that holds at any time, its confidence sequence, and whether decisions are alike."""
 
 from math import exp, floor, log, log10
 from typing import Final, NamedTuple
@@ -7,15 +7,31 @@ import msgspec
 import numpy as np
 
 from projections.arrays import Floats
+from projections.calibration.named_clusters import ClusterPart
 from projections.stats.autocorrelation import Autocorrelation
-from projections.stats.clustered_mean import ClusteredMean, ClusterSpread, robust_mean
-from projections.stats.gap_martingale import LOG_E_VALUE_MAX, LOG_SUPPORTED, log_e_values
+from projections.stats.clustered_mean import (
+    FLIPPED_MAX,
+    ClusteredMean,
+    ClusterMoments,
+    ClusterSpread,
+    mean_of_clusters,
+    robust_mean,
+)
+from projections.stats.gap_martingale import (
+    E_VALUE_SURE,
+    LOG_E_VALUE_MAX,
+    LOG_SUPPORTED,
+    log_e_values,
+    log_factors,
+    payoffs,
+)
 from projections.stats.gap_sequence import gap_sequence, log_e_within
 from projections.stats.intervals import GapSide, Interval, gap_interval, supports
 
 _E_VALUE_DIGITS: Final = 6
 _INTERVAL_PLACES: Final = 9
 _ALIKE: Final = 1e-9
+_DIFFERENCE_DIGITS: Final = 12
 
 
 class Dependence(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,105 +63,110 @@ class Clusters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GapEvidence(msgspec.Struct, frozen=True, kw_only=True):
-    """Evidence about a gap. The logarithms of both e-values are natural ones.
+    """Evidence about a gap. The logarithms of e-values are natural ones.
 
-    `log_within` is that of the e-value against gaps outside plus and minus GAP_MARGIN.
-    `supported_at` has the review at which "over", "under" and "well" became supported; a side that did not is missing.
-    With `clusters`, `interval` is the interval of the gap at one look; None otherwise.
+    `log_over` and `log_under` are of those against a mean gap of 0, `log_calibrated` against "each confidence is true",
+    and `log_within` against gaps outside plus and minus GAP_MARGIN. With `clusters`, `interval` is the interval of the
+    gap at one look; None otherwise.
     """
 
     log_over: float
     log_under: float
+    log_calibrated: float
     log_within: float
     gap_sequence: Interval
-    supported_at: dict[GapSide, int]
     clusters: Clusters | None = None
     interval: Interval | None = None
 
     @property
     def e_value(self) -> float:
-        """The mean of both e-values: large if the agent is not calibrated."""
-        log_mean = float(np.logaddexp(self.log_over, self.log_under)) - log(2)
-        return round_figures(exp(min(log_mean, LOG_E_VALUE_MAX)))
+        """The e-value against a calibrated agent."""
+        return _e_value(self.log_calibrated)
+
+    def gap_e_value(self, side: GapSide) -> float:
+        """Return the e-value against the opposite of a verdict's side."""
+        return _e_value({"over": self.log_over, "under": self.log_under, "well": self.log_within}[side])
 
     def supports(self, side: GapSide) -> bool:
-        """Return whether the evidence supports a verdict, now or at an earlier review."""
-        if side in self.supported_at:
-            return True
+        """Return whether the evidence supports a verdict. "well" is refuted by gaps that cancel each other."""
         if side == "well":
-            return supports("well", self.gap_sequence)
+            return supports("well", self.gap_sequence) and self.log_calibrated < log(E_VALUE_SURE)
         return (self.log_over if side == "over" else self.log_under) >= LOG_SUPPORTED
 
 
 class ReviewEvidence(NamedTuple):
-    """Evidence of reviews in their order: about the gap (None: not followed), and about dependence (None: too few)."""
+    """What counts do not tell: the named clusters (None: there are none), and the dependence (None: too few reviews)."""
 
-    gap: GapEvidence | None = None
+    clusters: ClusterPart | None = None
     dependence: Dependence | None = None
 
 
 NO_ORDER: Final = ReviewEvidence()
 
 
-class GapSums(NamedTuple):
-    """Sums over n reviews in clusters; a review without a cluster is one of its own.
-
-    `difference` is outcome minus confidence. The last three are sums over clusters: of the square of a cluster's sum of
-    differences, of this sum times the cluster's number of reviews, and of the square of that number.
-    """
-
-    n: int
-    clusters: int
-    largest: int
-    difference: float
-    confidence: float
-    square: float
-    cluster_square: float
-    cluster_product: float
-    cluster_size_square: float
-
-
-def evidence_of_counts(confidence: Floats, outcome: Floats, n: Floats) -> GapEvidence:
-    """Return the evidence at present of `n` reviews with each confidence and outcome, without their order."""
-    difference, total = outcome - confidence, int(n.sum())
-    sum_, square = float(difference @ n), float(difference**2 @ n)
-    sums = GapSums(total, total, 1, sum_, float(confidence @ n), square, square, sum_, float(total))
-    return evidence_of_sums(log_e_values(confidence, outcome, n), sums, {})
-
-
-def evidence_of_sums(logs: tuple[float, float], sums: GapSums, supported_at: dict[GapSide, int]) -> GapEvidence:
-    """Return evidence, given the logarithms of both e-values and the sums of reviews."""
-    n, mean_confidence = sums.n, sums.confidence / sums.n
-    sums_of_gap = n, sums.difference, sums.cluster_square, sums.largest
-    within = log_e_within(*(np.array([float(value)]) for value in sums_of_gap))
-    sequence = gap_sequence(*sums_of_gap)
-    clusters, interval = _judge_clusters(sums)
+def evidence_of_counts(
+    confidence: Floats, outcome: Floats, n: Floats, named: ClusterPart | None = None
+) -> GapEvidence:
+    """Return the evidence of `n` reviews with each confidence and outcome, of which some may be of named clusters."""
+    difference, total = outcome - confidence, float(n.sum())
+    gap, mean_confidence = float(difference @ n) / total, float(confidence @ n) / total
+    square = float(difference**2 @ n)
+    log_stakes = log_factors(payoffs(confidence, outcome)) @ n
+    clusters, interval, cluster_square, largest = None, None, square, 1
+    if named is not None:
+        log_stakes = log_stakes[:, np.newaxis] + named.log_factors
+        largest, cluster_square = int(named.sizes.max()), square + named.square
+        clusters, interval = _judge_clusters(difference, n, named, mean_confidence)
+    logs = log_e_values(log_stakes[..., np.newaxis])
+    within = log_e_within(*(np.array([value]) for value in (total, gap * total, cluster_square, float(largest))))
     return GapEvidence(
-        log_over=logs[0],
-        log_under=logs[1],
+        log_over=float(logs.over[0]),
+        log_under=float(logs.under[0]),
+        log_calibrated=float(logs.calibrated[0]),
         log_within=float(within[0]),
-        gap_sequence=cut_interval(sequence, mean_confidence),
-        supported_at=supported_at,
+        gap_sequence=cut_interval(gap_sequence(int(total), gap * total, cluster_square, largest), mean_confidence),
         clusters=clusters,
         interval=interval,
     )
 
 
-def _judge_clusters(sums: GapSums) -> tuple[Clusters | None, Interval | None]:
+def _judge_clusters(
+    difference: Floats, n: Floats, named: ClusterPart, mean_confidence: float
+) -> tuple[Clusters | None, Interval | None]:
     """Return the clusters and the interval of the gap at one look; None where every review is one of its own."""
-    n, gap, mean_confidence = sums.n, sums.difference / sums.n, sums.confidence / sums.n
-    if sums.clusters == n:
+    total, reviews = int(n.sum()), len(named.difference)
+    clusters = len(named.sizes) + total - reviews
+    if clusters == total:
         return None, None
-    variance = sums.square / n - gap**2
+    gap, square = float(difference @ n) / total, float(difference**2 @ n)
+    variance = square / total - gap**2
     if variance < _ALIKE:
-        found = ClusteredMean(gap, None, None, sums.clusters, float(sums.clusters))
+        found = ClusteredMean(gap, None, None, clusters, float(clusters))
+    elif clusters <= FLIPPED_MAX:
+        alone = _without(difference, n, named.difference)
+        sums, sizes = np.concatenate([named.sums, alone]), np.concatenate([named.sizes, np.ones(len(alone))])
+        found = mean_of_clusters(ClusterMoments(gap, variance, sums - gap * sizes, sizes), -1.0, 1.0)
     else:
-        excess = sums.cluster_square - 2 * gap * sums.cluster_product + gap**2 * sums.cluster_size_square
-        spread = ClusterSpread(n, sums.clusters, variance, max(0.0, excess), sums.cluster_size_square)
+        size_square = total + named.size_square
+        excess = square + named.square - 2 * gap * (gap * total + named.product) + gap**2 * size_square
+        spread = ClusterSpread(total, clusters, variance, max(0.0, excess), size_square)
         found = robust_mean(gap, spread, -1.0, 1.0)
     effective = round_figures(found.effective_n)
-    clusters = Clusters(clusters=sums.clusters, largest=sums.largest, effective_reviews=effective)
-    return clusters, cluster_interval(found, mean_confidence)
+    judged = Clusters(clusters=clusters, largest=int(named.sizes.max()), effective_reviews=effective)
+    return judged, cluster_interval(found, mean_confidence)
+
+
+def _without(difference: Floats, n: Floats, named: Floats) -> Floats:
+    """Return the differences of reviews without a cluster: of all, given how often each occurs, those not in `named`."""
+    values, numbers = np.unique(np.round(difference, _DIFFERENCE_DIGITS), return_inverse=True)
+    left = np.bincount(numbers, n, len(values))
+    place = np.searchsorted(values, np.round(named, _DIFFERENCE_DIGITS))
+    left -= np.bincount(place, minlength=len(values))
+    return np.repeat(values, left.astype(np.intp))
+
+
+def _e_value(log_e: float) -> float:
+    return round_figures(exp(min(log_e, LOG_E_VALUE_MAX)))
 
 
 def cluster_interval(found: ClusteredMean, mean_confidence: float) -> Interval:

@@ -140,8 +140,8 @@ class ReviewCells(NamedTuple):
 
     @property
     def total(self) -> Floats:
-        """The number of decisions of each cell."""
-        return self.counts @ np.ones(OUTCOMES_COUNT)
+        """The number of decisions of each cell that are due."""
+        return self.counts[:, :OUTCOMES_COUNT] @ np.ones(OUTCOMES_COUNT)
 
     @property
     def unreviewed(self) -> Floats:
@@ -291,7 +291,7 @@ def _weighting_units(cells: ReviewCells, reviewed: Floats) -> tuple[Numbers, boo
 
 def _outcome_sums(cells: ReviewCells) -> Floats:
     """Return the sum of the known outcomes of each cell."""
-    sums: Floats = cells.counts[:, UNREVIEWED + 1 :] @ REVIEWED_VALUES
+    sums: Floats = cells.counts[:, UNREVIEWED + 1 : OUTCOMES_COUNT] @ REVIEWED_VALUES
     return sums
 
 

@@ -1,7 +1,7 @@
 """What drawings need and no other part of an answer has: evidence over reviews, sums over time, histograms.
 
 - The evidence after each review (`projections/stats/gap_martingale.py`), with the gap, its interval for one look and
-  its confidence sequence (`projections/stats/gap_sequence.py`). The order and the outcomes are those of first reviews.
+  its confidence sequence (`projections/stats/gap_sequence.py`), in the order in which decisions were due.
 - The sum of outcome minus stated confidence minus the mean of the agent and category, in the order in which decisions
   were made. It is near 0 without a change, and has its lowest or highest point at one (`change_point.py`).
 - How many decisions of each tenth of stated confidence are reviewed.
@@ -20,15 +20,13 @@ from projections.arrays import Floats, Ints
 from projections.calibration.confidence_bins import ConfidenceBins, bin_counts, merge_cells
 from projections.calibration.confidence_use import act_above
 from projections.calibration.count_table import CountSelection, CountTable
-from projections.calibration.counted_decisions import CountedDecisions
-from projections.calibration.evidence_trace import Grouping, follow_reviews
-from projections.calibration.first_reviews import BLOCK_REVIEWS, CODE_VALUES, Block, ConfidenceLevels, ReviewOrder
+from projections.calibration.counted_decisions import CountedDecisions, OrderedReviews
+from projections.calibration.gap_evidence import evidence_of_counts
+from projections.calibration.named_clusters import NamedClusters
 from projections.calibration.review_moments import find_dated, number_moments
 from projections.calibration.reviewed_decisions import ReviewedDecisions
-from projections.calibration.stakes import Stakes, evidence_of
-from projections.outcome_codes import UNREVIEWED
+from projections.outcome_codes import OUTCOMES_COUNT, UNREVIEWED
 from projections.query_check import Check, no_check
-from projections.stats.gap_martingale import LOG_E_VALUE_MAX
 from projections.stats.intervals import Interval, gap_interval
 from projections.stats.net_benefit import ThresholdUse
 
@@ -43,7 +41,7 @@ _TOLERANCE: Final = 1e-9
 
 
 class EvidencePoint(msgspec.Struct, frozen=True, kw_only=True):
-    """The evidence after a number of first reviews.
+    """The evidence after a number of reviews.
 
     `e_value_over` and `e_value_under` are evidence of over- and of underconfidence: a verdict is supported from 40 on.
     `gap_interval` is for one look, `gap_sequence` for every look.
@@ -75,30 +73,21 @@ class ConfidenceTenth(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlotData(msgspec.Struct, frozen=True, kw_only=True):
-    """What drawings need. `evidence` is None in a range of time: evidence is followed from the first review on.
+    """What drawings need.
 
     `gap_sums` leaves out decisions whose times do not say when they were made. `net_benefit` is empty without a review.
     """
 
-    evidence: list[EvidencePoint] | None
+    evidence: list[EvidencePoint]
     gap_sums: list[GapSum]
     tenths: list[ConfidenceTenth]
     net_benefit: list[ThresholdUse]
 
 
-class OrderedReviews(NamedTuple):
-    """Confidences, outcomes (0 to 1) and numbers of clusters (-1: none) in the order of first review."""
-
-    confidence: Floats
-    outcome: Floats
-    cluster: Ints
-
-
 class SelectedReviews(msgspec.Struct, frozen=True):
-    """The decisions to draw: their cells, their first reviews (None: in a range of time), and each of them."""
+    """The decisions to draw: their cells, and each of them."""
 
     selection: CountSelection
-    order: ReviewOrder | None
     decisions: CountedDecisions
 
 
@@ -107,9 +96,7 @@ def build_plot_data(selected: SelectedReviews, check: Check = no_check) -> PlotD
     table = selected.selection.table(check)
     bins = bin_counts(*merge_cells(table.confidence, table.counts))
     check()
-    evidence = None
-    if selected.order is not None:
-        evidence = trace_evidence(_in_order(selected.selection, selected.order, check), check)
+    evidence = trace_evidence(selected.decisions.in_order_of_due(check), check)
     check()
     sums = sum_gaps(selected.decisions.history(check, asked=False))
     check()
@@ -117,27 +104,30 @@ def build_plot_data(selected: SelectedReviews, check: Check = no_check) -> PlotD
 
 
 def trace_evidence(reviews: OrderedReviews, check: Check = no_check) -> list[EvidencePoint]:
-    """Return the evidence over reviews."""
-    n = len(reviews.confidence)
-    levels = np.unique(reviews.confidence)
-    cell = np.searchsorted(levels, reviews.confidence).astype(np.uint32)
-    code = (2 - 2 * reviews.outcome).astype(np.uint8)
-    made_us = np.broadcast_to(np.int64(0), n)
-    whole = Block(cell, code, made_us, reviews.cluster)
-    order = ReviewOrder(whole, n, 0, ConfidenceLevels(levels), clustered=bool((reviews.cluster >= 0).any()))
-    everything = Grouping(np.zeros(len(levels), dtype=np.intp), 1, 0, 0)
-    outcomes, stated = np.cumsum(reviews.outcome), np.cumsum(reviews.confidence)
-    stakes, points = Stakes.before(order), []
-    for place in _places(n).tolist():
-        size, total, mean = place + 1, float(outcomes[place]), float(stated[place]) / (place + 1)
-        stakes = follow_reviews(stakes, order._replace(size=size), everything, check)
-        found = evidence_of(stakes, 0)
-        assert found is not None
+    """Return the evidence after numbers of reviews."""
+    pairs, kind = np.unique(np.stack([reviews.confidence, reviews.outcome]), axis=1, return_inverse=True)
+    confidence, outcome = pairs
+    named = np.flatnonzero(reviews.cluster >= 0)
+    named = named[np.argsort(reviews.cluster[named], kind="stable")]
+    counts, points, before = np.zeros(len(confidence)), [], 0
+    for place in _places(len(kind)).tolist():
+        check()
+        size = place + 1
+        counts += np.bincount(kind[before:size], minlength=len(counts))
+        before = size
+        part = None
+        if len(named):
+            rows = named[named < size]
+            some = reviews.confidence[rows], reviews.outcome[rows], reviews.cluster[rows]
+            part = NamedClusters(np.zeros(len(rows), np.intp), *some).by_group(np.zeros(1, np.intp)).get(0)
+        present = np.flatnonzero(counts)
+        found = evidence_of_counts(confidence[present], outcome[present], counts[present], part)
+        total, mean = float(outcome @ counts), float(confidence @ counts) / size
         points.append(
             EvidencePoint(
                 reviews=size,
-                e_value_over=_e_value(found.log_over),
-                e_value_under=_e_value(found.log_under),
+                e_value_over=found.gap_e_value("over"),
+                e_value_under=found.gap_e_value("under"),
                 gap=total / size - mean,
                 gap_interval=found.interval or gap_interval(total, size, mean),
                 gap_sequence=found.gap_sequence,
@@ -179,7 +169,7 @@ def count_tenths(table: CountTable) -> list[ConfidenceTenth]:
     place = np.minimum(np.floor((table.confidence[stated] + _TOLERANCE) * TENTHS), TENTHS - 1).astype(np.intp)
     counts = table.counts[stated]
     unreviewed = np.bincount(place, counts[:, UNREVIEWED], TENTHS)
-    reviewed = np.bincount(place, counts[:, UNREVIEWED + 1 :].sum(axis=1), TENTHS)
+    reviewed = np.bincount(place, counts[:, UNREVIEWED + 1 : OUTCOMES_COUNT].sum(axis=1), TENTHS)
     return [
         ConfidenceTenth(
             low=number / TENTHS,
@@ -200,26 +190,7 @@ def net_benefits(bins: ConfidenceBins, check: Check = no_check) -> list[Threshol
     return found
 
 
-def _in_order(selection: CountSelection, order: ReviewOrder, check: Check) -> OrderedReviews:
-    """Return the first reviews of a selection."""
-    chosen, n = selection.chosen, 0
-    found = OrderedReviews(np.empty(order.size), np.empty(order.size), np.empty(order.size, dtype=np.int64))
-    for start in range(0, order.size, BLOCK_REVIEWS):
-        check()
-        block = order.reviews.take(slice(start, min(order.size, start + BLOCK_REVIEWS)))
-        kept = block.take(np.flatnonzero(chosen[block.cell] & ~np.isnan(CODE_VALUES[block.code])))
-        places = slice(n, n + len(kept.cell))
-        found.confidence[places] = order.levels.of_cell[kept.cell]
-        found.outcome[places] = CODE_VALUES[kept.code]
-        found.cluster[places] = kept.cluster
-        n = places.stop
-    return OrderedReviews(found.confidence[:n], found.outcome[:n], found.cluster[:n])
-
-
 def _places(n: int) -> npt.NDArray[np.intp]:
     """Return up to POINTS_MAX places from 0 to n - 1, both included."""
     return np.unique(np.linspace(0, n - 1, min(n, POINTS_MAX)).round().astype(np.intp))
 
-
-def _e_value(log: float) -> float:
-    return float(f"{np.exp(min(max(log, -LOG_E_VALUE_MAX), LOG_E_VALUE_MAX)):.5e}")

@@ -17,6 +17,7 @@ from projections.arrays import Floats
 from projections.calibration.confidence_bins import REVIEWED_VALUES, ConfidenceBins, bin_counts, bin_reviews
 from projections.calibration.corp import Corp, decompose_brier
 from projections.calibration.count_table import Counts
+from projections.calibration.counted_columns import WAITING
 from projections.calibration.gap_evidence import (
     NO_ORDER,
     Clusters,
@@ -26,7 +27,7 @@ from projections.calibration.gap_evidence import (
     evidence_of_counts,
 )
 from projections.calibration.skill import skill_interval
-from projections.outcome_codes import UNREVIEWED
+from projections.outcome_codes import OUTCOMES_COUNT, UNREVIEWED
 from projections.stats.intervals import (
     GapSide,
     Interval,
@@ -85,8 +86,8 @@ class CalibrationScores(Coverage, frozen=True, kw_only=True):
     """The calibration scores of a set of decisions.
 
     `interpretation` is the verdict on the observed gap. `supported` tells whether evidence that holds however often one
-    looks confirms it, and `supported_at` the number of reviews from which on it did (None: not, or without an order).
-    `e_value` is that evidence against a calibrated agent, `gap_sequence` the interval of the gap for every look, and
+    looks confirms it: `gap_e_value`, that against the opposite of the verdict, and for "well calibrated" also
+    `e_value`, that against "each confidence is true". `gap_sequence` is the interval of the gap for every look, and
     `gap_interval` that for one look. `dependence` says how alike neighbouring decisions are (None: too few reviews).
     `clusters` is absent if no decision names one; with clusters the intervals and the evidence allow for them.
     `reviews_needed` is after how many further reviews 80% of such agents have it confirmed, if their true gap is
@@ -124,8 +125,8 @@ class CalibrationScores(Coverage, frozen=True, kw_only=True):
     skill_interval: Interval | None
     certain: int
     certain_wrong: int
-    supported_at: int | None
     e_value: float
+    gap_e_value: float
     gap_sequence: Interval
     dependence: Dependence | None
     clusters: Clusters | UnsetType = UNSET
@@ -178,7 +179,7 @@ def compute_scores(
     log_score = _log_score(bins)
     corp = decompose_brier(bins, curves=curves)
     success, partial, failure, abandoned = bins.outcomes.sum(axis=0).tolist()
-    verdict, found = judge_gap(gap), evidence.gap if evidence.gap is not None else _evidence(bins)
+    verdict, found = judge_gap(gap), evidence_of_counts(*bins.weighted_reviews(), evidence.clusters)
     interval, rates = _intervals(bins, found)
     return CalibrationScores(
         brier_score=brier,
@@ -205,8 +206,8 @@ def compute_scores(
         accuracy_interval=rates,
         skill_interval=skill_interval(bins),
         **_count_certain(bins),
-        supported_at=found.supported_at.get(gap_side(verdict)),
         e_value=found.e_value,
+        gap_e_value=found.gap_e_value(gap_side(verdict)),
         gap_sequence=found.gap_sequence,
         dependence=evidence.dependence,
         clusters=found.clusters or UNSET,
@@ -230,11 +231,6 @@ class _VerdictFields(TypedDict):
     supported: bool
     reviews_needed: int | None
     reviews_needed_gap: float | None
-
-
-def _evidence(bins: ConfidenceBins) -> GapEvidence:
-    """Return the evidence of bins at present."""
-    return evidence_of_counts(*bins.weighted_reviews())
 
 
 def _intervals(bins: ConfidenceBins, evidence: GapEvidence) -> tuple[Interval, Interval]:
@@ -271,9 +267,9 @@ def count_coverage(confidence: Floats, counts: Counts) -> Coverage:
     """Count the decisions of cells, and those that the scores leave out."""
     by_outcome, stated = counts.sum(axis=0).tolist(), counts[~np.isnan(confidence)].sum(axis=0).tolist()
     return Coverage(
-        reviewed=sum(stated) - stated[UNREVIEWED],
+        reviewed=sum(stated[UNREVIEWED + 1 : OUTCOMES_COUNT]),
         total=sum(by_outcome),
-        unreviewed=by_outcome[UNREVIEWED],
+        unreviewed=by_outcome[UNREVIEWED] + by_outcome[WAITING],
         without_confidence=sum(by_outcome) - sum(stated),
     )
 
@@ -357,7 +353,7 @@ def score_buckets(confidence: Floats, counts: Counts, evidence_of: EvidenceOf = 
         if n < BUCKET_REVIEWS_MIN:
             continue
         gap, stated_gap = (_without_rounding(outcome_sum / n - rate) for rate in (expected, part.mean_confidence))
-        evidence = evidence_of(name).gap or _evidence(part)
+        evidence = evidence_of_counts(*part.weighted_reviews(), evidence_of(name).clusters)
         interval, rates = _intervals(part, evidence)
         yield Bucket(
             bucket=name,

@@ -20,10 +20,12 @@ ROWS_PER_COUNT: Final = 4
 
 
 class _Span(NamedTuple):
-    """A group of rows as it was counted, and its counts by number; None if they are too many to be kept."""
+    """A group of rows as it was counted, from when until when, and its counts by number; None if they are too many to be kept."""
 
     rows: int
-    stamps: tuple[int, int]
+    stamps: tuple[int, ...]
+    since_us: int
+    until_us: int
     counts: tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]] | None
 
 
@@ -34,33 +36,33 @@ class CountSpans:
         self._kept: dict[int, _Span] = {}
 
     def count(
-        self, columns: CountedColumns, since_us: int, until_us: int, width: int, size: int, check: Check = no_check
+        self, columns: CountedColumns, since_us: int, until_us: int, size: int, check: Check = no_check
     ) -> Ints:
         """Return the `size` counts of the decisions made within a range of time, both ends included."""
         total = np.zeros(size, dtype=np.int64)
         for group, places in columns.within(since_us, until_us):
             check()
             if isinstance(places, slice):
-                self._add(total, columns, group, width)
+                self._add(total, columns, group)
             else:
-                np.add.at(total, columns.count_numbers(group, places, width), 1)
+                np.add.at(total, columns.count_numbers(group, places), 1)
         return total
 
-    def _add(self, total: Ints, columns: CountedColumns, group: int, width: int) -> None:
+    def _add(self, total: Ints, columns: CountedColumns, group: int) -> None:
         """Add the counts of a whole group."""
         start, end = columns.counted.bounds(group)
-        stamps = columns.counted.stamp("cell", group), columns.counted.stamp("outcome", group)
+        stamps = tuple(columns.counted.stamp(name, group) for name in ("cell", "outcome", "due_us"))
         span = self._kept.get(group)
-        if span is not None and span[:2] == (end - start, stamps):
+        if span is not None and span[:2] == (end - start, stamps) and span.since_us <= columns.now_us < span.until_us:
             if span.counts is not None:
                 numbers, counts = span.counts
                 total[numbers] += counts
             else:
-                np.add.at(total, columns.count_numbers(group, slice(None), width), 1)
+                np.add.at(total, columns.count_numbers(group, slice(None)), 1)
             return
-        counted = np.bincount(columns.count_numbers(group, slice(None), width))
+        counted = np.bincount(columns.count_numbers(group, slice(None)))
         total[: len(counted)] += counted
         used = np.flatnonzero(counted)
         few = len(used) * ROWS_PER_COUNT <= end - start
         kept = (used.astype(np.uint32), counted[used].astype(np.uint32)) if few else None
-        self._kept[group] = _Span(end - start, stamps, kept)
+        self._kept[group] = _Span(end - start, stamps, columns.now_us, columns.next_due(group), kept)

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from projections.arrays import Floats, Ints
+from projections.arrays import AnyInts, Floats, Ints
 
 LAGS: Final = 8
 """Distances at which correlations are added up."""
@@ -50,36 +50,50 @@ class Autocorrelation(NamedTuple):
 
 
 def estimate_autocorrelation(
-    difference: Floats, group: npt.NDArray[np.intp], groups: int, cluster: Ints | None = None
+    difference: Floats,
+    group: npt.NDArray[np.intp],
+    groups: int,
+    cluster: Ints | None = None,
+    stratum: AnyInts | None = None,
+    moment: AnyInts | None = None,
 ) -> "list[Autocorrelation | None]":
     """Return the autocorrelation of each group 0..groups-1; None with fewer than REVIEWS_MIN reviews or all alike.
 
     Shapes: n differences, outcome minus confidence, in the order in which the decisions were made; n group numbers; n
-    numbers of clusters (-1: none). Reviews of one named cluster are not correlated here, because the evidence already
-    allows for their dependence.
+    numbers of clusters (-1: none), of strata and of moments, ascending. Reviews of one named cluster are not correlated
+    here, because the evidence already allows for their dependence; nor are those of one moment, whose order is not
+    known. The mean of each stratum is subtracted.
     """
     order = np.argsort(group, kind="stable")
     d, g = difference[order], group[order]
     named = None if cluster is None or (cluster < 0).all() else cluster[order]
     n = np.bincount(g, minlength=groups)
-    mean = np.bincount(g, weights=d, minlength=groups) / np.maximum(n, 1)
-    e = d - mean[g]
+    within = g if stratum is None else np.unique(np.stack([g, stratum[order]]), axis=1, return_inverse=True)[1].ravel()
+    e = d - (np.bincount(within, weights=d) / np.maximum(np.bincount(within), 1))[within] if len(d) else d
+    strata = np.bincount(g[np.unique(within, return_index=True)[1]], minlength=groups)
+    if moment is not None:
+        moment = moment[order]
+        followed = (g[1:] == g[:-1]) & (moment[1:] != moment[:-1])
+        n = np.where(np.bincount(g[1:][followed], minlength=groups) < REVIEWS_MIN - 1, 0, n)
     squares = np.bincount(g, weights=e * e, minlength=groups)
     products = np.zeros((groups, LAGS))
     for lag in range(1, LAGS + 1):
         same = g[lag:] == g[:-lag]
         if named is not None:
             same &= (named[lag:] != named[:-lag]) | (named[lag:] < 0)
+        if moment is not None:
+            same &= moment[lag:] != moment[:-lag]
         products[:, lag - 1] = np.bincount(g[lag:], weights=e[lag:] * e[:-lag] * same, minlength=groups)
-    return [_judge(*row) for row in zip(n.tolist(), squares.tolist(), products, strict=True)]
+    return [_judge(*row) for row in zip(n.tolist(), strata.tolist(), squares.tolist(), products, strict=True)]
 
 
-def _judge(n: int, square_sum: float, products: Floats) -> Autocorrelation | None:
+def _judge(n: int, strata: int, square_sum: float, products: Floats) -> Autocorrelation | None:
     if n < REVIEWS_MIN or square_sum <= n * 1e-12:
         return None
     correlations = products / square_sum
     weights = np.array(WEIGHTS)
     total = float(correlations.sum())
-    z = float((correlations + 1 / n) @ weights) / sqrt(float(weights @ weights) / n)  # the mean of each is -1 / n
+    bias = -strata / n  # the mean of each correlation
+    z = float((correlations - bias) @ weights) / sqrt(float(weights @ weights) / n)
     excess = max(0.0, 2 * total)
     return Autocorrelation(n, total, z, n / (1 + excess), z >= Z_MATERIAL and excess >= EXCESS_MIN)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from projections.arrays import Floats
-from projections.stats.gap_martingale import E_VALUE_SUPPORTED, log_factors_over, log_factors_under
+from projections.stats.gap_martingale import E_VALUE_SUPPORTED, gap_log_factors
 from projections.stats.gap_sequence import log_factors_above
 from projections.stats.intervals import GAP_MARGIN, GapSide
 
@@ -68,7 +68,7 @@ def log_factors(side: GapSide, confidence: Floats) -> list[Floats]:
     if side == "well":
         found = [log_factors_above(o - c), log_factors_above(c - o)]
     else:
-        found = [log_factors_over(c, o) if side == "over" else log_factors_under(c, o)]
+        found = [gap_log_factors(c - o if side == "over" else o - c)]
     return [factors.reshape(len(factors), len(confidence), len(_OUTCOMES)) for factors in found]
 
 

@@ -1,0 +1,89 @@
+"""The clusters that decisions name, and what they change of the sums over reviews.
+
+Every sum over reviews takes each review as independent. Where decisions name clusters, what each cluster adds differs
+from what its reviews would add. That difference is here, by group, so that the sums themselves come from counts.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from projections.arrays import Floats, Ints, RowNumbers, split_runs
+from projections.query_check import Check, no_check
+from projections.stats.gap_martingale import BETS, CLUSTER_REVIEWS, cluster_factors, log_factors, payoffs
+
+CLUSTERS_AT_ONCE = 16_384
+"""Clusters whose factors are computed between two calls of `check`: some milliseconds."""
+
+
+class ClusterPart(NamedTuple):
+    """What the named clusters of one group change of its sums.
+
+    `log_factors` are to be added to the logarithms of stakes (BETS, CLUSTER_REVIEWS). `square`, `product` and
+    `size_square` are to be added to the sums of a review's squared difference, of its difference, and of 1. `sums` and
+    `sizes` are by cluster: outcome minus confidence, and reviews. `difference` is by review.
+    """
+
+    log_factors: Floats
+    square: float
+    product: float
+    size_square: float
+    sums: Floats
+    sizes: Floats
+    difference: Floats
+
+
+class NamedClusters(NamedTuple):
+    """The reviews of decisions that are due, state a confidence and name a cluster, as arrays of equal length.
+
+    They are in the order of their clusters; within one, in the order in which they were due.
+    """
+
+    cell: RowNumbers
+    confidence: Floats
+    outcome: Floats
+    cluster: Ints
+
+    def by_group(self, group: RowNumbers, check: Check = no_check) -> dict[int, ClusterPart]:
+        """Return what the clusters of each group change, given the group of each cell (-1: none)."""
+        if not len(self.cell):
+            return {}
+        number = group[self.cell].astype(np.int64)
+        order = np.argsort(number, kind="stable")
+        order = order[number[order] >= 0]
+        if not len(order):
+            return {}
+        number, cluster = number[order], self.cluster[order]
+        difference = self.outcome[order] - self.confidence[order]
+        first = np.flatnonzero(np.diff(number, prepend=-1) | np.diff(cluster, prepend=-1))
+        sizes = np.diff(first, append=len(order))
+        sums = np.add.reduceat(difference, first)
+        place = np.arange(len(order)) - np.repeat(first, sizes)
+        changed = np.empty((BETS, len(CLUSTER_REVIEWS), len(first)))
+        for start in range(0, len(first), CLUSTERS_AT_ONCE):
+            check()
+            some = slice(start, start + CLUSTERS_AT_ONCE)
+            rows = slice(first[start], first[start] + sizes[some].sum())
+            payoff = payoffs(self.confidence[order[rows]], self.outcome[order[rows]])
+            starts = first[some] - first[start]
+            alone = np.add.reduceat(log_factors(payoff), starts, axis=1)
+            changed[:, :, some] = cluster_factors(payoff, place[rows], starts) - alone[:, np.newaxis]
+        squares = np.add.reduceat(difference**2, first)
+        starts, lengths = split_runs(number[first])
+        found = {}
+        for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):
+            some = slice(start, start + length)
+            size, total = sizes[some].astype(np.float64), sums[some]
+            found[int(number[first[start]])] = ClusterPart(
+                log_factors=changed[:, :, some].sum(axis=2),
+                square=float((total**2 - squares[some]).sum()),
+                product=float((total * (size - 1)).sum()),
+                size_square=float((size**2 - size).sum()),
+                sums=total,
+                sizes=size,
+                difference=difference[first[start] : first[start] + int(size.sum())],
+            )
+        return found
+
+
+NO_CLUSTERS = NamedClusters(np.zeros(0, np.intp), np.zeros(0), np.zeros(0), np.zeros(0, np.int64))
