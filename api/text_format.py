@@ -63,6 +63,15 @@ def format_interval(interval: "Interval | None", sign: str = "") -> str:
     return "-" if interval is None else f"{format_figure(interval.low, sign)} to {format_figure(interval.high, sign)}"
 
 
+def format_odds(e_value: float) -> str:
+    """Return an e-value as odds: `0.7 to 1`, `56 to 1`, or `more than a million to 1`."""
+    if e_value >= 1e6:
+        return "more than a million to 1"
+    if e_value < 0.1:
+        return "less than 0.1 to 1"
+    return f"{e_value:,.0f} to 1" if e_value >= 9.95 else f"{e_value:.1f} to 1"
+
+
 def format_p(p: float) -> str:
     """Return a p-value with its relation: `= 0.042` or `< 0.001`."""
     return f"< {SMALLEST_P:g}" if p < SMALLEST_P else f"= {format_figure(p)}"

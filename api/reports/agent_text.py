@@ -29,11 +29,10 @@ def describe_row(row: CalibrationGroup | CalibrationScores | None, reviewed: int
     verdict = row.interpretation.replace("_", " ")
     if not row.supported:
         return VerdictText(f"looks {verdict}", _missing(row), "skipped")
-    since = "" if row.supported_at is None else f" since review {row.supported_at:,}"
     tone: Tone = "stable" if row.interpretation == "well_calibrated" else "failing"
     if row.interpretation in {"underconfident", "slightly_underconfident"}:
         tone = "flaky"
-    return VerdictText(verdict, f"supported{since}, however often one looks", tone)
+    return VerdictText(verdict, "supported, however often one looks", tone)
 
 
 def _missing(row: CalibrationGroup | CalibrationScores) -> str:

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
-from api.text_format import format_count, format_figure, format_interval, format_p, one_line, pluralize
+from api.text_format import format_count, format_figure, format_interval, format_odds, format_p, one_line, pluralize
 from projections.calibration.calibration_view import CalibrationGroup, CalibrationView
 from projections.calibration.figure_text import format_percent
 from projections.calibration.gap_evidence import Clusters, Dependence
 from projections.calibration.score_recommendations import describe_small_gap
 from projections.calibration.scores import TOLERANCE, Bucket, CalibrationScores, Coverage, ZTest
+from projections.stats.gap_martingale import E_VALUE_SUPPORTED
 
 
 def describe_gap(overall: CalibrationScores, agent: str | None) -> str:
@@ -21,11 +22,8 @@ def describe_gap(overall: CalibrationScores, agent: str | None) -> str:
 
 
 def describe_looks(overall: CalibrationScores) -> str:
-    """Give the interval that holds for every look, and the evidence."""
-    return (
-        f"This interval is for one look; for every look it is {format_interval(overall.gap_sequence, '+')}, "
-        f"e-value {overall.e_value:.3g}."
-    )
+    """Give the interval that holds however often one looks."""
+    return f"If you look again and again: {format_interval(overall.gap_sequence, '+')}."
 
 
 def describe_verdict(view: CalibrationView, overall: CalibrationScores) -> str:
@@ -37,15 +35,15 @@ def describe_verdict(view: CalibrationView, overall: CalibrationScores) -> str:
 def _judge(overall: CalibrationScores) -> str:
     verdict = overall.interpretation.replace("_", " ")
     if overall.supported:
-        since = "" if overall.supported_at is None else f", supported since review {format_count(overall.supported_at)}"
-        return f"It is {verdict}{since}."
-    if overall.reviews_needed is None:
-        return f"It looks {verdict}, but there is not enough data to be sure."
-    needed, gap = pluralize(overall.reviews_needed, "more review"), format_figure(overall.reviews_needed_gap, "+")
-    return (
-        f"It looks {verdict}, but there is not enough data to be sure. If its true gap is {gap}, about {needed} "
-        "will be enough in 4 of 5 cases."
+        return f"It is {verdict}: the evidence is {format_odds(overall.gap_e_value)}."
+    unsure = (
+        f"It looks {verdict}, but there is not enough data to be sure: the evidence is {format_odds(overall.gap_e_value)}, "
+        f"and {E_VALUE_SUPPORTED:.0f} to 1 is called sure."
     )
+    if overall.reviews_needed is None:
+        return unsure
+    needed, gap = pluralize(overall.reviews_needed, "more review"), format_figure(overall.reviews_needed_gap, "+")
+    return f"{unsure} If its true gap is {gap}, about {needed} will be enough in 4 of 5 cases."
 
 
 def describe_clusters(reviewed: int, found: Clusters) -> str:

@@ -20,8 +20,8 @@ from msgspec import structs
 from projections.calibration.confidence_bins import ConfidenceBins, bin_counts
 from projections.calibration.count_table import CountTable
 from projections.calibration.figure_text import format_rate
-from projections.calibration.scores import TOLERANCE
 from projections.calibration.gap_evidence import evidence_of_counts
+from projections.calibration.scores import TOLERANCE
 from projections.stats.intervals import Interval, gap_interval, wilson_interval
 
 CONFIDENCE_RADIUS = 0.05

@@ -6,12 +6,11 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from projections.arrays import Floats, Ints, RowNumbers
 from projections.calibration.cells import Cells, KeyFilter
 from projections.calibration.count_table import CATEGORY_FIELD
 from projections.calibration.counted_columns import COUNTS_WIDTH, CountedColumns, Places
 from projections.calibration.dependence import NewestReviews
-from projections.calibration.named_clusters import NO_CLUSTERS, NamedClusters
+from projections.calibration.named_clusters import NO_REVIEWS, OrderedReviews
 from projections.calibration.reviewed_decisions import DatedDecisions, ReviewedDecisions
 from projections.column_table import ColumnTable
 from projections.outcome_codes import OUTCOME_VALUES, OUTCOMES_COUNT, UNREVIEWED
@@ -27,15 +26,6 @@ class DecisionRows(msgspec.Struct, frozen=True):
     number: npt.NDArray[np.intp]
     confidence: npt.NDArray[np.float64]
     outcome: npt.NDArray[np.uint8]
-
-
-class OrderedReviews(NamedTuple):
-    """Cells, confidences, outcomes (0 to 1) and numbers of clusters (-1: none) in the order in which decisions were due."""
-
-    cell: RowNumbers
-    confidence: Floats
-    outcome: Floats
-    cluster: Ints
 
 
 class CountedDecisions(NamedTuple):
@@ -100,14 +90,9 @@ class CountedDecisions(NamedTuple):
         difference = OUTCOME_VALUES[outcome[order]] - self.cells.confidence[cell]
         return NewestReviews(difference, cell, cluster[order].astype(np.int64) - 1, time_us)
 
-    def named(self, check: Check = no_check) -> NamedClusters:
-        """Return the reviews of named clusters."""
-        if not self.clusters:
-            return NO_CLUSTERS
-        reviews = self.in_order_of_due(check)
-        named = np.flatnonzero(reviews.cluster >= 0)
-        named = named[np.argsort(reviews.cluster[named], kind="stable")]
-        return NamedClusters(*(column[named] for column in reviews))
+    def named(self, check: Check = no_check) -> OrderedReviews:
+        """Return the reviews of named clusters, in the order of their clusters."""
+        return self.in_order_of_due(check).named() if self.clusters else NO_REVIEWS
 
     def in_order_of_due(self, check: Check = no_check) -> OrderedReviews:
         """Return the reviews with a stated confidence in the order in which their decisions were due."""

@@ -104,9 +104,7 @@ class ReviewEvidence(NamedTuple):
 NO_ORDER: Final = ReviewEvidence()
 
 
-def evidence_of_counts(
-    confidence: Floats, outcome: Floats, n: Floats, named: ClusterPart | None = None
-) -> GapEvidence:
+def evidence_of_counts(confidence: Floats, outcome: Floats, n: Floats, named: ClusterPart | None = None) -> GapEvidence:
     """Return the evidence of `n` reviews with each confidence and outcome, of which some may be of named clusters."""
     difference, total = outcome - confidence, float(n.sum())
     gap, mean_confidence = float(difference @ n) / total, float(confidence @ n) / total

@@ -33,10 +33,10 @@ class ClusterPart(NamedTuple):
     difference: Floats
 
 
-class NamedClusters(NamedTuple):
-    """The reviews of decisions that are due, state a confidence and name a cluster, as arrays of equal length.
+class OrderedReviews(NamedTuple):
+    """Reviews of decisions with a stated confidence in the order in which they were due, as arrays of equal length.
 
-    They are in the order of their clusters; within one, in the order in which they were due.
+    `cell` is the number of each one's cell, `outcome` 0 to 1, and `cluster` the number of its cluster (-1: none).
     """
 
     cell: RowNumbers
@@ -44,8 +44,20 @@ class NamedClusters(NamedTuple):
     outcome: Floats
     cluster: Ints
 
+    def named(self) -> "OrderedReviews":
+        """Return those of named clusters, in the order of their clusters; within one, as they were due."""
+        rows = np.flatnonzero(self.cluster >= 0)
+        return self.take(rows[np.argsort(self.cluster[rows], kind="stable")])
+
+    def take(self, rows: RowNumbers) -> "OrderedReviews":
+        """Return some reviews."""
+        return OrderedReviews(self.cell[rows], self.confidence[rows], self.outcome[rows], self.cluster[rows])
+
     def by_group(self, group: RowNumbers, check: Check = no_check) -> dict[int, ClusterPart]:
-        """Return what the clusters of each group change, given the group of each cell (-1: none)."""
+        """Return what clusters change in each group, given the group of each cell (-1: none).
+
+        All reviews are of named clusters, in the order of these.
+        """
         if not len(self.cell):
             return {}
         number = group[self.cell].astype(np.int64)
@@ -86,4 +98,4 @@ class NamedClusters(NamedTuple):
         return found
 
 
-NO_CLUSTERS = NamedClusters(np.zeros(0, np.intp), np.zeros(0), np.zeros(0), np.zeros(0, np.int64))
+NO_REVIEWS = OrderedReviews(np.zeros(0, np.intp), np.zeros(0), np.zeros(0), np.zeros(0, np.int64))

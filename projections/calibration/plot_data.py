@@ -9,20 +9,19 @@
 """
 
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from ledger import moment_of
-from projections.arrays import Floats, Ints
 from projections.calibration.confidence_bins import ConfidenceBins, bin_counts, merge_cells
 from projections.calibration.confidence_use import act_above
 from projections.calibration.count_table import CountSelection, CountTable
-from projections.calibration.counted_decisions import CountedDecisions, OrderedReviews
+from projections.calibration.counted_decisions import CountedDecisions
 from projections.calibration.gap_evidence import evidence_of_counts
-from projections.calibration.named_clusters import NamedClusters
+from projections.calibration.named_clusters import OrderedReviews
 from projections.calibration.review_moments import find_dated, number_moments
 from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.outcome_codes import OUTCOMES_COUNT, UNREVIEWED
@@ -108,18 +107,14 @@ def trace_evidence(reviews: OrderedReviews, check: Check = no_check) -> list[Evi
     pairs, kind = np.unique(np.stack([reviews.confidence, reviews.outcome]), axis=1, return_inverse=True)
     confidence, outcome = pairs
     named = np.flatnonzero(reviews.cluster >= 0)
-    named = named[np.argsort(reviews.cluster[named], kind="stable")]
+    whole = np.zeros(int(reviews.cell.max(initial=-1)) + 1, np.intp)
     counts, points, before = np.zeros(len(confidence)), [], 0
     for place in _places(len(kind)).tolist():
         check()
         size = place + 1
         counts += np.bincount(kind[before:size], minlength=len(counts))
         before = size
-        part = None
-        if len(named):
-            rows = named[named < size]
-            some = reviews.confidence[rows], reviews.outcome[rows], reviews.cluster[rows]
-            part = NamedClusters(np.zeros(len(rows), np.intp), *some).by_group(np.zeros(1, np.intp)).get(0)
+        part = reviews.take(named[named < size]).named().by_group(whole, check).get(0) if len(named) else None
         present = np.flatnonzero(counts)
         found = evidence_of_counts(confidence[present], outcome[present], counts[present], part)
         total, mean = float(outcome @ counts), float(confidence @ counts) / size
@@ -193,4 +188,3 @@ def net_benefits(bins: ConfidenceBins, check: Check = no_check) -> list[Threshol
 def _places(n: int) -> npt.NDArray[np.intp]:
     """Return up to POINTS_MAX places from 0 to n - 1, both included."""
     return np.unique(np.linspace(0, n - 1, min(n, POINTS_MAX)).round().astype(np.intp))
-

@@ -35,9 +35,7 @@ class CountSpans:
     def __init__(self) -> None:
         self._kept: dict[int, _Span] = {}
 
-    def count(
-        self, columns: CountedColumns, since_us: int, until_us: int, size: int, check: Check = no_check
-    ) -> Ints:
+    def count(self, columns: CountedColumns, since_us: int, until_us: int, size: int, check: Check = no_check) -> Ints:
         """Return the `size` counts of the decisions made within a range of time, both ends included."""
         total = np.zeros(size, dtype=np.int64)
         for group, places in columns.within(since_us, until_us):

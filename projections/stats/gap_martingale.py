@@ -29,8 +29,9 @@ from math import log
 from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from projections.arrays import Floats
+from projections.arrays import Floats, RowNumbers
 
 E_VALUE_SUPPORTED: Final = 40.0
 """A verdict of over- or underconfidence is supported from this e-value on: 2.5% for each side."""
@@ -67,12 +68,15 @@ BETS: Final = len(_bets)
 _LOWER, _HIGHER, _FAIR_LOWER, _FAIR_HIGHER = (_payoff_of_bet == payoff for payoff in range(PAYOFFS))
 
 
+GAP_LOG_WEIGHTS: Final[Floats] = _log_weight[_LOWER]
+
+
 def gap_log_factors(payoff: Floats) -> Floats:
     """Return the logarithms of the factors of the bets on one side of the mean outcome, and their weights.
 
-    Shapes: n payoffs; a row for each bet, then for each payoff.
+    Shapes: n payoffs; a row for each bet, whose weights are those of GAP_LOG_WEIGHTS.
     """
-    return np.log1p(_bet[_LOWER][:, np.newaxis] * payoff)
+    return np.asarray(np.log1p(_bet[_LOWER][:, np.newaxis] * payoff))
 
 
 class LogEValues(NamedTuple):
@@ -106,10 +110,10 @@ def log_e_values(total: Floats) -> LogEValues:
     Shapes: BETS rows; or BETS, then one row for each of CLUSTER_REVIEWS; then one column for each group.
     """
     weighted = total + _log_weight.reshape(-1, *(1 for _ in total.shape[1:]))
-    if total.ndim == 3:  # noqa: PLR2004 - bets, numbers of reviews, groups
+    if total.ndim == 3:
         weighted = weighted - log(total.shape[1])
 
-    def over_all(rows: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> Floats:
+    def over_all(rows: npt.NDArray[np.bool_]) -> Floats:
         chosen = weighted[rows].reshape(-1, *total.shape[-1:]) if total.ndim > 1 else weighted[rows]
         top = chosen.max(axis=0)
         return np.asarray(top + np.log(np.exp(chosen - top).sum(axis=0)))
@@ -118,7 +122,7 @@ def log_e_values(total: Floats) -> LogEValues:
     return LogEValues(over_all(_LOWER), over_all(_HIGHER), fair)
 
 
-def cluster_factors(payoff: Floats, place: "np.ndarray[tuple[int], np.dtype[np.intp]]", starts: Floats) -> Floats:
+def cluster_factors(payoff: Floats, place: RowNumbers, starts: RowNumbers) -> Floats:
     """Return the logarithms of the factors of named clusters.
 
     Shapes: PAYOFFS rows of n reviews, which are in the order of clusters; the place of each in its cluster, from 0; the

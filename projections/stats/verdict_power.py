@@ -1,17 +1,15 @@
-"""How many reviews a verdict needs: the power of bets against "stated confidences are true".
+"""How many reviews a verdict needs: the power of bets against "the mean gap is 0".
 
-A bet multiplies its stake by 1 + f (c - o) / (1 - c) at a review (o: outcome, c: stated confidence, f: a fraction),
-against overconfidence mirrored. A verdict of over- or underconfidence is supported once the mean stake of the bets on
-its side has reached E_VALUE_SUPPORTED. "Well calibrated" is supported once the confidence sequence of the gap is within
-plus and minus GAP_MARGIN, which is the same as two such sums of stakes having reached that value, one for each side:
-exp(b (d + GAP_MARGIN) - (-ln(1 - b) - b) d^2) for a review with d = o - c, and the same with -d (Arnold, Henzi, Ziegel
-2023; Waudby-Smith and Ramdas 2024).
+A bet multiplies its stake by 1 + b (c - o) at a review (o: outcome, c: stated confidence, b: its size), against
+underconfidence mirrored. A verdict of over- or underconfidence is supported while the weighted mean stake of the bets
+on its side is at least E_VALUE_SUPPORTED. "Well calibrated" is supported while the confidence sequence of the gap is
+within plus and minus GAP_MARGIN, which is the same as two such means of stakes being that high, one for each side:
+exp(b (d + GAP_MARGIN) - (-ln(1 - b) - b) d^2) for a review with d = o - c, and the same with -d (Waudby-Smith and
+Ramdas 2024).
 
 The number of reviews that this takes varies from agent to agent. Here it is approximated: the logarithm of each stake
 is a random walk with the mean and the variance of one step. All walks of one side have the same steps up to their size,
-so that one normal number places all of them, and the mean reaches the value where that number reaches a limit. The
-chance of reaching it before and falling back is that of a Brownian motion with drift (the inverse Gaussian law), with
-Siegmund's correction for steps in place of a continuous path (Siegmund 1985, Sequential Analysis, ch. 10).
+so that one normal number places all of them, and the mean reaches the value where that number reaches a limit.
 """
 
 from math import ceil, log, pi, sqrt
@@ -20,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from projections.arrays import Floats
-from projections.stats.gap_martingale import E_VALUE_SUPPORTED, gap_log_factors
+from projections.stats.gap_martingale import E_VALUE_SUPPORTED, GAP_LOG_WEIGHTS, gap_log_factors
 from projections.stats.gap_sequence import log_factors_above
 from projections.stats.intervals import GAP_MARGIN, GapSide
 
@@ -35,13 +33,6 @@ REVIEWS_MAX = 10**7
 
 CELLS_MAX = 100
 """With more distinct confidences, those within one hundredth are merged."""
-
-_OVERSHOOT = 0.583
-"""How far a walk passes a limit, on average, in standard deviations of a step; a sixth of its skewness is added."""
-
-_FALL_BACK, _FALL_BACK_REVIEWS = 0.9, 10
-"""Fewer walks than Brownian motions fall back after they reached a limit, with few steps above all. Measured: 0.3 of
-them at 11 to 13 reviews, 0.7 at 22, 0.8 to 1 at 77 to 330, over ten distributions of confidence and gaps."""
 
 _Z_MAX = 9.0
 _GRID = 20
@@ -86,11 +77,14 @@ def reviews_for_verdict(side: GapSide, record: Record, gap: float) -> int | None
     share = n / n.sum()
     rate = np.clip(record.confidence + _true_shift(record.confidence, share, gap), 0, 1)
     chance = np.stack([share * (1 - rate), share * rate], axis=1)
-    return _find_reviews([_make_walks(record, factors, chance) for factors in log_factors(side, record.confidence)])
+    weights = np.zeros(1) if side == "well" else GAP_LOG_WEIGHTS + log(len(GAP_LOG_WEIGHTS))
+    return _find_reviews(
+        [_make_walks(record, factors, chance, weights) for factors in log_factors(side, record.confidence)]
+    )
 
 
 class _Walks(NamedTuple):
-    """The logarithms of all stakes, from `start` on: mean and deviation of a step.
+    """The logarithms of all stakes, weighted so that their mean counts, from `start` on: mean and deviation of a step.
 
     Deviations are along the leading walk, which grows fastest; `skewness` is that of its steps.
     """
@@ -113,19 +107,19 @@ def _merge_cells(record: Record) -> Record:
     return Record(np.asarray(np.bincount(number, weights=n * record.confidence) / total), counts)
 
 
-def _make_walks(record: Record, factors: Floats, chance: Floats) -> _Walks:
-    """Return the walks of some bets, given the chances of outcomes 0 and 1 at each confidence."""
-    step = factors[:, :, ::2]
+def _make_walks(record: Record, factors: Floats, chance: Floats, weights: Floats) -> _Walks:
+    """Return the walks of some bets, given the chances of outcomes 0 and 1 at each confidence, and their weights."""
+    step, start = factors[:, :, ::2], np.tensordot(factors, record.counts, axes=2) + weights
     mean = np.tensordot(step, chance, axes=2)
     leader = int(mean.argmax())
     centred = step - mean[:, np.newaxis, np.newaxis]
     covariance = np.maximum(0.0, np.tensordot(centred * centred[leader], chance, axes=2))
     spread = sqrt(float(covariance[leader]))
     if spread < SPREAD_MIN:
-        return _Walks(np.tensordot(factors, record.counts, axes=2), mean, np.zeros_like(mean), leader, 0.0)
+        return _Walks(start, mean, np.zeros_like(mean), leader, 0.0)
     deviation = covariance / spread
     skewness = float((centred[leader] ** 3 * chance).sum()) / spread**3
-    return _Walks(np.tensordot(factors, record.counts, axes=2), mean, deviation, leader, skewness)
+    return _Walks(start, mean, deviation, leader, skewness)
 
 
 def _true_shift(confidence: Floats, share: Floats, gap: float) -> float:
@@ -157,11 +151,11 @@ def _find_reviews(walks: list[_Walks]) -> int | None:
 
 
 def _chance(walks: _Walks, n: Floats) -> Floats:
-    """Return the chance that the e-value reaches E_VALUE_SUPPORTED within n further reviews."""
-    from scipy.special import log_ndtr, ndtr
+    """Return the chance that the e-value is at least E_VALUE_SUPPORTED after n further reviews."""
+    from scipy.special import ndtr
 
     root, limit = np.sqrt(n), log(E_VALUE_SUPPORTED * len(walks.start))
-    mean, deviation = float(walks.mean[walks.leader]), float(walks.deviation[walks.leader])
+    deviation = float(walks.deviation[walks.leader])
     level = walks.start[:, np.newaxis] + walks.mean[:, np.newaxis] * n
     if deviation <= 0:
         return np.asarray(np.logaddexp.reduce(level) >= limit, dtype=np.float64)
@@ -175,7 +169,4 @@ def _chance(walks: _Walks, n: Floats) -> Floats:
         increase = np.maximum(1e-9, (weight * slope).sum(axis=0) / total)
         z = np.clip(z - (top + np.log(total) - limit) / increase, -_Z_MAX, _Z_MAX)
     above = ndtr(-z) + walks.skewness * (z * z - 1) * np.exp(-z * z / 2) / (6 * sqrt(2 * pi) * root)  # Edgeworth
-    passed = n * mean + z * deviation * root + (_OVERSHOOT + walks.skewness / 6) * deviation
-    fell_back = 2 * mean * passed / deviation**2 + log_ndtr(-(passed + mean * n) / (deviation * root))
-    fell_back = _FALL_BACK * n / (n + _FALL_BACK_REVIEWS) * np.exp(np.minimum(0.0, fell_back))
-    return np.where(passed <= 0, 1.0, np.clip(above + fell_back, 0.0, 1.0))
+    return np.clip(above, 0.0, 1.0)

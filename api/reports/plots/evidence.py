@@ -29,8 +29,8 @@ EVIDENCE_BOTTOM, GAP_TOP, GAP_BOTTOM = 360, 424, 656
 """The lower edge of the evidence, and the edges of the gap below it, in SVG units."""
 
 READING = (
-    "Above, evidence of over- and of underconfidence after each review: a verdict is supported once its line "
-    "reaches the level, however often one looks. Below, the gap with its interval for one look and the wider one "
+    "Above, evidence of over- and of underconfidence after each review: a verdict is supported while its line "
+    "is above the level, however often one looks. Below, the gap with its interval for one look and the wider one "
     "for every look."
 )
 """How to read the drawing."""
@@ -45,16 +45,15 @@ _EXPONENTS = str.maketrans("-0123456789", "\u207b\u2070\u00b9\u00b2\u00b3\u2074\
 
 
 def draw_evidence(source: FigureSource) -> str:
-    """Draw the evidence after each review. Errors: FigureMissing, for a range of time or without enough reviews.
+    """Draw the evidence after each review. Errors: FigureMissing, without enough reviews.
 
-    Shapes: above, both e-values on a logarithmic scale, the level that supports a verdict and the review at which it
-            did; below, the gap with both intervals.
+    Shapes: above, both e-values on a logarithmic scale, and the level that supports a verdict; below, the gap with both
+            intervals.
     """
     scores, points = source.scores(), _points(source)
     reviews = Scale(0, points[-1].reviews, LEFT, RIGHT)
     above = Panel(reviews, Scale(*_exponents(points), EVIDENCE_BOTTOM, TOP))
     below = Panel(reviews, Scale(*_gap_limits(points), GAP_BOTTOM, GAP_TOP))
-    supported_at = None if source.small_gap else scores.supported_at
     entries = [
         ("curve", "evidence of overconfidence; below: the gap"),
         ("best", "evidence of underconfidence"),
@@ -62,18 +61,15 @@ def draw_evidence(source: FigureSource) -> str:
         ("band", "95% interval of the gap for one look"),
         ("whole", "95% interval of the gap for every look"),
     ]
-    if supported_at is not None:
-        entries.append(("mark", "the review at which the verdict became supported"))
     height = height_with_legend(GAP_BOTTOM, len(entries))
     return draw_figure(
         height,
         f"Evidence of {source.subject} over {points[-1].reviews:,} reviews",
-        Heading(source.subject, _result(source, scores, supported_at), _intervals(scores)),
+        Heading(source.subject, _result(source, scores), _intervals(scores)),
         READING,
         [
             *_draw_e_values(above, points),
             *_draw_gap(below, points),
-            *_draw_support(above, below, supported_at),
             *draw_legend(GAP_BOTTOM + LEGEND_BELOW, entries),
             draw_position(source.position, height),
         ],
@@ -82,21 +78,16 @@ def draw_evidence(source: FigureSource) -> str:
 
 def _points(source: FigureSource) -> list[EvidencePoint]:
     plots = source.history.plots
-    if plots is UNSET or plots.evidence is None:
-        raise FigureMissing(
-            "evidence is not followed from review to review within a range of time.",
-            "Leave out the range of time.",
-        )
-    if not plots.evidence:
+    if plots is UNSET or not plots.evidence:
         raise FigureMissing("no decision was reviewed.", "Review some decisions.")
     return plots.evidence
 
 
-def _result(source: FigureSource, scores: CalibrationScores, supported_at: int | None) -> str:
+def _result(source: FigureSource, scores: CalibrationScores) -> str:
     text = f"{scores.reviewed:,} reviews: {source.verdict(scores)}"
     if not source.small_gap and not scores.supported:
         return f"{text} Not supported yet"
-    return text if supported_at is None else f"{text}, supported since review {supported_at:,}"
+    return text
 
 
 def _intervals(scores: CalibrationScores) -> str:
@@ -144,13 +135,6 @@ def _draw_gap(panel: Panel, points: list[EvidencePoint]) -> Iterator[str]:
 def _band(panel: Panel, css_class: str, intervals: Iterable[tuple[int, Interval]]) -> str:
     found = list(intervals)
     return panel.draw_band(css_class, [(n, i.high) for n, i in found], [(n, i.low) for n, i in found])
-
-
-def _draw_support(above: Panel, below: Panel, supported_at: int | None) -> Iterator[str]:
-    """Mark the review at which the verdict became supported, in both areas."""
-    if supported_at is not None and supported_at <= above.x.high:
-        yield above.draw_place("mark", supported_at)
-        yield below.draw_place("mark", supported_at)
 
 
 def _review_ticks(panel: Panel) -> list[Tick]:

@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
+from projections.calibration.evidence_trace import Grouping, follow_reviews
+from projections.calibration.first_reviews import CODE_VALUES, Block, ConfidenceLevels, ReviewOrder
+from projections.calibration.stakes import Stakes, evidence_of
 
 from events import Draft
 from events.decision import DecisionRecordedV1, DecisionReviewed
 from projections.calibration import cluster_sums, evidence_trace
 from projections.calibration.calibration import Calibration, CalibrationFilter
-from projections.calibration.evidence_trace import Grouping, follow_reviews
-from projections.calibration.first_reviews import CODE_VALUES, Block, ConfidenceLevels, ReviewOrder
 from projections.calibration.gap_evidence import ReviewEvidence
-from projections.calibration.stakes import Stakes, evidence_of
 from projections.query_check import no_check
 from projections.stats.gap_martingale import LOG_SUPPORTED, log_factors_over, log_factors_under, log_mean_exp
 from projections.stats.gap_sequence import log_e_within

@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 import pytest
+from projections.calibration.evidence_trace import Grouping, follow_reviews
+from projections.calibration.first_reviews import Block, ConfidenceLevels, ReviewOrder
+from projections.calibration.stakes import Stakes, evidence_of
 from scipy.signal import lfilter
 from scipy.special import ndtri
 
@@ -14,9 +17,6 @@ from events import Draft
 from events.decision import Outcome
 from projections.arrays import Floats, Ints
 from projections.calibration.calibration import Calibration, CalibrationFilter
-from projections.calibration.evidence_trace import Grouping, follow_reviews
-from projections.calibration.first_reviews import Block, ConfidenceLevels, ReviewOrder
-from projections.calibration.stakes import Stakes, evidence_of
 from projections.query_check import no_check
 from projections.stats.clustered_mean import clustered_mean
 from projections.stats.gap_martingale import log_factors_over, log_mean_exp
