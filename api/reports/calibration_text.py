@@ -37,8 +37,8 @@ def _judge(overall: CalibrationScores) -> str:
     if overall.supported:
         return f"It is {verdict}: the evidence is {format_odds(overall.gap_e_value)}."
     unsure = (
-        f"It looks {verdict}, but there is not enough data to be sure: the evidence is {format_odds(overall.gap_e_value)}, "
-        f"and {E_VALUE_SUPPORTED:.0f} to 1 is called sure."
+        f"It looks {verdict}, but there is not enough data to be sure: the evidence is "
+        f"{format_odds(overall.gap_e_value)}, and {E_VALUE_SUPPORTED:.0f} to 1 is called sure."
     )
     if overall.reviews_needed is None:
         return unsure

@@ -95,7 +95,7 @@ class GapEvidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReviewEvidence(NamedTuple):
-    """What counts do not tell: the named clusters (None: there are none), and the dependence (None: too few reviews)."""
+    """What counts do not tell: the named clusters (None: none), and the dependence (None: too few reviews)."""
 
     clusters: ClusterPart | None = None
     dependence: Dependence | None = None
@@ -155,7 +155,7 @@ def _judge_clusters(
 
 
 def _without(difference: Floats, n: Floats, named: Floats) -> Floats:
-    """Return the differences of reviews without a cluster: of all, given how often each occurs, those not in `named`."""
+    """Return the differences of reviews without a cluster: of all, each occurring `n` times, those not in `named`."""
     values, numbers = np.unique(np.round(difference, _DIFFERENCE_DIGITS), return_inverse=True)
     left = np.bincount(numbers, n, len(values))
     place = np.searchsorted(values, np.round(named, _DIFFERENCE_DIGITS))

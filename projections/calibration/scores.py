@@ -17,7 +17,6 @@ from projections.arrays import Floats
 from projections.calibration.confidence_bins import REVIEWED_VALUES, ConfidenceBins, bin_counts, bin_reviews
 from projections.calibration.corp import Corp, decompose_brier
 from projections.calibration.count_table import Counts
-from projections.calibration.counted_columns import WAITING
 from projections.calibration.gap_evidence import (
     NO_ORDER,
     Clusters,
@@ -269,7 +268,7 @@ def count_coverage(confidence: Floats, counts: Counts) -> Coverage:
     return Coverage(
         reviewed=sum(stated[UNREVIEWED + 1 : OUTCOMES_COUNT]),
         total=sum(by_outcome),
-        unreviewed=by_outcome[UNREVIEWED] + by_outcome[WAITING],
+        unreviewed=sum(by_outcome[UNREVIEWED::OUTCOMES_COUNT]),
         without_confidence=sum(by_outcome) - sum(stated),
     )
 

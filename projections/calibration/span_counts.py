@@ -20,7 +20,10 @@ ROWS_PER_COUNT: Final = 4
 
 
 class _Span(NamedTuple):
-    """A group of rows as it was counted, from when until when, and its counts by number; None if they are too many to be kept."""
+    """A group of rows as it was counted, since and until when it holds, and its counts by number.
+
+    `counts` is None if they are too many to be kept.
+    """
 
     rows: int
     stamps: tuple[int, ...]

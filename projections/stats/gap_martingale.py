@@ -17,8 +17,8 @@ There are four payoffs, for a stated confidence c:
 
 Reviews of one cluster (a task, a session, a day) may succeed or fail together, and their number may depend on their
 outcomes: a task is tried until it succeeds. The factor of a named cluster is therefore 1 + b * (sum of the first J
-payoffs) / J, with J set before: it does not grow on average, whatever the dependence inside and the size. The e-value is
-the mean over several J.
+payoffs) / J, with J set before: it does not grow on average, whatever the dependence inside and the size. The e-value
+is the mean over several J.
 
 Source: Waudby-Smith, Ramdas, "Estimating means of bounded random variables by betting", JRSS B 2024; Arnold, Henzi,
 Ziegel, "Sequentially valid tests for forecast calibration", Annals of Applied Statistics 2023; Miller, "Adding error
@@ -107,16 +107,16 @@ def log_factors(payoff: Floats) -> Floats:
 def log_e_values(total: Floats) -> LogEValues:
     """Return the e-values, given the sums of `log_factors`.
 
-    Shapes: BETS rows; or BETS, then one row for each of CLUSTER_REVIEWS; then one column for each group.
+    Shapes: BETS rows, then where reviews are of clusters one for each of CLUSTER_REVIEWS, then groups.
     """
-    weighted = total + _log_weight.reshape(-1, *(1 for _ in total.shape[1:]))
-    if total.ndim == 3:
-        weighted = weighted - log(total.shape[1])
+    several = total.shape[1:-1]
+    weights = _log_weight - sum(map(log, several))
 
     def over_all(rows: npt.NDArray[np.bool_]) -> Floats:
-        chosen = weighted[rows].reshape(-1, *total.shape[-1:]) if total.ndim > 1 else weighted[rows]
-        top = chosen.max(axis=0)
-        return np.asarray(top + np.log(np.exp(chosen - top).sum(axis=0)))
+        size = np.count_nonzero(rows) * int(np.prod(several))
+        chosen = (total[rows].T + weights[rows]).reshape(total.shape[-1], size)
+        top = chosen.max(axis=1)
+        return np.asarray(top + np.log(np.exp(chosen - top[:, np.newaxis]).sum(axis=1)))
 
     fair = np.logaddexp(over_all(_FAIR_LOWER), over_all(_FAIR_HIGHER)) - log(2)
     return LogEValues(over_all(_LOWER), over_all(_HIGHER), fair)

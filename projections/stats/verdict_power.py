@@ -169,4 +169,4 @@ def _chance(walks: _Walks, n: Floats) -> Floats:
         increase = np.maximum(1e-9, (weight * slope).sum(axis=0) / total)
         z = np.clip(z - (top + np.log(total) - limit) / increase, -_Z_MAX, _Z_MAX)
     above = ndtr(-z) + walks.skewness * (z * z - 1) * np.exp(-z * z / 2) / (6 * sqrt(2 * pi) * root)  # Edgeworth
-    return np.clip(above, 0.0, 1.0)
+    return np.asarray(np.clip(above, 0.0, 1.0))
