@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from projections.arrays import Ints, RowNumbers
+from projections.calibration.maturity import Maturity
 from projections.column_table import ColumnTable
 from projections.decisions.time_bounds import GroupTimes
 from projections.outcome_codes import OUTCOMES_COUNT, RETRACTED
@@ -43,14 +44,14 @@ class Places(NamedTuple):
 class CountedColumns(NamedTuple):
     """The columns of all decisions at one moment, and the times of each group of rows.
 
-    `recorded` has the columns `time_us` and `cluster`, `counted` those of `OutcomeCounts.counted` that are needed.
-    Decisions that are due after `now_us` are waiting: a review that they have is early.
+    `recorded` has the columns `time_us` and `cluster`, `counted` those of `OutcomeCounts.counted`. Decisions that are
+    not due yet are waiting: a review that they have is early.
     """
 
     recorded: ColumnTable
     counted: ColumnTable
     times: GroupTimes
-    now_us: int
+    maturity: Maturity
 
     def within(self, since_us: int, until_us: int) -> Iterator[tuple[int, RowNumbers | slice]]:
         """Yield each group with decisions that were made within a range of time, and their places in the group."""
@@ -99,12 +100,12 @@ class CountedColumns(NamedTuple):
 
     def next_due(self, group: int) -> int:
         """Return when the next decision of a group of rows is due; NEVER_US if all are."""
-        due_us = self.counted.chunk("due_us", group)
-        later = due_us[due_us > self.now_us]
+        due_us = self.maturity.due_us(group, slice(None))
+        later = due_us[due_us > self.maturity.now_us]
         return int(later.min()) if len(later) else NEVER_US
 
     def _counts_of(self, group: int, places: RowNumbers | slice) -> npt.NDArray[np.uint8]:
         """Return which count of its cell each of some decisions is in."""
-        outcome, due_us = (self.counted.chunk(name, group)[places] for name in ("outcome", "due_us"))
-        waiting = np.multiply(due_us > self.now_us, WAITING, dtype=np.uint8)
+        outcome, due_us = self.counted.chunk("outcome", group)[places], self.maturity.due_us(group, places)
+        waiting = np.multiply(due_us > self.maturity.now_us, WAITING, dtype=np.uint8)
         return np.where(outcome == RETRACTED, np.uint8(COLUMNS_COUNT), outcome + waiting)

@@ -21,6 +21,7 @@ from projections.calibration.cells import CellNumbers, CellParts, Cells, KeyFilt
 from projections.calibration.count_table import CountSelection, CountsWithin, CountTable
 from projections.calibration.counted_columns import CountedColumns
 from projections.calibration.counted_decisions import CountedDecisions, DecisionRows
+from projections.calibration.maturity import Maturity
 from projections.calibration.span_counts import CountSpans
 from projections.column_table import ColumnTable, equal_tables
 from projections.columns import ModelGroupKey, as_array, microseconds_column
@@ -42,15 +43,19 @@ class OutcomeCounts:
     """A row for each decision.
 
     Columns of `counted`: `cell`; `outcome`, a number of OUTCOMES or RETRACTED; `question`, a number from 1, or 0 if the
-    decision has none; `due_us`, its `review_by` in microseconds since 1970 UTC, or 0 if it states none.
+    decision has none; `due_us`, its `review_by` in microseconds since 1970 UTC, or 0 if it states none; `delay_us`, if
+    it states none, the microseconds from the decision to its first review, or 0 if there is none.
     """
 
     def __init__(self) -> None:
         self.numbers = DecisionNumbers()
-        self.counted = ColumnTable(cell=np.uint32, outcome=np.uint8, question=np.uint32, due_us=np.int64)
+        self.counted = ColumnTable(
+            cell=np.uint32, outcome=np.uint8, question=np.uint32, due_us=np.int64, delay_us=np.int64
+        )
         self._cells = CellNumbers()
         self._now = ""
         """The time of the last event: what is due later is waiting."""
+        self._maturity: Maturity | None = None
         self._questions: dict[str, int] = {}
         self._spans = CountSpans()
         self._position = 0
@@ -70,14 +75,15 @@ class OutcomeCounts:
         if not events or events[-1].position <= self._position:
             return
         self._position = events[-1].position
-        self._now = max(self._now, max(event.time for event in events))
-        self.restated = {}
+        self._now = max(self._now, *(event.time for event in events))
+        self.restated, self._maturity = {}, None
         rows, row = self.numbers.fold(events), len(self.counted)
         known = self._known(rows)
         cells = dict(zip(known.number.tolist(), known.cell.tolist(), strict=True))
         outcomes = dict(zip(known.number.tolist(), known.outcome.tolist(), strict=True))
         by_key, due_us = self._cells.by_key(), array("q")
         asked: dict[int, int] = {}
+        reviewed: dict[int, str] = {}
         for event, decision in zip(events, rows, strict=True):
             data = event.data
             if type(data) is DecisionRecorded:
@@ -90,6 +96,8 @@ class OutcomeCounts:
                 due_us.append(0 if data.review_by is None else microseconds(data.review_by))
                 row += 1
             elif type(data) is DecisionReviewed:
+                if outcomes[decision] == UNREVIEWED:
+                    reviewed[decision] = event.time
                 outcomes[decision] = OUTCOME_NUMBERS[data.outcome]
             elif type(data) is DecisionRetracted:
                 outcomes[decision] = RETRACTED
@@ -106,6 +114,7 @@ class OutcomeCounts:
             as_array(due_us, np.int64),
         )
         self._ask(asked)
+        self._delay(reviewed)
 
     def _known(self, rows: Sequence[int]) -> "_Known":
         """Return those of some decisions that were recorded before this batch, once each."""
@@ -130,6 +139,14 @@ class OutcomeCounts:
             rows, numbers = np.fromiter(asked, np.int64), np.fromiter(asked.values(), np.uint32)
             self.counted.put("question", rows, numbers)
 
+    def _delay(self, reviewed: Mapping[int, str]) -> None:
+        """Note how long the first reviews of undated decisions took, given their times."""
+        rows = np.fromiter(reviewed, np.int64, len(reviewed))
+        took_us = np.frombuffer(microseconds_column(list(reviewed.values())), np.int64)
+        took_us = took_us - self.numbers.table.take("time_us", rows)
+        undated = np.flatnonzero(self.counted.take("due_us", rows) == 0)
+        self.counted.put("delay_us", rows[undated], np.maximum(took_us[undated], 1))
+
     def equals(self, other: "OutcomeCounts") -> bool:
         """Return whether both count the same decisions alike."""
         if self is other:
@@ -152,9 +169,11 @@ class OutcomeCounts:
 
     def _columns(self) -> CountedColumns:
         """Return the columns as they are now, and the times of decisions."""
-        recorded = self.numbers.table.freeze("time_us", "cluster")
-        now_us = int(np.frombuffer(microseconds_column([self._now]), np.int64)[0]) if self._now else 0
-        return CountedColumns(recorded, self.counted.freeze(), self.numbers.times.now(), now_us)
+        recorded, counted = self.numbers.table.freeze("time_us", "cluster"), self.counted.freeze()
+        if self._maturity is None:
+            now_us = int(np.frombuffer(microseconds_column([self._now]), np.int64)[0]) if self._now else 0
+            self._maturity = Maturity(recorded, counted, self._cells.now(), now_us)
+        return CountedColumns(recorded, counted, self.numbers.times.now(), self._maturity)
 
     def decisions(self, key_filter: KeyFilter, when: TimeRange) -> CountedDecisions:
         """Return the matching decisions that were made within a range of time, as they are now."""

@@ -19,6 +19,9 @@ ROWS_PER_COUNT: Final = 4
 """Counts of a group of rows are kept if it has at least this many rows for each."""
 
 
+_COUNTED: Final = ("cell", "outcome", "due_us")
+
+
 class _Span(NamedTuple):
     """A group of rows as it was counted, since and until when it holds, and its counts by number.
 
@@ -26,7 +29,7 @@ class _Span(NamedTuple):
     """
 
     rows: int
-    stamps: tuple[int, ...]
+    stamps: list[int]
     since_us: int
     until_us: int
     counts: tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]] | None
@@ -52,9 +55,10 @@ class CountSpans:
     def _add(self, total: Ints, columns: CountedColumns, group: int) -> None:
         """Add the counts of a whole group."""
         start, end = columns.counted.bounds(group)
-        stamps = tuple(columns.counted.stamp(name, group) for name in ("cell", "outcome", "due_us"))
+        now_us, stamps = columns.maturity.now_us, [columns.counted.stamp(name, group) for name in _COUNTED]
+        stamps.append(columns.maturity.version)
         span = self._kept.get(group)
-        if span is not None and span[:2] == (end - start, stamps) and span.since_us <= columns.now_us < span.until_us:
+        if span is not None and span[:2] == (end - start, stamps) and span.since_us <= now_us < span.until_us:
             if span.counts is not None:
                 numbers, counts = span.counts
                 total[numbers] += counts
@@ -66,4 +70,4 @@ class CountSpans:
         used = np.flatnonzero(counted)
         few = len(used) * ROWS_PER_COUNT <= end - start
         kept = (used.astype(np.uint32), counted[used].astype(np.uint32)) if few else None
-        self._kept[group] = _Span(end - start, stamps, columns.now_us, columns.next_due(group), kept)
+        self._kept[group] = _Span(end - start, stamps, now_us, columns.next_due(group), kept)

@@ -1,0 +1,181 @@
+"""When a decision counts: once it is due, whether it was reviewed before or not.
+
+Failures are often known at once, successes only at the end. Reviews that are counted as they come then begin with the
+failures: a calibrated agent looks overconfident, at nearly every look. So a decision counts from the date by which its
+review is due (`review_by`); until then a review that it has is early. Whether and when a decision counts does not
+depend on its outcome.
+
+Without a date, a decision is due a horizon after it was made. The horizon of an agent and category is the time by which
+nearly all of its reviews have come, learnt from decisions that are twice as old. Where it cannot be told, or nearly
+every decision is reviewed, every review counts; but then a verdict is sure only if it holds whatever the outcomes are
+that may still come (`open`).
+"""
+
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from projections.arrays import Ints, RowNumbers
+from projections.calibration.cells import Cells
+from projections.column_table import ColumnTable
+from projections.outcome_codes import OUTCOME_VALUES, RETRACTED
+
+MISSING_SHARE_MAX: Final = 0.05
+"""With at most this share of decisions without a review the horizon is 0."""
+
+LATE_SHARE_MAX: Final = 0.1
+"""The largest share of reviews that come in the time after the horizon, as long as it: a bound that holds in 90%."""
+
+REVIEWS_MIN: Final = 30
+"""The fewest reviews of old decisions from which a horizon is learnt."""
+
+_LEAST_BOUND, _BOUND_SLOPE = 2.3, 1.3
+"""The upper 90% bound of the mean of a Poisson number n is about n + 2.3 + 1.3 sqrt(n)."""
+
+_SECOND_US: Final = 1_000_000
+_STEPS: Final = 32
+"""Horizons are 1, 2, 4, ... seconds: up to 68 years."""
+
+_GROUPS_AT_ONCE: Final = 1_024
+
+
+class UndatedDecisions(NamedTuple):
+    """Decisions without `review_by`, as arrays of equal length.
+
+    `group` is the number of agent and category, `made_us` when they were made, `delay_us` the time until the first
+    review (0: there is none), `good` whether the outcome is better than a failure. Times are in microseconds.
+    """
+
+    group: RowNumbers
+    made_us: Ints
+    delay_us: Ints
+    good: npt.NDArray[np.bool_]
+
+
+class Horizons(NamedTuple):
+    """The horizon of each agent and category, in microseconds, and where outcomes may still come after it."""
+
+    horizon_us: Ints
+    open: npt.NDArray[np.bool_]
+
+
+class Maturity:
+    """When decisions are due, at one moment. Threads share it.
+
+    `recorded` has the column `time_us`, `counted` has `cell`, `outcome`, `due_us` (0: not stated) and `delay_us`, the
+    time until the first review of an undated decision (0: there is none). `now_us` is the time of the last event.
+    """
+
+    def __init__(self, recorded: ColumnTable, counted: ColumnTable, cells: Cells, now_us: int) -> None:
+        self._recorded, self._counted, self._cells = recorded, counted, cells
+        self.now_us = now_us
+
+    def due_us(self, group: int, places: RowNumbers | slice) -> Ints:
+        """Return when some decisions of a group of rows are due."""
+        stated: Ints = self._counted.chunk("due_us", group)[places]
+        horizon_us = self.horizons.horizon_us
+        if not horizon_us.any():
+            return stated
+        made_us = self._recorded.chunk("time_us", group)[: len(self._counted.chunk("cell", group))][places]
+        horizon_us = horizon_us[self._pairs[self._counted.chunk("cell", group)[places]]]
+        return np.where(stated != 0, stated, made_us + horizon_us)
+
+    @property
+    def version(self) -> int:
+        """A number that is another one after horizons changed."""
+        horizon_us = self.horizons.horizon_us
+        return hash(horizon_us.tobytes()) if horizon_us.any() else 0
+
+    @property
+    def open(self) -> npt.NDArray[np.bool_]:
+        """Whether outcomes of a cell's undated decisions without a review may still come."""
+        return self.horizons.open[self._pairs] if len(self._pairs) else np.zeros(0, dtype=bool)
+
+    @cached_property
+    def _pairs(self) -> RowNumbers:
+        """The number of agent and category of each cell."""
+        agent, category = self._cells.columns[:2]
+        of_group = np.unique(np.stack([agent, category]), axis=1, return_inverse=True)[1].ravel()
+        found: RowNumbers = of_group[self._cells.group]
+        return found
+
+    @cached_property
+    def horizons(self) -> Horizons:
+        """The horizons of agents and categories."""
+        pairs = self._pairs
+        sizes = np.zeros(int(pairs.max(initial=-1)) + 1, dtype=np.int64)
+        parts: list[list[npt.NDArray[Any]]] = []
+        for group in range(self._counted.groups):
+            cell, outcome, due_us = (self._counted.chunk(name, group) for name in ("cell", "outcome", "due_us"))
+            pair = pairs[cell]
+            kept = outcome != RETRACTED
+            sizes += np.bincount(pair[kept], minlength=len(sizes))
+            rows = np.flatnonzero(kept & (due_us == 0))
+            delay_us = self._counted.chunk("delay_us", group)[rows]
+            made_us = self._recorded.chunk("time_us", group)[: len(cell)][rows]
+            parts.append([pair[rows], made_us, delay_us, OUTCOME_VALUES[outcome[rows]] > 0])
+        if not parts:
+            return Horizons(np.zeros(0, np.int64), np.zeros(0, dtype=bool))
+        undated = UndatedDecisions(*map(np.concatenate, zip(*parts, strict=True)))
+        return learn_horizons(undated, sizes, self.now_us)
+
+
+def learn_horizons(undated: UndatedDecisions, sizes: Ints, now_us: int) -> Horizons:
+    """Return the horizons, given the number of all decisions of each group."""
+    groups = len(sizes)
+    reviewed = undated.delay_us > 0
+    missing = np.bincount(undated.group[~reviewed], minlength=groups)
+    reviews = np.bincount(undated.group[reviewed], minlength=groups)
+    may_come = missing > 0
+    horizon_us = np.zeros(groups, dtype=np.int64)
+    learnt = np.flatnonzero((missing > MISSING_SHARE_MAX * sizes) & (reviews >= REVIEWS_MIN))
+    for start in range(0, len(learnt), _GROUPS_AT_ONCE):
+        some = learnt[start : start + _GROUPS_AT_ONCE]
+        place = np.full(groups, -1, dtype=np.intp)
+        place[some] = np.arange(len(some))
+        rows = np.flatnonzero(reviewed & (place[undated.group] >= 0))
+        age_us = np.maximum(now_us - undated.made_us[rows], 0)
+        kind = 2 * place[undated.group[rows]] + undated.good[rows]
+        came = _count(kind, _step_below(age_us), _step_above(undated.delay_us[rows]), 2 * len(some))
+        steps = _learn(came.reshape(-1, 2, _STEPS, _STEPS))
+        found = steps >= 0
+        horizon_us[some[found]] = _SECOND_US << steps[found]
+        may_come[some[found]] = False
+    return Horizons(horizon_us, may_come)
+
+
+def _count(group: RowNumbers, age: RowNumbers, delay: RowNumbers, groups: int) -> Ints:
+    """Count reviews by group, step of age and step of delay."""
+    numbers = (group * _STEPS + age) * _STEPS + delay
+    return np.bincount(numbers, minlength=groups * _STEPS * _STEPS).reshape(groups, _STEPS, _STEPS)
+
+
+def _learn(came: Ints) -> RowNumbers:
+    """Return the step of the shortest horizon of each group; -1 if none can be told.
+
+    Of decisions that are twice as old as it, at least REVIEWS_MIN are reviewed within that time, and surely few of them
+    in its second half: of those with a good outcome, and of the others, since either may come late.
+    """
+    of_older = np.cumsum(came[:, :, ::-1], axis=2)[:, :, ::-1]  # by the least step of age
+    within = np.cumsum(of_older, axis=3)  # by the largest step of delay
+    steps = np.arange(_STEPS - 1)
+    half, whole = within[:, :, steps + 1, steps], within[:, :, steps + 1, steps + 1]
+    late = whole - half
+    at_most = late + _LEAST_BOUND + _BOUND_SLOPE * np.sqrt(late)
+    prompt = (at_most <= LATE_SHARE_MAX * whole) | ~came.any(axis=(2, 3))[:, :, np.newaxis]
+    fits = prompt.all(axis=1) & (whole.sum(axis=1) >= REVIEWS_MIN)
+    return np.where(fits.any(axis=1), fits.argmax(axis=1), -1)
+
+
+def _step_below(time_us: Ints) -> RowNumbers:
+    """Return the number of the longest horizon that a time is not below; 0 for less than a second."""
+    steps = np.log2(np.maximum(time_us, _SECOND_US) / _SECOND_US)
+    return np.minimum(np.floor(steps), _STEPS - 1).astype(np.intp)
+
+
+def _step_above(time_us: Ints) -> RowNumbers:
+    """Return the number of the shortest horizon that a time is not above."""
+    steps = np.log2(np.maximum(time_us, _SECOND_US) / _SECOND_US)
+    return np.minimum(np.ceil(steps), _STEPS - 1).astype(np.intp)
