@@ -10,7 +10,7 @@ from projections.arrays import Ints, RowNumbers
 from projections.calibration.maturity import Maturity
 from projections.column_table import ColumnTable
 from projections.decisions.time_bounds import GroupTimes
-from projections.outcome_codes import OUTCOMES_COUNT, RETRACTED
+from projections.outcome_codes import OUTCOMES_COUNT, RETRACTED, UNREVIEWED
 from projections.query_check import Check
 
 NEVER_US: Final = 2**63 - 1
@@ -18,10 +18,14 @@ NEVER_US: Final = 2**63 - 1
 WAITING: Final = OUTCOMES_COUNT
 """The first of the counts of decisions that are not due yet, which no figure uses: one for each of OUTCOMES."""
 
-COLUMNS_COUNT: Final = 2 * OUTCOMES_COUNT
+OPEN: Final = 2 * OUTCOMES_COUNT
+"""The count of decisions without a review of which nothing says by when it should have come."""
+
+COLUMNS_COUNT: Final = OPEN + 1
 
 COUNTS_WIDTH: Final = COLUMNS_COUNT + 1
-"""The counts of a cell: of each outcome of decisions that are due, then of the others, then of retracted ones."""
+"""The counts of a cell: of each outcome of decisions that are due, of the waiting, of the open, then of retracted ones.
+"""
 
 
 class Places(NamedTuple):
@@ -107,5 +111,9 @@ class CountedColumns(NamedTuple):
     def _counts_of(self, group: int, places: RowNumbers | slice) -> npt.NDArray[np.uint8]:
         """Return which count of its cell each of some decisions is in."""
         outcome, due_us = self.counted.chunk("outcome", group)[places], self.maturity.due_us(group, places)
-        waiting = np.multiply(due_us > self.maturity.now_us, WAITING, dtype=np.uint8)
-        return np.where(outcome == RETRACTED, np.uint8(COLUMNS_COUNT), outcome + waiting)
+        found = outcome + np.multiply(due_us > self.maturity.now_us, WAITING, dtype=np.uint8)
+        undated = np.flatnonzero((found == UNREVIEWED) & (self.counted.chunk("due_us", group)[places] == 0))
+        if len(undated):
+            cell = self.counted.chunk("cell", group)[places][undated]
+            found[undated[self.maturity.open[cell]]] = OPEN
+        return np.where(outcome == RETRACTED, np.uint8(COLUMNS_COUNT), found)

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from projections.calibration.cells import Cells, KeyFilter
 from projections.calibration.count_table import CATEGORY_FIELD
-from projections.calibration.counted_columns import COUNTS_WIDTH, CountedColumns, Places
+from projections.calibration.counted_columns import COUNTS_WIDTH, OPEN, CountedColumns, Places
 from projections.calibration.dependence import NewestReviews
 from projections.calibration.named_clusters import NO_REVIEWS, OrderedReviews
 from projections.calibration.reviewed_decisions import DatedDecisions, ReviewedDecisions
@@ -16,8 +16,9 @@ from projections.column_table import ColumnTable
 from projections.outcome_codes import OUTCOME_VALUES, OUTCOMES_COUNT, UNREVIEWED
 from projections.query_check import Check, no_check
 
-_DUE = np.arange(COUNTS_WIDTH) < OUTCOMES_COUNT
-_REVIEWED = _DUE & (np.arange(COUNTS_WIDTH) != UNREVIEWED)
+_NUMBERS = np.arange(COUNTS_WIDTH)
+_DUE = (_NUMBERS < OUTCOMES_COUNT) | (_NUMBERS == OPEN)
+_REVIEWED = (_NUMBERS < OUTCOMES_COUNT) & (_NUMBERS != UNREVIEWED)
 
 
 class DecisionRows(msgspec.Struct, frozen=True):

@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
+from msgspec import structs
 
 from projections.arrays import Floats
 from projections.calibration.named_clusters import ClusterPart
@@ -26,7 +27,7 @@ from projections.stats.gap_martingale import (
     payoffs,
 )
 from projections.stats.gap_sequence import gap_sequence, log_e_within
-from projections.stats.intervals import GapSide, Interval, gap_interval, supports
+from projections.stats.intervals import GapSide, Interval, gap_interval, mean_outcome_interval, supports
 
 _E_VALUE_DIGITS: Final = 6
 _INTERVAL_PLACES: Final = 9
@@ -62,12 +63,31 @@ class Clusters(msgspec.Struct, frozen=True, kw_only=True):
     effective_reviews: float
 
 
+class MissingOutcomes(NamedTuple):
+    """Decisions that are due and have no review: how many at each of some confidences.
+
+    Outcomes of `open` ones may still come; those of `overdue` ones are missing.
+    """
+
+    confidence: Floats
+    overdue: Floats
+    open: Floats
+
+    def fill(self, overdue_rate: float, open_rate: float) -> tuple[Floats, Floats, Floats]:
+        """Return confidences, outcomes (1, then 0) and numbers if they succeed at these rates."""
+        good = self.overdue * overdue_rate + self.open * open_rate
+        n = np.concatenate([good, self.overdue + self.open - good])
+        outcome = np.repeat([1.0, 0.0], len(self.confidence))
+        return np.tile(self.confidence, 2), outcome, n
+
+
 class GapEvidence(msgspec.Struct, frozen=True, kw_only=True):
     """Evidence about a gap. The logarithms of e-values are natural ones.
 
     `log_over` and `log_under` are of those against a mean gap of 0, `log_calibrated` against "each confidence is true",
     and `log_within` against gaps outside plus and minus GAP_MARGIN. With `clusters`, `interval` is the interval of the
-    gap at one look; None otherwise.
+    gap at one look; None otherwise. `robust` has the sides that also hold for plausible outcomes of the decisions
+    without a review.
     """
 
     log_over: float
@@ -77,6 +97,7 @@ class GapEvidence(msgspec.Struct, frozen=True, kw_only=True):
     gap_sequence: Interval
     clusters: Clusters | None = None
     interval: Interval | None = None
+    robust: frozenset[GapSide] = frozenset({"over", "under", "well"})
 
     @property
     def e_value(self) -> float:
@@ -89,6 +110,10 @@ class GapEvidence(msgspec.Struct, frozen=True, kw_only=True):
 
     def supports(self, side: GapSide) -> bool:
         """Return whether the evidence supports a verdict. "well" is refuted by gaps that cancel each other."""
+        return side in self.robust and self.supports_reviewed(side)
+
+    def supports_reviewed(self, side: GapSide) -> bool:
+        """Return whether the evidence supports a verdict on the reviewed decisions."""
         if side == "well":
             return supports("well", self.gap_sequence) and self.log_calibrated < log(E_VALUE_SURE)
         return (self.log_over if side == "over" else self.log_under) >= LOG_SUPPORTED
@@ -104,8 +129,46 @@ class ReviewEvidence(NamedTuple):
 NO_ORDER: Final = ReviewEvidence()
 
 
-def evidence_of_counts(confidence: Floats, outcome: Floats, n: Floats, named: ClusterPart | None = None) -> GapEvidence:
-    """Return the evidence of `n` reviews with each confidence and outcome, of which some may be of named clusters."""
+def evidence_of_counts(
+    confidence: Floats,
+    outcome: Floats,
+    n: Floats,
+    named: ClusterPart | None = None,
+    missing: MissingOutcomes | None = None,
+) -> GapEvidence:
+    """Return the evidence of `n` reviews with each confidence and outcome, of which some may be of named clusters.
+
+    A verdict is robust if it also holds when open decisions turn out against it, and overdue ones succeed at a rate
+    that is at the end of the interval of the reviewed ones' rate that is against it.
+    """
+    found = _evidence_of_counts(confidence, outcome, n, named)
+    if missing is None or not (missing.overdue.any() or missing.open.any()):
+        return found
+    rate = mean_outcome_interval(float(outcome @ n), float(n.sum()))
+    against: dict[GapSide, list[tuple[float, float]]] = {"over": [(rate.high, 1.0)], "under": [(rate.low, 0.0)]}
+    against["well"] = [*against["over"], *against["under"]]
+    robust = set[GapSide]()
+    for side, filled in against.items():
+        if found.supports_reviewed(side) and all(
+            _with_outcomes(confidence, outcome, n, missing.fill(*rates), named).supports_reviewed(side)
+            for rates in filled
+        ):
+            robust.add(side)
+    return structs.replace(found, robust=frozenset(robust))
+
+
+def _with_outcomes(
+    confidence: Floats, outcome: Floats, n: Floats, more: tuple[Floats, Floats, Floats], named: ClusterPart | None
+) -> GapEvidence:
+    """Return the evidence of reviews and of more outcomes."""
+    columns = zip((confidence, outcome, n), more, strict=True)
+    confidence, outcome, n = (np.concatenate(column) for column in columns)
+    return _evidence_of_counts(confidence, outcome, n, named)
+
+
+def _evidence_of_counts(
+    confidence: Floats, outcome: Floats, n: Floats, named: ClusterPart | None = None
+) -> GapEvidence:
     difference, total = outcome - confidence, float(n.sum())
     gap, mean_confidence = float(difference @ n) / total, float(confidence @ n) / total
     square = float(difference**2 @ n)

@@ -23,7 +23,7 @@ from projections.column_table import ColumnTable
 from projections.outcome_codes import OUTCOME_VALUES, RETRACTED
 
 MISSING_SHARE_MAX: Final = 0.05
-"""With at most this share of decisions without a review the horizon is 0."""
+"""With at most this share of decisions without a review no horizon is needed."""
 
 LATE_SHARE_MAX: Final = 0.1
 """The largest share of reviews that come in the time after the horizon, as long as it: a bound that holds in 90%."""
@@ -55,7 +55,7 @@ class UndatedDecisions(NamedTuple):
 
 
 class Horizons(NamedTuple):
-    """The horizon of each agent and category, in microseconds, and where outcomes may still come after it."""
+    """The horizon of each agent and category, in microseconds; `open` where none can be told: outcomes may come."""
 
     horizon_us: Ints
     open: npt.NDArray[np.bool_]
@@ -85,13 +85,13 @@ class Maturity:
     @property
     def version(self) -> int:
         """A number that is another one after horizons changed."""
-        horizon_us = self.horizons.horizon_us
-        return hash(horizon_us.tobytes()) if horizon_us.any() else 0
+        horizon_us, is_open = self.horizons
+        return 0 if is_open.all() else hash((horizon_us.tobytes(), is_open.tobytes()))
 
     @property
     def open(self) -> npt.NDArray[np.bool_]:
         """Whether outcomes of a cell's undated decisions without a review may still come."""
-        return self.horizons.open[self._pairs] if len(self._pairs) else np.zeros(0, dtype=bool)
+        return np.asarray(self.horizons.open)[self._pairs]
 
     @cached_property
     def _pairs(self) -> RowNumbers:
@@ -110,7 +110,7 @@ class Maturity:
         for group in range(self._counted.groups):
             cell, outcome, due_us = (self._counted.chunk(name, group) for name in ("cell", "outcome", "due_us"))
             pair = pairs[cell]
-            kept = outcome != RETRACTED
+            kept: npt.NDArray[np.bool_] = outcome != RETRACTED
             sizes += np.bincount(pair[kept], minlength=len(sizes))
             rows = np.flatnonzero(kept & (due_us == 0))
             delay_us = self._counted.chunk("delay_us", group)[rows]
@@ -128,7 +128,7 @@ def learn_horizons(undated: UndatedDecisions, sizes: Ints, now_us: int) -> Horiz
     reviewed = undated.delay_us > 0
     missing = np.bincount(undated.group[~reviewed], minlength=groups)
     reviews = np.bincount(undated.group[reviewed], minlength=groups)
-    may_come = missing > 0
+    is_open = np.ones(groups, dtype=bool)
     horizon_us = np.zeros(groups, dtype=np.int64)
     learnt = np.flatnonzero((missing > MISSING_SHARE_MAX * sizes) & (reviews >= REVIEWS_MIN))
     for start in range(0, len(learnt), _GROUPS_AT_ONCE):
@@ -142,8 +142,8 @@ def learn_horizons(undated: UndatedDecisions, sizes: Ints, now_us: int) -> Horiz
         steps = _learn(came.reshape(-1, 2, _STEPS, _STEPS))
         found = steps >= 0
         horizon_us[some[found]] = _SECOND_US << steps[found]
-        may_come[some[found]] = False
-    return Horizons(horizon_us, may_come)
+        is_open[some[found]] = False
+    return Horizons(horizon_us, is_open)
 
 
 def _count(group: RowNumbers, age: RowNumbers, delay: RowNumbers, groups: int) -> Ints:

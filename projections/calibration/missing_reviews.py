@@ -15,6 +15,7 @@ from msgspec import structs
 from projections.arrays import Floats
 from projections.calibration.confidence_bins import REVIEWED_VALUES
 from projections.calibration.count_table import Counts, CountTable
+from projections.calibration.counted_columns import OPEN
 from projections.calibration.reviewed_decisions import DatedDecisions
 from projections.calibration.scores import TOLERANCE, CalibrationScores, gap_side
 from projections.outcome_codes import OUTCOMES_COUNT, UNREVIEWED
@@ -141,12 +142,12 @@ class ReviewCells(NamedTuple):
     @property
     def total(self) -> Floats:
         """The number of decisions of each cell that are due."""
-        return self.counts[:, :OUTCOMES_COUNT] @ np.ones(OUTCOMES_COUNT)
+        return np.asarray(self.counts[:, :OUTCOMES_COUNT].sum(axis=1) + self.counts[:, OPEN:].sum(axis=1), np.float64)
 
     @property
     def unreviewed(self) -> Floats:
-        """The number of decisions without a review of each cell."""
-        return self.counts[:, UNREVIEWED].astype(np.float64)
+        """The number of decisions of each cell that are due and have no review."""
+        return np.asarray(self.counts[:, UNREVIEWED] + self.counts[:, OPEN:].sum(axis=1), np.float64)
 
 
 def review_cells(table: CountTable) -> ReviewCells:

@@ -19,6 +19,7 @@ from ledger import moment_of
 from projections.calibration.confidence_bins import ConfidenceBins, bin_counts, merge_cells
 from projections.calibration.confidence_use import act_above
 from projections.calibration.count_table import CountSelection, CountTable
+from projections.calibration.counted_columns import OPEN
 from projections.calibration.counted_decisions import CountedDecisions
 from projections.calibration.gap_evidence import evidence_of_counts
 from projections.calibration.named_clusters import OrderedReviews
@@ -163,7 +164,7 @@ def count_tenths(table: CountTable) -> list[ConfidenceTenth]:
     stated = ~np.isnan(table.confidence)
     place = np.minimum(np.floor((table.confidence[stated] + _TOLERANCE) * TENTHS), TENTHS - 1).astype(np.intp)
     counts = table.counts[stated]
-    unreviewed = np.bincount(place, counts[:, UNREVIEWED], TENTHS)
+    unreviewed = np.bincount(place, counts[:, UNREVIEWED] + counts[:, OPEN:].sum(axis=1), TENTHS)
     reviewed = np.bincount(place, counts[:, UNREVIEWED + 1 : OUTCOMES_COUNT].sum(axis=1), TENTHS)
     return [
         ConfidenceTenth(

@@ -17,11 +17,13 @@ from projections.arrays import Floats
 from projections.calibration.confidence_bins import REVIEWED_VALUES, ConfidenceBins, bin_counts, bin_reviews
 from projections.calibration.corp import Corp, decompose_brier
 from projections.calibration.count_table import Counts
+from projections.calibration.counted_columns import OPEN
 from projections.calibration.gap_evidence import (
     NO_ORDER,
     Clusters,
     Dependence,
     GapEvidence,
+    MissingOutcomes,
     ReviewEvidence,
     evidence_of_counts,
 )
@@ -178,7 +180,8 @@ def compute_scores(
     log_score = _log_score(bins)
     corp = decompose_brier(bins, curves=curves)
     success, partial, failure, abandoned = bins.outcomes.sum(axis=0).tolist()
-    verdict, found = judge_gap(gap), evidence_of_counts(*bins.weighted_reviews(), evidence.clusters)
+    missing = _missing(confidence, counts)
+    verdict, found = judge_gap(gap), evidence_of_counts(*bins.weighted_reviews(), evidence.clusters, missing)
     interval, rates = _intervals(bins, found)
     return CalibrationScores(
         brier_score=brier,
@@ -211,6 +214,13 @@ def compute_scores(
         dependence=evidence.dependence,
         clusters=found.clusters or UNSET,
     )
+
+
+def _missing(confidence: Floats, counts: Counts) -> MissingOutcomes:
+    """Return the decisions with a stated confidence that are due and have no review."""
+    stated = ~np.isnan(confidence)
+    overdue, may_come = counts[stated, UNREVIEWED], counts[stated, OPEN:].sum(axis=1)
+    return MissingOutcomes(confidence[stated], overdue.astype(np.float64), may_come.astype(np.float64))
 
 
 class _CertainFields(TypedDict):
@@ -268,7 +278,7 @@ def count_coverage(confidence: Floats, counts: Counts) -> Coverage:
     return Coverage(
         reviewed=sum(stated[UNREVIEWED + 1 : OUTCOMES_COUNT]),
         total=sum(by_outcome),
-        unreviewed=sum(by_outcome[UNREVIEWED::OUTCOMES_COUNT]),
+        unreviewed=sum(by_outcome[UNREVIEWED::OUTCOMES_COUNT]),  # due, waiting and open
         without_confidence=sum(by_outcome) - sum(stated),
     )
 
