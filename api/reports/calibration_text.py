@@ -7,7 +7,7 @@ from projections.calibration.calibration_view import CalibrationGroup, Calibrati
 from projections.calibration.figure_text import format_percent
 from projections.calibration.gap_evidence import Clusters, Dependence
 from projections.calibration.score_recommendations import describe_small_gap
-from projections.calibration.scores import TOLERANCE, Bucket, CalibrationScores, Coverage, ZTest
+from projections.calibration.scores import TOLERANCE, Bucket, CalibrationScores, Coverage, ZTest, gap_side
 from projections.stats.gap_martingale import E_VALUE_SUPPORTED
 
 
@@ -34,11 +34,12 @@ def describe_verdict(view: CalibrationView, overall: CalibrationScores) -> str:
 
 def _judge(overall: CalibrationScores) -> str:
     verdict = overall.interpretation.replace("_", " ")
+    odds = format_odds(overall.gap_e_values.of(gap_side(overall.interpretation)))
     if overall.supported:
-        return f"It is {verdict}: the evidence is {format_odds(overall.gap_e_value)}."
+        return f"It is {verdict}: the evidence is {odds}."
     unsure = (
-        f"It looks {verdict}, but there is not enough data to be sure: the evidence is "
-        f"{format_odds(overall.gap_e_value)}, and {E_VALUE_SUPPORTED:.0f} to 1 is called sure."
+        f"It looks {verdict}, but there is not enough data to be sure: the evidence is {odds}, and "
+        f"{E_VALUE_SUPPORTED:.0f} to 1 is called sure."
     )
     if overall.reviews_needed is None:
         return unsure

@@ -19,7 +19,7 @@ from projections.calibration.confidence_bins import bin_counts, merge_cells, mer
 from projections.calibration.confidence_use import ConfidenceUse, UseFields, score_use
 from projections.calibration.corp import Corp
 from projections.calibration.count_table import Counts, CountTable
-from projections.calibration.gap_evidence import Clusters, Dependence
+from projections.calibration.gap_evidence import Clusters, Dependence, GapEValues
 from projections.calibration.missing_reviews import MissingReviews, describe_missing_reviews, review_cells
 from projections.calibration.recalibration import Recalibration
 from projections.calibration.row_evidence import evidence_of_rows
@@ -88,7 +88,7 @@ class CalibrationGroup(Coverage, frozen=True, kw_only=True):
     shrunk_gap: float | None = None
     shrunk_weight: float | None = None
     e_value: float | None = None
-    gap_e_value: float | None = None
+    gap_e_values: GapEValues | None = None
     gap_sequence: Interval | None = None
     dependence: Dependence | None = None
     clusters: Clusters | UnsetType = UNSET

@@ -24,7 +24,6 @@ from projections.stats.gap_martingale import (
     LOG_SUPPORTED,
     log_e_values,
     log_factors,
-    payoffs,
 )
 from projections.stats.gap_sequence import gap_sequence, log_e_within
 from projections.stats.intervals import GapSide, Interval, gap_interval, mean_outcome_interval, supports
@@ -61,6 +60,23 @@ class Clusters(msgspec.Struct, frozen=True, kw_only=True):
     clusters: int
     largest: int
     effective_reviews: float
+
+
+class GapEValues(msgspec.Struct, frozen=True, kw_only=True):
+    """The e-values of verdicts on a gap: that it is below 0, above 0, and within plus and minus GAP_MARGIN."""
+
+    over: float
+    under: float
+    well: float
+
+    def of(self, side: GapSide) -> float:
+        """Return the e-value of a verdict."""
+        return {"over": self.over, "under": self.under, "well": self.well}[side]
+
+    @property
+    def off(self) -> float:
+        """The e-value that the gap is not 0."""
+        return (self.over + self.under) / 2
 
 
 class MissingOutcomes(NamedTuple):
@@ -104,9 +120,11 @@ class GapEvidence(msgspec.Struct, frozen=True, kw_only=True):
         """The e-value against a calibrated agent."""
         return _e_value(self.log_calibrated)
 
-    def gap_e_value(self, side: GapSide) -> float:
-        """Return the e-value against the opposite of a verdict's side."""
-        return _e_value({"over": self.log_over, "under": self.log_under, "well": self.log_within}[side])
+    @property
+    def gap_e_values(self) -> GapEValues:
+        """The e-values of verdicts."""
+        over, under, well = map(_e_value, (self.log_over, self.log_under, self.log_within))
+        return GapEValues(over=over, under=under, well=well)
 
     def supports(self, side: GapSide) -> bool:
         """Return whether the evidence supports a verdict. "well" is refuted by gaps that cancel each other."""
@@ -172,7 +190,7 @@ def _evidence_of_counts(
     difference, total = outcome - confidence, float(n.sum())
     gap, mean_confidence = float(difference @ n) / total, float(confidence @ n) / total
     square = float(difference**2 @ n)
-    log_stakes = log_factors(payoffs(confidence, outcome)) @ n
+    log_stakes = log_factors(confidence, outcome) @ n
     clusters, interval, cluster_square, largest = None, None, square, 1
     if named is not None:
         log_stakes = log_stakes[:, np.newaxis] + named.log_factors

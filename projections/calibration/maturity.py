@@ -164,7 +164,8 @@ def _learn(came: Ints) -> RowNumbers:
     half, whole = within[:, :, steps + 1, steps], within[:, :, steps + 1, steps + 1]
     late = whole - half
     at_most = late + _LEAST_BOUND + _BOUND_SLOPE * np.sqrt(late)
-    prompt = (at_most <= LATE_SHARE_MAX * whole) | ~came.any(axis=(2, 3))[:, :, np.newaxis]
+    absent = ~np.asarray(came.any(axis=(2, 3)))
+    prompt = (at_most <= LATE_SHARE_MAX * whole) | absent[:, :, np.newaxis]
     fits = prompt.all(axis=1) & (whole.sum(axis=1) >= REVIEWS_MIN)
     return np.where(fits.any(axis=1), fits.argmax(axis=1), -1)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from projections.arrays import Floats, Ints, RowNumbers, split_runs
 from projections.query_check import Check, no_check
-from projections.stats.gap_martingale import BETS, CLUSTER_REVIEWS, cluster_factors, log_factors, payoffs
+from projections.stats.gap_martingale import BETS, CLUSTER_REVIEWS, cluster_factors, wagers
 
 CLUSTERS_AT_ONCE = 16_384
 """Clusters whose factors are computed between two calls of `check`: some milliseconds."""
@@ -76,10 +76,10 @@ class OrderedReviews(NamedTuple):
             check()
             some = slice(start, start + CLUSTERS_AT_ONCE)
             rows = slice(first[start], first[start] + sizes[some].sum())
-            payoff = payoffs(self.confidence[order[rows]], self.outcome[order[rows]])
+            wager = wagers(self.confidence[order[rows]], self.outcome[order[rows]])
             starts = first[some] - first[start]
-            alone = np.add.reduceat(log_factors(payoff), starts, axis=1)
-            changed[:, :, some] = cluster_factors(payoff, place[rows], starts) - alone[:, np.newaxis]
+            alone = np.add.reduceat(np.log1p(wager), starts, axis=1)
+            changed[:, :, some] = cluster_factors(wager, place[rows], starts) - alone[:, np.newaxis]
         squares = np.add.reduceat(difference**2, first)
         starts, lengths = split_runs(number[first])
         found = {}

@@ -122,8 +122,8 @@ def trace_evidence(reviews: OrderedReviews, check: Check = no_check) -> list[Evi
         points.append(
             EvidencePoint(
                 reviews=size,
-                e_value_over=found.gap_e_value("over"),
-                e_value_under=found.gap_e_value("under"),
+                e_value_over=found.gap_e_values.over,
+                e_value_under=found.gap_e_values.under,
                 gap=total / size - mean,
                 gap_interval=found.interval or gap_interval(total, size, mean),
                 gap_sequence=found.gap_sequence,

@@ -18,7 +18,6 @@ from projections.stats.gap_martingale import (
     LogEValues,
     log_e_values,
     log_factors,
-    payoffs,
 )
 from projections.stats.gap_sequence import log_e_within
 
@@ -93,5 +92,5 @@ def _sum_cells(groups: Groups, check: Check) -> Floats:
 def _additions(confidence: Floats, outcome: float) -> Floats:
     """Return what a review with an outcome adds to the totals, at each of some confidences."""
     difference = outcome - confidence
-    factors = log_factors(payoffs(confidence, np.full(len(confidence), outcome)))
+    factors = log_factors(confidence, np.full(len(confidence), outcome))
     return np.concatenate([factors, [np.ones_like(confidence), difference, difference**2]])

@@ -1,7 +1,6 @@
 """Recommendations derived from calibration scores, with the messages of CSTP's getCalibration."""
 
 from collections.abc import Iterator, Sequence
-from math import sqrt
 from typing import Literal
 
 import msgspec
@@ -13,10 +12,6 @@ from projections.stats.intervals import GAP_MARGIN
 
 HABIT_CONFIDENCES_MIN = 10
 """With fewer stated confidences no recommendation about habits is given."""
-
-SURE_Z = 3.0
-"""A small gap is named if it is at least so many standard errors. If confidences are wrong in both directions, or only
-at 100%, they are surely not true, while the mean gap is uncertain."""
 
 WARNED_CATEGORIES_MAX = 3
 """The largest number of categories that are warned about."""
@@ -92,8 +87,7 @@ def recommend_from_scores(
     `categories` are named if they contradict the recommendation on the whole.
     """
     yield from _adjust(overall, categories)
-    surely_off = overall.e_value >= E_VALUE_SURE
-    if surely_off and overall.interpretation == "well_calibrated" and _in_standard_errors(overall) >= SURE_Z:
+    if overall.interpretation == "well_calibrated" and overall.gap_e_values.off >= E_VALUE_SURE:
         yield _info("small_gap", describe_small_gap(overall))
     if overall.certain_wrong:
         yield Recommendation(type="certainty", message=_describe_certainty(overall), severity="warning")
@@ -124,12 +118,6 @@ def warn_about_categories(categories: Sequence[CategoryScores]) -> Iterator[Reco
             f"{format_percent(scores.mean_confidence)} was stated (n={scores.reviewed:,})."
         )
         yield Recommendation(type="category_warning", message=message, severity="warning", supported=True)
-
-
-def _in_standard_errors(overall: CalibrationScores) -> float:
-    """Return the size of the gap in standard errors of the mean of outcome minus confidence."""
-    variance = overall.brier_score - overall.gap**2
-    return abs(overall.gap) / sqrt(variance / overall.reviewed) if variance > TOLERANCE else 0.0
 
 
 def describe_small_gap(overall: CalibrationScores) -> str:

@@ -22,6 +22,7 @@ from projections.calibration.gap_evidence import (
     NO_ORDER,
     Clusters,
     Dependence,
+    GapEValues,
     GapEvidence,
     MissingOutcomes,
     ReviewEvidence,
@@ -87,7 +88,7 @@ class CalibrationScores(Coverage, frozen=True, kw_only=True):
     """The calibration scores of a set of decisions.
 
     `interpretation` is the verdict on the observed gap. `supported` tells whether evidence that holds however often one
-    looks confirms it: `gap_e_value`, that against the opposite of the verdict, and for "well calibrated" also
+    looks confirms it: `gap_e_values`, those against the opposite of each verdict, and for "well calibrated" also
     `e_value`, that against "each confidence is true". `gap_sequence` is the interval of the gap for every look, and
     `gap_interval` that for one look. `dependence` says how alike neighbouring decisions are (None: too few reviews).
     `clusters` is absent if no decision names one; with clusters the intervals and the evidence allow for them.
@@ -127,7 +128,7 @@ class CalibrationScores(Coverage, frozen=True, kw_only=True):
     certain: int
     certain_wrong: int
     e_value: float
-    gap_e_value: float
+    gap_e_values: GapEValues
     gap_sequence: Interval
     dependence: Dependence | None
     clusters: Clusters | UnsetType = UNSET
@@ -209,7 +210,7 @@ def compute_scores(
         skill_interval=skill_interval(bins),
         **_count_certain(bins),
         e_value=found.e_value,
-        gap_e_value=found.gap_e_value(gap_side(verdict)),
+        gap_e_values=found.gap_e_values,
         gap_sequence=found.gap_sequence,
         dependence=evidence.dependence,
         clusters=found.clusters or UNSET,

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from projections.arrays import Floats
-from projections.stats.gap_martingale import E_VALUE_SUPPORTED, GAP_LOG_WEIGHTS, gap_log_factors
+from projections.stats.gap_martingale import E_VALUE_SUPPORTED, GAP_LOG_WEIGHTS, gap_wagers
 from projections.stats.gap_sequence import log_factors_above
 from projections.stats.intervals import GAP_MARGIN, GapSide
 
@@ -59,7 +59,7 @@ def log_factors(side: GapSide, confidence: Floats) -> list[Floats]:
     if side == "well":
         found = [log_factors_above(o - c), log_factors_above(c - o)]
     else:
-        found = [gap_log_factors(c - o if side == "over" else o - c)]
+        found = [np.log1p(gap_wagers(c, o) if side == "over" else gap_wagers(1 - c, 1 - o))]
     return [factors.reshape(len(factors), len(confidence), len(_OUTCOMES)) for factors in found]
 
 

@@ -7,9 +7,6 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 import pytest
-from projections.calibration.evidence_trace import Grouping, follow_reviews
-from projections.calibration.first_reviews import Block, ConfidenceLevels, ReviewOrder
-from projections.calibration.stakes import Stakes, evidence_of
 from scipy.signal import lfilter
 from scipy.special import ndtri
 
@@ -17,9 +14,17 @@ from events import Draft
 from events.decision import Outcome
 from projections.arrays import Floats, Ints
 from projections.calibration.calibration import Calibration, CalibrationFilter
-from projections.query_check import no_check
+from projections.calibration.gap_evidence import evidence_of_counts
+from projections.calibration.named_clusters import OrderedReviews
 from projections.stats.clustered_mean import clustered_mean
-from projections.stats.gap_martingale import log_factors_over, log_mean_exp
+from projections.stats.gap_martingale import (
+    BETS,
+    CLUSTER_REVIEWS,
+    LOG_SUPPORTED,
+    cluster_factors,
+    log_e_values,
+    wagers,
+)
 from projections.time_range import TimeRange
 from tests.projections.drafts import record, review
 from tests.projections.random_histories import events_of
@@ -79,23 +84,39 @@ def histories(name: str, dependence: str, order: str, seed: int, gap: float = 0.
     return Histories(confidence, outcome, cluster)
 
 
-def stakes_of(reviews: Histories) -> Stakes:
-    """Return the stakes of agents as groups, whose reviews came in turns."""
+class Verdicts(NamedTuple):
+    """Whether agents are ever called off after one of their clusters, and the numbers of reviews until the first."""
+
+    off: Floats
+    reviews: Floats
+
+
+def ever_off(reviews: Histories) -> Verdicts:
+    """Look at agents after every review: each cluster counts as far as it has come."""
     agents, looks = reviews.confidence.shape
-    levels, level = np.unique(reviews.confidence, return_inverse=True)
-    agent = np.broadcast_to(np.arange(agents)[:, np.newaxis], (agents, looks))
-    cell = (agent * len(levels) + level.reshape(agents, looks)).T.ravel().astype(np.uint32)
-    code = np.where(reviews.outcome == 1, 0, 2).T.ravel().astype(np.uint8)
-    block = Block(cell, code, np.zeros(len(cell), np.int64), reviews.cluster.T.ravel())
-    order = ReviewOrder(block, len(cell), 0, ConfidenceLevels(np.tile(levels, agents)), clustered=True)
-    grouping = Grouping(np.repeat(np.arange(agents), len(levels)), agents, -1, 1)
-    return follow_reviews(Stakes.before(order), order, grouping, no_check)
-
-
-def shares_supported(stakes: Stakes) -> tuple[float, float]:
-    """Return the shares of agents that were ever called off, and that were ever called well calibrated."""
-    at = stakes.supported_at
-    return float((at[:2] > 0).any(axis=0).mean()), float((at[2] > 0).mean())
+    first = np.full(agents, np.inf)
+    for agent in range(agents):
+        c, o, k = (column[agent] for column in reviews)
+        wager = wagers(c, o)
+        order = np.argsort(k, kind="stable")
+        starts = np.flatnonzero(np.diff(k[order], prepend=-1))
+        place = np.empty(looks, dtype=np.intp)
+        place[order] = np.arange(looks) - np.repeat(starts, np.diff(starts, append=looks))
+        totals = np.zeros((BETS, len(CLUSTER_REVIEWS), looks))
+        for number, size in enumerate(CLUSTER_REVIEWS):
+            part = np.where(place < size, wager, 0.0) / size
+            running = np.cumsum(part[:, order], axis=1)
+            before = np.repeat(running[:, starts] - part[:, order][:, starts], np.diff(starts, append=looks), axis=1)
+            after = running - before
+            step = np.log1p(after) - np.log1p(after - part[:, order])
+            steps = np.empty_like(step)
+            steps[:, order] = step
+            totals[:, number] = np.cumsum(steps, axis=1)
+        logs = log_e_values(totals)
+        found = np.flatnonzero(np.maximum(logs.over, logs.under) >= LOG_SUPPORTED)
+        if len(found):
+            first[agent] = found[0] + 1
+    return Verdicts(np.isfinite(first).astype(float), first)
 
 
 ORDERS = [
@@ -107,63 +128,60 @@ ORDERS = [
 @pytest.mark.slow
 @pytest.mark.defect(1)
 @pytest.mark.parametrize(("dependence", "order"), ORDERS)
-@pytest.mark.parametrize("name", ["heaped", "beta(8,2)"])
+@pytest.mark.parametrize("name", STATING)
 def test_named_clusters_are_hardly_ever_called_off(name: str, dependence: str, order: str) -> None:
     """At most 6% of 400 calibrated agents in 1,000 looks, one after every review, in clusters of ten."""
-    off, _ = shares_supported(stakes_of(histories(name, dependence, order, 6)))
-    assert off <= 0.06
+    assert ever_off(histories(name, dependence, order, 6)).off.mean() <= 0.06
 
 
 @pytest.mark.slow
-@pytest.mark.defect(1)
-@pytest.mark.parametrize(("dependence", "order"), ORDERS)
-@pytest.mark.parametrize("name", STATING)
-def test_named_clusters_of_all_distributions_are_hardly_ever_called_off(name: str, dependence: str, order: str) -> None:
-    off = [shares_supported(stakes_of(histories(name, dependence, order, seed)))[0] for seed in range(3)]
-    assert np.mean(off) <= 0.06
-
-
 @pytest.mark.defect(1)
 def test_named_clusters_still_show_a_gap() -> None:
     """A gap of -.15 in clusters of ten with a correlation of .3: the median agent is called off within 250 reviews."""
-    stakes = stakes_of(histories("heaped", "clusters", "in turn", 1, gap=-0.15))
-    at = stakes.supported_at[0]
-    assert np.median(np.where(at > 0, at, LOOKS + 1)) <= 250
+    assert np.median(ever_off(histories("heaped", "clusters", "in turn", 1, gap=-0.15)).reviews) <= 250
 
 
-@pytest.mark.slow
-def test_a_gap_beyond_the_margin_in_clusters_is_hardly_ever_called_well_calibrated() -> None:
-    """The confidence sequence over clusters misses a gap of just -.10 in at most 5% of histories of 5,000 reviews."""
-    for dependence in DEPENDENT:
-        reviews = histories("all .8", dependence, "interleaved", 2, gap=-0.1, looks=5_000)
-        assert shares_supported(stakes_of(reviews))[1] <= 0.05
-
-
-@pytest.mark.slow
-def test_well_calibrated_is_supported_in_clusters_too() -> None:
-    _, well = shares_supported(stakes_of(histories("heaped", "clusters", "in turn", 3, looks=5_000)))
-    assert well >= 0.8
-
-
-def test_the_stake_is_the_product_of_the_means_of_clusters() -> None:
-    """Whatever the order, and whether an agent's reviews come in one block or several."""
+def test_the_evidence_is_that_of_each_cluster() -> None:
+    """Whatever the order of reviews: the factors of clusters are multiplied, and intervals are cluster-robust."""
     reviews = histories("heaped", "clusters", "interleaved", 4)
-    stakes = stakes_of(reviews)
     for agent in (0, HISTORIES - 1):
         c, o, k = (column[agent] for column in reviews)
-        factors = np.exp(log_factors_over(c, o))
-        means = np.array([factors[:, k == cluster].mean(axis=1) for cluster in np.unique(k)]).T
-        found = evidence_of(stakes, agent)
-        assert found is not None
+        named = OrderedReviews(np.zeros(len(c), np.intp), c, o, k).named()
+        (part,) = named.by_group(np.zeros(1, np.intp)).values()
+        found = evidence_of_counts(c, o, np.ones(len(c)), part)
+        starts = np.arange(0, len(c), SIZE)
+        place = np.arange(len(c)) % SIZE
+        order = np.argsort(k, kind="stable")
+        factors = cluster_factors(wagers(c[order], o[order]), place, starts)
+        logs = log_e_values(factors.sum(axis=2, keepdims=True))
+        expected = [float(log[0]) for log in logs]
+        assert [found.log_over, found.log_under, found.log_calibrated] == pytest.approx(expected, abs=1e-8)
+        mean = clustered_mean(o - c, k, -1, 1)
         assert found.clusters is not None
-        assert found.log_over == pytest.approx(float(log_mean_exp(np.log(means).sum(axis=1))), abs=1e-8)
-        expected = clustered_mean(o - c, k, -1, 1)
         assert (found.clusters.clusters, found.clusters.largest) == (LOOKS // SIZE, SIZE)
-        assert found.clusters.effective_reviews == pytest.approx(expected.effective_n, rel=1e-4)
+        assert found.clusters.effective_reviews == pytest.approx(mean.effective_n, rel=1e-4)
         assert found.interval is not None
-        assert expected.interval is not None
-        bounds = expected.interval.low, expected.interval.high
+        assert mean.interval is not None
+        bounds = mean.interval.low, mean.interval.high
         assert (found.interval.low, found.interval.high) == pytest.approx(bounds, abs=1e-6)
+
+
+def test_reviews_without_a_cluster_are_each_one_of_their_own() -> None:
+    """Beside named ones, few or many: as if each of them had a name of its own."""
+    rng = np.random.default_rng(8)
+    for n in (60, 900):
+        c, o = rng.choice([0.6, 0.9], n), rng.integers(0, 3, n) / 2
+        k = np.where(np.arange(n) % 3 == 0, -1, np.arange(n) // 6)
+        named = OrderedReviews(np.zeros(n, np.intp), c, o, k).named()
+        (part,) = named.by_group(np.zeros(1, np.intp)).values()
+        found = evidence_of_counts(c, o, np.ones(n), part)
+        mean = clustered_mean(o - c, np.where(k < 0, 10_000 + np.arange(n), k), -1, 1)
+        assert found.clusters is not None
+        assert found.clusters.clusters == mean.clusters
+        assert found.interval is not None
+        assert mean.interval is not None
+        bounds = mean.interval.low, mean.interval.high
+        assert (found.interval.low, found.interval.high) == pytest.approx(bounds, abs=0.01)
 
 
 def drafts(named: bool, clusters: int, seed: int, size: int = SIZE, category: str = "a") -> list[Draft]:
@@ -225,14 +243,3 @@ def test_no_cluster_is_absent_from_the_answer() -> None:
     answer = msgspec.to_builtins(view_of(drafts(False, 8, 5, 25)))
     assert "clusters" not in answer["overall"]
     assert "clusters" not in answer["groups"][0]
-
-
-def test_support_over_two_ranges_of_reviews_is_that_of_one() -> None:
-    """Asked after each few reviews, or once at the end."""
-    events = events_of([*drafts(True, 20, 3, 7), *drafts(False, 5, 4, 7)])
-    asked, once = Calibration(), Calibration()
-    for start in range(0, len(events), 17):
-        asked.fold(events[start : start + 17])
-        asked.view(CalibrationFilter(), "category")
-    once.fold(events)
-    assert asked.view(CalibrationFilter(), "category") == once.view(CalibrationFilter(), "category")

@@ -10,7 +10,7 @@ from projections.arrays import Floats
 from projections.calibration.row_evidence import RowEvidence
 from projections.calibration.row_support import gap_sides, support_rows
 from projections.calibration.scores import gap_side, judge_gap
-from projections.stats.gap_martingale import log_factors_over, log_factors_under, log_mean_exp
+from projections.stats.gap_martingale import log_e_values, log_factors
 from projections.stats.gap_sequence import log_e_within
 
 CATEGORIES = 20
@@ -46,13 +46,10 @@ def tables(levels: list[float], n: int, histories: int, off: float = 0.0, bad: i
 
 
 def table_of(c: Floats, o: Floats) -> Table:
-    over, under = (
-        log_mean_exp(factors(c.ravel(), o.ravel()).reshape(-1, *c.shape).sum(axis=-1))
-        for factors in (log_factors_over, log_factors_under)
-    )
+    logs = log_e_values(log_factors(c.ravel(), o.ravel()).reshape(-1, *c.shape).sum(axis=-1))
     d, size = o - c, np.full(len(c), float(c.shape[1]))
     within = log_e_within(size, d.sum(axis=1), (d**2).sum(axis=1), np.ones(len(c)))
-    return Table(d.mean(axis=1), RowEvidence(np.logaddexp(over, under) - np.log(2), within))
+    return Table(d.mean(axis=1), RowEvidence(np.logaddexp(logs.over, logs.under) - np.log(2), within))
 
 
 @pytest.mark.parametrize("levels", DISTRIBUTIONS.values(), ids=DISTRIBUTIONS.keys())

@@ -32,8 +32,8 @@ def is_remarked(confidence: Floats, outcome: Floats) -> bool:
 
 def allowed_looks(confidence: Floats, outcome: Floats) -> list[int]:
     """The numbers of reviews after which the mean of both e-values is 20 or more, and the gap within its margin."""
-    over, under = running_log_e_values(confidence, outcome)
-    sure = np.logaddexp(over, under) - np.log(2) >= np.log(E_VALUE_SURE) - 1e-6
+    logs = running_log_e_values(confidence, outcome)
+    sure = np.logaddexp(logs.over, logs.under) - np.log(2) >= np.log(E_VALUE_SURE) - 1e-6
     gap = np.cumsum(outcome - confidence) / np.arange(1, len(confidence) + 1)
     found: list[int] = (np.flatnonzero(sure & (np.abs(gap) < WELL_CALIBRATED_BELOW)) + 1).tolist()
     return found

@@ -1,4 +1,4 @@
-"""Simulated agents, and the review at which each has a supported verdict: bets multiplied out one by one."""
+"""Simulated agents, and whether each has a supported verdict: bets multiplied out one by one."""
 
 from collections.abc import Callable
 from math import log1p
@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from projections.arrays import Floats
 from projections.calibration.confidence_bins import ConfidenceBins, bin_reviews
-from projections.stats.gap_martingale import log_factors_over, log_factors_under, log_mean_exp
+from projections.stats.gap_martingale import LogEValues, log_e_values, log_factors
 from projections.stats.intervals import GAP_MARGIN, GapSide
 
 Stating = Callable[[np.random.Generator, tuple[int, ...]], Floats]
@@ -26,7 +26,8 @@ STATING: dict[str, Stating] = {
 """The distributions of stated confidence."""
 
 EVIDENCE = 40.0
-FRACTIONS = (0.05, 0.1, 0.2, 0.4)
+GAP_BETS = {0.02: 0.02, 0.1: 0.08, 0.25: 0.22, 0.5: 0.45, 1.0: 0.18, 3.0: 0.05}
+"""The weight of each bet on the mean outcome."""
 MARGIN_BETS = tuple(0.9 * 0.6**power for power in range(12))
 
 
@@ -48,40 +49,37 @@ def outcomes(rng: np.random.Generator, confidence: Floats, gap: float) -> Floats
     return (rng.random(confidence.shape) < np.clip(confidence + low, 0, 1)).astype(float)
 
 
-def first_support(side: GapSide, confidence: Floats, outcome: Floats) -> Floats:
-    """Return the number of reviews after which each agent (row) has the verdict; infinite if it never has it."""
-    conditions = [_growing(steps) for steps in _log_steps(side, confidence, outcome)]
-    supported = np.logical_and.reduce(conditions)
-    return np.where(supported.any(axis=1), supported.argmax(axis=1) + 1.0, np.inf)
+def has_support(side: GapSide, confidence: Floats, outcome: Floats) -> npt.NDArray[np.bool_]:
+    """Return whether each agent (row) has the evidence for a verdict after all its reviews."""
+    conditions = []
+    for factors, weights in _log_steps(side, confidence, outcome):
+        stakes = np.exp(np.minimum(factors.sum(axis=-1), 300))
+        conditions.append(weights @ stakes >= EVIDENCE)
+    return np.logical_and.reduce(conditions)
 
 
-def _log_steps(side: GapSide, c: Floats, o: Floats) -> list[list[Floats]]:
-    if side == "over":
-        c = np.minimum(c, 0.995)
-        return [[np.log1p(f * (c - o) / (1 - c)) for f in FRACTIONS]]
-    if side == "under":
-        return _log_steps("over", 1 - c, 1 - o)
+def _log_steps(side: GapSide, c: Floats, o: Floats) -> list[tuple[Floats, Floats]]:
+    """Return the logarithms of the factors of each bet, and the weights of the bets."""
+    if side != "well":
+        if side == "under":
+            c, o = 1 - c, 1 - o
+        most = 0.9 / np.maximum(1 - c, 1e-9)
+        factors = [np.log1p(np.minimum(bet, most) * (c - o)) for bet in GAP_BETS]
+        return [(np.stack(factors), np.array(list(GAP_BETS.values())))]
     return [
-        [bet * (sign * (o - c) + GAP_MARGIN) - (-log1p(-bet) - bet) * (o - c) ** 2 for bet in MARGIN_BETS]
+        (
+            np.stack(
+                [bet * (sign * (o - c) + GAP_MARGIN) - (-log1p(-bet) - bet) * (o - c) ** 2 for bet in MARGIN_BETS]
+            ),
+            np.full(len(MARGIN_BETS), 1 / len(MARGIN_BETS)),
+        )
         for sign in (1, -1)
     ]
 
 
-def _growing(steps: list[Floats]) -> npt.NDArray[np.bool_]:
-    """Return after which reviews the mean stake is at least EVIDENCE."""
-    stakes = np.zeros(steps[0].shape)
-    for step in steps:
-        stakes += np.exp(np.minimum(np.cumsum(step, axis=1), 300))
-    return stakes / len(steps) >= EVIDENCE
+def running_log_e_values(confidence: Floats, outcome: Floats) -> LogEValues:
+    """Return the logarithms of the e-values after each review.
 
-
-def running_log_e_values(confidence: Floats, outcome: Floats) -> tuple[Floats, Floats]:
-    """Return the logarithms of both e-values after each review: of overconfidence, and of underconfidence.
-
-    Shapes: confidences and outcomes in the order of first review; the answers have one entry for each.
+    Shapes: confidences and outcomes; the answers have one entry for each.
     """
-    over, under = (
-        log_mean_exp(np.cumsum(factors, axis=1))
-        for factors in (log_factors_over(confidence, outcome), log_factors_under(confidence, outcome))
-    )
-    return over, under
+    return log_e_values(np.cumsum(log_factors(confidence, outcome), axis=1))

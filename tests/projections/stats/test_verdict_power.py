@@ -10,7 +10,7 @@ from projections.calibration.scores import CalibrationScores, compute_scores
 from projections.stats.intervals import GapSide
 from projections.stats.verdict_power import CELLS_MAX, Record, reviews_for_verdict
 from tests.projections.short_decisions import cells
-from tests.projections.stats.evidence import STATING, Stating, bins_of, first_support, outcomes
+from tests.projections.stats.evidence import STATING, Stating, bins_of, has_support, outcomes
 
 AGENTS = 2_000
 
@@ -28,7 +28,7 @@ def share_with_verdict(stating: Stating, side: GapSide, gap: float, seed: int) -
     needed = reviews_for_verdict(side, Record(levels, nothing), gap)
     assert needed is not None
     confidence = stating(rng, (AGENTS, needed))
-    return needed, float((first_support(side, confidence, outcomes(rng, confidence, gap)) <= needed).mean())
+    return needed, float(has_support(side, confidence, outcomes(rng, confidence, gap)).mean())
 
 
 def possible(stating: Stating, gap: float) -> bool:
@@ -65,7 +65,7 @@ def test_it_counts_from_the_reviews_that_there_are(n: int, successes: int) -> No
     rng = np.random.default_rng([n, successes])
     further = (rng.random((AGENTS, needed)) < successes / n).astype(float)
     history = np.concatenate([np.broadcast_to(record, (AGENTS, n)), further], axis=1)
-    share = float((first_support("over", np.full(history.shape, 0.9), history) <= n + needed).mean())
+    share = float(has_support("over", np.full(history.shape, 0.9), history).mean())
     assert 0.75 <= share <= 0.85, f"{share:.3f} after {needed} more"
 
 
