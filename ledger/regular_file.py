@@ -3,8 +3,11 @@
 import errno
 import os
 import stat
+import sys
+from contextlib import AbstractContextManager, nullcontext
 from io import BufferedReader
 from pathlib import Path
+from typing import BinaryIO
 
 
 def check_regular(path: Path | str) -> None:
@@ -18,6 +21,11 @@ def check_regular(path: Path | str) -> None:
 
 _OWN = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 """Names of files that this process has open, as a shell gives them to a command: `append <(command)`."""
+
+
+def open_input(name: str) -> AbstractContextManager[BinaryIO]:
+    """Open a file to read it once, or for `-` standard input, which stays open. Errors: as `open_regular`."""
+    return nullcontext(sys.stdin.buffer) if name == "-" else open_once(name)
 
 
 def open_once(path: Path | str) -> BufferedReader:

@@ -39,17 +39,12 @@ def configure(
 
 def _read(file: str) -> bytes:
     """Return the bytes of a file or of standard input, at most FILE_BYTES_MAX. Errors: InvalidQuery."""
-    import sys
-
     from api.service.breakers import FILE_BYTES_MAX
     from ledger.errors import InvalidQuery
-    from ledger.regular_file import open_once
+    from ledger.regular_file import open_input
 
-    if file == "-":
-        data = sys.stdin.buffer.read(FILE_BYTES_MAX + 1)
-    else:
-        with open_once(file) as stream:
-            data = stream.read(FILE_BYTES_MAX + 1)
+    with open_input(file) as stream:
+        data = stream.read(FILE_BYTES_MAX + 1)
     if len(data) > FILE_BYTES_MAX:
         raise InvalidQuery("file", f"is over {FILE_BYTES_MAX:,} bytes.", "Name the file circuit_breakers.yaml.")
     return data

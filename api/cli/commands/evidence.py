@@ -156,14 +156,10 @@ def _use_store(
 
 def _read(file: str) -> bytes:
     """Return the bytes of a file or of standard input, at most one more than the limit."""
-    import sys
-
     from events.limits import EVIDENCE_BYTES_MAX
-    from ledger.regular_file import open_once
+    from ledger.regular_file import open_input
 
-    if file == "-":
-        return sys.stdin.buffer.read(EVIDENCE_BYTES_MAX + 1)
-    with open_once(file) as stream:
+    with open_input(file) as stream:
         return stream.read(EVIDENCE_BYTES_MAX + 1)
 
 

@@ -181,14 +181,10 @@ def retire(
 
 def _read(file: str) -> bytes:
     """Return the bytes of a rule file or of standard input, at most one more than the limit."""
-    import sys
-
     from api.service.guardrails.rule_file import RULE_FILE_BYTES_MAX
-    from ledger.regular_file import open_once
+    from ledger.regular_file import open_input
 
-    if file == "-":
-        return sys.stdin.buffer.read(RULE_FILE_BYTES_MAX + 1)
-    with open_once(file) as stream:
+    with open_input(file) as stream:
         return stream.read(RULE_FILE_BYTES_MAX + 1)
 
 

@@ -1,8 +1,6 @@
 """Read, decode and check run reports, before anything is written."""
 
-import os
 import re
-import sys
 from datetime import UTC, datetime
 
 import msgspec
@@ -12,7 +10,7 @@ from events.errors import InvalidEvent, MalformedInput
 from events.json_check import half_surrogate_error
 from events.limits import BODY_BYTES_MAX, STREAM_ID_CHARS_MAX
 from events.payload import COUNT_MAX, STREAM_ID_PATTERN, STREAM_ID_SHAPE
-from ledger.regular_file import open_once
+from ledger.regular_file import open_input
 from projections.discovery.run_report import TOTAL_KEY, RunReport, report_models
 
 _decode = msgspec.json.Decoder(RunReport).decode
@@ -30,7 +28,7 @@ TIME_CHARS_MAX = 64
 def read_report(path: str) -> bytes:
     """Read a file, or standard input as `-`. Errors: MalformedInput."""
     try:
-        with os.fdopen(os.dup(sys.stdin.fileno()), "rb") if path == "-" else open_once(path) as file:
+        with open_input(path) as file:
             body = file.read(BODY_BYTES_MAX + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)

@@ -16,7 +16,7 @@ from instruments.probes import (
     find_probe,
 )
 from ledger.errors import InvalidQuery
-from ledger.regular_file import open_once
+from ledger.regular_file import open_input
 
 
 class AnalyzedResponse(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,13 +78,8 @@ def analyze_response(answer: bytes, probe_id: str | None, names: NameRules) -> A
 
 def read_input(file: str, field: str) -> bytes:
     """Read a file, or standard input for `-`. Errors: InvalidQuery if it is too long, OSError."""
-    import sys  # noqa: PLC0415 - only the command line reads standard input
-
-    if file == "-":
-        data = sys.stdin.buffer.read(BODY_BYTES_MAX + 1)
-    else:
-        with open_once(file) as stream:
-            data = stream.read(BODY_BYTES_MAX + 1)
+    with open_input(file) as stream:
+        data = stream.read(BODY_BYTES_MAX + 1)
     if len(data) > BODY_BYTES_MAX:
         raise InvalidQuery(
             field, f"it has more than {BODY_BYTES_MAX:,} bytes.", "Give one answer, or one list of names."

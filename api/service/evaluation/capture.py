@@ -7,9 +7,8 @@ no digest of them. After editing, `record_scenarios` records the scenario as a r
 
 import errno
 import os
-import sys
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -41,7 +40,7 @@ from instruments.evals.suite.scenario_checks import check_analysis, check_scenar
 from instruments.evals.suite.writer import FILES, check_free, json_text
 from instruments.yaml_reader import UnreadableFile
 from ledger.errors import InvalidQuery, TallystickError
-from ledger.regular_file import open_once
+from ledger.regular_file import open_input
 
 MODES = frozenset({"llm", "no-llm"})
 """Without --fixtures, a folder with one of these names is a mode of the scenario in the folder above it."""
@@ -110,7 +109,7 @@ def read_investigation(file: str) -> dict[str, Any]:
     """
     label = "standard input" if file == "-" else file
     try:
-        with nullcontext(sys.stdin.buffer) if file == "-" else open_once(file) as stream:
+        with open_input(file) as stream:
             body = stream.read(EVIDENCE_BYTES_MAX + 1)
         if len(body) > EVIDENCE_BYTES_MAX:
             raise UnreadableFile(f"is larger than {EVIDENCE_BYTES_MAX:,} bytes", "Leave out what no agent needs.")
