@@ -20,11 +20,9 @@ from events.registry import VOCABULARY
 from events.vocabulary import Vocabulary
 from ledger.errors import InvalidQuery, LedgerUnavailable, ViewDamaged
 from ledger.log import LogReader
-from ledger.threads import run_on_thread
 from projections.fold_lag import FoldLag
 from projections.past_states import PastStates
 from projections.projection import Projection
-from projections.query_check import no_check
 from projections.required_position import required_position
 from projections.slice_reader import SLICE_EVENTS, SliceReader
 from projections.snapshots import Snapshots
@@ -37,9 +35,6 @@ SNAPSHOT_EVENTS_MIN = 50_000
 
 FOLLOW_PAUSE_S = 0.02
 """Seconds between two folds of `follow`: the events of so long are folded together, which costs less."""
-
-REFRESH_PAUSE_S = 1.0
-"""Seconds after which `follow` brings up to date again what views keep."""
 
 RETRY_PAUSE_S = 1.0
 """Seconds after which `follow` tries again to read a log that could not be read."""
@@ -80,7 +75,6 @@ class Engine:
         self._saved = 0
         self._store = StateStore(log, self._snapshots)
         self._past = PastStates(self._store)
-        self._unsaved_caches = False
         self._progress = progress
         self._folding = asyncio.Lock()
         self._lag = FoldLag()
@@ -117,13 +111,9 @@ class Engine:
 
     async def follow(self) -> None:
         """Fold events as they are committed, until it is cancelled."""
-        refreshed_s = 0.0
         while True:
             try:
                 await self.catch_up()
-                if time.monotonic() - refreshed_s >= REFRESH_PAUSE_S:
-                    await self._refresh_caches()
-                    refreshed_s = time.monotonic()
             except Exception:
                 log.exception("folding failed; it is tried again")
                 await asyncio.sleep(RETRY_PAUSE_S)
@@ -139,13 +129,6 @@ class Engine:
             await self._log.wait_for_events(self.position)
         finally:
             self._lag.end_wait(self.position)
-
-    async def _refresh_caches(self) -> None:
-        """Bring up to date what views keep, so that a question finds it, and the next snapshot has it."""
-        for work in [state.refresh_cache() for state in self._live.values()]:
-            if work is not None:
-                await run_on_thread(work, no_check)
-                self._unsaved_caches = True
 
     async def catch_up(self, progress: Progress | None = None, kinds: Sequence[type[Projection]] = ()) -> int:
         """Fold every committed event, and wait until some projections are live; return the position of the states."""
@@ -288,7 +271,7 @@ class Engine:
             async with self._folding:
                 with suppress(LedgerUnavailable):
                     await self._store.finish()
-                    if self.position > self._saved or self._unsaved_caches:
+                    if self.position > self._saved:
                         await self._save()
                         await self._store.finish()
         finally:
@@ -390,9 +373,8 @@ class Engine:
     async def _save(self) -> None:
         """Begin to save the live states. The caller holds `_folding`."""
         if self._store.ready and not self.events.faulty.found:
-            await self._refresh_caches()
             await self._store.save(list(self._live.values()), self.position)
-            self._saved, self._unsaved_caches = self.position, False
+            self._saved = self.position
 
 
 def _share(states: Sequence[Projection]) -> None:

@@ -1,13 +1,12 @@
 """The interface of a projection: a named, versioned state that folds events, and pure views of that state."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from events.payload import Payload
 from projections.event_slice import EventSlice
-from projections.query_check import Check
 
 if TYPE_CHECKING:
     from projections.column_table import ColumnTable
@@ -46,17 +45,6 @@ class Projection(ABC):
     def tables(self) -> "Mapping[str, ColumnTable]":
         """Return the tables of the state by name: what grows with every event, loaded and saved chunk by chunk."""
         return {}
-
-    def encode_cache(self) -> bytes:
-        """Return what views computed from the state and keep for the next one. It is not a part of the state."""
-        return b""
-
-    def restore_cache(self, cache: bytes) -> None:  # noqa: B027 - most keep nothing
-        """Take up what `encode_cache` wrote, after the tables were restored. For other bytes it may raise any error."""
-
-    def refresh_cache(self) -> Callable[[Check], None] | None:
-        """Return work for a thread that brings up to date what views keep; None if nothing is to do."""
-        return None
 
     @abstractmethod
     def summary(self) -> Mapping[str, object]:

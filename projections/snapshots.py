@@ -57,10 +57,9 @@ _PROBE = "SELECT name, version, position, root, seal, contents, digest, bytes FR
 
 
 class Contents(msgspec.Struct, frozen=True):
-    """What a snapshot holds: the digests of the encoded state and of what views keep, and the tables of the state."""
+    """What a snapshot holds: the digest of the encoded state, and the tables of the state."""
 
     state: bytes
-    cache: bytes
     tables: dict[str, SavedTable]
 
 
@@ -81,7 +80,6 @@ class StoredState(NamedTuple):
     name: str
     version: int
     state: bytes
-    cache: bytes
     tables: "Mapping[str, ColumnTable]"
 
 
@@ -188,8 +186,6 @@ class Snapshots:
             raise ValueError("other tables were saved")
         for name, table in tables.items():
             table.restore(contents.tables[name], self._reader)
-        if contents.cache:
-            state.restore_cache(self._reader.read(contents.cache))
         return state
 
     def count_damaged(self, snapshot: Snapshot) -> int:
@@ -265,9 +261,7 @@ def _store_states(
     """Store each state before the next one is encoded, so that only one of them is in memory."""
     stored = []
     for state, tables in zip(states, frozen, strict=True):
-        encoded, cache = _store_chunk(connection, state.encode()), state.encode_cache()
-        kept = _store_chunk(connection, cache) if cache else ALL_ZERO
-        stored.append(StoredState(state.name, state.version, encoded, kept, tables))
+        stored.append(StoredState(state.name, state.version, _store_chunk(connection, state.encode()), tables))
     return stored
 
 
@@ -291,7 +285,7 @@ def _save(
         for table in state.tables.values():
             store_chunks(connection, table.unsaved(source))
         tables = {name: table.saved() for name, table in state.tables.items()}
-        contents = msgspec.msgpack.encode(Contents(state.state, state.cache, tables))
+        contents = msgspec.msgpack.encode(Contents(state.state, tables))
         snapshots.append(Snapshot(state.name, state.version, position, root, contents))
     with connection:
         for snapshot in snapshots:
@@ -332,7 +326,7 @@ def _digests(contents: bytes) -> set[bytes]:
     """Return the digests of all chunks of a snapshot. Errors: msgspec.DecodeError."""
     named = msgspec.msgpack.decode(contents, type=Contents)
     columns = [digests for table in named.tables.values() for digests in table.columns.values()]
-    return {named.state, named.cache}.union(*columns) - {ALL_ZERO}
+    return {named.state}.union(*columns) - {ALL_ZERO}
 
 
 def _delete_all(connection: sqlite3.Connection) -> None:

@@ -38,6 +38,7 @@ from projections.calibration.scores import (
     CalibrationScores,
     ConfidenceSpread,
     Coverage,
+    UnsureBecause,
     Verdict,
     ZTest,
     compute_scores,
@@ -73,6 +74,8 @@ class CalibrationGroup(Coverage, frozen=True, kw_only=True):
     supported: bool | None = None
     reviews_needed: int | None = None
     reviews_needed_gap: float | None = None
+    unsure_because: UnsureBecause | None = None
+    surely_off: bool | None = None
     log_score: float | None = None
     log_score_infinite: bool | None = None
     skill: float | None = None
@@ -293,7 +296,8 @@ class _SupportedGroups(NamedTuple):
         place = int(np.searchsorted(self.numbers, number))
         if not scores.supported or self.support.supported[place]:
             return {}
-        return {"supported": False, "reviews_needed": self.support.reviews_needed(place, scores.reviewed)}
+        needed = self.support.reviews_needed(place, scores.reviewed)
+        return {"supported": False, "reviews_needed": needed, "unsure_because": "many_rows"}
 
 
 def _shrink_groups(groups: Groups, all_groups: _GroupMeans) -> _ShrunkGroups:

@@ -39,6 +39,10 @@ class Places(NamedTuple):
             return table.take(name, np.zeros(0, dtype=np.int64))
         return np.concatenate([table.chunk(name, group)[places] for group, places in self.parts])
 
+    def due_us(self, maturity: Maturity) -> Ints:
+        """Return when these rows are due, 0 where nothing says it."""
+        return np.concatenate([np.zeros(0, np.int64), *(maturity.due_us(*part) for part in self.parts)])
+
     def numbers(self, table: ColumnTable) -> RowNumbers:
         """Return the numbers of these rows."""
         parts = [np.arange(*table.bounds(group))[places] for group, places in self.parts]

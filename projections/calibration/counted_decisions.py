@@ -98,8 +98,9 @@ class CountedDecisions(NamedTuple):
     def in_order_of_due(self, check: Check = no_check) -> OrderedReviews:
         """Return the reviews with a stated confidence in the order in which their decisions were due."""
         rows = self._places(_REVIEWED, check, stated=True)
-        cell, outcome, due_us = (rows.take(self.columns.counted, name) for name in ("cell", "outcome", "due_us"))
+        cell, outcome = (rows.take(self.columns.counted, name) for name in ("cell", "outcome"))
         made_us, cluster = (rows.take(self.columns.recorded, name) for name in ("time_us", "cluster"))
+        due_us = rows.due_us(self.columns.maturity)
         check()
         order = np.argsort(np.where(due_us > 0, due_us, made_us), kind="stable")
         cell = cell[order].astype(np.intp)

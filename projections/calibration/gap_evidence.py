@@ -26,7 +26,7 @@ from projections.stats.gap_martingale import (
     log_factors,
 )
 from projections.stats.gap_sequence import gap_sequence, log_e_within
-from projections.stats.intervals import GapSide, Interval, gap_interval, mean_outcome_interval, supports
+from projections.stats.intervals import GapSide, Interval, gap_interval, supports, wilson_interval
 
 _E_VALUE_DIGITS: Final = 6
 _INTERVAL_PLACES: Final = 9
@@ -72,11 +72,6 @@ class GapEValues(msgspec.Struct, frozen=True, kw_only=True):
     def of(self, side: GapSide) -> float:
         """Return the e-value of a verdict."""
         return {"over": self.over, "under": self.under, "well": self.well}[side]
-
-    @property
-    def off(self) -> float:
-        """The e-value that the gap is not 0."""
-        return (self.over + self.under) / 2
 
 
 class MissingOutcomes(NamedTuple):
@@ -162,7 +157,7 @@ def evidence_of_counts(
     found = _evidence_of_counts(confidence, outcome, n, named)
     if missing is None or not (missing.overdue.any() or missing.open.any()):
         return found
-    rate = mean_outcome_interval(float(outcome @ n), float(n.sum()))
+    rate = wilson_interval(float(outcome @ n), float(n.sum()))
     against: dict[GapSide, list[tuple[float, float]]] = {"over": [(rate.high, 1.0)], "under": [(rate.low, 0.0)]}
     against["well"] = [*against["over"], *against["under"]]
     robust = set[GapSide]()

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from projections.arrays import Ints, RowNumbers
+from projections.arrays import AnyInts, Ints, RowNumbers
 from projections.calibration.cells import Cells
 from projections.column_table import ColumnTable
 from projections.outcome_codes import OUTCOME_VALUES, RETRACTED
@@ -72,7 +72,7 @@ class Maturity:
         self._recorded, self._counted, self._cells = recorded, counted, cells
         self.now_us = now_us
 
-    def due_us(self, group: int, places: RowNumbers | slice) -> Ints:
+    def due_us(self, group: int, places: AnyInts | slice) -> Ints:
         """Return when some decisions of a group of rows are due."""
         stated: Ints = self._counted.chunk("due_us", group)[places]
         horizon_us = self.horizons.horizon_us

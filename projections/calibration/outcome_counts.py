@@ -54,7 +54,7 @@ class OutcomeCounts:
         )
         self._cells = CellNumbers()
         self._now = ""
-        """The time of the last event: what is due later is waiting."""
+        """The latest time of an event: what is due later is waiting."""
         self._maturity: Maturity | None = None
         self._questions: dict[str, int] = {}
         self._spans = CountSpans()

@@ -6,10 +6,11 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from projections.arrays import Floats, RowNumbers, split_runs
+from projections.arrays import AnyInts, Floats, RowNumbers, split_runs
 from projections.calibration.cell_groups import Groups
+from projections.calibration.counted_columns import OPEN
 from projections.calibration.view_evidence import GroupEvidence
-from projections.outcome_codes import OUTCOMES_COUNT
+from projections.outcome_codes import OUTCOME_VALUES, OUTCOMES_COUNT, UNREVIEWED
 from projections.query_check import Check
 from projections.stats.gap_martingale import (
     BETS,
@@ -20,6 +21,7 @@ from projections.stats.gap_martingale import (
     log_factors,
 )
 from projections.stats.gap_sequence import log_e_within
+from projections.stats.intervals import wilson_interval
 
 CELLS_AT_ONCE = 16_384
 """Cells whose evidence is computed between two calls of `check`: a few milliseconds."""
@@ -30,16 +32,51 @@ _ROWS: Final = BETS + 3
 class RowEvidence(msgspec.Struct, frozen=True):
     """The logarithms of the e-values of each row: that its gap is not 0, and that it is within GAP_MARGIN.
 
-    Gaps that cancel each other are not within it.
+    Gaps that cancel each other are not within it. Decisions without a review turn out against each (`gap_evidence.py`).
     """
 
-    off: Floats
+    over: Floats
+    under: Floats
     within: Floats
+
+    @property
+    def off(self) -> Floats:
+        """The logarithm of the e-value that the gap is not 0."""
+        return np.logaddexp(self.over, self.under) - log(2)
 
 
 def evidence_of_rows(groups: Groups, numbers: RowNumbers, followed: GroupEvidence, check: Check) -> RowEvidence:
     """Return the evidence of some groups with reviews, from the counts of their cells and from their clusters."""
-    totals = _sum_cells(groups, check)[:, numbers]
+    found = _find_evidence(groups, numbers, groups.table.counts[:, 1:OUTCOMES_COUNT], followed, check)
+    if not groups.table.counts[:, [UNREVIEWED, OPEN]].any():
+        return found
+    over, under = (_find_evidence(groups, numbers, _fill(groups, good=good), followed, check) for good in (True, False))
+    within = np.minimum(found.within, np.minimum(over.within, under.within))
+    return RowEvidence(np.minimum(found.over, over.over), np.minimum(found.under, under.under), within)
+
+
+def _fill(groups: Groups, *, good: bool) -> Floats:
+    """Return counts of reviewed outcomes by cell, to which those of decisions without a review are added.
+
+    Open ones are all `good`, or none is. Overdue ones succeed at the upper or lower limit of Wilson's interval of the
+    reviewed ones of their group.
+    """
+    counts, size = groups.table.counts, len(groups.names.ranks) + 1  # the last is that of cells without a group
+    reviews = counts[:, 1:OUTCOMES_COUNT].astype(np.float64)
+    n = np.maximum(1, np.bincount(groups.numbers % size, reviews.sum(axis=1), size))
+    total = np.bincount(groups.numbers % size, reviews @ OUTCOME_VALUES[1:], size)
+    limits = [wilson_interval(*pair) for pair in zip(total.tolist(), n.tolist(), strict=True)]
+    rate = np.array([limit.high if good else limit.low for limit in limits])[groups.numbers]
+    overdue, may_come = counts[:, UNREVIEWED], counts[:, OPEN]
+    reviews[:, 0] += overdue * rate + may_come * good
+    reviews[:, 2] += overdue * (1 - rate) + may_come * (not good)
+    return reviews
+
+
+def _find_evidence(
+    groups: Groups, numbers: RowNumbers, reviews: AnyInts | Floats, followed: GroupEvidence, check: Check
+) -> RowEvidence:
+    totals = _sum_cells(groups, reviews, check)[:, numbers]
     stakes, (n, difference, square) = totals[:BETS], totals[BETS:]
     largest = np.ones(len(numbers))
     logs = log_e_values(stakes)
@@ -61,17 +98,16 @@ def evidence_of_rows(groups: Groups, numbers: RowNumbers, followed: GroupEvidenc
 
 def _row_evidence(logs: LogEValues, within: Floats) -> RowEvidence:
     cancelled = logs.calibrated >= log(E_VALUE_SURE)
-    return RowEvidence(np.logaddexp(logs.over, logs.under) - log(2), np.where(cancelled, -np.inf, within))
+    return RowEvidence(logs.over, logs.under, np.where(cancelled, -np.inf, within))
 
 
-def _sum_cells(groups: Groups, check: Check) -> Floats:
+def _sum_cells(groups: Groups, reviews: AnyInts | Floats, check: Check) -> Floats:
     """Return for all groups the logarithms of stakes, the number of reviews, and sums of differences and squares.
 
     Cells of one group and confidence are merged first: there are far fewer of them, and logarithms take most time.
     """
     table, size = groups.table, len(groups.names.ranks)
     totals = np.zeros((_ROWS, size))
-    reviews = table.counts[:, 1:OUTCOMES_COUNT]
     rows = np.flatnonzero(~np.isnan(table.confidence) & reviews.any(axis=1) & (groups.numbers >= 0))
     for start in range(0, len(rows), CELLS_AT_ONCE):
         check()

@@ -74,7 +74,12 @@ def support_buckets(buckets: Sequence[Bucket], evidence: RowEvidence) -> list[Bu
     """Return buckets of which only those are supported whose verdict the table supports too."""
     support = support_rows(np.array([bucket.stated_gap for bucket in buckets]), evidence)
     return [
-        structs.replace(bucket, supported=False, reviews_needed=support.reviews_needed(place, bucket.decisions))
+        structs.replace(
+            bucket,
+            supported=False,
+            reviews_needed=support.reviews_needed(place, bucket.decisions),
+            unsure_because="many_rows",
+        )
         if bucket.supported and not support.supported[place]
         else bucket
         for place, bucket in enumerate(buckets)

@@ -7,7 +7,6 @@ import msgspec
 
 from projections.calibration.figure_text import format_percent, format_rate
 from projections.calibration.scores import TOLERANCE, Bucket, CalibrationScores, ConfidenceSpread
-from projections.stats.gap_martingale import E_VALUE_SURE
 from projections.stats.intervals import GAP_MARGIN
 
 HABIT_CONFIDENCES_MIN = 10
@@ -87,7 +86,7 @@ def recommend_from_scores(
     `categories` are named if they contradict the recommendation on the whole.
     """
     yield from _adjust(overall, categories)
-    if overall.interpretation == "well_calibrated" and overall.gap_e_values.off >= E_VALUE_SURE:
+    if overall.interpretation == "well_calibrated" and overall.surely_off:
         yield _info("small_gap", describe_small_gap(overall))
     if overall.certain_wrong:
         yield Recommendation(type="certainty", message=_describe_certainty(overall), severity="warning")

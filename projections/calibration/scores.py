@@ -17,7 +17,7 @@ from projections.arrays import Floats
 from projections.calibration.confidence_bins import REVIEWED_VALUES, ConfidenceBins, bin_counts, bin_reviews
 from projections.calibration.corp import Corp, decompose_brier
 from projections.calibration.count_table import Counts
-from projections.calibration.counted_columns import OPEN
+from projections.calibration.counted_columns import OPEN, WAITING
 from projections.calibration.gap_evidence import (
     NO_ORDER,
     Clusters,
@@ -35,6 +35,7 @@ from projections.stats.intervals import (
     Interval,
     gap_interval,
     mean_outcome_interval,
+    supports,
     wilson_interval,
 )
 from projections.stats.verdict_power import Record, reviews_for_verdict
@@ -72,16 +73,29 @@ class ZTest(msgspec.Struct, frozen=True, kw_only=True):
     p: float
 
 
-class Coverage(msgspec.Struct, frozen=True, kw_only=True):
-    """The number of decisions that the scores use, of `total`: `reviewed` ones with a stated confidence.
+UnsureBecause = Literal["evidence", "missing_reviews", "each_confidence", "many_rows"]
+"""Why a verdict is not confirmed.
 
-    The others are `unreviewed`, or `without_confidence`, or both.
+"evidence": there is too little of it. "missing_reviews": the decisions without a review could reverse it.
+"each_confidence": the gap is small, but only because gaps of single confidences cancel each other. "many_rows": one of
+so many rows may look like this by chance.
+"""
+
+
+class Coverage(msgspec.Struct, frozen=True, kw_only=True):
+    """The number of decisions that the scores use, of `total`: `reviewed` ones that are due and state a confidence.
+
+    The others are `unreviewed`, `early` (reviewed, but not due yet), or `without_confidence`. Of the unreviewed,
+    `pending` ones are not due yet, and `overdue` ones are; nothing says when the rest are due.
     """
 
     reviewed: int
     total: int
     unreviewed: int
     without_confidence: int
+    early: int = 0
+    pending: int = 0
+    overdue: int = 0
 
 
 class CalibrationScores(Coverage, frozen=True, kw_only=True):
@@ -93,7 +107,8 @@ class CalibrationScores(Coverage, frozen=True, kw_only=True):
     `gap_interval` that for one look. `dependence` says how alike neighbouring decisions are (None: too few reviews).
     `clusters` is absent if no decision names one; with clusters the intervals and the evidence allow for them.
     `reviews_needed` is after how many further reviews 80% of such agents have it confirmed, if their true gap is
-    `reviews_needed_gap` (0: confirmed; None: no number).
+    `reviews_needed_gap` (0: confirmed; None: no number). `unsure_because` is None if it is confirmed. `surely_off`
+    tells whether the gap is surely not 0, whatever the verdict.
     `log_score` is in nats, None if infinite. `sharpness` is the variance of the stated confidences. Undefined tests and
     skill are None. `too_few_for` names the scores for which there are too few reviews (REVIEWS_MIN).
     `accuracy_interval` and `skill_interval` are 95% intervals at one look. `certain` is the number of decisions with a
@@ -115,6 +130,8 @@ class CalibrationScores(Coverage, frozen=True, kw_only=True):
     supported: bool
     reviews_needed: int | None
     reviews_needed_gap: float | None
+    unsure_because: UnsureBecause | None
+    surely_off: bool
     log_score: float | None
     log_score_infinite: bool
     skill: float | None
@@ -154,6 +171,7 @@ class Bucket(msgspec.Struct, frozen=True, kw_only=True):
     supported: bool
     reviews_needed: int | None
     reviews_needed_gap: float | None
+    unsure_because: UnsureBecause | None
     expected_interpretation: Verdict
     success_rate_interval: Interval
 
@@ -190,6 +208,7 @@ def compute_scores(
         mean_confidence=mean,
         gap=gap,
         **_judge(bins, verdict, found),
+        surely_off=found.supports("over") or found.supports("under"),
         brier_reading=rate_brier(brier),
         **structs.asdict(count_coverage(confidence, counts)),
         success=success,
@@ -241,6 +260,7 @@ class _VerdictFields(TypedDict):
     supported: bool
     reviews_needed: int | None
     reviews_needed_gap: float | None
+    unsure_because: UnsureBecause | None
 
 
 def _intervals(bins: ConfidenceBins, evidence: GapEvidence) -> tuple[Interval, Interval]:
@@ -259,18 +279,31 @@ def _judge(bins: ConfidenceBins, verdict: Verdict, evidence: GapEvidence) -> _Ve
     Reviews in clusters count as their effective number, so more of them are needed.
     """
     side = gap_side(verdict)
-    supported = evidence.supports(side)
+    unsure = _unsure_because(side, evidence)
     gap = _without_rounding(bins.outcome_total / bins.reviewed - bins.mean_confidence)
-    share = 1.0 if evidence.clusters is None else evidence.clusters.effective_reviews / bins.reviewed
-    record = Record(bins.confidence, share * bins.value_counts)
-    needed = 0 if supported else reviews_for_verdict(side, record, gap)
-    needed = needed and ceil(needed / share)
+    needed = reviews_needed(bins, side, gap, evidence.clusters) if unsure == "evidence" else None if unsure else 0
     return {
         "interpretation": verdict,
-        "supported": supported,
+        "supported": unsure is None,
         "reviews_needed": needed,
         "reviews_needed_gap": gap if needed else None,
+        "unsure_because": unsure,
     }
+
+
+def _unsure_because(side: GapSide, evidence: GapEvidence) -> UnsureBecause | None:
+    if evidence.supports(side):
+        return None
+    if evidence.supports_reviewed(side):
+        return "missing_reviews"
+    return "each_confidence" if side == "well" and supports("well", evidence.gap_sequence) else "evidence"
+
+
+def reviews_needed(bins: ConfidenceBins, side: GapSide, gap: float, clusters: Clusters | None) -> int | None:
+    """Return after how many further reviews 80% of agents with a true gap have a verdict confirmed; None: no number."""
+    share = 1.0 if clusters is None else clusters.effective_reviews / bins.reviewed
+    needed = reviews_for_verdict(side, Record(bins.confidence, share * bins.value_counts), gap)
+    return None if needed is None else ceil(needed / share)
 
 
 def count_coverage(confidence: Floats, counts: Counts) -> Coverage:
@@ -281,6 +314,9 @@ def count_coverage(confidence: Floats, counts: Counts) -> Coverage:
         total=sum(by_outcome),
         unreviewed=sum(by_outcome[UNREVIEWED::OUTCOMES_COUNT]),  # due, waiting and open
         without_confidence=sum(by_outcome) - sum(stated),
+        early=sum(by_outcome[WAITING + 1 : OPEN]),
+        pending=sum(by_outcome[WAITING : WAITING + 1]),
+        overdue=by_outcome[UNREVIEWED],
     )
 
 
@@ -355,7 +391,7 @@ EvidenceOf = Callable[[str], ReviewEvidence]
 def score_buckets(confidence: Floats, counts: Counts, evidence_of: EvidenceOf = lambda _: NO_ORDER) -> Iterator[Bucket]:
     """Yield the buckets with at least BUCKET_REVIEWS_MIN reviews, from the top."""
     bins = bin_counts(confidence, counts)
-    numbers = bucket_numbers(bins.confidence)
+    numbers, cells = bucket_numbers(bins.confidence), bucket_numbers(confidence)
     for number, (name, _, expected) in enumerate(BUCKETS):
         inside = numbers == number
         part = bin_reviews(bins.confidence[inside], bins.outcomes[inside])
@@ -363,7 +399,8 @@ def score_buckets(confidence: Floats, counts: Counts, evidence_of: EvidenceOf = 
         if n < BUCKET_REVIEWS_MIN:
             continue
         gap, stated_gap = (_without_rounding(outcome_sum / n - rate) for rate in (expected, part.mean_confidence))
-        evidence = evidence_of_counts(*part.weighted_reviews(), evidence_of(name).clusters)
+        missing = _missing(confidence[cells == number], counts[cells == number])
+        evidence = evidence_of_counts(*part.weighted_reviews(), evidence_of(name).clusters, missing)
         interval, rates = _intervals(part, evidence)
         yield Bucket(
             bucket=name,

@@ -1,7 +1,7 @@
 """Evidence about stated confidences that holds at any time: at each look, and for the time of looking that is chosen.
 
 Imagine a bet at each review: before the outcome o (0 to 1) is known, a share of a stake is put on a payoff whose mean
-is at most 0 if a hypothesis holds. The stake is multiplied by 1 + what the bet wins or loses, its wager, and so does not
+is at most 0 if a hypothesis holds. The stake is multiplied by 1 + what the bet wins or loses, its wager: it does not
 grow on average. Ville's inequality then says that it ever reaches 40 times its beginning with a probability of at most
 1/40, at whichever review, and however the reviews depend on each other's past. So a stake of 40 is evidence against the
 hypothesis. The weighted mean of the stakes of several bets is an e-value, too: small bets find small gaps in many

@@ -32,10 +32,8 @@ def restore_tables(tables: Mapping[str, ColumnTable], into: Mapping[str, ColumnT
         into[name].restore(frozen.saved(), chunks)
 
 
-def restored(state: P, chunks: Chunks | None = None, kind: type[P] | None = None, *, cache: bool = True) -> P:
-    """Save a state, and return the one that a restart would have: of `kind`, with or without what its views keep."""
+def restored(state: P, chunks: Chunks | None = None, kind: type[P] | None = None) -> P:
+    """Save a state, and return the one that a restart would have, of `kind`."""
     new = (kind or type(state)).decode(state.encode())
     restore_tables(state.tables(), new.tables(), Chunks() if chunks is None else chunks)
-    if cache and (kept := state.encode_cache()):
-        new.restore_cache(kept)
     return new

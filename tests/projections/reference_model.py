@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from fractions import Fraction
 
 import pytest
@@ -55,6 +55,8 @@ class Reported:
     model: str | None = None
     cluster: str | None = None
     due: datetime | None = None
+    early: bool = False
+    """Whether it is not due yet. Without a date it is due at once: in so few decisions no horizon is learnt."""
 
     @property
     def status(self) -> str:
@@ -70,8 +72,10 @@ class Reported:
 def report(lines: Iterable[bytes]) -> list[Reported]:
     """Read stored lines as JSON and remember each decision."""
     reported: dict[str, Reported] = {}
+    now = datetime.min.replace(tzinfo=UTC)
     for line in lines:
         event = json.loads(line)
+        now = max(now, datetime.fromisoformat(event["time"]))
         subject, data = event["subject"], event["data"]
         if event["type"].startswith("decision.recorded."):
             stated = data.get("confidence")
@@ -105,6 +109,8 @@ def report(lines: Iterable[bytes]) -> list[Reported]:
             one.shown = data.get("confidence", one.shown)
             if one.outcome is None:
                 one.counted = one.shown
+    for one in reported.values():
+        one.early = one.due is not None and one.due > now
     return list(reported.values())
 
 
@@ -126,8 +132,8 @@ def about(one: Reported, wanted: CalibrationFilter | DecisionSelection) -> bool:
 
 
 def counting(reported: Iterable[Reported]) -> list[Reported]:
-    """Those that calibration counts: reviewed, with a stated confidence."""
-    return [one for one in reported if one.outcome is not None and one.counted is not None]
+    """Those that calibration counts: reviewed, due, with a stated confidence."""
+    return [one for one in reported if one.outcome is not None and one.counted is not None and not one.early]
 
 
 def mean(values: Sequence[Fraction]) -> Fraction:

@@ -17,6 +17,7 @@ from ledger.admission import prepare
 from projections.calibration.calibration import MIN_DECISIONS, Calibration, CalibrationFilter
 from projections.calibration.calibration_view import build_calibration_view
 from projections.calibration.cell_groups import GROUP_SORTS, GROUPINGS, GroupBy, GroupPage, GroupSort
+from projections.calibration.view_evidence import find_evidence
 from projections.query_check import no_check
 from projections.time_range import TimeRange
 from tests.projections import reference_model
@@ -339,10 +340,8 @@ def test_pages_of_groups_are_the_whole(drafts: list[Draft], group_by: GroupBy, l
     whole = calibration.view(CalibrationFilter(), group_by, 1)
     assert whole.groups_total is UNSET
     selection, offset, rows = calibration.selection(CalibrationFilter()), 0, []
-    table, evidence = (
-        selection.table(),
-        calibration.evidence(CalibrationFilter(), group_by, selection).compute(no_check),
-    )
+    table = selection.table()
+    evidence = find_evidence(selection, calibration.decisions(CalibrationFilter()), group_by, no_check)
     while True:
         page = build_calibration_view(
             table, group_by, 1, curves=False, page=GroupPage(limit, offset, sort), evidence=evidence

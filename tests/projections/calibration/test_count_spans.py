@@ -11,7 +11,9 @@ from events import Draft
 from projections import column_table
 from projections.arrays import Ints, RowNumbers
 from projections.calibration.calibration import Calibration, CalibrationFilter
-from projections.calibration.counted_columns import CountedColumns
+from projections.calibration.cells import CellNumbers
+from projections.calibration.counted_columns import COUNTS_WIDTH, OPEN, WAITING, CountedColumns
+from projections.calibration.maturity import Maturity
 from projections.calibration.span_counts import CountSpans
 from projections.column_table import ColumnTable
 from projections.decisions.time_bounds import GroupTimes
@@ -51,22 +53,28 @@ def test_ranges_asked_between_folds(
 
 
 @given(
-    st.lists(st.tuples(st.integers(-5, 5), st.integers(0, 3), st.integers(0, 4)), max_size=30),
+    st.lists(st.tuples(st.integers(-5, 5), st.integers(0, 3), st.integers(0, 4), st.integers(1, 9)), max_size=30),
     st.integers(-6, 6),
     st.integers(-6, 6),
 )
-def test_it_is_what_counting_each_gives(rows: list[tuple[int, int, int]], since: int, until: int) -> None:
-    time_us, cell, outcome = (np.array([row[column] for row in rows], dtype=np.int64) for column in range(3))
-    recorded, counted = ColumnTable(time_us=np.int64), ColumnTable(cell=np.uint32, outcome=np.uint8)
+def test_it_is_what_counting_each_gives(rows: list[tuple[int, int, int, int]], since: int, until: int) -> None:
+    time_us, cell, outcome, due_us = (np.array([row[column] for row in rows], dtype=np.int64) for column in range(4))
+    cells = CellNumbers()
+    for each in range(4):
+        cells.add(("/agents/a", None, None, None, None, None), each / 4)
+    recorded = ColumnTable(time_us=np.int64)
+    counted = ColumnTable(cell=np.uint32, outcome=np.uint8, due_us=np.int64, delay_us=np.int64)
     recorded.append(len(rows), {"time_us": time_us})
-    counted.append(len(rows), {"cell": cell, "outcome": outcome})
+    counted.append(len(rows), {"cell": cell, "outcome": outcome, "due_us": due_us})
     times = [time_us[slice(*counted.bounds(group))] for group in range(counted.groups)]
     first, last = (np.array([*map(end, times)], dtype=np.int64) for end in (np.min, np.max))
-    kept, columns = CountSpans(), CountedColumns(recorded, counted, GroupTimes(first, last))
+    maturity = Maturity(recorded, counted, cells.now(), now_us=5)
+    kept, columns = CountSpans(), CountedColumns(recorded, counted, GroupTimes(first, last), maturity)
     inside = (time_us >= since) & (time_us <= until)
-    plain = np.bincount((cell * 5 + outcome)[inside], minlength=20)
+    number = cell * COUNTS_WIDTH + outcome + WAITING * (due_us > 5)
+    plain = np.bincount(number[inside], minlength=4 * COUNTS_WIDTH)
     for _ in range(2):
-        assert kept.count(columns, since, until, 5, 20).tolist() == plain.tolist()
+        assert kept.count(columns, since, until, len(plain)).tolist() == plain.tolist()
 
 
 def test_a_review_of_an_old_decision_is_seen_in_its_range() -> None:
@@ -75,20 +83,20 @@ def test_a_review_of_an_old_decision_is_seen_in_its_range() -> None:
     everything = events_of([*drafts, review("d1"), amend("d2", confidence=0.9), review("d1", "failure")])
     calibration.fold(everything[:7])
     when = TimeRange(since=NOON, until=NOON)
-    assert [counts[0] for *_, counts in seen(calibration, when)] == [7]  # type: ignore[index]
+    assert [counts[OPEN] for *_, counts in seen(calibration, when)] == [7]  # type: ignore[index]
     calibration.fold(everything[7:])
     assert [(confidence, counts) for _, confidence, counts in seen(calibration, when)] == [
-        ("0.5", (5, 0, 0, 1, 0)),
-        ("0.9", (1, 0, 0, 0, 0)),
+        ("0.5", (0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 5)),
+        ("0.9", (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1)),
     ]
 
 
 def test_only_groups_that_changed_are_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
     count_numbers, counted = CountedColumns.count_numbers, list[int]()
 
-    def count(columns: CountedColumns, group: int, places: RowNumbers | slice, width: int) -> Ints:
+    def count(columns: CountedColumns, group: int, places: RowNumbers | slice) -> Ints:
         counted.append(group)
-        return count_numbers(columns, group, places, width)
+        return count_numbers(columns, group, places)
 
     def groups_counted() -> list[int]:
         counted.clear()

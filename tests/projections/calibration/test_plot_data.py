@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 
-from projections.arrays import Floats
+from projections.arrays import Floats, Ints
 from projections.calibration.confidence_bins import bin_counts
+from projections.calibration.named_clusters import OrderedReviews
 from projections.calibration.plot_data import (
     POINTS_MAX,
     THRESHOLDS,
-    OrderedReviews,
     net_benefits,
     sum_gaps,
     trace_evidence,
 )
 from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.columns import GroupKey
-from projections.stats.gap_martingale import E_VALUE_SUPPORTED, log_e_values
+from projections.stats.gap_martingale import E_VALUE_SUPPORTED, log_e_values, log_factors
 from projections.stats.gap_sequence import gap_sequence
 from projections.stats.intervals import gap_interval
 
@@ -27,7 +27,12 @@ def reviews(n: int, gap: float, seed: int, cluster: int = 0) -> OrderedReviews:
     rng = np.random.default_rng(seed)
     confidence = rng.choice([0.7, 0.8, 0.9], n)
     outcome = np.asarray(rng.random(n) < confidence + gap, dtype=np.float64)
-    return OrderedReviews(confidence, outcome, np.arange(n) // cluster if cluster else np.full(n, -1))
+    return ordered(confidence, outcome, np.arange(n) // cluster if cluster else None)
+
+
+def ordered(confidence: Floats, outcome: Floats, cluster: Ints | None = None) -> OrderedReviews:
+    cell = np.unique(confidence, return_inverse=True)[1]
+    return OrderedReviews(cell, confidence, outcome, np.full(len(cell), -1) if cluster is None else cluster)
 
 
 def history(time_us: list[int], category: list[int], confidence: Floats, outcome: Floats) -> ReviewedDecisions:
@@ -50,12 +55,13 @@ def test_points_are_at_most_200_and_have_the_first_and_the_last_review(n: int) -
 
 
 def test_each_point_is_what_so_many_reviews_give() -> None:
-    confidence, outcome, none = reviews(700, -0.12, 2)
-    for point in trace_evidence(OrderedReviews(confidence, outcome, none))[::20]:
+    _, confidence, outcome, _ = followed = reviews(700, -0.12, 2)
+    for point in trace_evidence(followed)[::20]:
         n = point.reviews
         c, o = confidence[:n], outcome[:n]
-        over, under = np.exp(log_e_values(c, o))
-        assert (point.e_value_over, point.e_value_under) == pytest.approx((over, under), rel=1e-4)
+        logs = log_e_values(log_factors(c, o).sum(axis=1)[:, np.newaxis])
+        expected = (np.exp(logs.over[0]), np.exp(logs.under[0]))
+        assert (point.e_value_over, point.e_value_under) == pytest.approx(expected, rel=1e-4)
         assert point.gap == pytest.approx((o - c).mean())
         once = gap_interval(float(o.sum()), n, float(c.mean()))
         assert (point.gap_interval.low, point.gap_interval.high) == pytest.approx((once.low, once.high))
@@ -75,10 +81,10 @@ def test_evidence_of_calibrated_agents_rarely_reaches_its_level() -> None:
 
 
 def test_evidence_without_limits_stays_a_number() -> None:
-    points = trace_evidence(OrderedReviews(np.full(3_000, 0.99), np.zeros(3_000), np.full(3_000, -1)))
+    points = trace_evidence(ordered(np.full(3_000, 0.99), np.zeros(3_000)))
     assert np.isfinite([point.e_value_over for point in points]).all()
     assert min(point.e_value_under for point in points) > 0
-    assert trace_evidence(OrderedReviews(np.zeros(0), np.zeros(0), np.zeros(0, np.int64))) == []
+    assert trace_evidence(ordered(np.zeros(0), np.zeros(0))) == []
 
 
 def test_clusters_are_one_bet_each() -> None:

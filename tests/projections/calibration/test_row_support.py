@@ -49,7 +49,7 @@ def table_of(c: Floats, o: Floats) -> Table:
     logs = log_e_values(log_factors(c.ravel(), o.ravel()).reshape(-1, *c.shape).sum(axis=-1))
     d, size = o - c, np.full(len(c), float(c.shape[1]))
     within = log_e_within(size, d.sum(axis=1), (d**2).sum(axis=1), np.ones(len(c)))
-    return Table(d.mean(axis=1), RowEvidence(np.logaddexp(logs.over, logs.under) - np.log(2), within))
+    return Table(d.mean(axis=1), RowEvidence(logs.over, logs.under, within))
 
 
 @pytest.mark.parametrize("levels", DISTRIBUTIONS.values(), ids=DISTRIBUTIONS.keys())
@@ -102,7 +102,8 @@ def test_a_row_that_is_off_among_nineteen_needs_more() -> None:
 
 
 def test_a_row_without_evidence_has_no_number_of_reviews() -> None:
-    support = support_rows(np.array([-0.06, -0.2]), RowEvidence(np.array([-1.0, 9.0]), np.zeros(2)))
+    off = np.array([-1.0, 9.0])
+    support = support_rows(np.array([-0.06, -0.2]), RowEvidence(off, off, np.zeros(2)))
     assert support.supported.tolist() == [False, True]
     assert support.reviews_needed(0, 50) is None
 

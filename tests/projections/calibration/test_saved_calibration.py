@@ -12,28 +12,18 @@ from hypothesis import strategies as st
 
 from events import Draft
 from projections import column_table
-from projections.calibration import (
-    cluster_intervals,
-    cluster_sums,
-    count_table,
-    dependence,
-    evidence_trace,
-    plot_data,
-    stakes,
-    view_evidence,
-)
+from projections.calibration import count_table, view_evidence
 from projections.calibration.calibration import Calibration, CalibrationFilter
 from projections.calibration.history_view import build_history
 from projections.calibration.plot_data import build_plot_data
 from projections.calibration.reason_index import ReasonIndex
-from projections.query_check import no_check
 from projections.time_range import TimeRange
 from tests.projections.chunks import Chunks, restored
 from tests.projections.drafts import amend, ask, record, retract, review
 from tests.projections.random_histories import NOON, events_of, histories
 
-ROWS, BLOCK = 4, 3
-"""Rows of a group and reviews of a block, so that a history of some events has many of both."""
+ROWS = 4
+"""Rows of a group, so that a history of some events has many groups."""
 
 EVERYTHING = CalibrationFilter()
 FILTERS = (
@@ -48,12 +38,7 @@ FILTERS = (
 def _small_parts() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(column_table, "GROUP_ROWS", ROWS)
-        patch.setattr(dependence, "DEPENDENCE_REVIEWS", 35)
-        patch.setattr(cluster_sums, "CLUSTERS_MIN", 12)
-        patch.setattr(cluster_sums, "CLUSTERS_MAX", 24)
-        patch.setattr(stakes, "CLUSTERS_STORED_MAX", 8)
-        for module in (cluster_intervals, dependence, evidence_trace, plot_data, view_evidence):
-            patch.setattr(module, "BLOCK_REVIEWS", BLOCK)
+        patch.setattr(view_evidence, "DEPENDENCE_REVIEWS", 35)
         yield
 
 
@@ -110,30 +95,29 @@ def plain(columns: msgspec.Struct) -> list[object]:
 
 
 def verdicts(calibration: Calibration, filters: CalibrationFilter = EVERYTHING) -> list[Any]:
-    """The verdicts of a view with the reviews at which they became supported."""
     view = calibration.view(filters, "agent", 1)
     rows = [view.overall, *view.groups]
-    return [(row.supported, row.supported_at, row.e_value, row.gap_sequence) for row in rows if row is not None]
+    return [(row.supported, row.gap_e_values, row.e_value, row.gap_sequence) for row in rows if row is not None]
 
 
-cuts = st.lists(st.tuples(st.integers(0, 400), st.booleans(), st.booleans()), max_size=5)
-"""Where a process ends, whether it was asked before, and whether its cache is restored."""
+cuts = st.lists(st.tuples(st.integers(0, 400), st.booleans()), max_size=5)
+"""Where a process ends, and whether it was asked before."""
 
 
 @pytest.mark.slow
 @given(seed=st.integers(0, 10_000), size=st.integers(0, 90), stops=cuts)
 @settings(max_examples=25, deadline=None)
-def test_a_restart_changes_nothing(seed: int, size: int, stops: list[tuple[int, bool, bool]]) -> None:
+def test_a_restart_changes_nothing(seed: int, size: int, stops: list[tuple[int, bool]]) -> None:
     events = events_of(clustered_history(seed, size))
     live, reasons, start = Calibration(), ReasonIndex(), 0
-    for stop, asked, cache in sorted(stops):
+    for stop, asked in sorted(stops):
         if start < stop:
             live.fold(events[start:stop])
             reasons.fold(events[start:stop])
             start = min(stop, len(events))
         if asked:
             verdicts(live, FILTERS[stop % len(FILTERS)])
-        live, reasons = restored(live, cache=cache), restored(reasons)
+        live, reasons = restored(live), restored(reasons)
         reasons.share_with([live])
     live.fold(events[start:])
     reasons.fold(events[start:])
@@ -165,109 +149,7 @@ def test_any_history_goes_on_after_a_restart(drafts: list[Draft], stops: list[in
     assert reasons.summary() == whole_reasons.summary()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("retracting", [False, True])
-def test_kept_evidence_gives_the_verdicts_of_all_reviews(seed: int, retracting: bool) -> None:
-    """Whatever is amended or retracted between the review up to which it was followed and the next question."""
-    events = events_of(clustered_history(seed, 150, retracting=retracting))
-    half = len(events) // 2
-    kept, whole = Calibration(), Calibration()
-    kept.fold(events[:half])
-    before = verdicts(kept)
-    assert any(at for _, at, *_ in before), "nothing is supported, so nothing is tested"
-    kept = restored(kept)
-    assert verdicts(kept) == before
-    kept.fold(events[half:])
-    whole.fold(events)
-    assert verdicts(kept) == verdicts(whole)
-    assert (kept.cells.review_order().retractions > 0) == retracting
-
-
-def new_reviews(calibration: Calibration, filters: CalibrationFilter = EVERYTHING) -> int:
-    """How many reviews the next question reads."""
-    return calibration.evidence(filters, "confidence_bucket", calibration.selection(filters)).new_reviews
-
-
-@pytest.mark.slow
-def test_evidence_is_brought_up_to_date_without_a_question() -> None:
-    events = events_of(clustered_history(1, 150))
-    cut = 2 * len(events) // 3
-    calibration, whole = Calibration(), Calibration()
-    assert calibration.refresh_cache() is None
-    calibration.fold(events[:cut])
-    verdicts(calibration, FILTERS[1])
-    calibration.fold(events[cut:])
-    assert new_reviews(calibration) > 0
-    assert new_reviews(calibration, FILTERS[1]) > 0
-    refresh = calibration.refresh_cache()
-    assert refresh is not None
-    calibration.fold(events_of(clustered_history(2, 5))[:0])
-    refresh(no_check)
-    assert calibration.refresh_cache() is None
-    assert new_reviews(calibration) == 0
-    whole.fold(events)
-    assert verdicts(calibration) == verdicts(whole)
-    assert verdicts(calibration, FILTERS[1]) == verdicts(whole, FILTERS[1])
-    again = restored(calibration)
-    assert (new_reviews(again), again.refresh_cache()) == (0, None)
-    assert new_reviews(restored(calibration, cache=False)) > 0
-
-
-def test_what_is_refreshed_is_that_of_the_moment_it_was_asked() -> None:
-    """The engine folds further while a thread brings evidence up to date."""
-    events = events_of(clustered_history(3, 120))
-    half = len(events) // 2
-    calibration, whole = Calibration(), Calibration()
-    calibration.fold(events[:half])
-    refresh = calibration.refresh_cache()
-    assert refresh is not None
-    calibration.fold(events[half:])
-    refresh(no_check)
-    whole.fold(events)
-    assert verdicts(calibration) == verdicts(whole)
-
-
-@pytest.mark.slow
-def test_a_cache_of_another_history_or_version_is_not_taken_up() -> None:
-    events = events_of(clustered_history(1, 100))
-    calibration, other = Calibration(), Calibration()
-    calibration.fold(events)
-    other.fold(events[:50])
-    want = verdicts(calibration)
-    verdicts(other)
-    cache = calibration.encode_cache()
-    fields = msgspec.msgpack.decode(cache)
-    later = msgspec.msgpack.encode([99, *fields[1:]])
-    short = msgspec.msgpack.encode([*fields[:3], [[*one[:5], one[5][:-8], *one[6:]] for one in fields[3]]])
-    for bad in (b"", b"\xc1", b"\x90", cache[:-1], later, short, other.encode_cache()):
-        again = restored(calibration, cache=False)
-        again.restore_cache(bad)
-        assert new_reviews(again) > 0
-        assert verdicts(again) == want
-    again = restored(calibration, cache=False)
-    again.restore_cache(cache)
-    assert new_reviews(again) == 0
-
-
-def test_the_cache_is_bounded_and_keeps_the_view_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    calibration = Calibration()
-    calibration.fold(events_of(clustered_history(1, 100)))
-    verdicts(calibration)
-    calibration.view(EVERYTHING)
-    alone = len(calibration.encode_cache())
-    weight = sum(kept.weight for kept in calibration._evidence.stakes._kept.values())
-    monkeypatch.setattr(stakes, "STAKES_KEPT_MAX", weight + 2)
-    for filters in (CalibrationFilter(agent=name) for name in ("ada", "bo", "cyd", "ada", "bo")):
-        calibration.view(filters)
-        assert new_reviews(calibration) == 0
-    assert len(calibration.encode_cache()) < 2 * alone
-    assert new_reviews(restored(calibration)) == 0
-
-
 def test_a_first_figure_loads_the_newest_reviews_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_sums, "CLUSTERS_MIN", 1_000)
-    monkeypatch.setattr(stakes, "CLUSTERS_STORED_MAX", 1_000)
     calibration, chunks = Calibration(), Chunks()
     calibration.fold(events_of(clustered_history(1, 200, unnamed=0)))
     view = calibration.view(EVERYTHING)

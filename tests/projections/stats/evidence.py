@@ -55,7 +55,7 @@ def has_support(side: GapSide, confidence: Floats, outcome: Floats) -> npt.NDArr
     for factors, weights in _log_steps(side, confidence, outcome):
         stakes = np.exp(np.minimum(factors.sum(axis=-1), 300))
         conditions.append(weights @ stakes >= EVIDENCE)
-    return np.logical_and.reduce(conditions)
+    return np.asarray(np.logical_and.reduce(conditions))
 
 
 def _log_steps(side: GapSide, c: Floats, o: Floats) -> list[tuple[Floats, Floats]]:
