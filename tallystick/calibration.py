@@ -35,6 +35,32 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True):
     """Decisions without a review."""
     without_confidence: int
     """Decisions that state no confidence."""
+    early: int = 0
+    """Decisions with a review that are not due yet; they are used once they are."""
+    pending: int = 0
+    """Decisions without a review that are not due yet."""
+    overdue: int = 0
+    """Decisions without a review that are due."""
+
+
+class GapEValues(msgspec.Struct, frozen=True, kw_only=True):
+    """The evidence for each verdict on a gap, as e-values: 40 is called sure."""
+
+    over: float
+    """That the gap is below 0."""
+    under: float
+    """That the gap is above 0."""
+    well: float
+    """That the gap is within .1 of 0."""
+
+
+class ReviewsNeeded(msgspec.Struct, frozen=True, kw_only=True):
+    """After how many further reviews 80% of agents with a true gap have the verdict confirmed."""
+
+    gap: float
+    """The true gap."""
+    reviews: int | None
+    """The number of reviews; None if no number would do."""
 
 
 class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,10 +163,14 @@ class Figures(Coverage, frozen=True, kw_only=True):
     """Decisions with a stated confidence of 0 or 1."""
     certain_wrong: int | None = None
     """Those of them that turned out otherwise, at least in part."""
-    supported_at: int | None = None
-    """The number of reviews from which on the verdict was supported; None if it is not, or within a range of time."""
+    unsure_because: str | None = None
+    """What is missing to be sure: evidence, missing_reviews, each_confidence or many_rows; None if it is confirmed."""
+    surely_off: bool | None = None
+    """Whether the gap is surely not 0, whatever the verdict."""
     e_value: float | None = None
-    """Evidence against a calibrated agent that holds at every look; 20 and more supports a verdict."""
+    """Evidence, at every look, against each stated confidence being right."""
+    gap_e_values: GapEValues | None = None
+    """The evidence for each verdict, at every look."""
     gap_sequence: Interval | None = None
     """The interval of the gap for every look."""
     dependence: Dependence | None = None
@@ -212,9 +242,13 @@ class Group(Coverage, frozen=True, kw_only=True):
     """The gap, moved towards that of all groups; the fewer reviews, the further."""
     shrunk_weight: float | None = None
     """The weight of the group's own data in `shrunk_gap`, 0..1."""
-    supported_at: int | None = None
+    unsure_because: str | None = None
+    """As in `Figures`."""
+    surely_off: bool | None = None
     """As in `Figures`."""
     e_value: float | None = None
+    """As in `Figures`."""
+    gap_e_values: GapEValues | None = None
     """As in `Figures`."""
     gap_sequence: Interval | None = None
     """As in `Figures`."""
@@ -252,6 +286,8 @@ class Bucket(msgspec.Struct, frozen=True, kw_only=True):
     reviews_needed: int | None
     """How many more reviews would confirm it."""
     reviews_needed_gap: float | None = None
+    """As in `Figures`."""
+    unsure_because: str | None = None
     """As in `Figures`."""
     expected_interpretation: str | None = None
     """The verdict of CSTP, which is about `gap`."""
@@ -365,6 +401,8 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """What drawings show; with `include=["plots"]` only."""
     missing_reviews: MissingReviews | None = None
     """What unreviewed decisions leave open; None if every decision is reviewed, and without `overall`."""
+    reviews_needed_by_gap: tuple[ReviewsNeeded, ...] = ()
+    """The numbers for the gap and the ends of its interval; empty unless more reviews are needed."""
     recalibration_by_category: tuple[CategoryRecalibration, ...] = ()
     """The maps of categories that need their own."""
     retracted: int = 0

@@ -39,6 +39,15 @@ class WeightedGap(msgspec.Struct, frozen=True, kw_only=True):
     """What the weights depend on."""
 
 
+class TippingPoints(msgspec.Struct, frozen=True, kw_only=True):
+    """Which shares of good outcomes among the missing ones would make the verdict on all decisions wrong."""
+
+    below: float | None
+    """Any share below this, 0..1; None if no low share would."""
+    above: float | None
+    """Any share above this, 0..1; None if no high share would."""
+
+
 class MissingReviews(msgspec.Struct, frozen=True, kw_only=True):
     """What unreviewed decisions leave open."""
 
@@ -60,6 +69,8 @@ class MissingReviews(msgspec.Struct, frozen=True, kw_only=True):
     """The gap weighted to represent all decisions; None if too few are reviewed."""
     gap_bounds: Interval
     """The lowest and highest possible gap of all decisions, whatever the missing outcomes are."""
+    tipping_points: TippingPoints | None = None
+    """The shares of good outcomes among the missing ones that would make the verdict wrong."""
     message: str | None
     """The same in words; None if the verdict is not qualified."""
 

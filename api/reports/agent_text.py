@@ -36,7 +36,11 @@ def describe_row(row: CalibrationGroup | CalibrationScores | None, reviewed: int
 
 
 def _missing(row: CalibrationGroup | CalibrationScores) -> str:
-    """Say how much evidence is missing."""
+    """Say how much evidence is missing, or why more of it is not what is missing."""
+    if row.unsure_because == "missing_reviews":
+        return "not sure: decisions without a review could reverse it"
+    if row.unsure_because == "each_confidence":
+        return "on average, but not at each confidence"
     if not row.reviews_needed or row.reviews_needed_gap is None:
         return "not enough evidence to be sure"
     reviews, true_gap = count_noun(row.reviews_needed, "more review"), gap(row.reviews_needed_gap)

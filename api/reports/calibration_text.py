@@ -1,11 +1,12 @@
 """Calibration in words: the verdict with its evidence, as the command line prints it and pages show it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from api.text_format import format_count, format_figure, format_interval, format_odds, format_p, one_line, pluralize
-from projections.calibration.calibration_view import CalibrationGroup, CalibrationView
+from projections.calibration.calibration_view import CalibrationGroup, CalibrationView, ReviewsNeeded
 from projections.calibration.figure_text import format_percent
 from projections.calibration.gap_evidence import Clusters, Dependence
+from projections.calibration.missing_reviews import MissingReviews
 from projections.calibration.score_recommendations import describe_small_gap
 from projections.calibration.scores import TOLERANCE, Bucket, CalibrationScores, Coverage, ZTest, gap_side
 from projections.stats.gap_martingale import E_VALUE_SUPPORTED
@@ -27,24 +28,75 @@ def describe_looks(overall: CalibrationScores) -> str:
 
 
 def describe_verdict(view: CalibrationView, overall: CalibrationScores) -> str:
-    """Return the verdict as a sentence: supported, or how many reviews are needed."""
-    surely_off = any(one.type == "small_gap" for one in view.recommendations)
-    return describe_small_gap(overall) if surely_off else _judge(overall)
+    """Return the verdict in sentences: the evidence for it, and if it is not sure, why."""
+    if any(one.type == "small_gap" for one in view.recommendations):
+        return describe_small_gap(overall)
+    return " ".join(_judge(view, overall))
 
 
-def _judge(overall: CalibrationScores) -> str:
-    verdict = overall.interpretation.replace("_", " ")
-    odds = format_odds(overall.gap_e_values.of(gap_side(overall.interpretation)))
+def _judge(view: CalibrationView, overall: CalibrationScores) -> Iterator[str]:
+    verdict, side = overall.interpretation.replace("_", " "), gap_side(overall.interpretation)
+    odds = format_odds(overall.gap_e_values.of(side))
     if overall.supported:
-        return f"It is {verdict}: the evidence is {odds}."
-    unsure = (
-        f"It looks {verdict}, but there is not enough data to be sure: the evidence is {odds}, and "
-        f"{E_VALUE_SUPPORTED:.0f} to 1 is called sure."
+        yield f"It is {verdict}: the evidence is {odds}."
+    elif overall.unsure_because == "missing_reviews":
+        yield f"It looks {verdict}: of the reviewed decisions alone the evidence is {odds}. But it is not sure."
+    elif overall.unsure_because == "each_confidence":
+        yield f"It is {verdict} on average, but not at each confidence: {_name_opposite_gaps(view.buckets)}."
+        yield f"The evidence against each stated confidence being right is {format_odds(overall.e_value)}."
+    else:
+        yield (
+            f"It looks {verdict}, but there is not enough data to be sure: the evidence is {odds}, and "
+            f"{E_VALUE_SUPPORTED:.0f} to 1 is called sure."
+        )
+        if view.reviews_needed_by_gap:
+            yield _describe_needed(view.reviews_needed_by_gap)
+    if view.missing_reviews and overall.unsure_because in {None, "missing_reviews"}:
+        yield _describe_tipping_points(view.missing_reviews, overall)
+        if not overall.supported and view.coverage.unreviewed > view.coverage.pending + view.coverage.overdue:
+            yield (
+                "Decisions recorded with review_by are counted once they are due, so that outcomes still to come "
+                "cannot change a verdict."
+            )
+
+
+def _name_opposite_gaps(buckets: Sequence[Bucket]) -> str:
+    """Name the range with the lowest gap, and that with the highest."""
+    ends = {min(buckets, key=lambda one: one.stated_gap).bucket, max(buckets, key=lambda one: one.stated_gap).bucket}
+    return ", ".join(
+        f"in {one.bucket}, {format_percent(one.mean_confidence)} was stated and {format_percent(one.success_rate)} "
+        "succeeded"
+        for one in buckets
+        if one.bucket in ends
     )
-    if overall.reviews_needed is None:
-        return unsure
-    needed, gap = pluralize(overall.reviews_needed, "more review"), format_figure(overall.reviews_needed_gap, "+")
-    return f"{unsure} If its true gap is {gap}, about {needed} will be enough in 4 of 5 cases."
+
+
+def _describe_needed(needed: Sequence[ReviewsNeeded]) -> str:
+    """Say how many more reviews are needed, which depends on the true gap."""
+    numbers = [
+        f"{'no number' if one.reviews is None else format_count(one.reviews)} if it is {format_figure(one.gap, '+')}"
+        for one in needed
+    ]
+    return f"How many more are enough, in 4 of 5 cases, depends on its true gap: {', '.join(numbers)}."
+
+
+def _describe_tipping_points(missing: MissingReviews, overall: CalibrationScores) -> str:
+    """Say which outcomes of the decisions without a review would make the verdict wrong."""
+    points, lacking = missing.tipping_points, pluralize(missing.unreviewed, "decision")
+    shares = [
+        f"{side} than {format_percent(share)}"
+        for side, share in (("fewer", points.below), ("more", points.above))
+        if share is not None
+    ]
+    if shares:
+        rate = format_percent(overall.accuracy)
+        return (
+            f"It would be wrong if {' or '.join(shares)} of the {lacking} that lack a review succeeded "
+            f"({rate} of the reviewed did)."
+        )
+    if overall.supported:
+        return f"It is right whatever the outcomes of the {lacking} that lack a review."
+    return f"The outcomes of the {lacking} that lack a review could take that evidence away."
 
 
 def describe_clusters(reviewed: int, found: Clusters) -> str:
@@ -127,8 +179,14 @@ def _undefined_test(overall: CalibrationScores) -> str | None:
 
 
 def describe_coverage(coverage: Coverage) -> str | None:
-    """Say how many decisions are not counted, and why, where a decision can be in both numbers; None if all are."""
-    left_out = {"without a review": coverage.unreviewed, "without a stated confidence": coverage.without_confidence}
+    """Say how many decisions are not counted, and why, where a decision can be in two numbers; None if all are."""
+    left_out = {
+        "not due yet": coverage.pending,
+        "reviewed before they are due": coverage.early,
+        "due and without a review": coverage.overdue,
+        "without a review": coverage.unreviewed - coverage.pending - coverage.overdue,
+        "without a stated confidence": coverage.without_confidence,
+    }
     reasons = [f"{format_count(number)} {reason}" for reason, number in left_out.items() if number]
     if not reasons:
         return None

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 from msgspec import UNSET, UnsetType, structs
@@ -43,7 +44,9 @@ from projections.calibration.scores import (
     ZTest,
     compute_scores,
     count_coverage,
+    gap_side,
     measure_spread,
+    reviews_needed,
     score_buckets,
 )
 from projections.calibration.shrinkage import ShrunkGaps, shrink_gaps
@@ -97,13 +100,21 @@ class CalibrationGroup(Coverage, frozen=True, kw_only=True):
     clusters: Clusters | UnsetType = UNSET
 
 
+class ReviewsNeeded(msgspec.Struct, frozen=True, kw_only=True):
+    """After how many further reviews 80% of agents with a true gap have the verdict confirmed; None: no number."""
+
+    gap: float
+    reviews: int | None
+
+
 class CalibrationView(ConfidenceUse, frozen=True, kw_only=True):
     """The calibration of a set of decisions, unrounded.
 
     `retracted` is the number of decisions that were retracted and count in no figure; absent if there are none.
     `recalibration_by_category` has the maps of categories that need their own; absent if none is offered.
     `groups_total` and `groups_next` (the offset of the next page, None on the last) are absent if `groups` has every
-    group. `missing_reviews` is absent if every decision is reviewed, and without `overall`.
+    group. `missing_reviews` is absent if every decision is reviewed, and without `overall`. `reviews_needed_by_gap` is
+    for the gap of `overall` and the ends of its interval, and absent unless more reviews are needed.
     """
 
     overall: CalibrationScores | None
@@ -118,6 +129,7 @@ class CalibrationView(ConfidenceUse, frozen=True, kw_only=True):
     groups_total: int | UnsetType = UNSET
     groups_next: int | UnsetType | None = UNSET
     missing_reviews: MissingReviews | UnsetType = UNSET
+    reviews_needed_by_gap: list[ReviewsNeeded] | UnsetType = UNSET
 
 
 NO_EVIDENCE = ViewEvidence()
@@ -177,8 +189,20 @@ def build_calibration_view(
         missing_reviews=UNSET
         if overall is None
         else describe_missing_reviews(review_cells(table), overall, check) or UNSET,
+        reviews_needed_by_gap=UNSET if overall is None else _needed_by_gap(cells, overall) or UNSET,
         **({} if overall is None else _score_use(cells, overall, threshold, curves=curves)),
     )
+
+
+def _needed_by_gap(cells: tuple[Floats, Counts], overall: CalibrationScores) -> list[ReviewsNeeded]:
+    if not overall.reviews_needed:
+        return []
+    bins, clusters = bin_counts(*cells), None if overall.clusters is UNSET else overall.clusters
+    side, ends = gap_side(overall.interpretation), overall.gap_interval
+    return [
+        ReviewsNeeded(gap=gap, reviews=reviews_needed(bins, side, gap, clusters))
+        for gap in (ends.low, overall.gap, ends.high)
+    ]
 
 
 def _score_use(

@@ -17,11 +17,11 @@ from projections.calibration.confidence_bins import REVIEWED_VALUES
 from projections.calibration.count_table import Counts, CountTable
 from projections.calibration.counted_columns import OPEN
 from projections.calibration.reviewed_decisions import DatedDecisions
-from projections.calibration.scores import TOLERANCE, CalibrationScores, gap_side
+from projections.calibration.scores import TOLERANCE, WELL_CALIBRATED_BELOW, CalibrationScores, gap_side
 from projections.outcome_codes import OUTCOMES_COUNT, UNREVIEWED
 from projections.query_check import Check, no_check
 from projections.stats.distribution_difference import compare_distributions
-from projections.stats.intervals import Interval, supports
+from projections.stats.intervals import GapSide, Interval, supports
 from projections.stats.strata import (
     NO_STRATUM,
     Numbers,
@@ -96,6 +96,17 @@ class WeightedGap(msgspec.Struct, frozen=True, kw_only=True):
     by: tuple[Factor, ...]
 
 
+class TippingPoints(msgspec.Struct, frozen=True, kw_only=True):
+    """With fewer than `below`, or more than `above`, of the missing outcomes good, the verdict on all would be wrong.
+
+    That is, the gap of all decisions would be 0 (of "well calibrated": its limit), or beyond. None where no share of
+    them, 0 to 1, would do that. Source: Yan, Lee and Li 2009, tipping-point analysis.
+    """
+
+    below: float | None
+    above: float | None
+
+
 class MissingReviews(msgspec.Struct, frozen=True, kw_only=True):
     """What unreviewed decisions leave open. Counts are of decisions with a stated confidence.
 
@@ -113,6 +124,7 @@ class MissingReviews(msgspec.Struct, frozen=True, kw_only=True):
     differences: list[ReviewDifference]
     weighted_gap: WeightedGap | None
     gap_bounds: Interval
+    tipping_points: TippingPoints
     message: str | None
 
 
@@ -219,6 +231,7 @@ def describe_missing_reviews(
         differences=differences,
         weighted_gap=weigh_gap(cells, check),
         gap_bounds=bounds,
+        tipping_points=find_tipping_points(cells, gap_side(overall.interpretation)),
         message=None,
     )
     return structs.replace(found, message=_message(found)) if qualified else found
@@ -238,6 +251,20 @@ def gap_bounds(cells: ReviewCells) -> Interval:
     total, missing = float(cells.total.sum()), float(cells.unreviewed.sum())
     outcomes, stated = float(_outcome_sums(cells).sum()), float(cells.confidence @ cells.total)
     return Interval((outcomes - stated) / total, (outcomes + missing - stated) / total)
+
+
+def find_tipping_points(cells: ReviewCells, side: GapSide) -> TippingPoints:
+    """Return the shares of missing outcomes at which the gap of all decisions of cells would contradict a verdict."""
+    total, missing = float(cells.total.sum()), float(cells.unreviewed.sum())
+    short = float(cells.confidence @ cells.total) - float(_outcome_sums(cells).sum())
+
+    def share(gap: float) -> float | None:
+        found = (total * gap + short) / missing
+        return found if 0 <= found <= 1 else None
+
+    if side == "well":
+        return TippingPoints(below=share(-WELL_CALIBRATED_BELOW), above=share(WELL_CALIBRATED_BELOW))
+    return TippingPoints(below=share(0) if side == "under" else None, above=share(0) if side == "over" else None)
 
 
 def weigh_gap(cells: ReviewCells, check: Check = no_check) -> WeightedGap | None:

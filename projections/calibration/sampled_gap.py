@@ -27,11 +27,13 @@ class ReviewPopulation(NamedTuple):
 class SampledGap(msgspec.Struct, frozen=True, kw_only=True):
     """The gap of all decisions as a random sample tells it, and its 95% interval, which is a point if all are reviewed.
 
-    `supported` tells whether the interval confirms the verdict `interpretation`.
+    `agent_interval` is the 95% interval of the agent's gap, of which these decisions are a sample too. Both are for one
+    look. `supported` tells whether it confirms the verdict `interpretation`, which is about the agent.
     """
 
     gap: float
     interval: Interval
+    agent_interval: Interval
     interpretation: Verdict
     supported: bool
 
@@ -50,10 +52,27 @@ def estimate_gap(population: ReviewPopulation, outcomes: Sequence[float] | None)
     rates = Interval(outcome_sum / n, outcome_sum / n) if complete else mean_outcome_interval(outcome_sum, n)
     gap = _gap(population, outcome_sum / n)
     interval = Interval(_gap(population, rates.low), _gap(population, rates.high))
+    of_agent = _agent_interval(population, gap, n)
     verdict = judge_gap(gap)
     return SampledGap(
-        gap=gap, interval=interval, interpretation=verdict, supported=supports(gap_side(verdict), interval)
+        gap=gap,
+        interval=interval,
+        agent_interval=of_agent,
+        interpretation=verdict,
+        supported=supports(gap_side(verdict), of_agent),
     )
+
+
+def _agent_interval(population: ReviewPopulation, gap: float, sampled: int) -> Interval:
+    """Return the interval of the gap of the agent, given that of its decisions and the size of the sample.
+
+    Each outcome counts as often as it represents decisions; the number of equally weighted outcomes that are as precise
+    is Kish's effective sample size, (sum of weights)^2 / sum of squared weights.
+    """
+    reviewed = population.total - population.unreviewed
+    effective = population.total**2 / (reviewed + population.unreviewed**2 / sampled)
+    rates = mean_outcome_interval((gap + population.mean_confidence) * effective, effective)
+    return Interval(rates.low - population.mean_confidence, rates.high - population.mean_confidence)
 
 
 def expected_half_width(population: ReviewPopulation, size: int) -> float | None:

@@ -13,7 +13,8 @@ def print_review_sample(sample: ReviewSample, parameters: Mapping[str, str]) -> 
     console = open_console()
     if not sample.decisions:
         console.print(
-            f"Nothing to review: none of {pluralize(sample.total, 'decision')} with a stated confidence is unreviewed."
+            f"Nothing to review: each of {pluralize(sample.total, 'decision')} that are due and state a confidence has "
+            "a review."
         )
         return
     drop = ("recorded (UTC)", "agent", "category", "stated", "decision")
@@ -60,8 +61,10 @@ def _print_result(sample: ReviewSample) -> None:
         return
     result = sample.result
     verdict = result.interpretation.replace("_", " ") + ("" if result.supported else "?")
-    interval = format_interval(result.interval, "+")
-    console.print(f"All are reviewed. Gap of all decisions: {format_figure(result.gap, '+')} ({interval}), {verdict}")
+    figure, interval = format_figure(result.gap, "+"), format_interval(result.interval, "+")
+    of_agent = format_interval(result.agent_interval, "+")
+    console.print(f"All are reviewed. Gap of these {format_count(sample.total)} decisions: {figure} ({interval}).")
+    console.print(f"The agent's gap, of which they are a sample: {figure} ({of_agent} at one look), {verdict}.")
 
 
 def _repetition(sample: ReviewSample, parameters: Mapping[str, str]) -> str:
