@@ -31,6 +31,10 @@ from projections.outcome_codes import OUTCOME_NUMBERS, RETRACTED, UNREVIEWED
 from projections.time_range import TimeRange
 
 
+_COUNTED = frozenset((DecisionRecorded, DecisionAmended, DecisionAsked, DecisionReviewed, DecisionRetracted))
+"""A batch without one of these may be left out."""
+
+
 class _Known(NamedTuple):
     """Decisions that were recorded before a batch: row numbers, ascending, and their cells and outcomes then."""
 
@@ -54,7 +58,7 @@ class OutcomeCounts:
         )
         self._cells = CellNumbers()
         self._now = ""
-        """The latest time of an event: what is due later is waiting."""
+        """The latest time of an event that is counted: what is due later is waiting."""
         self._maturity: Maturity | None = None
         self._questions: dict[str, int] = {}
         self._spans = CountSpans()
@@ -75,7 +79,7 @@ class OutcomeCounts:
         if not events or events[-1].position <= self._position:
             return
         self._position = events[-1].position
-        self._now = max(self._now, *(event.time for event in events))
+        self._now = max(self._now, max((event.time for event in events if type(event.data) in _COUNTED), default=""))
         self.restated, self._maturity = {}, None
         rows, row = self.numbers.fold(events), len(self.counted)
         known = self._known(rows)

@@ -75,7 +75,8 @@ def report(lines: Iterable[bytes]) -> list[Reported]:
     now = datetime.min.replace(tzinfo=UTC)
     for line in lines:
         event = json.loads(line)
-        now = max(now, datetime.fromisoformat(event["time"]))
+        if event["type"].split(".")[1] in ("recorded", "amended", "asked", "reviewed", "retracted"):
+            now = max(now, datetime.fromisoformat(event["time"]))
         subject, data = event["subject"], event["data"]
         if event["type"].startswith("decision.recorded."):
             stated = data.get("confidence")

@@ -69,7 +69,9 @@ def test_the_ranking_is_printed_with_the_curve(ledger: Path) -> None:
 
 def test_reviews_needed_are_printed_with_the_gap(ledger: Path) -> None:
     said = done(ledger, "calibration", "--agent", "cy").text
-    answer = msgspec.json.decode(done(ledger, "calibration", "--agent", "cy", "--json").out)["overall"]
-    assert answer["reviews_needed_gap"] == pytest.approx(-0.1)
-    needed = answer["reviews_needed"]
-    assert f"If its true gap is -0.100, about {needed} more reviews will be enough in 4 of 5 cases." in said
+    answer = msgspec.json.decode(done(ledger, "calibration", "--agent", "cy", "--json").out)
+    assert answer["overall"]["reviews_needed_gap"] == pytest.approx(-0.1)
+    assert answer["reviews_needed_by_gap"][1]["reviews"] == answer["overall"]["reviews_needed"]
+    numbers = [f"{one['reviews'] or 'no number'} if it is {one['gap']:+.3f}" for one in answer["reviews_needed_by_gap"]]
+    sentence = f"How many more are enough, in 4 of 5 cases, depends on its true gap: {', '.join(numbers)}."
+    assert sentence in " ".join(said.split())

@@ -24,10 +24,10 @@ def test_an_interval_for_one_look_confirms_nothing(tmp_path: Path) -> None:
     ledger = imported(tmp_path, Judged(0.8, "SSF" * 14 + "SSSSFFFF"))
     overall = figures(ledger)["overall"]
     assert overall["gap_interval"][1] < 0 < overall["gap_sequence"][1]
-    assert (overall["supported"], overall["supported_at"]) == (False, None)
+    assert (overall["supported"], overall["unsure_because"]) == (False, "evidence")
     said = printed(ledger)
-    assert "This interval is for one look; for every look it is -" in said
-    assert "It looks overconfident, but there is not enough data to be sure." in said
+    assert "If you look again and again: -" in said
+    assert "It looks overconfident, but there is not enough data to be sure: the evidence is " in said
     assert "Consider stating less. (More reviews are needed to be sure.)" in said
 
 
@@ -204,6 +204,6 @@ def test_a_number_of_reviews_after_one_names_the_gap_that_it_is_for(tmp_path: Pa
     """After one review it said "about 35 more reviews", as if one review showed the gap."""
     ledger = imported(tmp_path, Judged(0.9, "S"))
     said = printed(ledger, "--min-decisions", 1)
-    assert re.search(r"If its true gap is \+0\.100, about [0-9]+ more reviews will be enough in 4 of 5 cases\.", said)
+    assert re.search(r"enough, in 4 of 5 cases, depends on its true gap: .*, [0-9]+ if it is \+0\.100\.", said)
     assert figures(ledger, "--min-decisions", 1)["overall"]["reviews_needed_gap"] == pytest.approx(0.1)
     assert "Only 1 reviewed decisions found. Need at least 5 for calibration." in printed(ledger)

@@ -25,8 +25,8 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_calibration_says_it_in_a_sentence(ledger: Path) -> None:
     said = done(ledger, "calibration", "--agent", "ann", "--group-by", "category").text
     assert said.startswith("ann: 65.0% of 40 reviewed decisions succeeded, with 75.0% mean confidence: ")
-    assert "It looks slightly overconfident, but there is not enough data to be sure." in said
-    assert "If its true gap is -0.100, about " in said
+    assert "It looks slightly overconfident, but there is not enough data to be sure: the evidence is" in said
+    assert "enough, in 4 of 5 cases, depends on its true gap: " in " ".join(said.split())
     assert "Not counted, of 41 decisions: 1 without a review." in said
     assert "c0" in said
     assert "0.9-1.0" in said

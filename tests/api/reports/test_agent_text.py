@@ -32,9 +32,9 @@ def row(**fields: object) -> CalibrationGroup:
     ("verdict", "tone"),
     [("well_calibrated", "stable"), ("slightly_overconfident", "failing"), ("underconfident", "flaky")],
 )
-def test_a_supported_verdict_names_the_review_from_which_on_it_is(verdict: str, tone: str) -> None:
-    text = describe_row(row(interpretation=verdict, supported=True, supported_at=31), 40, 5)
-    assert text == (verdict.replace("_", " "), "supported since review 31, however often one looks", tone)
+def test_a_supported_verdict(verdict: str, tone: str) -> None:
+    text = describe_row(row(interpretation=verdict, supported=True), 40, 5)
+    assert text == (verdict.replace("_", " "), "supported, however often one looks", tone)
 
 
 def test_an_unsupported_verdict_says_how_many_reviews_are_missing() -> None:
@@ -46,6 +46,8 @@ def test_an_unsupported_verdict_says_how_many_reviews_are_missing() -> None:
     assert text.tone == "skipped"
     unknown = describe_row(row(interpretation="overconfident", supported=False), 40, 5)
     assert unknown.evidence == "not enough evidence to be sure"
+    open_ended = row(interpretation="overconfident", supported=False, unsure_because="missing_reviews")
+    assert describe_row(open_ended, 40, 5).evidence == "not sure: decisions without a review could reverse it"
 
 
 def test_too_few_reviews_have_no_verdict() -> None:

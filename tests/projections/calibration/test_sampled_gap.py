@@ -36,7 +36,8 @@ def test_all_unreviewed_decisions_are_no_sample() -> None:
     assert found is not None
     assert found.gap == pytest.approx(0.0)
     assert found.interval.low == found.interval.high == found.gap
-    assert (found.interpretation, found.supported) == ("well_calibrated", True)
+    assert found.agent_interval.low < -0.3, "of the agent they are a sample"
+    assert (found.interpretation, found.supported) == ("well_calibrated", False)
     assert expected_half_width(ReviewPopulation(10, 2, 6.0, 0.75), 2) == 0
 
 

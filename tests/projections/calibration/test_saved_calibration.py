@@ -149,26 +149,6 @@ def test_any_history_goes_on_after_a_restart(drafts: list[Draft], stops: list[in
     assert reasons.summary() == whole_reasons.summary()
 
 
-def test_a_first_figure_loads_the_newest_reviews_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    calibration, chunks = Calibration(), Chunks()
-    calibration.fold(events_of(clustered_history(1, 200, unnamed=0)))
-    view = calibration.view(EVERYTHING)
-    again = restored(calibration, chunks)
-    chunks.reads = 0
-    assert again.view(EVERYTHING) == view
-    assert 0 < chunks.reads <= 4 * (35 // ROWS + 2), "four columns of the reviews that tell of dependence"
-
-
-def test_a_range_of_time_loads_the_rows_that_it_touches() -> None:
-    calibration, chunks = Calibration(), Chunks()
-    calibration.fold(events_of([record(f"d{n}", n % 2 / 2, time=NOON + timedelta(hours=n)) for n in range(20 * ROWS)]))
-    again = restored(calibration, chunks)
-    chunks.reads = 0
-    newest = CalibrationFilter(range=TimeRange(NOON + timedelta(hours=19 * ROWS + 1)))
-    assert again.view(newest).coverage.total == ROWS - 1
-    assert chunks.reads == 2, "the times and the cells of one group of rows; no outcome is stored"
-
-
 def test_a_selection_stays_as_it_was() -> None:
     events = events_of(clustered_history(2, 60))
     calibration = Calibration()

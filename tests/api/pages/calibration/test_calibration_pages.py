@@ -78,7 +78,6 @@ def test_an_unknown_part_is_an_error(agents: httpx.Client) -> None:
     ("query", "sentence"),
     [
         ("part=recalibration&agent=pilot", "No map surely lowers the Brier score of new decisions (600 reviews)."),
-        ("part=time&since=2025-06-01", "Evidence is not followed from review to review within a range of time."),
         ("part=missing&agent=pilot", "Every decision with a stated confidence is reviewed."),
         ("part=drift&agent=pilot&until=2025-01-20", "27 more reviews are needed to look for drift."),
         ("part=threshold&agent=pilot&until=2025-01-02", "reviewed decisions with a stated confidence are too few"),
