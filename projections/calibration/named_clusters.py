@@ -69,13 +69,16 @@ class ClusterPart(NamedTuple):
         """Return the design effect of the sum of some values over `reviewed` reviews; `values` are those of this part.
 
         `total` is the variance of the sum if reviews were independent, and `expected` what each of this part has of it.
-        Without `expected` that is the square of a value, and values are centred: their sum is 0, so that they vary
-        less, as if there were one cluster less. If all `values` are 0, those of one cluster are taken to be alike.
+        Without `expected` that is the square of a value, or their share of the reviews if that is more; values are then
+        centred: their sum is 0, so that they vary less, as if there were one cluster less. If all `values` are 0, those
+        of one cluster are taken to be alike.
         """
         square, reviews = float((values**2).sum()), float(self.sizes.sum())
         alike = self.excess(values) / square if square > 0 else self.size_square / max(1.0, reviews)
-        part = square if expected is None else float(expected.sum())
-        ratio = 1 + max(0.0, alike) * (part / total if total > 0 else reviews / reviewed)
+        share = max(square / total if total > 0 else 0.0, reviews / reviewed)
+        if expected is not None and total > 0:
+            share = float(expected.sum()) / total
+        ratio = 1 + max(0.0, alike) * share
         clusters = reviewed**2 / (reviewed + self.size_square)
         if expected is None and clusters > 1:
             ratio *= clusters / (clusters - 1)

@@ -13,7 +13,13 @@ from projections.calibration.confidence_use import rank_outcomes
 from projections.calibration.gap_evidence import ReviewEvidence
 from projections.calibration.recalibration import fit_map
 from projections.calibration.scores import ZTest, compute_scores
-from tests.projections.calibration.simulated_agents import STATING, ClusteredReviews, clustered_reviews, history
+from tests.projections.calibration.simulated_agents import (
+    STATING,
+    ClusteredReviews,
+    clustered_reviews,
+    history,
+    named_reviews,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -83,3 +89,29 @@ def test_calibrated_categories_with_clusters_get_no_maps(clusters: int) -> None:
         categories, named = ({name: one[part] for name, one in parts.items()} for part in (0, 1))
         offered += any(fit_category_maps(categories, None, clusters=named))  # type: ignore[arg-type]
     assert offered <= 5
+
+
+def test_reviews_beside_named_clusters_do_not_hide_them() -> None:
+    """Near certainty, where often no cluster fails: 800 reviews in 40 clusters that are all alike, 800 without one.
+
+    Measured: z rejects in 4%; with the observed excess of the clusters it would in 13%. Skill is covered in 96%.
+    """
+    rng = np.random.default_rng(40)
+    levels = np.array([0.9, 0.95, 0.97, 0.99])
+    rate = levels.mean()
+    skill = 1 - float((levels * (1 - levels)).mean()) / (rate * (1 - rate))
+    cluster = np.concatenate([np.repeat(np.arange(40), SIZE), np.full(800, -1)])
+    rejected = covered = 0
+    for _ in range(HISTORIES):
+        drawn = rng.choice(levels, 840), rng.random(840)
+        c, rank = (np.concatenate([np.repeat(one[:40], SIZE), one[40:]]) for one in drawn)
+        bins, named = named_reviews(c, (rank < c).astype(float), cluster)
+        counts = np.concatenate([np.zeros((len(bins.n), 1), np.int64), bins.outcomes], axis=1)
+        found = compute_scores(bins.confidence, counts, evidence=ReviewEvidence(named))
+        assert found is not None
+        assert found.in_the_large is not None
+        assert found.skill_interval is not None
+        rejected += found.in_the_large.p < 0.05
+        covered += found.skill_interval.low <= skill <= found.skill_interval.high
+    assert rejected / HISTORIES <= 0.06
+    assert covered / HISTORIES >= 0.92

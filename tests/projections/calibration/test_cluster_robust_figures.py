@@ -160,7 +160,7 @@ def test_neighbours_are_merged_with_their_clusters() -> None:
 
 
 def test_maps_of_clusters() -> None:
-    """Fifteen clusters of 20, six of which failed, get no map; 40 whose decisions are less alike, off by .3, get one."""
+    """Fifteen clusters of 20, six of which failed, get no map; 40 that are less alike, off by .3, get one."""
     o = np.repeat([0.0] * 6 + [1.0] * 9, 20)
     few = named_reviews(np.full(300, 0.8), o, np.repeat(np.arange(15), 20))
     assert fit_recalibration(few.bins) is not None
