@@ -44,8 +44,8 @@ class Auc(msgspec.Struct, frozen=True, kw_only=True):
 
     auc: float
     """The share of pairs with different outcomes in which the better one had the higher confidence, ties half."""
-    interval: Interval
-    """Its interval."""
+    interval: Interval | None
+    """Its interval; None if all confidences are equal, or if one cluster has most of the reviews."""
     pairs: int
     """The number of pairs of decisions with different outcomes."""
 

@@ -123,9 +123,12 @@ def describe_skill(scores: CalibrationScores) -> str | None:
     if "skill" in scores.too_few_for:
         return None
     interval, rate = scores.skill_interval, format_percent(scores.accuracy, 1)
-    if scores.skill is None or interval is None:
+    if scores.skill is None:
         return "Skill is not defined, because all outcomes are alike."
-    figure = f"Skill {format_figure(scores.skill, '+')} ({format_interval(interval, '+')})"
+    figure = f"Skill {format_figure(scores.skill, '+')}"
+    if interval is None:
+        return f"{figure} compared with always stating {rate}; these reviews do not show how much it varies."
+    figure += f" ({format_interval(interval, '+')})"
     if interval.low > TOLERANCE:
         return f"{figure}: better than always stating {rate}."
     if interval.high < -TOLERANCE:
@@ -170,6 +173,8 @@ def _tests(overall: CalibrationScores) -> list[str]:
 def _undefined_test(overall: CalibrationScores) -> str | None:
     """Say why a test that enough reviews support is not defined; None if each is."""
     if overall.in_the_large is None and "in_the_large" not in overall.too_few_for:
+        if overall.certain < overall.reviewed:
+            return "Tests of perfect calibration are not defined, because one cluster has most of the reviews."
         return "Tests of perfect calibration are not defined, because every decision was stated with certainty."
     if overall.spiegelhalter is not None or "spiegelhalter" in overall.too_few_for:
         return None

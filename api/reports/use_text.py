@@ -10,9 +10,10 @@ from projections.stats.net_benefit import ThresholdUse
 
 def describe_auc(found: Concordance) -> str:
     """Say how well stated confidences rank decisions by outcome."""
+    interval = "" if found.interval is None else f" ({format_interval(found.interval)})"
     return (
-        f"AUC {format_figure(found.auc)} ({format_interval(found.interval)}): the decision that turned out better "
-        f"had the higher confidence in {found.auc:.0%} of {format_count(found.pairs)} pairs."
+        f"AUC {format_figure(found.auc)}{interval}: of {pluralize(found.pairs, 'pair')} of decisions with different "
+        f"outcomes, the better one had the higher confidence in {found.auc:.0%}; equal confidences count half."
     )
 
 

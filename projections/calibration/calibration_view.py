@@ -22,6 +22,7 @@ from projections.calibration.corp import Corp
 from projections.calibration.count_table import Counts, CountTable
 from projections.calibration.gap_evidence import Clusters, Dependence, GapEValues
 from projections.calibration.missing_reviews import MissingReviews, describe_missing_reviews, review_cells
+from projections.calibration.named_clusters import ClusterPart
 from projections.calibration.recalibration import Recalibration
 from projections.calibration.row_evidence import evidence_of_rows
 from projections.calibration.row_support import RowSupport, support_buckets, support_rows
@@ -50,7 +51,7 @@ from projections.calibration.scores import (
     score_buckets,
 )
 from projections.calibration.shrinkage import ShrunkGaps, shrink_gaps
-from projections.calibration.view_evidence import COUNTS_ALONE, GroupEvidence, ViewEvidence
+from projections.calibration.view_evidence import COUNTS_ALONE, NO_EVIDENCE, GroupEvidence, ViewEvidence
 from projections.query_check import Check, no_check
 from projections.stats.intervals import Interval
 
@@ -132,10 +133,6 @@ class CalibrationView(ConfidenceUse, frozen=True, kw_only=True):
     reviews_needed_by_gap: list[ReviewsNeeded] | UnsetType = UNSET
 
 
-NO_EVIDENCE = ViewEvidence()
-"""Verdicts rest on counts alone."""
-
-
 def build_calibration_view(
     table: CountTable,
     group_by: GroupBy,
@@ -173,7 +170,7 @@ def build_calibration_view(
     check()
     rows = list(_score_groups(groups, min_decisions, page, evidence, curves=curves, check=check))
     total, after = len(groups.nonempty), page.offset + len(rows)
-    maps = fit_recalibration_maps(table, check) if curves and overall is not None else RecalibrationMaps()
+    maps = fit_recalibration_maps(table, evidence, check) if curves and overall is not None else RecalibrationMaps()
     return CalibrationView(
         overall=overall,
         coverage=count_coverage(*cells),
@@ -190,7 +187,7 @@ def build_calibration_view(
         if overall is None
         else describe_missing_reviews(review_cells(table), overall, check) or UNSET,
         reviews_needed_by_gap=UNSET if overall is None else _needed_by_gap(cells, overall) or UNSET,
-        **({} if overall is None else _score_use(cells, overall, threshold, curves=curves)),
+        **({} if overall is None else _score_use(cells, overall, threshold, evidence.overall.clusters, curves=curves)),
     )
 
 
@@ -206,10 +203,15 @@ def _needed_by_gap(cells: tuple[Floats, Counts], overall: CalibrationScores) -> 
 
 
 def _score_use(
-    cells: tuple[Floats, Counts], overall: CalibrationScores, threshold: float | None, *, curves: bool
+    cells: tuple[Floats, Counts],
+    overall: CalibrationScores,
+    threshold: float | None,
+    named: ClusterPart | None,
+    *,
+    curves: bool,
 ) -> UseFields:
     effective = None if overall.clusters is UNSET else overall.clusters.effective_reviews
-    return score_use(bin_counts(*cells), threshold, curves=curves, effective_reviews=effective)
+    return score_use(bin_counts(*cells), threshold, curves=curves, effective_reviews=effective, named=named)
 
 
 def _score_buckets(confidence: Floats, counts: Counts, evidence: GroupEvidence, check: Check) -> list[Bucket]:

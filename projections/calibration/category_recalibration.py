@@ -1,6 +1,7 @@
 """Recalibration maps of single categories, each offered only where it improves on the map of all decisions."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from projections.calibration.cell_groups import Groups, make_groups
 from projections.calibration.confidence_bins import ConfidenceBins, bin_counts, merge_cells_by_group
 from projections.calibration.count_table import CountTable
 from projections.calibration.map_families import REVIEWS_MIN
+from projections.calibration.named_clusters import ClusterPart
 from projections.calibration.recalibration import (
     GAIN_MIN,
     FittedMap,
@@ -24,6 +26,7 @@ from projections.calibration.recalibration import (
     split,
 )
 from projections.calibration.scores import brier_score
+from projections.calibration.view_evidence import NO_EVIDENCE, ViewEvidence
 from projections.outcome_codes import OUTCOMES_COUNT
 from projections.query_check import Check, no_check
 
@@ -50,36 +53,52 @@ class RecalibrationMaps(NamedTuple):
     by_category: Sequence[CategoryRecalibration] = ()
 
 
-def fit_recalibration_maps(table: CountTable, check: Check = no_check) -> RecalibrationMaps:
-    """Return the maps of the decisions of a table. `check` is called between parts of the work."""
-    bins = bin_counts(table.confidence, table.counts)
-    shared = fit_map(bins, check=check)
+def fit_recalibration_maps(
+    table: CountTable, evidence: ViewEvidence = NO_EVIDENCE, check: Check = no_check
+) -> RecalibrationMaps:
+    """Return the maps of the decisions of a table. `check` is called between parts of the work.
+
+    `evidence` has the named clusters, of all decisions and by category.
+    """
+    bins, named = bin_counts(table.confidence, table.counts), evidence.overall.clusters
+    shared = fit_map(bins, check=check, named=named)
     check()
     groups = make_groups(table, "category", check)
     categories = dict(_categories_by_name(groups)) if len(groups.nonempty) > 1 else {}
+    clusters = {name: evidence.by("category").of(name).clusters for name in categories}
     return RecalibrationMaps(
-        None if shared is None else describe_map(bins, shared), list(fit_category_maps(categories, shared, check))
+        None if shared is None else describe_map(bins, shared, named),
+        list(fit_category_maps(categories, shared, check, clusters)),
     )
 
 
 def fit_category_maps(
-    categories: Mapping[str, ConfidenceBins], shared: FittedMap | None, check: Check = no_check
+    categories: Mapping[str, ConfidenceBins],
+    shared: FittedMap | None,
+    check: Check = no_check,
+    clusters: Mapping[str, ClusterPart | None] = MappingProxyType({}),
 ) -> Iterator[CategoryRecalibration]:
-    """Yield the map of each category that needs its own beside the shared one, in the given order."""
+    """Yield the map of each category that needs its own beside the shared one, in the given order.
+
+    `clusters` are the named ones of each category.
+    """
     for name, bins in categories.items():
-        found = _fit_beside(bins, shared, len(categories), check)
+        named = clusters.get(name)
+        found = _fit_beside(bins, shared, len(categories), check, named)
         check()
         if found is not None:
             before = brier_score(bins, None if shared is None else shared.at(bins.confidence))
             fields = {
-                **structs.asdict(describe_map(bins, found)),
+                **structs.asdict(describe_map(bins, found, named)),
                 "mapped_brier_score": before - found.gain.mean,
                 "gain_lower_bound": lower_bound(found.gain, len(categories)),
             }
             yield CategoryRecalibration(category=name, shared_brier_score=before, **fields)
 
 
-def _fit_beside(bins: ConfidenceBins, shared: FittedMap | None, examined: int, check: Check) -> FittedMap | None:
+def _fit_beside(
+    bins: ConfidenceBins, shared: FittedMap | None, examined: int, check: Check, named: ClusterPart | None
+) -> FittedMap | None:
     """Return the map to offer for a category beside the shared map, with the gain over it.
 
     It is one fitted to the stated confidences (or these as they are, if no map improves on them), or one fitted to the
@@ -87,21 +106,22 @@ def _fit_beside(bins: ConfidenceBins, shared: FittedMap | None, examined: int, c
     the shared map: if any family is so on the reviews that it was fitted to. That halved the time of `detail=curves`.
     """
     if shared is None:
-        return fit_map(bins, None, examined, check)
-    merged = merge_neighbours(bins)
+        return fit_map(bins, None, examined, check, named)
+    merged, clusters = merge_neighbours(bins, named)
     forecast, stated = shared.at(merged.confidence), merged.confidence
     limit, offered = brier_score(merged, forecast) - GAIN_MIN, []
     candidates = [stated, *(fit.mapped[0] for _, fit in fit_families(merged, stated))]
     own = None
     if any(brier_score(merged, mapped) <= limit for mapped in candidates):
-        own = fit_map(bins, None, examined, check)
+        own = fit_map(bins, None, examined, check, named)
     if brier_score(merged, stated if own is None else own.mapped) <= limit:
-        folds = split(merged)
+        folds = split(merged, clusters)
         refitted = np.broadcast_to(stated, folds.successes.shape) if own is None else own.refitted
-        gain = measure_gain(merged, folds, np.broadcast_to(forecast, refitted.shape), refitted, forecast)
+        before = np.broadcast_to(forecast, refitted.shape)
+        gain = measure_gain(merged, folds, before, refitted, forecast, clusters)
         kept = FittedMap("as_stated", stated, stated, refitted, gain) if own is None else own._replace(gain=gain)
         offered = [kept] if is_offered(gain, examined) else []
-    moved = fit_map(bins, shared, examined, check)
+    moved = fit_map(bins, shared, examined, check, named)
     if moved is not None:
         offered.append(moved)
     return max(offered, key=lambda found: found.gain.mean, default=None)

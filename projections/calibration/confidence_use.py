@@ -6,7 +6,10 @@ import msgspec
 import numpy as np
 from msgspec import UNSET, UnsetType
 
+from projections.arrays import Floats
 from projections.calibration.confidence_bins import REVIEWED_VALUES, ConfidenceBins
+from projections.calibration.named_clusters import ClusterPart
+from projections.stats.clustered_mean import DesignEffect
 from projections.stats.concordance import Concordance, measure_concordance
 from projections.stats.elementary_score import (
     THRESHOLDS,
@@ -41,17 +44,23 @@ class UseFields(TypedDict, total=False):
 
 
 def score_use(
-    bins: ConfidenceBins, threshold: float | None, *, curves: bool, effective_reviews: float | None = None
+    bins: ConfidenceBins,
+    threshold: float | None,
+    *,
+    curves: bool,
+    effective_reviews: float | None = None,
+    named: ClusterPart | None = None,
 ) -> UseFields:
     """Return the fields of `ConfidenceUse` that the caller asked for, of at least one reviewed decision.
 
-    `effective_reviews` is how many independent reviews contain as much evidence; None: all are independent.
+    `effective_reviews` is how many independent reviews contain as much evidence; None: all are independent. `named`
+    are the named clusters.
     """
     fields = UseFields()
     if threshold is not None:
         fields["threshold"] = act_above(bins, threshold)
     if curves:
-        fields |= {"auc": rank_outcomes(bins), "murphy": draw_murphy(bins, effective_reviews)}
+        fields |= {"auc": rank_outcomes(bins, named), "murphy": draw_murphy(bins, effective_reviews)}
     return fields
 
 
@@ -64,9 +73,17 @@ def act_above(bins: ConfidenceBins, threshold: float) -> ThresholdUse:
     return use_threshold(threshold, acted, left)
 
 
-def rank_outcomes(bins: ConfidenceBins) -> Concordance | None:
+def rank_outcomes(bins: ConfidenceBins, named: ClusterPart | None = None) -> Concordance | None:
     """Return how well stated confidences rank decisions by outcome (AUC); None if all outcomes are alike."""
-    return measure_concordance(bins.value_counts)
+    counts = bins.value_counts
+    if named is None:
+        return measure_concordance(counts)
+
+    def effect_of(values: Floats) -> DesignEffect:
+        each = values[np.searchsorted(bins.confidence, named.confidence), (2 * named.outcome).astype(np.intp)]
+        return named.design_effect(each, float((counts * values**2).sum()), bins.reviewed)
+
+    return measure_concordance(counts, effect_of)
 
 
 def draw_murphy(bins: ConfidenceBins, effective_reviews: float | None = None) -> list[MurphyPoint]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from projections.arrays import Floats, Ints, RowNumbers, split_runs
 from projections.query_check import Check, no_check
+from projections.stats.clustered_mean import DesignEffect
 from projections.stats.gap_martingale import BETS, CLUSTER_REVIEWS, cluster_factors, wagers
 
 CLUSTERS_AT_ONCE = 16_384
@@ -17,20 +18,80 @@ CLUSTERS_AT_ONCE = 16_384
 
 
 class ClusterPart(NamedTuple):
-    """What the named clusters of one group change of its sums.
+    """The named clusters of one group, and what they change of its sums.
 
-    `log_factors` are to be added to the logarithms of stakes (BETS, CLUSTER_REVIEWS). `square`, `product` and
-    `size_square` are to be added to the sums of a review's squared difference, of its difference, and of 1. `sums` and
-    `sizes` are by cluster: outcome minus confidence, and reviews. `difference` is by review.
+    `log_factors` are to be added to the logarithms of stakes (BETS, CLUSTER_REVIEWS). `sizes` has the number of reviews
+    of each cluster. `confidence` and `outcome` are by review, in the order of the clusters.
     """
 
     log_factors: Floats
-    square: float
-    product: float
-    size_square: float
-    sums: Floats
     sizes: Floats
-    difference: Floats
+    confidence: Floats
+    outcome: Floats
+
+    @property
+    def difference(self) -> Floats:
+        """Outcome minus confidence, by review."""
+        return self.outcome - self.confidence
+
+    @property
+    def sums(self) -> Floats:
+        """Outcome minus confidence, summed by cluster."""
+        return self._sum(self.difference)
+
+    @property
+    def square(self) -> float:
+        """What is to be added to the sum of squared differences."""
+        return self.excess(self.difference)
+
+    @property
+    def product(self) -> float:
+        """What is to be added to the sum of differences, for that of each cluster's sum times its size."""
+        return float(self.sums @ (self.sizes - 1))
+
+    @property
+    def size_square(self) -> float:
+        """What is to be added to the number of reviews, for the sum of squared sizes."""
+        return float(self.sizes @ (self.sizes - 1))
+
+    @property
+    def number(self) -> Ints:
+        """The number of each review's cluster: 0, 1 and so on."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes.astype(np.intp))
+
+    def excess(self, values: Floats) -> float:
+        """Return what is to be added to the sum of squares of some values by review, so that dependence counts."""
+        return float((self._sum(values) ** 2).sum() - (values**2).sum())
+
+    def design_effect(
+        self, values: Floats, total: float, reviewed: int, expected: Floats | None = None
+    ) -> DesignEffect:
+        """Return the design effect of the sum of some values over `reviewed` reviews; `values` are those of this part.
+
+        `total` is the variance of the sum if reviews were independent, and `expected` what each of this part has of it.
+        Without `expected` that is the square of a value, or their share of the reviews if that is more; values are then
+        centred: their sum is 0, so that they vary less, as if there were one cluster less. If all `values` are 0, those
+        of one cluster are taken to be alike.
+        """
+        square, reviews = float((values**2).sum()), float(self.sizes.sum())
+        alike = self.excess(values) / square if square > 0 else self.size_square / max(1.0, reviews)
+        share = max(square / total if total > 0 else 0.0, reviews / reviewed)
+        if expected is not None and total > 0:
+            share = float(expected.sum()) / total
+        ratio = 1 + max(0.0, alike) * share
+        clusters = reviewed**2 / (reviewed + self.size_square)
+        if expected is None and clusters > 1:
+            ratio *= clusters / (clusters - 1)
+        return DesignEffect(ratio, clusters - 1)
+
+    def within(self, low: float, high: float) -> "ClusterPart":
+        """Return the reviews whose confidence is in a range, without factors."""
+        inside = (self.confidence >= low) & (self.confidence <= high)
+        sizes = self._sum(inside.astype(np.float64))
+        return ClusterPart(np.zeros(0), sizes[sizes > 0], self.confidence[inside], self.outcome[inside])
+
+    def _sum(self, values: Floats) -> Floats:
+        return np.bincount(self.number, values, len(self.sizes)).astype(np.float64)
 
 
 class OrderedReviews(NamedTuple):
@@ -66,10 +127,8 @@ class OrderedReviews(NamedTuple):
         if not len(order):
             return {}
         number, cluster = number[order], self.cluster[order]
-        difference = self.outcome[order] - self.confidence[order]
         first = np.flatnonzero(np.diff(number, prepend=-1) | np.diff(cluster, prepend=-1))
         sizes = np.diff(first, append=len(order))
-        sums = np.add.reduceat(difference, first)
         place = np.arange(len(order)) - np.repeat(first, sizes)
         changed = np.empty((BETS, len(CLUSTER_REVIEWS), len(first)))
         for start in range(0, len(first), CLUSTERS_AT_ONCE):
@@ -80,20 +139,16 @@ class OrderedReviews(NamedTuple):
             starts = first[some] - first[start]
             alone = np.add.reduceat(np.log1p(wager), starts, axis=1)
             changed[:, :, some] = cluster_factors(wager, place[rows], starts) - alone[:, np.newaxis]
-        squares = np.add.reduceat(difference**2, first)
         starts, lengths = split_runs(number[first])
         found = {}
         for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):
             some = slice(start, start + length)
-            size, total = sizes[some].astype(np.float64), sums[some]
+            reviews = order[first[start] : first[start] + sizes[some].sum()]
             found[int(number[first[start]])] = ClusterPart(
                 log_factors=changed[:, :, some].sum(axis=2),
-                square=float((total**2 - squares[some]).sum()),
-                product=float((total * (size - 1)).sum()),
-                size_square=float((size**2 - size).sum()),
-                sums=total,
-                sizes=size,
-                difference=difference[first[start] : first[start] + int(size.sum())],
+                sizes=sizes[some].astype(np.float64),
+                confidence=self.confidence[reviews],
+                outcome=self.outcome[reviews],
             )
         return found
 

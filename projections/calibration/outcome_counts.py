@@ -30,7 +30,6 @@ from projections.event_slice import EventSlice
 from projections.outcome_codes import OUTCOME_NUMBERS, RETRACTED, UNREVIEWED
 from projections.time_range import TimeRange
 
-
 _COUNTED = frozenset((DecisionRecorded, DecisionAmended, DecisionAsked, DecisionReviewed, DecisionRetracted))
 """A batch without one of these may be left out."""
 

@@ -7,22 +7,27 @@ A map is offered only under three conditions. On decisions that it was not fitte
 repeated ten times), it lowers the Brier score by at least GAIN_MIN. The 95% lower bound of that gain is above 0. The
 outcomes contradict the stated confidences in the direction of the map (z test at 1%): this matters with few reviews.
 
+Where decisions name clusters, a fold has whole clusters, and the variance of the gain and of the test is that of
+clusters, with Student's t for the normal distribution.
+
 The standard error of the gain is never below that of an agent whose confidences are true. So outcomes that are all
 alike, whose observed standard error is 0, confirm nothing by themselves.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import copysign, inf, sqrt
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
-from projections.arrays import Floats, Ints
+from projections.arrays import Floats, Ints, RowNumbers
 from projections.calibration.confidence_bins import REVIEWED_VALUES, ConfidenceBins, bin_reviews
 from projections.calibration.map_families import EXTREME, REVIEWS_MIN, Fit, MapFamily, fit_family
+from projections.calibration.named_clusters import ClusterPart
 from projections.calibration.scores import brier_score
 from projections.query_check import Check, no_check
+from projections.stats.clustered_mean import INDEPENDENT
 from projections.stats.intervals import Interval, wilson_interval
 
 FOLDS = 10
@@ -100,11 +105,13 @@ class Gain(NamedTuple):
     """How much the Brier score falls on decisions that a map was not fitted to, with the standard error.
 
     `contradiction` is the z test of the forecasts before: how far the outcomes are on the map's side of them.
+    `quantile` returns the normal quantile with a tail, or Student's where decisions name clusters.
     """
 
     mean: float
     standard_error: float
     contradiction: float
+    quantile: Callable[[float], float] = INDEPENDENT.quantile
 
 
 class Folds(NamedTuple):
@@ -119,19 +126,19 @@ class Folds(NamedTuple):
     failures: Floats
 
 
-def fit_recalibration(bins: ConfidenceBins) -> Recalibration | None:
+def fit_recalibration(bins: ConfidenceBins, named: ClusterPart | None = None) -> Recalibration | None:
     """Return the map of some decisions, or None if it does not surely lower the Brier score of new ones."""
-    found = fit_map(bins)
-    return None if found is None else describe_map(bins, found)
+    found = fit_map(bins, named=named)
+    return None if found is None else describe_map(bins, found, named)
 
 
-def describe_map(bins: ConfidenceBins, found: FittedMap) -> Recalibration:
+def describe_map(bins: ConfidenceBins, found: FittedMap, named: ClusterPart | None = None) -> Recalibration:
     """Return a map fitted to some decisions as it is published."""
     stated = brier_score(bins)
     return Recalibration(
         stated_brier_score=stated,
         mapped_brier_score=stated - found.gain.mean,
-        meanings=list(_meanings(bins, found.at(bins.confidence))),
+        meanings=list(_meanings(bins, found.at(bins.confidence), named)),
         family=found.family,
         reviewed=bins.reviewed,
         gain=found.gain.mean,
@@ -141,21 +148,26 @@ def describe_map(bins: ConfidenceBins, found: FittedMap) -> Recalibration:
 
 def lower_bound(gain: Gain, examined: int = 1) -> float:
     """Return the 95% lower bound of a gain: one-sided, and for all of `examined` gains together (Bonferroni)."""
-    return gain.mean - _normal_quantile(BOUND_ERROR / examined) * gain.standard_error
+    return gain.mean - gain.quantile(BOUND_ERROR / examined) * gain.standard_error
 
 
 def fit_map(
-    bins: ConfidenceBins, reference: FittedMap | None = None, examined: int = 1, check: Check = no_check
+    bins: ConfidenceBins,
+    reference: FittedMap | None = None,
+    examined: int = 1,
+    check: Check = no_check,
+    named: ClusterPart | None = None,
 ) -> FittedMap | None:
     """Return the map to offer for some decisions, or None if none surely improves on the reference.
 
     The reference is another map, or the stated confidences. The map is fitted to its forecasts, so that few reviews
     change little of it. Of the families for which there are enough reviews, it is the one with the largest gain.
-    `examined` is the number of sets of decisions for which a map is sought: the levels hold for all together.
+    `examined` is the number of sets of decisions for which a map is sought: the levels hold for all together. `named`
+    are the named clusters.
     """
     if bins.reviewed < REVIEWS_MIN["logit_shift"]:
         return None
-    bins = merge_neighbours(bins)
+    bins, named = merge_neighbours(bins, named)
     forecast = bins.confidence if reference is None else reference.at(bins.confidence)
     folds: Folds | None = None
     best: FittedMap | None = None
@@ -163,10 +175,10 @@ def fit_map(
         mapped = fit.mapped[0]
         if brier_score(bins, forecast) - brier_score(bins, mapped) < GAIN_MIN:
             continue  # what a map gains on new decisions is less than on those that it was fitted to
-        folds = split(bins) if folds is None else folds
+        folds = split(bins, named) if folds is None else folds
         refitted = _fit_with_prior(family, bins, forecast, folds.successes, folds.failures, fit).mapped
         check()
-        gain = measure_gain(bins, folds, np.broadcast_to(forecast, refitted.shape), refitted, forecast)
+        gain = measure_gain(bins, folds, np.broadcast_to(forecast, refitted.shape), refitted, forecast, named)
         check()
         if best is None or gain.mean > best.gain.mean:
             best = FittedMap(family, bins.confidence, mapped, refitted, gain)
@@ -186,45 +198,67 @@ def is_offered(gain: Gain, examined: int = 1) -> bool:
     return (
         gain.mean >= GAIN_MIN
         and lower_bound(gain, examined) > 0
-        and gain.contradiction > _normal_quantile(CONTRADICTION_ERROR / examined)
+        and gain.contradiction > gain.quantile(CONTRADICTION_ERROR / examined)
     )
 
 
-def _normal_quantile(tail: float) -> float:
-    from scipy.special import ndtri
+def split(bins: ConfidenceBins, named: ClusterPart | None = None) -> Folds:
+    """Draw the folds from the counts, because decisions with the same confidence and outcome are interchangeable.
 
-    return -float(ndtri(tail))
-
-
-def split(bins: ConfidenceBins) -> Folds:
-    """Draw the folds from the counts, because decisions with the same confidence and outcome are interchangeable."""
-    drawn = np.random.default_rng(SEED).multinomial(
-        bins.outcomes, np.full(FOLDS, 1 / FOLDS), size=(REPEATS, *bins.outcomes.shape)
-    )
-    test = np.moveaxis(drawn, -1, 1).reshape(-1, *bins.outcomes.shape)
+    A named cluster is drawn as a whole. The arguments are those that `merge_neighbours` returns.
+    """
+    rng, shape = np.random.default_rng(SEED), bins.outcomes.shape
+    cell = np.zeros(0, np.intp) if named is None else np.ravel_multi_index(_cells(bins, named), shape)
+    alone = bins.outcomes - np.bincount(cell, minlength=bins.outcomes.size).reshape(shape)
+    drawn = rng.multinomial(alone, np.full(FOLDS, 1 / FOLDS), size=(REPEATS, *shape))
+    test = np.moveaxis(drawn, -1, 1).reshape(-1, *shape)
+    if named is not None:
+        for folds in test.reshape(REPEATS, -1):
+            fold = rng.integers(0, FOLDS, len(named.sizes))[named.number]
+            np.add(folds, np.bincount(fold * alone.size + cell, minlength=len(folds)), out=folds)
     remaining = (bins.outcomes - test).astype(np.float64)
     successes = remaining @ REVIEWED_VALUES
     return Folds(test, successes, remaining.sum(axis=2) - successes)
 
 
-def measure_gain(bins: ConfidenceBins, folds: Folds, before: Floats, after: Floats, forecast: Floats) -> Gain:
+def _cells(bins: ConfidenceBins, named: ClusterPart) -> tuple[RowNumbers, RowNumbers]:
+    """Return the row and the column in `bins.outcomes` of each review of a named cluster."""
+    return np.searchsorted(bins.confidence, named.confidence), (2 - 2 * named.outcome).astype(np.intp)
+
+
+def measure_gain(
+    bins: ConfidenceBins,
+    folds: Folds,
+    before: Floats,
+    after: Floats,
+    forecast: Floats,
+    named: ClusterPart | None = None,
+) -> Gain:
     """Return how much lower the Brier score is with one set of forecasts than with another, on the decisions left out.
 
     `before` and `after` have a row for each fold and a column for each confidence. The gains of single decisions are
     averaged over the repetitions first. Their variance is the observed one, or, if that is larger, the one under
-    outcomes drawn with the probabilities `forecast`.
+    outcomes drawn with the probabilities `forecast`; each allows for named clusters.
     """
     each = (before - after)[:, :, None] * ((before + after)[:, :, None] - 2 * REVIEWED_VALUES)
     by_cell = (folds.test * each).sum(axis=0) / REPEATS
     n = bins.reviewed
     mean = float(by_cell.sum()) / n
     average = np.divide(by_cell, bins.outcomes, out=np.zeros_like(by_cell), where=bins.outcomes > 0)
-    observed = float((bins.outcomes * (average - mean) ** 2).sum()) / n
+    observed = float((bins.outcomes * (average - mean) ** 2).sum())
     step = 2 * (before - after).mean(axis=0)
-    expected = float((bins.n * step**2 * forecast * (1 - forecast)).sum()) / n
+    expected = float((bins.n * step**2 * forecast * (1 - forecast)).sum())
+    tested = INDEPENDENT
+    if named is not None:
+        row, column = _cells(bins, named)
+        observed *= named.design_effect((average - mean)[row, column], observed, n).ratio
+        each = step[row] * (named.outcome - forecast[row])
+        tested = named.design_effect(each, expected, n, step[row] ** 2 * forecast[row] * (1 - forecast[row]))
+        expected *= tested.ratio
+    observed, expected = observed / n, expected / n
     product = mean + float((folds.test.sum(axis=2) * (before - after) ** 2).sum()) / REPEATS / n
     contradiction = product * sqrt(n / expected) if expected > 0 else copysign(inf, product)
-    return Gain(mean, sqrt(max(observed, expected) / n), contradiction)
+    return Gain(mean, sqrt(max(observed, expected) / n), contradiction, tested.quantile)
 
 
 def _fit_with_prior(
@@ -239,18 +273,30 @@ def _fit_with_prior(
     return fit_family(family, forecast, successes + prior * probability, failures + prior * (1 - probability), near)
 
 
-def merge_neighbours(bins: ConfidenceBins) -> ConfidenceBins:
-    """Return the bins, with neighbours merged down to CONFIDENCES_MAX."""
+def merge_neighbours(
+    bins: ConfidenceBins, named: ClusterPart | None = None
+) -> tuple[ConfidenceBins, ClusterPart | None]:
+    """Return the bins, with neighbours merged down to CONFIDENCES_MAX, and named clusters with their confidences.
+
+    With named clusters, which do not tell them apart, abandoned decisions become failures.
+    """
+    if named is not None:
+        success, partial, failure, abandoned = bins.outcomes.T
+        outcomes = np.stack([success, partial, failure + abandoned, np.zeros_like(failure)], axis=1)
+        bins = bins._replace(outcomes=outcomes)
     if len(bins.n) <= CONFIDENCES_MAX:
-        return bins
+        return bins, named
     middle = np.cumsum(bins.n) - bins.n / 2
     group = (middle / bins.reviewed * CONFIDENCES_MAX).astype(np.intp)
     starts = np.flatnonzero(np.diff(group, prepend=-1))
     confidence = np.add.reduceat(bins.n * bins.confidence, starts) / np.add.reduceat(bins.n, starts)
-    return bin_reviews(confidence, np.add.reduceat(bins.outcomes, starts, axis=0))
+    if named is not None:
+        row = np.searchsorted(bins.confidence, named.confidence)
+        named = named._replace(confidence=confidence[np.searchsorted(starts, row, side="right") - 1])
+    return bin_reviews(confidence, np.add.reduceat(bins.outcomes, starts, axis=0)), named
 
 
-def _meanings(bins: ConfidenceBins, mapped: Floats) -> Iterator[ConfidenceMeaning]:
+def _meanings(bins: ConfidenceBins, mapped: Floats, named: ClusterPart | None) -> Iterator[ConfidenceMeaning]:
     """Yield the rows of the map, the lowest confidence first."""
     enough = max(ROW_REVIEWS_MIN, bins.reviewed / ROWS_MAX)
     starts, inside, rest = [0], 0.0, float(bins.reviewed)
@@ -260,11 +306,16 @@ def _meanings(bins: ConfidenceBins, mapped: Floats) -> Iterator[ConfidenceMeanin
         inside, rest = inside + n, rest - n
     for start, end in zip(starts, [*starts[1:], len(bins.n)], strict=True):
         n, outcome_sum = int(bins.n[start:end].sum()), float(bins.outcome_sum[start:end].sum())
+        low, high, alike = float(bins.confidence[start]), float(bins.confidence[end - 1]), 1.0
+        if named is not None:
+            square = float((bins.outcomes[start:end] * (REVIEWED_VALUES - outcome_sum / n) ** 2).sum())
+            part = named.within(low, high)
+            alike = part.design_effect(part.outcome - outcome_sum / n, square, n).ratio
         yield ConfidenceMeaning(
-            low=float(bins.confidence[start]),
-            high=float(bins.confidence[end - 1]),
+            low=low,
+            high=high,
             meant=outcome_sum / n,
-            interval=wilson_interval(outcome_sum, n),
+            interval=wilson_interval(outcome_sum / alike, n / alike),
             reviewed=n,
             mapped=float((bins.n[start:end] * mapped[start:end]).sum()) / n,
         )

@@ -139,11 +139,11 @@ def _compare_with_base_rate(overall: CalibrationScores) -> Iterator[Recommendati
         message = f"{brier} is worse than always stating 50%."
         yield Recommendation(type="brier_score", message=message, severity="warning")
     elif overall.brier_score < BRIER_EXCELLENT - TOLERANCE:
-        if interval is None:
+        if overall.skill is None:
             message = f"{brier}; all outcomes are alike, so there is no skill to see."
         elif few:
             message = f"{brier}; {overall.reviewed} reviews are too few to compare it with always stating {rate}."
-        elif interval.low > TOLERANCE:
+        elif interval is not None and interval.low > TOLERANCE:
             message = f"{brier} is better than always stating {rate}."
         else:
             message = f"{brier} is not surely better than always stating {rate}."

@@ -5,7 +5,7 @@ with a stated confidence are used. Nothing is rounded here; interfaces that prom
 """
 
 from collections.abc import Callable, Iterator
-from math import ceil, erfc, isfinite, sqrt
+from math import ceil, isfinite, sqrt
 from typing import Literal, TypedDict
 
 import msgspec
@@ -28,8 +28,10 @@ from projections.calibration.gap_evidence import (
     ReviewEvidence,
     evidence_of_counts,
 )
+from projections.calibration.named_clusters import ClusterPart
 from projections.calibration.skill import skill_interval
 from projections.outcome_codes import OUTCOMES_COUNT, UNREVIEWED
+from projections.stats.clustered_mean import INDEPENDENT
 from projections.stats.intervals import (
     GapSide,
     Interval,
@@ -63,11 +65,14 @@ BUCKETS = (("0.9-1.0", 0.9, 0.95), ("0.7-0.9", 0.7, 0.80), ("0.5-0.7", 0.5, 0.60
 """Name, lower bound (included) and expected rate of each bucket, from the top. 1.0 belongs to the first."""
 
 REVIEWS_MIN = {"in_the_large": 10, "spiegelhalter": 20, "corp": 50, "skill": 50}
-"""With fewer reviews a score is too uncertain to interpret."""
+"""With fewer reviews a score is too uncertain to interpret. Reviews in clusters count as their effective number."""
 
 
 class ZTest(msgspec.Struct, frozen=True, kw_only=True):
-    """A test of the hypothesis that stated confidences are true probabilities: standard normal z, two-sided p."""
+    """A test of the hypothesis that stated confidences are true probabilities: z, two-sided p.
+
+    z is standard normal. With named clusters its variance allows for these, and p is that of Student's t.
+    """
 
     z: float
     p: float
@@ -202,6 +207,7 @@ def compute_scores(
     missing = _missing(confidence, counts)
     verdict, found = judge_gap(gap), evidence_of_counts(*bins.weighted_reviews(), evidence.clusters, missing)
     interval, rates = _intervals(bins, found)
+    independent = n if found.clusters is None else found.clusters.effective_reviews
     return CalibrationScores(
         brier_score=brier,
         accuracy=outcome_sum / n,
@@ -222,11 +228,11 @@ def compute_scores(
         skill=1 - brier / corp.uncertainty if corp.uncertainty > 0 else None,
         sharpness=float((bins.n * (c - mean) ** 2).sum()) / n,
         corp=corp,
-        in_the_large=_test(bins, np.ones_like(c)),
-        spiegelhalter=_test(bins, 1 - 2 * c) if partial == 0 else None,
-        too_few_for=[name for name, needed in REVIEWS_MIN.items() if n < needed],
+        in_the_large=_test(bins, 0, evidence.clusters),
+        spiegelhalter=_test(bins, 2, evidence.clusters) if partial == 0 else None,
+        too_few_for=[name for name, needed in REVIEWS_MIN.items() if independent < needed],
         accuracy_interval=rates,
-        skill_interval=skill_interval(bins),
+        skill_interval=skill_interval(bins, evidence.clusters),
         **_count_certain(bins),
         e_value=found.e_value,
         gap_e_values=found.gap_e_values,
@@ -334,14 +340,22 @@ def _log_score(bins: ConfidenceBins) -> float:
     return -float((xlogy(successes, c) + xlog1py(failures, -c)).sum()) / bins.reviewed + 0.0  # turns -0.0 into 0.0
 
 
-def _test(bins: ConfidenceBins, weight: Floats) -> ZTest | None:
-    """Test the weighted sum of o - c, standardised as if o were drawn with probability c; None without variance."""
-    c = bins.confidence
+def _test(bins: ConfidenceBins, slope: int, named: ClusterPart | None) -> ZTest | None:
+    """Test the sum of (1 - slope * c)(o - c), standardised as if o were drawn with probability c.
+
+    Its variance is multiplied by the design effect of named clusters. That holds near certainty too, where adding the
+    observed excess rejects in up to 63% of samples. None without variance, or if one cluster has most of them.
+    """
+    c, effect = bins.confidence, INDEPENDENT
+    weight = 1 - slope * c
     variance = float((weight**2 * bins.n * c * (1 - c)).sum())
-    if variance <= 0:
+    if named is not None:
+        each, expected = 1 - slope * named.confidence, named.confidence * (1 - named.confidence)
+        effect = named.design_effect(each * named.difference, variance, bins.reviewed, each**2 * expected)
+    if variance <= 0 or not effect.known:
         return None
-    z = float((weight * (bins.outcome_sum - bins.n * c)).sum()) / sqrt(variance)
-    return ZTest(z=z, p=erfc(abs(z) / sqrt(2)))
+    z = float((weight * (bins.outcome_sum - bins.n * c)).sum()) / sqrt(variance * effect.ratio)
+    return ZTest(z=z, p=effect.p_value(z))
 
 
 def gap_side(verdict: Verdict) -> GapSide:

@@ -47,6 +47,10 @@ class ViewEvidence(NamedTuple):
         return self.groupings.get(group_by, COUNTS_ALONE)
 
 
+NO_EVIDENCE: Final = ViewEvidence()
+"""Verdicts rest on counts alone."""
+
+
 def find_evidence(
     selection: CountSelection, decisions: CountedDecisions, group_by: GroupBy, check: Check
 ) -> ViewEvidence:

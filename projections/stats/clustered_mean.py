@@ -7,7 +7,7 @@ degrees of freedom; Miller recommends it for evaluations (arXiv 2411.00640). Wit
 flipped: the wild cluster bootstrap. Without clusters of several values it is Student's test.
 """
 
-from math import sqrt
+from math import erfc, inf, isfinite, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +16,9 @@ from projections.arrays import Floats, Ints
 from projections.stats.intervals import CONFIDENCE_LEVEL, Interval
 from projections.stats.sign_flips import sign_flip_mean
 
+EFFECTIVE_CLUSTERS_MIN = 2
+"""With fewer effective clusters, values do not show how much their sum varies."""
+
 WILD_CLUSTERS_BELOW = 40
 """With fewer effective clusters, signs of clusters are flipped instead of estimating a variance."""
 
@@ -23,6 +26,37 @@ FLIPPED_MAX = 200
 """With more clusters than this the variance is always estimated."""
 
 _TOLERANCE = 1e-12
+
+
+class DesignEffect(NamedTuple):
+    """How many times larger the variance of a sum is than that of independent values: at least 1 (Kish 1965).
+
+    `freedom` is the effective number of clusters less one: the degrees of freedom of Student's t.
+    """
+
+    ratio: float = 1.0
+    freedom: float = inf
+
+    @property
+    def known(self) -> bool:
+        """Whether there are enough clusters to tell how much a sum varies."""
+        return self.freedom >= EFFECTIVE_CLUSTERS_MIN - 1
+
+    def quantile(self, tail: float) -> float:
+        """Return the t (with infinite freedom: the normal) quantile that is exceeded with a probability."""
+        from scipy.special import ndtri, stdtrit
+
+        return -float(stdtrit(self.freedom, tail) if isfinite(self.freedom) else ndtri(tail))
+
+    def p_value(self, z: float) -> float:
+        """Return the two-sided p value of a sum divided by its standard error."""
+        from scipy.special import stdtr
+
+        return 2 * float(stdtr(self.freedom, -abs(z))) if isfinite(self.freedom) else erfc(abs(z) / sqrt(2))
+
+
+INDEPENDENT = DesignEffect()
+"""The design effect without clusters."""
 
 
 class ClusteredMean(NamedTuple):

@@ -5,30 +5,41 @@ confidence; equal confidences count half. Without partial outcomes it is the are
 
 The interval is the jackknife's, which treats ties and partial outcomes as they are. It is computed on the logit scale,
 so that it stays within 0 and 1. If every pair agrees, or every pair disagrees, the jackknife's variance is 0; then, and
-wherever it is the wider one, Newcombe's interval is used (2006, Statistics in Medicine 25:559, method 5).
+wherever it is the wider one, Newcombe's interval is used (2006, Statistics in Medicine 25:559, method 5). In clusters,
+the jackknife's values are summed by cluster (Obuchowski, Biometrics 1997).
 """
 
+from collections.abc import Callable
 from math import exp, inf, log, sqrt
 
 import msgspec
 import numpy as np
 
 from projections.arrays import Floats
-from projections.stats.intervals import Interval, Z
+from projections.stats.clustered_mean import INDEPENDENT, DesignEffect
+from projections.stats.intervals import CONFIDENCE_LEVEL, Interval
 
 
 class Concordance(msgspec.Struct, frozen=True, kw_only=True):
-    """The AUC, 0..1, its 95% interval, and the number of pairs of decisions with different outcomes."""
+    """The AUC, 0..1, its 95% interval, and the number of pairs of decisions with different outcomes.
+
+    `interval` is None if all confidences are equal, or if one cluster has most of the decisions.
+    """
 
     auc: float
-    interval: Interval
+    interval: Interval | None
     pairs: int
 
 
-def measure_concordance(counts: Floats) -> Concordance | None:
+EffectOf = Callable[[Floats], DesignEffect]
+"""Returns the design effect of a sum over decisions, given a value for each confidence and outcome; their sum is 0."""
+
+
+def measure_concordance(counts: Floats, effect_of: EffectOf = lambda _: INDEPENDENT) -> Concordance | None:
     """Return the AUC, or None if all outcomes are alike.
 
     `counts` has a row for each distinct confidence, ascending, and columns for outcomes, from the worst to the best.
+    `effect_of` allows for clusters.
     """
     column = counts.sum(axis=0)
     better, worse = _above(column), _below(column)
@@ -47,7 +58,11 @@ def measure_concordance(counts: Floats) -> Concordance | None:
     without = np.where(usable, (agreeing - agree) / np.where(left > 0, left, 1), auc)
     centre = float((counts * without).sum()) / n
     variance = (n - 1) / n * float((counts * (without - centre) ** 2).sum())
-    return Concordance(auc=auc, interval=_interval(auc, variance, column), pairs=round(pairs))
+    effect = effect_of(without - centre)
+    known = effect.known and len(counts) > 1
+    return Concordance(
+        auc=auc, interval=_interval(auc, variance, column, effect) if known else None, pairs=round(pairs)
+    )
 
 
 def _below(column: Floats) -> Floats:
@@ -68,18 +83,19 @@ def _above_each(rows: Floats) -> Floats:
     return np.asarray(rows.sum(axis=1, keepdims=True) - np.cumsum(rows, axis=1))
 
 
-def _interval(auc: float, variance: float, column: Floats) -> Interval:
+def _interval(auc: float, variance: float, column: Floats, effect: DesignEffect) -> Interval:
     """Return the wider of the jackknife's interval on the logit scale and Newcombe's."""
-    newcombe = _newcombe(auc, column)
+    quantile = effect.quantile((1 - CONFIDENCE_LEVEL) / 2)
+    newcombe = _newcombe(auc, column / effect.ratio, quantile)
     if not 0 < auc < 1 or variance <= 0:
         return newcombe
-    middle, half = log(auc / (1 - auc)), Z * sqrt(variance) / (auc * (1 - auc))
+    middle, half = log(auc / (1 - auc)), quantile * sqrt(variance * effect.ratio) / (auc * (1 - auc))
     low, high = (1 / (1 + exp(-value)) if value > -700 else 0.0 for value in (middle - half, middle + half))
     return Interval(min(low, newcombe.low), max(high, newcombe.high))
 
 
-def _newcombe(auc: float, column: Floats) -> Interval:
-    """Return the AUCs that are as far from the observed one as their own standard error times Z."""
+def _newcombe(auc: float, column: Floats, quantile: float) -> Interval:
+    """Return the AUCs that are as far from the observed one as their own standard error times a quantile."""
     n = float(column.sum())
     # With partial outcomes, the two groups with as many pairs.
     pairs = float(column @ _below(column))
@@ -87,7 +103,7 @@ def _newcombe(auc: float, column: Floats) -> Interval:
     second = pairs / first
 
     def distance(value: float) -> float:
-        extra = (n / 2 - 1) * ((1 - value) / (2 - value) + value / (1 + value))
+        extra = max(0.0, n / 2 - 1) * ((1 - value) / (2 - value) + value / (1 + value))
         error = sqrt(value * (1 - value) * (1 + extra) / (first * second))
         return inf if error == 0 and value != auc else abs(value - auc) / error if error else 0.0
 
@@ -95,7 +111,7 @@ def _newcombe(auc: float, column: Floats) -> Interval:
         inner = auc
         for _ in range(60):
             middle = (inner + outer) / 2
-            if distance(middle) <= Z:
+            if distance(middle) <= quantile:
                 inner = middle
             else:
                 outer = middle

@@ -46,8 +46,8 @@ def _print_map(console: Console, found: Recalibration, before: float) -> None:
         )
     least = f"{found.gain_lower_bound:.4f}" if found.gain_lower_bound >= 0.00005 else "above 0"
     console.print(
-        f"{_how(found)} the Brier score of new "
-        f"decisions falls from {format_figure(before)} to {format_figure(found.mapped_brier_score)}: by "
+        f"{_how(found)} the Brier score "
+        f"would have fallen from {format_figure(before)} to {format_figure(found.mapped_brier_score)}: by "
         f"{found.gain:.4f} (cross-validated; 95% lower bound {least})."
     )
 

@@ -290,7 +290,6 @@ def test_an_old_position_has_its_own_drawing(ledger: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("figure", "options", "reason"),
     [
-        ("evidence", ("--since", "2025-06-01"), "within a range of time"),
         ("evidence", ("--since", "2099-01-01"), "too few for a figure"),
         ("drift", ("--agent", "pilot", "--until", "2025-01-20"), "more reviews are needed to look for drift"),
         ("recalibration", ("--agent", "pilot"), "no map surely lowers the Brier score of new decisions (600 reviews)"),

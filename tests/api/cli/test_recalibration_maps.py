@@ -54,7 +54,7 @@ def test_an_overconfident_agent_reads_what_to_state(tmp_path: Path) -> None:
     lines = [line for line in curves(ledger).splitlines() if line.startswith(("Stated ", "With this map"))]
     assert lines[0].startswith("Stated 0.90 has meant 0.75 (0.70 to 0.80), n=300: state 0.")
     assert lines[1].startswith("Stated 0.999 has meant 0.80 (0.74 to 0.85), n=200: state 0.")
-    assert "n=500) the Brier score of new decisions falls from 0." in lines[2]
+    assert "n=500) the Brier score would have fallen from 0." in lines[2]
     assert " (cross-validated; 95% lower bound 0.0" in lines[2]
     found = msgspec.convert(answer(ledger)["recalibration"], dict[str, object])
     assert found["family"] in {"logit_shift", "beta"}
@@ -69,7 +69,7 @@ def test_a_category_with_a_map_of_its_own(tmp_path: Path) -> None:
     text = curves(ledger)
     assert "logic needs a map of its own, which improves on this map:" in text
     assert "In facts the stated confidences are better than this map:" in text
-    assert "As stated (n=300) the Brier score of new decisions falls from 0." in text
+    assert "As stated (n=300) the Brier score would have fallen from 0." in text
     own = msgspec.convert(answer(ledger)["recalibration_by_category"], list[dict[str, object]])
     assert [one["category"] for one in own] == ["facts", "logic"]
     assert "recalibration_by_category" not in msgspec.json.decode(done(ledger, "calibration", "--json").out)

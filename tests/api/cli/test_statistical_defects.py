@@ -77,7 +77,7 @@ def test_advice_on_a_category_is_of_that_category_and_says_what_was_widened(tmp_
 @pytest.mark.parametrize(
     ("parts", "skill"),
     [
-        ([Judged(0.97, "S" * 970 + "F" * 30)], "Skill 0.000 (0.000 to 0.000): not surely better than always stating"),
+        ([Judged(0.97, "S" * 970 + "F" * 30)], "Skill 0.000 compared with always stating 97.0%; these reviews"),
         ([Judged(0.5, "S" * 90), Judged(0.9, "S" * 90 + "F" * 20)], "Skill -1.200 (-1.729 to -0.671): worse than alwa"),
         ([Judged(0.8, "P" * 8)], "gap -0.300"),
         ([Judged(0.45, "SSSSF" * 4 + "F" * 30), Judged(0.55, "SF" * 25)], "Skill "),

@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtr
 
-from projections.arrays import Floats
+from projections.arrays import Floats, Ints
 from projections.calibration.confidence_bins import ConfidenceBins, bin_reviews
+from projections.calibration.named_clusters import ClusterPart, OrderedReviews
 from projections.calibration.recalibration import FittedMap, fit_map
 
 Stating = Callable[[np.random.Generator, int], Floats]
@@ -71,3 +73,34 @@ def offer_rates(stating: Stating, truth: Truth, n: int, histories: int, seed: in
     many = max(1, len(found))
     harmful = sum(gain < 0 for gain in gains) / many
     return OfferRates(len(found) / histories, harmful, sum(measured_gains) / many, sum(gains) / many)
+
+
+class ClusteredReviews(NamedTuple):
+    """Reviews of one history, whose clusters are named."""
+
+    bins: ConfidenceBins
+    named: ClusterPart
+
+
+def clustered_reviews(
+    confidence: Floats, clusters: int, correlation: float, rng: np.random.Generator, over: float = 0.0
+) -> ClusteredReviews:
+    """Draw outcomes in clusters of equal size, in their order, with a latent correlation; 1: all of one are alike.
+
+    `over` is by how much the agent states too much.
+    """
+    cluster = np.repeat(np.arange(clusters), len(confidence) // clusters)
+    shared, own = rng.normal(size=clusters)[cluster], rng.normal(size=len(confidence))
+    rank = ndtr(np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own)
+    outcome = (rank < confidence - over).astype(np.float64)
+    return named_reviews(confidence, outcome, cluster)
+
+
+def named_reviews(confidence: Floats, outcome: Floats, cluster: Ints) -> ClusteredReviews:
+    """Return reviews and their named clusters (-1: none)."""
+    level, place = np.unique(confidence, return_inverse=True)
+    outcomes = np.zeros((len(level), 4), dtype=np.int64)
+    np.add.at(outcomes, (place, np.rint(2 - 2 * outcome).astype(np.intp)), 1)
+    ordered = OrderedReviews(np.zeros(len(place), np.intp), confidence, outcome, cluster).named()
+    (part,) = ordered.by_group(np.zeros(1, np.intp)).values()
+    return ClusteredReviews(bin_reviews(level, outcomes), part)

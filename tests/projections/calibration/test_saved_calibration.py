@@ -18,7 +18,7 @@ from projections.calibration.history_view import build_history
 from projections.calibration.plot_data import build_plot_data
 from projections.calibration.reason_index import ReasonIndex
 from projections.time_range import TimeRange
-from tests.projections.chunks import Chunks, restored
+from tests.projections.chunks import restored
 from tests.projections.drafts import amend, ask, record, retract, review
 from tests.projections.random_histories import NOON, events_of, histories
 

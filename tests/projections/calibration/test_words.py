@@ -60,8 +60,10 @@ def test_nobody_is_praised_who_shows_no_skill() -> None:
     view = view_of((0.97, "S" * 970 + "F" * 30))
     assert messages(view, "brier_score") == ["Brier score 0.029 is not surely better than always stating 97%."]
     assert view.overall is not None
-    assert view.overall.skill_interval is not None
-    assert describe_skill(view.overall) == "Skill 0.000 (0.000 to 0.000): not surely better than always stating 97.0%."
+    assert view.overall.skill_interval is None
+    assert describe_skill(view.overall) == (
+        "Skill 0.000 compared with always stating 97.0%; these reviews do not show how much it varies."
+    )
     (alike,) = messages(view_of((1.0, "SSSSS")), "brier_score")
     assert alike == "Brier score 0.000; all outcomes are alike, so there is no skill to see."
     (few,) = messages(view_of((0.9, "S" * 8 + "P")), "brier_score")
