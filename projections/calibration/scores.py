@@ -181,9 +181,9 @@ def compute_scores(
     log_score = _log_score(bins)
     corp = decompose_brier(bins, curves=curves)
     success, partial, failure, abandoned = bins.outcomes.sum(axis=0).tolist()
-    missing = _missing(confidence, counts)
+    missing = missing_outcomes(confidence, counts)
     verdict, found = judge_gap(gap), evidence_of_counts(*bins.weighted_reviews(), evidence.clusters, missing)
-    interval, rates = _intervals(bins, found)
+    interval, rates = one_look_intervals(bins, found)
     return CalibrationScores(
         brier_score=brier,
         accuracy=outcome_sum / n,
@@ -217,7 +217,7 @@ def compute_scores(
     )
 
 
-def _missing(confidence: Floats, counts: Counts) -> MissingOutcomes:
+def missing_outcomes(confidence: Floats, counts: Counts) -> MissingOutcomes:
     """Return the decisions with a stated confidence that are due and have no review."""
     stated = ~np.isnan(confidence)
     overdue, may_come = counts[stated, UNREVIEWED], counts[stated, OPEN:].sum(axis=1)
@@ -243,7 +243,7 @@ class _VerdictFields(TypedDict):
     reviews_needed_gap: float | None
 
 
-def _intervals(bins: ConfidenceBins, evidence: GapEvidence) -> tuple[Interval, Interval]:
+def one_look_intervals(bins: ConfidenceBins, evidence: GapEvidence) -> tuple[Interval, Interval]:
     """Return the intervals of the gap and of the mean outcome at one look, which allow for clusters."""
     mean = bins.mean_confidence
     if evidence.interval is None:
@@ -364,7 +364,7 @@ def score_buckets(confidence: Floats, counts: Counts, evidence_of: EvidenceOf = 
             continue
         gap, stated_gap = (_without_rounding(outcome_sum / n - rate) for rate in (expected, part.mean_confidence))
         evidence = evidence_of_counts(*part.weighted_reviews(), evidence_of(name).clusters)
-        interval, rates = _intervals(part, evidence)
+        interval, rates = one_look_intervals(part, evidence)
         yield Bucket(
             bucket=name,
             decisions=n,
