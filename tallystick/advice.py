@@ -23,7 +23,16 @@ class AdviceScope(msgspec.Struct, frozen=True, kw_only=True):
     success: float | None
     """Their mean outcome, 0..1; None if none is reviewed."""
     interval: Interval | None
-    """The interval of `success` (Wilson)."""
+    """The interval of `success` (Wilson; with named clusters one that allows for them)."""
+
+
+class PredictedRate(msgspec.Struct, frozen=True, kw_only=True):
+    """What a logistic curve through decisions of any confidence gives at the planned one."""
+
+    rate: float
+    """The mean outcome, 0..1."""
+    interval: Interval
+    """The 95% interval of `rate`."""
 
 
 class Advice(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +53,7 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     success: float | None
     """Their mean outcome, 0..1; None if none is used."""
     interval: Interval | None
-    """The interval of `success` (Wilson)."""
+    """The interval of `success` (Wilson; with named clusters one that allows for them)."""
     message: str
     """The whole advice as a sentence."""
     as_of: AsOf
@@ -58,8 +67,11 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     narrower: tuple[AdviceScope, ...] = ()
     """The closer scopes, which have too few reviews."""
     correction: str | None = None
-    """less or more: what to state instead of the planned confidence; None if the data supports no correction."""
+    """less or more: what to state instead of the planned confidence; None if the data supports no correction, and if
+    the category or the confidence is widened."""
     consider: float | None = None
-    """The confidence to state instead; None if the decisions were stated at any confidence, too."""
+    """The confidence to state instead; None without a correction."""
+    predicted: PredictedRate | None = None
+    """What a curve through the decisions gives at the planned confidence; None if they were stated about there."""
     unknown_names: tuple[UnknownName, ...] = ()
     """The planned agent and category, if no decision in the ledger has them."""

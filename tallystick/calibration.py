@@ -370,6 +370,31 @@ class CategoryRecalibration(Recalibration, frozen=True, kw_only=True):
     """The Brier score of the category with the map of all decisions; with the stated confidences if there is none."""
 
 
+class OutcomesByDay(msgspec.Struct, frozen=True, kw_only=True):
+    """How many of all decisions with a stated confidence are reviewed within some days, as success or otherwise."""
+
+    day: float
+    """The number of days: the latest time at which 5 decisions are at risk."""
+    decisions: int
+    """How many decisions the estimates are from."""
+    at_risk: int
+    """How many are at least as old and had no review before."""
+    success_rate: float
+    """The share that is reviewed as success by then (Aalen-Johansen), 0..1."""
+    success_rate_interval: Interval
+    """The 95% interval of `success_rate`, at one look."""
+    other_rate: float
+    """The share that is reviewed with another outcome by then (Aalen-Johansen), 0..1."""
+    other_rate_interval: Interval
+    """The 95% interval of `other_rate`, at one look."""
+    unreviewed_rate: float
+    """The share without a review by then (Kaplan-Meier), 0..1."""
+    unreviewed_rate_interval: Interval
+    """The 95% interval of `unreviewed_rate`, at one look."""
+    message: str
+    """The same as a sentence."""
+
+
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """An agent's calibration."""
 
@@ -399,6 +424,8 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """How old decisions without a review are; with `include=["reviews_by_age"]` only."""
     plots: PlotData | None = None
     """What drawings show; with `include=["plots"]` only."""
+    by_day: OutcomesByDay | None = None
+    """The shares of outcomes by some days; with curves or `reviews_by_age`, unless every one is due and reviewed."""
     missing_reviews: MissingReviews | None = None
     """What unreviewed decisions leave open; None if every decision is reviewed, and without `overall`."""
     reviews_needed_by_gap: tuple[ReviewsNeeded, ...] = ()

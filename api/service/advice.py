@@ -1,10 +1,13 @@
 """The use case of advice: how decisions like a planned one turned out."""
 
+from functools import partial
+
 from msgspec import UNSET, structs
 
 from api.service.as_of import AsOf
 from api.service.ledger import LedgerService
 from api.service.unknown_names import UnknownName, UnknownNames, find_unknown_filter_names, suggest
+from ledger.threads import run_on_thread
 from projections.calibration.advice import PastDecisions, PlannedDecision, has_category, summarize_past_decisions
 from projections.calibration.calibration import Calibration, CalibrationFilter
 
@@ -22,8 +25,12 @@ class Advice(PastDecisions, frozen=True, kw_only=True):
 async def advise(ledger: LedgerService, plan: PlannedDecision, as_of: int | None = None) -> Advice:
     """Compute how decisions like a planned one turned out. Errors: InvalidQuery."""
     projection, position = await ledger.engine.at(Calibration, as_of)
-    table = projection.table(CalibrationFilter(agent=plan.agent))
-    outcomes = summarize_past_decisions(table, plan)
+    filters = CalibrationFilter(agent=plan.agent)
+    table = projection.table(filters)
+    decisions = projection.decisions(filters)
+    summarize = partial(summarize_past_decisions, table, plan, decisions)
+    # Reading clusters takes some milliseconds for each 10,000 reviews.
+    outcomes = await run_on_thread(summarize) if decisions.clusters else summarize()
     is_new_category = plan.category is not None and not has_category(table, plan.category)
     unknown: UnknownNames = UNSET
     if is_new_category or not len(table.group):

@@ -20,13 +20,17 @@ from projections.calibration.count_table import MODEL_FIELD
 from projections.calibration.history_view import CalibrationHistory, HistoryParts, read_history
 from projections.calibration.missing_reviews import ReviewsByAge
 from projections.calibration.model_groups import groups_within, with_models
+from projections.calibration.outcomes_by_day import OutcomesByDay, outcomes_by_day
 from projections.calibration.plot_data import PlotData
 from projections.calibration.score_recommendations import CategoryScores
 from projections.calibration.trend import Trend
 
 
 class CalibrationAnswer(CalibrationView, frozen=True, kw_only=True):
-    """Calibration scores as of a position. Parts that `include` does not name are absent."""
+    """Calibration scores as of a position. Parts that `include` does not name are absent.
+
+    `by_day` is computed with curves and with the reviews by age; absent where every decision is due and reviewed.
+    """
 
     as_of: AsOf
     trend: Trend | UnsetType = UNSET
@@ -34,6 +38,7 @@ class CalibrationAnswer(CalibrationView, frozen=True, kw_only=True):
     comparison: AgentComparison | UnsetType = UNSET
     reviews_by_age: ReviewsByAge | UnsetType = UNSET
     plots: PlotData | UnsetType = UNSET
+    by_day: OutcomesByDay | UnsetType = UNSET
     unknown_names: UnknownNames = UNSET
 
 
@@ -76,10 +81,15 @@ async def compute_calibration_by_category(
     if query.include:
         parts = HistoryParts(query.include, query.trend_days, resolve, by_model=query.group_by == "model")
         history = await run_on_thread(read_history, decisions, parts, query_check())
+    by_day: OutcomesByDay | None = None
+    if query.detail == "curves" or "reviews_by_age" in query.include:
+        by_day = await run_on_thread(outcomes_by_day, decisions, query_check())
     if drawn is not None:
         asked = DrawnDecisions(query.filter, query.model, position, len(ledger.engine.left_out))
         history = structs.replace(history, plots=await find_plot_data(ledger, asked, drawn))
     fields = {**structs.asdict(view), **structs.asdict(history)}
     unknown = UNSET if view.coverage.total else find_unknown_filter_names(selection.groups, query.filter, unknown_model)
-    answer = CalibrationAnswer(**fields, as_of=await ledger.dated(position), unknown_names=unknown)
+    answer = CalibrationAnswer(
+        **fields, by_day=by_day or UNSET, as_of=await ledger.dated(position), unknown_names=unknown
+    )
     return CalibrationByCategory(answer, categories)

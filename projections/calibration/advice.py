@@ -2,11 +2,13 @@
 
 Similar decisions have the same category and stakes, and about the same stated confidence. If fewer than REVIEWS_ENOUGH
 of them are reviewed, the scope is widened, first to any stakes, then to any confidence in the category, and only then
-to any category. The answer and its message say what was widened, and how many reviews each narrower scope has.
+to any category. The answer and its message say what was widened, and how many reviews each narrower scope has. What
+decisions of any confidence came to does not answer for the planned one, so a curve through them does.
 
 A correction compares outcomes with the mean confidence that the same decisions stated, not with the planned one. It
 requires an e-value of overconfidence or of underconfidence of at least E_VALUE_SUPPORTED, so that a calibrated agent
-that asks after every review ever gets one from a scope with a probability of at most 5%.
+that asks after every review ever gets one from a scope with a probability of at most 5%. As in calibration,
+evidence and intervals allow for named clusters, and a correction holds whatever the missing outcomes plausibly are.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,14 +17,18 @@ from typing import Literal
 import msgspec
 import numpy as np
 import numpy.typing as npt
-from msgspec import structs
+from msgspec import UNSET, UnsetType, structs
 
+from projections.calibration.cells import Cells
 from projections.calibration.confidence_bins import ConfidenceBins, bin_counts
 from projections.calibration.count_table import CountTable
+from projections.calibration.counted_decisions import CountedDecisions
 from projections.calibration.figure_text import format_rate
-from projections.calibration.gap_evidence import evidence_of_counts
-from projections.calibration.scores import TOLERANCE
-from projections.stats.intervals import Interval, gap_interval, wilson_interval
+from projections.calibration.gap_evidence import GapEvidence, evidence_of_counts
+from projections.calibration.named_clusters import ClusterPart
+from projections.calibration.rate_curve import PredictedRate, predict_rate
+from projections.calibration.scores import TOLERANCE, missing_outcomes, one_look_intervals
+from projections.stats.intervals import Interval, wilson_interval
 
 CONFIDENCE_RADIUS = 0.05
 """Confidences within this distance are about the same."""
@@ -56,7 +62,8 @@ class ScopeOutcomes(msgspec.Struct, frozen=True, kw_only=True):
     """The outcomes of past decisions of an agent with a category, stakes and a range of stated confidence.
 
     `category` and `stakes` are None for any. `stated` is the mean stated confidence, `success` the mean outcome, both
-    0..1, and `interval` the 95% interval of `success` (Wilson). They are None without reviews.
+    0..1, and `interval` the 95% interval of `success`: Wilson's, or with named clusters one that allows for them. They
+    are None without reviews.
     """
 
     agent: str
@@ -74,8 +81,9 @@ class PastDecisions(ScopeOutcomes, frozen=True, kw_only=True):
 
     `gap` is `success` minus `stated`, with its 95% interval at one look; None without reviews. `widened` names what the
     decisions need not share with the planned one, because the scopes in `narrower` have too few reviews. `correction`
-    is None if the data does not support one. `consider` is the confidence to state instead; None without a correction,
-    and if the decisions were stated at any confidence.
+    is None if the data does not support one, and if the category or the confidence is widened; `consider` is the
+    confidence to state instead, None without a correction. `predicted` is what a curve through the decisions gives at
+    the planned confidence; absent if that is not widened, and without reviews.
     """
 
     message: str
@@ -85,21 +93,29 @@ class PastDecisions(ScopeOutcomes, frozen=True, kw_only=True):
     narrower: tuple[ScopeOutcomes, ...]
     correction: Correction | None
     consider: float | None
+    predicted: PredictedRate | UnsetType = UNSET
 
 
 class _Found(msgspec.Struct, frozen=True):
-    """A scope: what it does not share with the plan, and its reviewed decisions."""
+    """A scope: what it does not share with the plan, and its reviewed decisions; without any no gap and evidence."""
 
     widened: tuple[Widening, ...]
     bins: ConfidenceBins
     outcomes: ScopeOutcomes
+    gap_interval: Interval | None = None
+    evidence: GapEvidence | None = None
 
 
-def summarize_past_decisions(table: CountTable, plan: PlannedDecision) -> PastDecisions:
-    """Summarize past decisions similar to the planned one, given the cells of its agent."""
+def summarize_past_decisions(
+    table: CountTable, plan: PlannedDecision, decisions: CountedDecisions | None = None
+) -> PastDecisions:
+    """Summarize past decisions similar to the planned one, given the cells of its agent.
+
+    `decisions` are the agent's, from which named clusters are read; without them each review is independent.
+    """
     tried: list[_Found] = []
     for widened in _scopes(plan):
-        tried.append(_find(table, plan, widened))
+        tried.append(_find(table, plan, widened, decisions))
         if tried[-1].bins.reviewed >= REVIEWS_ENOUGH:
             break
     chosen = _choose(tried)
@@ -110,11 +126,12 @@ def summarize_past_decisions(table: CountTable, plan: PlannedDecision) -> PastDe
         **structs.asdict(outcomes),
         message="",
         gap=_gap(bins),
-        gap_interval=gap_interval(bins.outcome_total, bins.reviewed, bins.mean_confidence) if bins.reviewed else None,
+        gap_interval=chosen.gap_interval,
         widened=chosen.widened,
         narrower=tuple(narrower),
         correction=correction,
-        consider=outcomes.success if correction is not None and "confidence" not in chosen.widened else None,
+        consider=None if correction is None else outcomes.success,
+        predicted=_predict(chosen, plan),
     )
     unused = tried[-1].outcomes if tried[-1].bins.reviewed >= REVIEWS_ENOUGH and chosen is not tried[-1] else None
     return structs.replace(past, message=" ".join(_sentences(past, plan, unused)))
@@ -141,42 +158,70 @@ def _scopes(plan: PlannedDecision) -> Iterator[tuple[Widening, ...]]:
         yield (*planned, "confidence")
 
 
-def _find(table: CountTable, plan: PlannedDecision, widened: tuple[Widening, ...]) -> _Found:
+def _find(
+    table: CountTable, plan: PlannedDecision, widened: tuple[Widening, ...], decisions: CountedDecisions | None
+) -> _Found:
     """Find the reviewed decisions of a scope."""
-    category = None if "category" in widened else plan.category
-    stakes = None if "stakes" in widened else plan.stakes
     low, high = 0.0, 1.0
     if plan.confidence is not None and "confidence" not in widened:
         low, high = max(0.0, plan.confidence - CONFIDENCE_RADIUS), min(1.0, plan.confidence + CONFIDENCE_RADIUS)
-    with np.errstate(invalid="ignore"):
-        inside = (table.confidence >= low - TOLERANCE) & (table.confidence <= high + TOLERANCE)
-    for field, value in ((_CATEGORY, category), (_STAKES, stakes)):
-        if value is not None:
-            inside &= _has_value(table, field, value)
-    bins = bin_counts(table.confidence[inside], table.counts[inside])
-    n = bins.reviewed
-    return _Found(
-        widened,
-        bins,
-        ScopeOutcomes(
-            agent=plan.agent,
-            category=category,
-            stakes=stakes,
-            confidence=(round(low, _DECIMALS), round(high, _DECIMALS)),
-            reviewed=n,
-            stated=bins.mean_confidence if n else None,
-            success=bins.outcome_total / n if n else None,
-            interval=wilson_interval(bins.outcome_total, n) if n else None,
-        ),
+    scope = ScopeOutcomes(
+        agent=plan.agent,
+        category=None if "category" in widened else plan.category,
+        stakes=None if "stakes" in widened else plan.stakes,
+        confidence=(round(low, _DECIMALS), round(high, _DECIMALS)),
+        reviewed=0,
+        stated=None,
+        success=None,
+        interval=None,
     )
+    inside = _is_inside(table, scope)
+    confidence, counts = table.confidence[inside], table.counts[inside]
+    bins = bin_counts(confidence, counts)
+    n = bins.reviewed
+    if not n:
+        return _Found(widened, bins, scope)
+    named = None if decisions is None else _find_clusters(decisions, scope)
+    evidence = evidence_of_counts(*bins.weighted_reviews(), named, missing_outcomes(confidence, counts))
+    gap, rates = one_look_intervals(bins, evidence)
+    found = structs.replace(
+        scope,
+        reviewed=n,
+        stated=bins.mean_confidence,
+        success=bins.outcome_total / n,
+        interval=wilson_interval(bins.outcome_total, n) if evidence.interval is None else rates,
+    )
+    return _Found(widened, bins, found, gap, evidence)
 
 
-def _has_value(table: CountTable, field: int, value: str) -> npt.NDArray[np.bool_]:
+def _is_inside(cells: CountTable | Cells, scope: ScopeOutcomes) -> npt.NDArray[np.bool_]:
+    """Return a mask of the cells in a scope."""
+    low, high = scope.confidence
+    with np.errstate(invalid="ignore"):
+        inside = (cells.confidence >= low - TOLERANCE) & (cells.confidence <= high + TOLERANCE)
+    for field, value in ((_CATEGORY, scope.category), (_STAKES, scope.stakes)):
+        if value is not None:
+            inside &= _has_value(cells, field, value)
+    return inside
+
+
+def _find_clusters(decisions: CountedDecisions, scope: ScopeOutcomes) -> ClusterPart | None:
+    """Return what the named clusters of a scope change; None if no reviewed decision in it names one."""
+    if not decisions.clusters:
+        return None
+    cells = decisions.cells
+    inside = _is_inside(cells, scope)
+    within = np.zeros(len(cells.columns[0]), dtype=bool)
+    within[cells.group[inside]] = True
+    return decisions._replace(within=within).named().by_group(np.where(inside, 0, -1)).get(0)
+
+
+def _has_value(cells: CountTable | Cells, field: int, value: str) -> npt.NDArray[np.bool_]:
     """Return a mask of the cells whose group has a value in a field."""
-    number = table.values[field].numbers.get(value)
+    number = cells.values[field].numbers.get(value)
     if number is None:
-        return np.zeros(len(table.group), dtype=bool)
-    return np.asarray(table.columns[field][table.group] == number)
+        return np.zeros(len(cells.group), dtype=bool)
+    return np.asarray(cells.columns[field][cells.group] == number)
 
 
 def _choose(tried: Sequence[_Found]) -> _Found:
@@ -196,10 +241,9 @@ def _choose(tried: Sequence[_Found]) -> _Found:
 
 def _contradicts(own: _Found, wider: _Found) -> bool:
     """Tell whether the gap of a wider scope without the planned category is outside the interval of the own gap."""
-    bins, gap = own.bins, _gap(wider.bins)
-    if "category" not in wider.widened or not bins.reviewed or gap is None:
+    interval, gap = own.gap_interval, _gap(wider.bins)
+    if "category" not in wider.widened or interval is None or gap is None:
         return False
-    interval = gap_interval(bins.outcome_total, bins.reviewed, bins.mean_confidence)
     return not interval.low - TOLERANCE <= gap <= interval.high + TOLERANCE
 
 
@@ -213,18 +257,27 @@ def _gap(bins: ConfidenceBins) -> float | None:
 def _correct(chosen: _Found, plan: PlannedDecision) -> Correction | None:
     """Return the correction of a planned confidence.
 
-    It needs enough reviews in the planned category, a gap that is sure, and a planned confidence that is outside the
-    interval of the success rate on the side to which the decisions are off.
+    It needs enough reviews in the planned category at about the planned confidence, a gap that is sure, and a planned
+    confidence that is outside the interval of the success rate on the side to which the decisions are off.
     """
-    bins, interval = chosen.bins, chosen.outcomes.interval
-    if plan.confidence is None or interval is None or "category" in chosen.widened or bins.reviewed < REVIEWS_ENOUGH:
+    gap, interval, evidence = chosen.gap_interval, chosen.outcomes.interval, chosen.evidence
+    if plan.confidence is None or gap is None or interval is None or evidence is None:
         return None
-    gap = gap_interval(bins.outcome_total, bins.reviewed, bins.mean_confidence)
-    evidence = evidence_of_counts(*bins.weighted_reviews())
+    if {"category", "confidence"} & {*chosen.widened} or chosen.bins.reviewed < REVIEWS_ENOUGH:
+        return None
     if evidence.supports("over") and gap.high < 0 and plan.confidence > interval.high + TOLERANCE:
         return "less"
     is_more = evidence.supports("under") and gap.low > 0 and plan.confidence < interval.low - TOLERANCE
     return "more" if is_more else None
+
+
+def _predict(chosen: _Found, plan: PlannedDecision) -> PredictedRate | UnsetType:
+    """Return what a curve through the decisions of a scope of any confidence gives at the planned one."""
+    if plan.confidence is None or "confidence" not in chosen.widened or chosen.evidence is None:
+        return UNSET
+    clusters = chosen.evidence.clusters
+    share = 1.0 if clusters is None else clusters.effective_reviews / chosen.bins.reviewed
+    return predict_rate(chosen.bins, plan.confidence, share)
 
 
 def _sentences(past: PastDecisions, plan: PlannedDecision, unused: ScopeOutcomes | None) -> Iterator[str]:
@@ -233,12 +286,21 @@ def _sentences(past: PastDecisions, plan: PlannedDecision, unused: ScopeOutcomes
         yield f"No decision of {past.agent} with a stated confidence is reviewed yet."
         return
     stated = f"stated {_rate(past.stated)} on average and " if _is_any(past) else ""
-    yield f"Decisions of {_describe(past, with_mean=True)} {stated}came to {_result(past)}, n={past.reviewed:,}."
+    they = "They are"
+    if past.predicted is not UNSET:
+        low, high = past.predicted.interval.low, past.predicted.interval.high
+        yield (
+            f"A logistic curve through the decisions of {_describe(past)} (n={past.reviewed:,}) gives a success rate "
+            f"of {_rate(past.predicted.rate)} ({_rate(low)} to {_rate(high)}) at confidence {_rate(plan.confidence)}."
+        )
+        they = "These decisions are"
+    else:
+        yield f"Decisions of {_describe(past, with_mean=True)} {stated}came to {_result(past)}, n={past.reviewed:,}."
     if past.widened:
         any_of = " and ".join(f"any {name}" for name in past.widened)
         closer = "; ".join(_count(scope) for scope in past.narrower)
         yield (
-            f"They are of {any_of}, because fewer than {REVIEWS_ENOUGH} reviewed decisions are closer to the planned "
+            f"{they} of {any_of}, because fewer than {REVIEWS_ENOUGH} reviewed decisions are closer to the planned "
             f"one: {closer}."
         )
     if past.reviewed < REVIEWS_ENOUGH:
@@ -249,11 +311,7 @@ def _sentences(past: PastDecisions, plan: PlannedDecision, unused: ScopeOutcomes
             "differ from them, so they are not used."
         )
     if past.correction is not None:
-        yield (
-            f"Consider stating about {_rate(past.consider)}."
-            if past.consider is not None
-            else f"Consider stating {past.correction} than {_rate(plan.confidence)}."
-        )
+        yield f"Consider stating about {_rate(past.consider)}."
 
 
 def _describe(scope: ScopeOutcomes, *, with_mean: bool = False) -> str:

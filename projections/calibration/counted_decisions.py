@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from projections.calibration.cells import Cells, KeyFilter
 from projections.calibration.count_table import CATEGORY_FIELD
-from projections.calibration.counted_columns import COUNTS_WIDTH, OPEN, CountedColumns, Places
+from projections.calibration.counted_columns import COLUMNS_COUNT, COUNTS_WIDTH, OPEN, CountedColumns, Places
 from projections.calibration.dependence import NewestReviews
 from projections.calibration.named_clusters import NO_REVIEWS, OrderedReviews
 from projections.calibration.reviewed_decisions import DatedDecisions, ReviewedDecisions
@@ -118,6 +118,10 @@ class CountedDecisions(NamedTuple):
             outcome=rows.take(self.columns.counted, "outcome"),
             time_us=rows.take(self.columns.recorded, "time_us"),
         )
+
+    def stated(self, check: Check = no_check) -> Places:
+        """Return the places of decisions with a stated confidence, due or not."""
+        return self._places(_NUMBERS < COLUMNS_COUNT, check, stated=True)
 
     def rows(self, check: Check = no_check) -> DecisionRows:
         """Return a row for each decision that is due."""

@@ -6,7 +6,7 @@ review is due (`review_by`); until then a review that it has is early. Whether a
 depend on its outcome.
 
 Without a date, a decision is due a horizon after it was made. The horizon of an agent and category is the time by which
-nearly all of its reviews have come, learnt from decisions that are twice as old. Where it cannot be told, or nearly
+nearly all of its reviews have come, learnt from decisions that are twice as old. Where it is not known, or nearly
 every decision is reviewed, every review counts; but then a verdict is sure only if it holds whatever the outcomes are
 that may still come (`open`).
 """
@@ -55,7 +55,7 @@ class UndatedDecisions(NamedTuple):
 
 
 class Horizons(NamedTuple):
-    """The horizon of each agent and category, in microseconds; `open` where none can be told: outcomes may come."""
+    """The horizon of each agent and category, in microseconds; `open` where none is known: outcomes may come."""
 
     horizon_us: Ints
     open: npt.NDArray[np.bool_]
@@ -153,7 +153,7 @@ def _count(group: RowNumbers, age: RowNumbers, delay: RowNumbers, groups: int) -
 
 
 def _learn(came: Ints) -> RowNumbers:
-    """Return the step of the shortest horizon of each group; -1 if none can be told.
+    """Return the step of the shortest horizon of each group; -1 if none is known.
 
     Of decisions that are twice as old as it, at least REVIEWS_MIN are reviewed within that time, and surely few of them
     in its second half: of those with a good outcome, and of the others, since either may come late.

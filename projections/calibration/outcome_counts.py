@@ -46,8 +46,8 @@ class OutcomeCounts:
     """A row for each decision.
 
     Columns of `counted`: `cell`; `outcome`, a number of OUTCOMES or RETRACTED; `question`, a number from 1, or 0 if the
-    decision has none; `due_us`, its `review_by` in microseconds since 1970 UTC, or 0 if it states none; `delay_us`, if
-    it states none, the microseconds from the decision to its first review, or 0 if there is none.
+    decision has none; `due_us`, its `review_by` in microseconds since 1970 UTC, or 0 if it states none; `delay_us`, the
+    microseconds from the decision to its first review, at least 1, or 0 if there is none.
     """
 
     def __init__(self) -> None:
@@ -143,12 +143,11 @@ class OutcomeCounts:
             self.counted.put("question", rows, numbers)
 
     def _delay(self, reviewed: Mapping[int, str]) -> None:
-        """Note how long the first reviews of undated decisions took, given their times."""
+        """Note how long the first reviews of decisions took, given their times."""
         rows = np.fromiter(reviewed, np.int64, len(reviewed))
         took_us = np.frombuffer(microseconds_column(list(reviewed.values())), np.int64)
         took_us = took_us - self.numbers.table.take("time_us", rows)
-        undated = np.flatnonzero(self.counted.take("due_us", rows) == 0)
-        self.counted.put("delay_us", rows[undated], np.maximum(took_us[undated], 1))
+        self.counted.put("delay_us", rows, np.maximum(took_us, 1))
 
     def equals(self, other: "OutcomeCounts") -> bool:
         """Return whether both count the same decisions alike."""

@@ -204,9 +204,9 @@ def compute_scores(
     log_score = _log_score(bins)
     corp = decompose_brier(bins, curves=curves)
     success, partial, failure, abandoned = bins.outcomes.sum(axis=0).tolist()
-    missing = _missing(confidence, counts)
+    missing = missing_outcomes(confidence, counts)
     verdict, found = judge_gap(gap), evidence_of_counts(*bins.weighted_reviews(), evidence.clusters, missing)
-    interval, rates = _intervals(bins, found)
+    interval, rates = one_look_intervals(bins, found)
     independent = n if found.clusters is None else found.clusters.effective_reviews
     return CalibrationScores(
         brier_score=brier,
@@ -242,7 +242,7 @@ def compute_scores(
     )
 
 
-def _missing(confidence: Floats, counts: Counts) -> MissingOutcomes:
+def missing_outcomes(confidence: Floats, counts: Counts) -> MissingOutcomes:
     """Return the decisions with a stated confidence that are due and have no review."""
     stated = ~np.isnan(confidence)
     overdue, may_come = counts[stated, UNREVIEWED], counts[stated, OPEN:].sum(axis=1)
@@ -269,7 +269,7 @@ class _VerdictFields(TypedDict):
     unsure_because: UnsureBecause | None
 
 
-def _intervals(bins: ConfidenceBins, evidence: GapEvidence) -> tuple[Interval, Interval]:
+def one_look_intervals(bins: ConfidenceBins, evidence: GapEvidence) -> tuple[Interval, Interval]:
     """Return the intervals of the gap and of the mean outcome at one look, which allow for clusters."""
     mean = bins.mean_confidence
     if evidence.interval is None:
@@ -413,9 +413,9 @@ def score_buckets(confidence: Floats, counts: Counts, evidence_of: EvidenceOf = 
         if n < BUCKET_REVIEWS_MIN:
             continue
         gap, stated_gap = (_without_rounding(outcome_sum / n - rate) for rate in (expected, part.mean_confidence))
-        missing = _missing(confidence[cells == number], counts[cells == number])
+        missing = missing_outcomes(confidence[cells == number], counts[cells == number])
         evidence = evidence_of_counts(*part.weighted_reviews(), evidence_of(name).clusters, missing)
-        interval, rates = _intervals(part, evidence)
+        interval, rates = one_look_intervals(part, evidence)
         yield Bucket(
             bucket=name,
             decisions=n,

@@ -10,7 +10,7 @@ reviews, large ones large gaps in few. It is a product over reviews, which does 
 There are bets on four payoffs, for a stated confidence c:
 
 - b (c - o) and b (o - c), against "the mean outcome is at least (at most) the mean confidence". A verdict on the gap
-  rests on these: gaps at different confidences that cancel each other are no gap. No bet can lose more than LOSS_MAX of
+  rests on these: gaps at different confidences may cancel each other. No bet can lose more than LOSS_MAX of
   its stake: where it could, it is smaller.
 - b (c - o) / (1 - c) and b (o - c) / c, fair odds against "each confidence is true". Their mean, an e-value against a
   calibrated agent, also finds gaps that cancel. Confidences beyond ROUNDED are treated as this value, because an agent

@@ -1,7 +1,7 @@
 """Simulated agents whose outcomes become known late, looked at again and again through the columns of calibration."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +45,7 @@ class Agent(NamedTuple):
         recorded = ColumnTable(time_us=np.int64, cluster=np.uint32)
         counted = ColumnTable(cell=np.uint32, outcome=np.uint8, question=np.uint32, due_us=np.int64, delay_us=np.int64)
         recorded.append(len(made), {"time_us": (made * DAY_US).astype(np.int64)})
-        columns = {
+        columns: dict[str, npt.NDArray[Any]] = {
             "cell": np.searchsorted(LEVELS, self.confidence[known]).astype(np.uint32),
             "outcome": np.where(seen, np.where(good, SUCCESS, FAILURE), UNREVIEWED).astype(np.uint8),
             "due_us" if self.due is not None else "delay_us": (

@@ -7,11 +7,13 @@ from api.text_format import format_figure, format_interval, one_line
 
 
 def print_missing_reviews(console: Console, answer: CalibrationAnswer) -> None:
-    """Print below the verdict that it holds for the reviewed decisions only, if so, and how to find out more."""
+    """Print below the verdict that it holds for the reviewed decisions only, if so, and the outcomes by day."""
     missing = answer.missing_reviews
     if missing and missing.message is not None:
         console.print(f"! {one_line(missing.message)}", style="yellow", markup=False)
         console.print("tallystick review --sample 20 names decisions at random whose reviews show the gap of all.")
+    if answer.by_day:
+        console.print(answer.by_day.message)
 
 
 def print_reviews_by_age(console: Console, answer: CalibrationAnswer) -> None:

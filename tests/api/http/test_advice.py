@@ -33,7 +33,9 @@ def test_what_such_decisions_came_to(cstp: Caller, past: str) -> None:
     assert (other["category"], other["confidence"], other["reviewed"]) == ("tooling", [0, 1], 30)
     assert (other["widened"], other["correction"]) == (["stakes", "confidence"], None)
     assert [scope["reviewed"] for scope in other["narrower"]] == [0, 0]
-    assert "They are of any stakes and any confidence, because fewer than 20" in other["message"]
+    assert set(other["predicted"]) == {"rate", "interval"}
+    assert "predicted" not in found
+    assert "These decisions are of any stakes and any confidence, because fewer than 20" in other["message"]
     before = cstp.http.get("/calibration/advice", params={**asked, "as_of": 0}).json()
     assert (before["reviewed"], before["as_of"]) == (0, {"position": 0, "time": None})
 

@@ -146,3 +146,17 @@ def test_what_is_wrong_is_named_in_cstp(cstp: Caller, project: str, given: dict[
     code, message = cstp.error("getCalibration", {"project": project, **given})
     assert code == -32602
     assert message.startswith(f"Validation failed: {said}")
+
+
+def test_outcomes_by_day_come_with_curves_where_reviews_are_missing(cstp: Caller, project: str) -> None:
+    about: dict[str, Any] = {"project": project, "category": "tooling", "confidence": 0.8}
+    names = [f"{project}-{number}" for number in range(12)]
+    cstp.events([recorded(name, "2026-01-02T03:04:05Z", **about) for name in names])
+    cstp.events([reviewed(name, "success") for name in names[:5]])
+    found = plain(cstp, project, detail="curves")["by_day"]
+    assert (found["decisions"], found["at_risk"], found["other_rate"]) == (12, 12, 0)
+    assert found["success_rate"] + found["unreviewed_rate"] == pytest.approx(1)
+    assert "by_day" in plain(cstp, project, include="reviews_by_age")
+    assert "by_day" not in plain(cstp, project)
+    cstp.events([reviewed(name, "failure") for name in names[5:]])
+    assert "by_day" not in plain(cstp, project, detail="curves")
