@@ -29,15 +29,16 @@ def describe_looks(overall: CalibrationScores) -> str:
 
 def describe_verdict(view: CalibrationView, overall: CalibrationScores) -> str:
     """Return the verdict in sentences: the evidence for it, and if it is not sure, why."""
-    if any(one.type == "small_gap" for one in view.recommendations):
-        return describe_small_gap(overall)
     return " ".join(_judge(view, overall))
 
 
 def _judge(view: CalibrationView, overall: CalibrationScores) -> Iterator[str]:
     verdict, side = overall.interpretation.replace("_", " "), gap_side(overall.interpretation)
     odds = format_odds(overall.gap_e_values.of(side))
-    if overall.supported:
+    small = any(one.type == "small_gap" for one in view.recommendations)
+    if small:
+        yield describe_small_gap(overall)
+    elif overall.supported:
         yield f"It is {verdict}: the evidence is {odds}."
     elif overall.unsure_because == "missing_reviews":
         yield f"It looks {verdict}: of the reviewed decisions alone the evidence is {odds}. But it is not sure."
@@ -51,9 +52,10 @@ def _judge(view: CalibrationView, overall: CalibrationScores) -> Iterator[str]:
         )
         if view.reviews_needed_by_gap:
             yield _describe_needed(view.reviews_needed_by_gap)
-    if view.missing_reviews and overall.unsure_because in {None, "missing_reviews"}:
-        yield _describe_tipping_points(view.missing_reviews, overall)
-        if not overall.supported and view.coverage.unreviewed > view.coverage.pending + view.coverage.overdue:
+    sure = small or overall.supported
+    if view.missing_reviews and (sure or overall.unsure_because == "missing_reviews"):
+        yield _describe_tipping_points(view.missing_reviews, overall, sure=sure)
+        if not sure and view.coverage.unreviewed > view.coverage.pending + view.coverage.overdue:
             yield (
                 "Decisions recorded with review_by are counted once they are due, so that outcomes still to come "
                 "cannot change a verdict."
@@ -80,7 +82,7 @@ def _describe_needed(needed: Sequence[ReviewsNeeded]) -> str:
     return f"How many more are enough, in 4 of 5 cases, depends on its true gap: {', '.join(numbers)}."
 
 
-def _describe_tipping_points(missing: MissingReviews, overall: CalibrationScores) -> str:
+def _describe_tipping_points(missing: MissingReviews, overall: CalibrationScores, *, sure: bool) -> str:
     """Say which outcomes of the decisions without a review would make the verdict wrong."""
     points, lacking = missing.tipping_points, pluralize(missing.unreviewed, "decision")
     shares = [
@@ -94,7 +96,7 @@ def _describe_tipping_points(missing: MissingReviews, overall: CalibrationScores
             f"It would be wrong if {' or '.join(shares)} of the {lacking} that lack a review succeeded "
             f"({rate} of the reviewed did)."
         )
-    if overall.supported:
+    if sure:
         return f"It is right whatever the outcomes of the {lacking} that lack a review."
     return f"The outcomes of the {lacking} that lack a review could take that evidence away."
 

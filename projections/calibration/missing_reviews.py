@@ -99,8 +99,9 @@ class WeightedGap(msgspec.Struct, frozen=True, kw_only=True):
 class TippingPoints(msgspec.Struct, frozen=True, kw_only=True):
     """With fewer than `below`, or more than `above`, of the missing outcomes good, the verdict on all would be wrong.
 
-    That is, the gap of all decisions would be 0 (of "well calibrated": its limit), or beyond. None where no share of
-    them, 0 to 1, would do that. Source: Yan, Lee and Li 2009, tipping-point analysis.
+    That is, the gap of all decisions would be 0 (of "well calibrated": its limit), or beyond. Of a small gap that is
+    surely not 0, the verdict is its sign. None where no share of them, 0 to 1, would do that.
+    Source: Yan, Lee and Li 2009, tipping-point analysis.
     """
 
     below: float | None
@@ -231,7 +232,7 @@ def describe_missing_reviews(
         differences=differences,
         weighted_gap=weigh_gap(cells, check),
         gap_bounds=bounds,
-        tipping_points=find_tipping_points(cells, gap_side(overall.interpretation)),
+        tipping_points=find_tipping_points(cells, _stated_side(overall)),
         message=None,
     )
     return structs.replace(found, message=_message(found)) if qualified else found
@@ -251,6 +252,13 @@ def gap_bounds(cells: ReviewCells) -> Interval:
     total, missing = float(cells.total.sum()), float(cells.unreviewed.sum())
     outcomes, stated = float(_outcome_sums(cells).sum()), float(cells.confidence @ cells.total)
     return Interval((outcomes - stated) / total, (outcomes + missing - stated) / total)
+
+
+def _stated_side(overall: CalibrationScores) -> GapSide:
+    """Return the side that the verdict states: of a small gap that is surely not 0, its sign."""
+    if overall.surely_off:
+        return "over" if overall.gap < 0 else "under"
+    return gap_side(overall.interpretation)
 
 
 def find_tipping_points(cells: ReviewCells, side: GapSide) -> TippingPoints:

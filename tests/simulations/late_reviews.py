@@ -77,6 +77,11 @@ def surely_off(agent: Agent, days: range) -> Iterator[int]:
             yield day
 
 
+def failure_first(rng: np.random.Generator, good: npt.NDArray[np.bool_], due: float) -> Floats:
+    """Return delays: success is known at the due date, failure after 5 days on average."""
+    return np.where(good, due, np.minimum(rng.exponential(5, len(good)), due))
+
+
 def decide(
     rng: np.random.Generator, days: int, *, a_day: float = 10, gap: float = 0.0
 ) -> tuple[Floats, npt.NDArray[np.bool_], Floats]:

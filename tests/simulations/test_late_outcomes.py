@@ -11,7 +11,7 @@ import pytest
 
 from projections.arrays import Floats
 from projections.stats.intervals import mean_outcome_interval
-from tests.simulations.late_reviews import Agent, decide, surely_off
+from tests.simulations.late_reviews import Agent, decide, failure_first, surely_off
 
 pytestmark = pytest.mark.slow
 
@@ -20,8 +20,7 @@ Delays = Callable[[np.random.Generator, npt.NDArray[np.bool_]], Floats]
 
 
 def failures_early(due: float) -> Delays:
-    """Success is known at the due date, failure after 5 days on average."""
-    return lambda rng, good: np.where(good, due, np.minimum(rng.exponential(5, len(good)), due))
+    return lambda rng, good: failure_first(rng, good, due)
 
 
 def exponential(success: float, failure: float) -> Delays:
