@@ -40,7 +40,7 @@ class WeightedGap(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TippingPoints(msgspec.Struct, frozen=True, kw_only=True):
-    """Which shares of good outcomes among the missing ones would make the verdict on all decisions wrong."""
+    """Which shares of good outcomes among the missing ones would take away the evidence for the verdict."""
 
     below: float | None
     """Any share below this, 0..1; None if no low share would."""
@@ -70,7 +70,7 @@ class MissingReviews(msgspec.Struct, frozen=True, kw_only=True):
     gap_bounds: Interval
     """The lowest and highest possible gap of all decisions, whatever the missing outcomes are."""
     tipping_points: TippingPoints | None = None
-    """The shares of good outcomes among the missing ones that would make the verdict wrong."""
+    """The shares of good outcomes among the missing ones at which the verdict is not sure; None if it is not anyway."""
     message: str | None
     """The same in words; None if the verdict is not qualified."""
 

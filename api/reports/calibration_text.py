@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from api.text_format import format_count, format_figure, format_interval, format_odds, format_p, one_line, pluralize
 from projections.calibration.calibration_view import CalibrationGroup, CalibrationView, ReviewsNeeded
 from projections.calibration.figure_text import format_percent
-from projections.calibration.gap_evidence import Clusters, Dependence
+from projections.calibration.gap_evidence import Clusters, Dependence, TippingPoints
 from projections.calibration.missing_reviews import MissingReviews
 from projections.calibration.score_recommendations import describe_small_gap
 from projections.calibration.scores import TOLERANCE, Bucket, CalibrationScores, Coverage, ZTest, gap_side
@@ -53,8 +53,8 @@ def _judge(view: CalibrationView, overall: CalibrationScores) -> Iterator[str]:
         if view.reviews_needed_by_gap:
             yield _describe_needed(view.reviews_needed_by_gap)
     sure = small or overall.supported
-    if view.missing_reviews and (sure or overall.unsure_because == "missing_reviews"):
-        yield _describe_tipping_points(view.missing_reviews, overall, sure=sure)
+    if view.missing_reviews and view.missing_reviews.tipping_points is not None:
+        yield _describe_tipping_points(view.missing_reviews, view.missing_reviews.tipping_points, overall.accuracy)
         if not sure and view.coverage.unreviewed > view.coverage.pending + view.coverage.overdue:
             yield (
                 "Decisions recorded with review_by are counted once they are due, so that outcomes still to come "
@@ -82,23 +82,20 @@ def _describe_needed(needed: Sequence[ReviewsNeeded]) -> str:
     return f"How many more are enough, in 4 of 5 cases, depends on its true gap: {', '.join(numbers)}."
 
 
-def _describe_tipping_points(missing: MissingReviews, overall: CalibrationScores, *, sure: bool) -> str:
-    """Say which outcomes of the decisions without a review would make the verdict wrong."""
-    points, lacking = missing.tipping_points, pluralize(missing.unreviewed, "decision")
+def _describe_tipping_points(missing: MissingReviews, points: TippingPoints, rate: float) -> str:
+    """Say which outcomes of the decisions without a review would take the evidence away."""
+    lacking = f"the {pluralize(missing.unreviewed, 'decision')} that lack a review"
     shares = [
         f"{side} than {format_percent(share)}"
         for side, share in (("fewer", points.below), ("more", points.above))
         if share is not None
     ]
-    if shares:
-        rate = format_percent(overall.accuracy)
-        return (
-            f"It would be wrong if {' or '.join(shares)} of the {lacking} that lack a review succeeded "
-            f"({rate} of the reviewed did)."
-        )
-    if sure:
-        return f"It is right whatever the outcomes of the {lacking} that lack a review."
-    return f"The outcomes of the {lacking} that lack a review could take that evidence away."
+    if not shares:
+        return f"It is sure whatever the outcomes of {lacking} are."
+    return (
+        f"The evidence would not be enough if {' or '.join(shares)} of {lacking} succeeded "
+        f"({format_percent(rate)} of the reviewed did)."
+    )
 
 
 def describe_clusters(reviewed: int, found: Clusters) -> str:

@@ -20,7 +20,7 @@ from projections.calibration.confidence_bins import bin_counts, merge_cells, mer
 from projections.calibration.confidence_use import ConfidenceUse, UseFields, score_use
 from projections.calibration.corp import Corp
 from projections.calibration.count_table import Counts, CountTable
-from projections.calibration.gap_evidence import Clusters, Dependence, GapEValues
+from projections.calibration.gap_evidence import Clusters, Dependence, GapEValues, TippingPoints, find_tipping_points
 from projections.calibration.missing_reviews import MissingReviews, describe_missing_reviews, review_cells
 from projections.calibration.named_clusters import ClusterPart
 from projections.calibration.recalibration import Recalibration
@@ -47,13 +47,14 @@ from projections.calibration.scores import (
     count_coverage,
     gap_side,
     measure_spread,
+    missing_outcomes,
     reviews_needed,
     score_buckets,
 )
 from projections.calibration.shrinkage import ShrunkGaps, shrink_gaps
 from projections.calibration.view_evidence import COUNTS_ALONE, NO_EVIDENCE, GroupEvidence, ViewEvidence
 from projections.query_check import Check, no_check
-from projections.stats.intervals import Interval
+from projections.stats.intervals import GapSide, Interval
 
 
 class CalibrationGroup(Coverage, frozen=True, kw_only=True):
@@ -185,10 +186,24 @@ def build_calibration_view(
         groups_next=UNSET if len(rows) == total else after if after < total else None,
         missing_reviews=UNSET
         if overall is None
-        else describe_missing_reviews(review_cells(table), overall, check) or UNSET,
+        else describe_missing_reviews(
+            review_cells(table), overall, _tipping_points(cells, overall, evidence.overall.clusters), check
+        )
+        or UNSET,
         reviews_needed_by_gap=UNSET if overall is None else _needed_by_gap(cells, overall) or UNSET,
         **({} if overall is None else _score_use(cells, overall, threshold, evidence.overall.clusters, curves=curves)),
     )
+
+
+def _tipping_points(
+    cells: tuple[Floats, Counts], overall: CalibrationScores, named: ClusterPart | None
+) -> TippingPoints | None:
+    """Return the tipping points of the verdict, or of the sign of a small gap that is surely not 0."""
+    if not overall.supported and not overall.surely_off and overall.unsure_because != "missing_reviews":
+        return None
+    off: GapSide = "over" if overall.gap < 0 else "under"
+    side = off if overall.surely_off else gap_side(overall.interpretation)
+    return find_tipping_points(bin_counts(*cells).weighted_reviews(), named, missing_outcomes(*cells), side)
 
 
 def _needed_by_gap(cells: tuple[Floats, Counts], overall: CalibrationScores) -> list[ReviewsNeeded]:

@@ -1,5 +1,6 @@
 """The evidence for a verdict that holds at any time, its confidence sequence, and whether decisions are alike."""
 
+from collections.abc import Callable
 from math import exp, floor, log, log10
 from typing import Final, NamedTuple
 
@@ -31,6 +32,7 @@ from projections.stats.intervals import GapSide, Interval, gap_interval, support
 _E_VALUE_DIGITS: Final = 6
 _INTERVAL_PLACES: Final = 9
 _ALIKE: Final = 1e-9
+_SHARE_STEP: Final = 0.001
 _DIFFERENCE_DIGITS: Final = 12
 
 
@@ -84,12 +86,22 @@ class MissingOutcomes(NamedTuple):
     overdue: Floats
     open: Floats
 
-    def fill(self, overdue_rate: float, open_rate: float) -> tuple[Floats, Floats, Floats]:
+    def fill(self, overdue_rate: float, open_rate: float) -> "CountedReviews":
         """Return confidences, outcomes (1, then 0) and numbers if they succeed at these rates."""
         good = self.overdue * overdue_rate + self.open * open_rate
         n = np.concatenate([good, self.overdue + self.open - good])
         outcome = np.repeat([1.0, 0.0], len(self.confidence))
         return np.tile(self.confidence, 2), outcome, n
+
+
+class TippingPoints(msgspec.Struct, frozen=True, kw_only=True):
+    """If fewer than `below`, or more than `above`, of the missing outcomes were good, the evidence would not be enough.
+
+    None where no share, 0 to 1, would do that. Source: Yan, Lee and Li 2009, tipping-point analysis.
+    """
+
+    below: float | None
+    above: float | None
 
 
 class GapEvidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,6 +153,9 @@ class ReviewEvidence(NamedTuple):
 
 NO_ORDER: Final = ReviewEvidence()
 
+CountedReviews = tuple[Floats, Floats, Floats]
+"""A confidence, an outcome and a number of reviews for each pair of both."""
+
 
 def evidence_of_counts(
     confidence: Floats,
@@ -163,25 +178,47 @@ def evidence_of_counts(
     robust = set[GapSide]()
     for side, filled in against.items():
         if found.supports_reviewed(side) and all(
-            _with_outcomes(confidence, outcome, n, missing.fill(*rates), named).supports_reviewed(side)
+            _with_outcomes((confidence, outcome, n), missing.fill(*rates), named).supports_reviewed(side)
             for rates in filled
         ):
             robust.add(side)
     return structs.replace(found, robust=frozenset(robust))
 
 
-def _with_outcomes(
-    confidence: Floats, outcome: Floats, n: Floats, more: tuple[Floats, Floats, Floats], named: ClusterPart | None
-) -> GapEvidence:
-    """Return the evidence of reviews and of more outcomes."""
-    columns = zip((confidence, outcome, n), more, strict=True)
-    confidence, outcome, n = (np.concatenate(column) for column in columns)
-    return _evidence_of_counts(confidence, outcome, n, named)
+def find_tipping_points(
+    reviews: CountedReviews, named: ClusterPart | None, missing: MissingOutcomes, side: GapSide
+) -> TippingPoints:
+    """Return which shares of good outcomes among the missing ones would take away the evidence for a verdict."""
+    _, outcome, n = reviews
+    rate = float(outcome @ n) / float(n.sum())
+
+    def holds(share: float) -> bool:
+        return _with_outcomes(reviews, missing.fill(share, share), named).supports_reviewed(side)
+
+    return TippingPoints(below=_last_share(holds, rate, 0.0), above=_last_share(holds, rate, 1.0))
+
+
+def _last_share(holds: Callable[[float], bool], inside: float, outside: float) -> float | None:
+    """Return the last share, from one that holds on, at which a verdict holds; None if it does up to the other end."""
+    if holds(outside):
+        return None
+    if holds(inside):
+        while abs(outside - inside) > _SHARE_STEP:
+            middle = (inside + outside) / 2
+            inside, outside = (middle, outside) if holds(middle) else (inside, middle)
+    return round(inside, 3)
+
+
+def _with_outcomes(reviews: CountedReviews, more: CountedReviews, named: ClusterPart | None) -> GapEvidence:
+    """Return the evidence of reviews and of more outcomes, without the interval at one look."""
+    confidence, outcome, n = (np.concatenate(column) for column in zip(reviews, more, strict=True))
+    return _evidence_of_counts(confidence, outcome, n, named, once=False)
 
 
 def _evidence_of_counts(
-    confidence: Floats, outcome: Floats, n: Floats, named: ClusterPart | None = None
+    confidence: Floats, outcome: Floats, n: Floats, named: ClusterPart | None = None, *, once: bool = True
 ) -> GapEvidence:
+    """Return the evidence of reviews; with `once`, the interval at one look that allows for clusters, too."""
     difference, total = outcome - confidence, float(n.sum())
     gap, mean_confidence = float(difference @ n) / total, float(confidence @ n) / total
     square = float(difference**2 @ n)
@@ -190,7 +227,8 @@ def _evidence_of_counts(
     if named is not None:
         log_stakes = log_stakes[:, np.newaxis] + named.log_factors
         largest, cluster_square = int(named.sizes.max()), square + named.square
-        clusters, interval = _judge_clusters(difference, n, named, mean_confidence)
+        if once:
+            clusters, interval = _judge_clusters(difference, n, named, mean_confidence)
     logs = log_e_values(log_stakes[..., np.newaxis])
     within = log_e_within(*(np.array([value]) for value in (total, gap * total, cluster_square, float(largest))))
     return GapEvidence(

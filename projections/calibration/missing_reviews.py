@@ -16,12 +16,13 @@ from projections.arrays import Floats
 from projections.calibration.confidence_bins import REVIEWED_VALUES
 from projections.calibration.count_table import Counts, CountTable
 from projections.calibration.counted_columns import OPEN
+from projections.calibration.gap_evidence import TippingPoints
 from projections.calibration.reviewed_decisions import DatedDecisions
-from projections.calibration.scores import TOLERANCE, WELL_CALIBRATED_BELOW, CalibrationScores, gap_side
+from projections.calibration.scores import TOLERANCE, CalibrationScores, gap_side
 from projections.outcome_codes import OUTCOMES_COUNT, UNREVIEWED
 from projections.query_check import Check, no_check
 from projections.stats.distribution_difference import compare_distributions
-from projections.stats.intervals import GapSide, Interval, supports
+from projections.stats.intervals import Interval, supports
 from projections.stats.strata import (
     NO_STRATUM,
     Numbers,
@@ -96,24 +97,13 @@ class WeightedGap(msgspec.Struct, frozen=True, kw_only=True):
     by: tuple[Factor, ...]
 
 
-class TippingPoints(msgspec.Struct, frozen=True, kw_only=True):
-    """With fewer than `below`, or more than `above`, of the missing outcomes good, the verdict on all would be wrong.
-
-    That is, the gap of all decisions would be 0 (of "well calibrated": its limit), or beyond. Of a small gap that is
-    surely not 0, the verdict is its sign. None where no share of them, 0 to 1, would do that.
-    Source: Yan, Lee and Li 2009, tipping-point analysis.
-    """
-
-    below: float | None
-    above: float | None
-
-
 class MissingReviews(msgspec.Struct, frozen=True, kw_only=True):
     """What unreviewed decisions leave open. Counts are of decisions with a stated confidence.
 
     `qualified` tells whether the verdict holds for the reviewed decisions only: there are `reasons`, and the missing
     outcomes could change it. `gap_bounds` are the lowest and highest gap of all decisions: every missing outcome a
-    failure, or every one a success (Manski 1989). `message` says it in words, None if the verdict is not qualified.
+    failure, or every one a success (Manski 1989). `tipping_points` is None
+    without evidence for the verdict. `message` says it in words, None if the verdict is not qualified.
     """
 
     unreviewed: int
@@ -125,7 +115,7 @@ class MissingReviews(msgspec.Struct, frozen=True, kw_only=True):
     differences: list[ReviewDifference]
     weighted_gap: WeightedGap | None
     gap_bounds: Interval
-    tipping_points: TippingPoints
+    tipping_points: TippingPoints | None
     message: str | None
 
 
@@ -207,7 +197,10 @@ def age_cells(decisions: DatedDecisions, check: Check = no_check) -> ReviewCells
 
 
 def describe_missing_reviews(
-    cells: ReviewCells, overall: CalibrationScores, check: Check = no_check
+    cells: ReviewCells,
+    overall: CalibrationScores,
+    tipping_points: TippingPoints | None = None,
+    check: Check = no_check,
 ) -> MissingReviews | None:
     """Compare reviewed and unreviewed decisions, and bound the gap of all; None if every decision is reviewed."""
     total, unreviewed = cells.total, cells.unreviewed
@@ -232,7 +225,7 @@ def describe_missing_reviews(
         differences=differences,
         weighted_gap=weigh_gap(cells, check),
         gap_bounds=bounds,
-        tipping_points=find_tipping_points(cells, _stated_side(overall)),
+        tipping_points=tipping_points,
         message=None,
     )
     return structs.replace(found, message=_message(found)) if qualified else found
@@ -252,27 +245,6 @@ def gap_bounds(cells: ReviewCells) -> Interval:
     total, missing = float(cells.total.sum()), float(cells.unreviewed.sum())
     outcomes, stated = float(_outcome_sums(cells).sum()), float(cells.confidence @ cells.total)
     return Interval((outcomes - stated) / total, (outcomes + missing - stated) / total)
-
-
-def _stated_side(overall: CalibrationScores) -> GapSide:
-    """Return the side that the verdict states: of a small gap that is surely not 0, its sign."""
-    if overall.surely_off:
-        return "over" if overall.gap < 0 else "under"
-    return gap_side(overall.interpretation)
-
-
-def find_tipping_points(cells: ReviewCells, side: GapSide) -> TippingPoints:
-    """Return the shares of missing outcomes at which the gap of all decisions of cells would contradict a verdict."""
-    total, missing = float(cells.total.sum()), float(cells.unreviewed.sum())
-    short = float(cells.confidence @ cells.total) - float(_outcome_sums(cells).sum())
-
-    def share(gap: float) -> float | None:
-        found = (total * gap + short) / missing
-        return found if 0 <= found <= 1 else None
-
-    if side == "well":
-        return TippingPoints(below=share(-WELL_CALIBRATED_BELOW), above=share(WELL_CALIBRATED_BELOW))
-    return TippingPoints(below=share(0) if side == "under" else None, above=share(0) if side == "over" else None)
 
 
 def weigh_gap(cells: ReviewCells, check: Check = no_check) -> WeightedGap | None:

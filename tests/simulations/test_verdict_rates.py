@@ -118,7 +118,9 @@ def test_reviewing_that_depends_on_outcomes_has_its_tipping_point() -> None:
         view = build_calibration_view(table, "confidence_bucket", 5, curves=False, warned=())
         assert view.overall is not None
         sure += view.overall.supported
-        said += view.overall.supported and "It would be wrong if" in describe_verdict(view, view.overall)
+        said += view.overall.supported and "The evidence would not be enough if more than" in describe_verdict(
+            view, view.overall
+        )
     assert said == sure
     assert sure <= 100, "without a date nothing is sure"
 
