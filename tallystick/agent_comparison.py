@@ -39,13 +39,15 @@ class AgentPair(msgspec.Struct, frozen=True, kw_only=True):
     mean_difference: float | None = None
     """The first agent's score minus the second's; below 0 the first is better."""
     interval: Interval | None = None
-    """The interval of the difference."""
+    """The interval of the difference at one look."""
     p: float | None = None
-    """The probability of such a difference between equally good agents, if these two alone are compared."""
+    """The probability of such a difference between equally good agents, if these two alone are compared, once."""
     adjusted_p: float | None = None
     """`p`, corrected for the number of pairs (Benjamini and Hochberg)."""
+    e_value: float | None = None
+    """The evidence that the agent with the lower score is better, as odds to 1, however often one looks."""
     supported: bool | None = None
-    """Whether the data confirm that they differ, whatever the number of pairs."""
+    """Whether the evidence confirms it, whatever the number of pairs and of looks."""
     clusters: int | None = None
     """How many clusters the shared questions are of, those of a single question included."""
     effective_questions: float | None = None

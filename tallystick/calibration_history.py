@@ -138,7 +138,8 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     change: GapChange | None = None
     """The change, if there is an alarm."""
     reason: str | None = None
-    """Why there was no test with enough reviews: too few times, all outcomes alike, no category before and after."""
+    """Why there was no test with enough reviews: too few times, too few clusters, all outcomes alike, or no category
+    before and after."""
     strata: int | None = None
     """The number of agents and categories within which outcomes are compared."""
     left_out: int | None = None

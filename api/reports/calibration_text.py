@@ -22,8 +22,12 @@ def describe_gap(overall: CalibrationScores, agent: str | None) -> str:
     )
 
 
-def describe_looks(overall: CalibrationScores) -> str:
-    """Give the interval that holds however often one looks."""
+def describe_looks(overall: CalibrationScores, *, window: bool) -> str:
+    """Give the interval that holds however often one looks; or say that none does, in a window that ends now."""
+    if window:
+        return (
+            "The window moves: the next look has other decisions. The interval and the verdict hold for this one look."
+        )
     return f"If you look again and again: {format_interval(overall.gap_sequence, '+')}."
 
 
@@ -129,9 +133,9 @@ def describe_skill(scores: CalibrationScores) -> str | None:
         return f"{figure} compared with always stating {rate}; these reviews do not show how much it varies."
     figure += f" ({format_interval(interval, '+')})"
     if interval.low > TOLERANCE:
-        return f"{figure}: better than always stating {rate}."
+        return f"{figure}: at this one look better than always stating {rate}."
     if interval.high < -TOLERANCE:
-        return f"{figure}: worse than always stating {rate}."
+        return f"{figure}: at this one look worse than always stating {rate}."
     return f"{figure}: not surely better than always stating {rate}."
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from api.reports.no_test import NO_TEST
-from api.text_format import format_count, format_figure, format_interval, format_p, one_line, pluralize
+from api.text_format import format_count, format_figure, format_interval, format_odds, format_p, one_line, pluralize
 from projections.calibration.agent_comparison import AgentComparison, AgentPair
 from projections.calibration.change_point import ChangePoint, Drift
 from projections.calibration.model_changes import DriftModels, ModelChange, ModelCount
@@ -86,19 +86,16 @@ def _gap(gap: float, interval: Interval | None, reviewed: int) -> str:
     return f"{format_figure(gap, '+')} ({format_interval(interval, '+')}), n={format_count(reviewed)}"
 
 
-def describe_pair(pair: AgentPair, compared: int) -> Iterator[str]:
-    """Yield sentences on a pair of agents, one of `compared` that have a test."""
+def describe_pair(pair: AgentPair, comparison: AgentComparison) -> Iterator[str]:
+    """Yield sentences on a pair of agents of a comparison."""
     agents = " and ".join(one_line(name) for name in pair.agents)
     if pair.paired:
         yield f"{agents} on {_paired(pair)}."
-        yield f"{_conclusion(pair, compared)}."
+        if pair.interval is not None and pair.p is not None:
+            yield f"At this one look its interval is {format_interval(pair.interval, '+')}, p {format_p(pair.p)}."
+        yield f"{_conclusion(pair, comparison)}."
     else:
         yield f"{agents}: {pair.note}, {format_count(pair.shared)} shared. {_skills(pair)}"
-
-
-def count_compared(comparison: AgentComparison) -> int:
-    """Return the number of pairs that have a test."""
-    return sum(pair.p is not None for pair in comparison.pairs)
 
 
 def describe_ranks(comparison: AgentComparison) -> Iterator[str]:
@@ -116,23 +113,25 @@ def describe_ranks(comparison: AgentComparison) -> Iterator[str]:
 def _paired(pair: AgentPair) -> str:
     clusters = f" in {pluralize(pair.clusters, 'cluster')}" if pair.clusters and pair.clusters < pair.shared else ""
     first, second = (format_figure(score) for score in pair.brier_scores or (None, None))
-    interval = "" if pair.interval is None else f" ({format_interval(pair.interval, '+')})"
-    p = "" if pair.p is None else f", p {format_p(pair.p)}"
     return (
         f"{pluralize(pair.shared, 'shared question')}{clusters}: Brier {first} and {second}, difference "
-        f"{format_figure(pair.mean_difference, '+')}{interval}{p}"
+        f"{format_figure(pair.mean_difference, '+')}"
     )
 
 
-def _conclusion(pair: AgentPair, compared: int) -> str:
-    """Say which agent is better, with a question mark if the data cannot confirm it among the `compared` pairs."""
+def _conclusion(pair: AgentPair, comparison: AgentComparison) -> str:
+    """Say which agent is better, with a question mark if the data cannot confirm it among all pairs."""
     if not pair.mean_difference:
         text = "Neither is better"
     else:
         better = one_line(pair.agents[0] if pair.mean_difference < 0 else pair.agents[1])
         text = f"{better} is better{'' if pair.supported else '?'}"
-    if compared > 1 and pair.adjusted_p is not None:
-        text += f" (adjusted for {compared} pairs, p {format_p(pair.adjusted_p)})"
+        among = f" among {comparison.compared} pairs" if comparison.compared > 1 else ""
+        if pair.e_value is not None and pair.supported:
+            text += f",{among and among + ' and'} however often you look: the evidence is {format_odds(pair.e_value)}"
+        elif pair.e_value is not None:
+            text += f" There is not enough data to be sure: the evidence is {format_odds(pair.e_value)}, and "
+            text += f"{format_odds(comparison.e_value_sure)} is called sure{among}"
     return f"{text}; {pair.note}" if pair.note else text
 
 

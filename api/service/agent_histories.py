@@ -71,7 +71,7 @@ async def _read_histories(ledger: LedgerService, query: AgentHistoryQuery) -> Ag
 def _examine(
     decisions: CountedDecisions, query: AgentHistoryQuery, resolve: ResolveModel, check: Check
 ) -> AgentHistories:
-    history = decisions.history(check, asked=False)
+    history = decisions.history(check)
     check()
     single = len(history.time_us) <= SINGLE_REVIEWS_MAX
     trends: dict[str, Trend] = {}

@@ -2,15 +2,17 @@
 
 Two agents that answered different questions cannot be ranked by their scores, because one may have had easier ones. For
 questions that both answered (same project, category and question), the test of Diebold and Mariano (1995) for a
-one-step forecast, with the correction of Harvey, Leybourne and Newbold (1997), compares their Brier losses.
+one-step forecast, with the correction of Harvey, Leybourne and Newbold (1997), compares their Brier losses at one look.
+The verdict that one agent is better rests on an e-value of the differences (Choe and Ramdas 2024), see
+`projections.stats.gap_martingale`: equal agents ever get it with a probability of at most 5%, however often one looks.
 
 Questions of one cluster (a task, a session, a text that several questions are about) are dependent, so named clusters
 are the sample, see `projections.stats.clustered_mean`. Two agents may name different clusters for one question;
 clusters that share a question count as one. Where no decision names a cluster, neighbours in time may still be alike:
-then stretches of neighbouring questions are the sample.
+then stretches of neighbouring questions are the sample. A question was answered when both agents had answered it.
 
 Of fifteen pairs of equal agents one may well have a p below .05. So a difference is supported only at a false discovery
-rate of 5% over all pairs (Benjamini and Hochberg 1995).
+rate of 5% over all pairs, at any look (e-BH, Wang and Ramdas 2022).
 """
 
 from collections import Counter
@@ -24,11 +26,13 @@ from msgspec import structs
 
 from events.envelope import agent_of
 from projections.arrays import AnyInts, Floats, Ints, RowNumbers
+from projections.calibration.gap_evidence import e_value_of
 from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.outcome_codes import OUTCOME_VALUES
 from projections.stats.autocorrelation import estimate_autocorrelation
 from projections.stats.clustered_mean import clustered_mean
-from projections.stats.false_discovery import FALSE_DISCOVERY_RATE, benjamini_hochberg
+from projections.stats.false_discovery import FALSE_DISCOVERY_RATE, benjamini_hochberg, e_bh
+from projections.stats.gap_martingale import E_VALUE_SUPPORTED, log_e_above_zero
 from projections.stats.intervals import Interval
 
 SHARED_QUESTIONS_MIN = 30
@@ -51,7 +55,10 @@ NEIGHBOURS_ALIKE = "questions that were answered one after another are alike, so
 
 STRETCHES_MIN, STRETCHES_MAX = 10, 20
 STRETCH_QUESTIONS = 10
-"""The number of stretches of neighbouring questions, and how many questions one has, within that number."""
+"""The number of stretches of neighbouring questions, and how many questions one has, within that number.
+
+For the e-value a stretch always has STRETCH_QUESTIONS, so that it does not change as questions are added.
+"""
 
 DISTINCT_TIMES_MIN = 0.9
 """With a lower share of distinct times the order of questions is not known."""
@@ -80,11 +87,12 @@ class AgentPair(msgspec.Struct, frozen=True, kw_only=True):
     A difference below 0 means that the first agent has the lower loss. An agent's loss on a question is the mean over
     its answers. If not `paired`, `note` has the reason and `categories` the categories that both have.
 
-    `interval` and `p` are for this pair alone, and are None if all questions are of one cluster. `note` says so, and
-    also if no cluster is named and stretches of neighbouring questions are used instead.
-    `adjusted_p` is corrected for the number of pairs, and `supported` tells whether it is at most .05. `clusters` is
-    the number of clusters, those of a single question included; `effective_questions` is the number of independent
-    questions that would show the difference as precisely.
+    `interval`, `p` and `e_value` are for this pair alone, and are None if all questions are of one cluster. `note` says
+    so, and also if no cluster is named and stretches of neighbouring questions are used instead.
+    `adjusted_p` is corrected for the number of pairs. Both p values and the interval are for one look. `e_value` is
+    that of the verdict that the agent with the lower loss is better, and `supported` tells whether it holds however
+    often one looks, among all pairs. `clusters` is the number of clusters, those of a single question included;
+    `effective_questions` is the number of independent questions that would show the difference as precisely.
     """
 
     agents: list[str]
@@ -95,6 +103,7 @@ class AgentPair(msgspec.Struct, frozen=True, kw_only=True):
     interval: Interval | None = None
     p: float | None = None
     adjusted_p: float | None = None
+    e_value: float | None = None
     supported: bool | None = None
     clusters: int | None = None
     effective_questions: float | None = None
@@ -124,6 +133,16 @@ class AgentComparison(msgspec.Struct, frozen=True, kw_only=True):
     pairs: list[AgentPair]
     left_out: int
     ranks: list[AgentRank] = []
+
+    @property
+    def compared(self) -> int:
+        """The number of pairs that have a test."""
+        return sum(pair.p is not None for pair in self.pairs)
+
+    @property
+    def e_value_sure(self) -> float:
+        """The e-value from which on one more pair would be supported."""
+        return E_VALUE_SUPPORTED * self.compared / (1 + sum(bool(pair.supported) for pair in self.pairs))
 
 
 def compare_agents(history: ReviewedDecisions) -> AgentComparison:
@@ -177,11 +196,13 @@ def rank_agents(agents: Sequence[str], pairs: Sequence[AgentPair]) -> list[Agent
 
 
 def _adjust(pairs: list[AgentPair]) -> list[AgentPair]:
-    """Return pairs with the p values corrected for the number of pairs that have one."""
+    """Return pairs with the p values and verdicts corrected for the number of pairs that have them."""
     adjusted = benjamini_hochberg(np.array([np.nan if pair.p is None else pair.p for pair in pairs]))
+    # Half of each e-value, because either agent could have had the lower loss.
+    levels = e_bh(np.array([np.nan if pair.e_value is None else pair.e_value / 2 for pair in pairs]))
     return [
-        pair if pair.p is None else structs.replace(pair, adjusted_p=p, supported=p <= FALSE_DISCOVERY_RATE)
-        for pair, p in zip(pairs, adjusted.tolist(), strict=True)
+        pair if pair.p is None else structs.replace(pair, adjusted_p=p, supported=level <= FALSE_DISCOVERY_RATE)
+        for pair, p, level in zip(pairs, adjusted.tolist(), levels.tolist(), strict=True)
     ]
 
 
@@ -235,27 +256,33 @@ def _paired(agents: list[str], first: _Answers, second: _Answers, scope_width: i
     if len(shared) < SHARED_QUESTIONS_MIN:
         return AgentPair(agents=agents, paired=False, shared=len(shared), note=DIFFERENT_QUESTIONS)
     first_losses, second_losses = first.losses[first_index], second.losses[second_index]
-    clusters = _join_clusters(shared, np.concatenate([first.clustered, second.clustered]))
-    excess, note = first_losses - second_losses, None
+    clustered = np.concatenate([first.clustered, second.clustered])
+    clusters = _join_clusters(shared, clustered)
+    named = np.where(np.isin(shared, clustered[:, 0]), clusters, -1)
+    difference, note = first_losses - second_losses, None
+    excess, time_us = difference, np.maximum(first.time_us[first_index], second.time_us[second_index])
+    order = np.argsort(time_us, kind="stable")
     if len(np.unique(clusters)) == len(shared):
-        time_us = np.minimum(first.time_us[first_index], second.time_us[second_index])
         within = _without_scope_means(excess, shared // scope_width)
-        stretches = _stretches(within, time_us)
-        if stretches is not None:
-            clusters, note = stretches, NEIGHBOURS_ALIKE
+        if _neighbours_alike(within[order], time_us):
+            place, n = np.argsort(order), len(shared)
+            clusters = place * min(STRETCHES_MAX, max(STRETCHES_MIN, n // STRETCH_QUESTIONS)) // n
+            named, note = place // STRETCH_QUESTIONS, NEIGHBOURS_ALIKE
             excess = within + excess.mean()
-    difference = clustered_mean(excess, clusters, -1.0, 1.0)
+    mean = clustered_mean(excess, clusters, -1.0, 1.0)
+    log_e = log_e_above_zero(np.sign(mean.mean) * difference[order], named[order])
     return AgentPair(
         agents=agents,
         paired=True,
         shared=len(shared),
         brier_scores=[float(first_losses.mean()), float(second_losses.mean())],
-        mean_difference=difference.mean,
-        interval=difference.interval,
-        p=difference.p,
-        clusters=difference.clusters,
-        effective_questions=difference.effective_n,
-        note=ONE_CLUSTER if difference.p is None else note,
+        mean_difference=mean.mean,
+        interval=mean.interval,
+        p=mean.p,
+        e_value=None if mean.p is None else e_value_of(log_e),
+        clusters=mean.clusters,
+        effective_questions=mean.effective_n,
+        note=ONE_CLUSTER if mean.p is None else note,
     )
 
 
@@ -266,19 +293,13 @@ def _without_scope_means(difference: Floats, scope: Ints) -> Floats:
     return difference - means[index]
 
 
-def _stretches(difference: Floats, time_us: Ints) -> Ints | None:
-    """Return the number of the stretch of time that each question is in; None if neighbours are not alike."""
+def _neighbours_alike(difference: Floats, time_us: Ints) -> bool:
+    """Return whether differences that follow each other in time are alike. The order of `time_us` does not matter."""
     n = len(difference)
     if len(np.unique(time_us)) < DISTINCT_TIMES_MIN * n:
-        return None
-    order = np.argsort(time_us, kind="stable")
-    (found,) = estimate_autocorrelation(difference[order], np.zeros(n, dtype=np.intp), 1)
-    if found is None or not found.material:
-        return None
-    stretches = min(STRETCHES_MAX, max(STRETCHES_MIN, n // STRETCH_QUESTIONS))
-    numbers = np.empty(n, dtype=np.int64)
-    numbers[order] = np.arange(n) * stretches // n
-    return numbers
+        return False
+    (found,) = estimate_autocorrelation(difference, np.zeros(n, dtype=np.intp), 1)
+    return found is not None and found.material
 
 
 def _join_clusters(shared: Ints, clustered: Ints) -> Ints:

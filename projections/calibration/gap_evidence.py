@@ -125,12 +125,12 @@ class GapEvidence(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def e_value(self) -> float:
         """The e-value against a calibrated agent."""
-        return _e_value(self.log_calibrated)
+        return e_value_of(self.log_calibrated)
 
     @property
     def gap_e_values(self) -> GapEValues:
         """The e-values of verdicts."""
-        over, under, well = map(_e_value, (self.log_over, self.log_under, self.log_within))
+        over, under, well = map(e_value_of, (self.log_over, self.log_under, self.log_within))
         return GapEValues(over=over, under=under, well=well)
 
     def supports(self, side: GapSide) -> bool:
@@ -277,7 +277,8 @@ def _without(difference: Floats, n: Floats, named: Floats) -> Floats:
     return np.repeat(values, left.astype(np.intp))
 
 
-def _e_value(log_e: float) -> float:
+def e_value_of(log_e: float) -> float:
+    """Return an e-value, rounded, given its natural logarithm."""
     return round_figures(exp(min(log_e, LOG_E_VALUE_MAX)))
 
 

@@ -65,7 +65,8 @@ class HistoryParts(NamedTuple):
 
 def read_history(decisions: CountedDecisions, parts: HistoryParts, check: Check) -> CalibrationHistory:
     """Read decisions and build the requested parts but for drawings. `check` is called between parts of the work."""
-    examined, resolve, compared = decisions.history(check, asked="comparison" in parts.include), parts.resolve, None
+    asked = not {"comparison", "drift"}.isdisjoint(parts.include)
+    examined, resolve, compared = decisions.history(check, asked=asked), parts.resolve, None
     check()
     if parts.by_model and resolve is not None:
         compared = decisions_by_model(examined, resolve)

@@ -144,12 +144,15 @@ def _compare_with_base_rate(overall: CalibrationScores) -> Iterator[Recommendati
         elif few:
             message = f"{brier}; {overall.reviewed} reviews are too few to compare it with always stating {rate}."
         elif interval is not None and interval.low > TOLERANCE:
-            message = f"{brier} is better than always stating {rate}."
+            message = f"{brier} is at this one look better than always stating {rate}."
         else:
             message = f"{brier} is not surely better than always stating {rate}."
         yield _info("brier_score", message)
     if interval is not None and not few and interval.high < -TOLERANCE:
-        message = f"Stated confidence has a higher Brier score than always stating {rate} (skill {overall.skill:+.3f})."
+        message = (
+            f"Stated confidence has a higher Brier score than always stating {rate} (skill {overall.skill:+.3f}), "
+        )
+        message += "at this one look."
         yield Recommendation(type="skill", message=message, severity="warning", supported=True)
 
 

@@ -1,17 +1,17 @@
 """Evidence about stated confidences that holds at any time: at each look, and for the time of looking that is chosen.
 
 Imagine a bet at each review: before the outcome o (0 to 1) is known, a share of a stake is put on a payoff whose mean
-is at most 0 if a hypothesis holds. The stake is multiplied by 1 + what the bet wins or loses, its wager: it does not
-grow on average. Ville's inequality then says that it ever reaches 40 times its beginning with a probability of at most
-1/40, at whichever review, and however the reviews depend on each other's past. So a stake of 40 is evidence against the
-hypothesis. The weighted mean of the stakes of several bets is an e-value, too: small bets find small gaps in many
-reviews, large ones large gaps in few. It is a product over reviews, which does not depend on their order.
+is at most 0 if a hypothesis holds. The stake is multiplied by 1 + what the bet wins or loses, its wager, and so does
+not grow on average. Ville's inequality then says that it ever reaches 40 times its beginning with a probability of at
+most 1/40, at whichever review, and however the reviews depend on each other's past. So a stake of 40 is evidence
+against the hypothesis. The weighted mean of the stakes of several bets is an e-value, too: small bets find small gaps
+in many reviews, large ones large gaps in few. It is a product over reviews, which does not depend on their order.
 
 There are bets on four payoffs, for a stated confidence c:
 
 - b (c - o) and b (o - c), against "the mean outcome is at least (at most) the mean confidence". A verdict on the gap
-  rests on these: gaps at different confidences may cancel each other. No bet can lose more than LOSS_MAX of
-  its stake: where it could, it is smaller.
+  rests on these: gaps at different confidences that cancel each other are not a gap. No bet can lose more than LOSS_MAX
+  of its stake: where it could, it is smaller.
 - b (c - o) / (1 - c) and b (o - c) / c, fair odds against "each confidence is true". Their mean, an e-value against a
   calibrated agent, also finds gaps that cancel. Confidences beyond ROUNDED are treated as this value, because an agent
   that writes 1.00 may mean 0.995: it makes stakes smaller.
@@ -21,9 +21,12 @@ outcomes: a task is tried until it succeeds. The factor of a named cluster is th
 wagers / J, with J set before: it does not grow on average, whatever the dependence inside and the size. The e-value is
 the mean over several J.
 
+Bets of the first kind are also made on other values in -1..1, such as the differences of two agents' losses, against
+"their mean is at most 0".
+
 Source: Waudby-Smith, Ramdas, "Estimating means of bounded random variables by betting", JRSS B 2024; Arnold, Henzi,
-Ziegel, "Sequentially valid tests for forecast calibration", Annals of Applied Statistics 2023; Miller, "Adding error
-bars to evals", arXiv 2411.00640, for clusters.
+Ziegel, "Sequentially valid tests for forecast calibration", Annals of Applied Statistics 2023; Choe, Ramdas, "Comparing
+sequential forecasters", Operations Research 2024; Miller, "Adding error bars to evals", arXiv 2411.00640, for clusters.
 """
 
 from math import log
@@ -31,7 +34,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from projections.arrays import Floats, RowNumbers
+from projections.arrays import Floats, Ints, RowNumbers
 
 E_VALUE_SUPPORTED: Final = 40.0
 """A verdict of over- or underconfidence is supported from this e-value on: 2.5% for each side."""
@@ -137,6 +140,23 @@ def cluster_factors(wager: Floats, place: RowNumbers, starts: RowNumbers) -> Flo
     """
     sums = [np.add.reduceat(wager * (place < size), starts, axis=1) / size for size in CLUSTER_REVIEWS]
     return np.log1p(np.stack(sums, axis=1))
+
+
+def log_e_above_zero(values: Floats, cluster: Ints) -> float:
+    """Return the logarithm of the e-value against "the mean of these values is at most 0".
+
+    Shapes: n values in -1..1, and the number of the named cluster of each (-1: none). Within a cluster they are in an
+            order that does not depend on them.
+    """
+    order = np.argsort(cluster, kind="stable")
+    named = order[np.searchsorted(cluster[order], 0) :]
+    wager = gap_wagers(np.zeros(len(values)), -values)  # of a stake at most LOSS_MAX is lost at a value of -1
+    total = np.log1p(wager[:, cluster < 0]).sum(axis=1)[:, np.newaxis] + GAP_LOG_WEIGHTS[:, np.newaxis]
+    if len(named):
+        _, starts, sizes = np.unique(cluster[named], return_index=True, return_counts=True)
+        place = np.arange(len(named)) - np.repeat(starts, sizes)
+        total = total + cluster_factors(wager[:, named], place, starts).sum(axis=2) - log(len(CLUSTER_REVIEWS))
+    return float(np.logaddexp.reduce(total, axis=None))
 
 
 def log_mean_exp(logs: Floats) -> Floats:

@@ -28,7 +28,7 @@ POINTS_MAX = 1_000
 """Most points between which windows are summed."""
 
 WINDOW = 10
-"""Values of a window, or more if a moment has more or the history is long."""
+"""Values of a window, or more if a moment or a named cluster has more or the history is long."""
 
 EXCESS_FACTOR = 2.5
 """Chosen by simulation: clusters of 10 and autocorrelation of .5 then raise as few false alarms as independence."""

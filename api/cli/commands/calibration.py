@@ -152,7 +152,8 @@ def _show(
     if target.json:
         print_json(answer)
     else:
-        print_calibration(answer, parameters.get("agent"), parameters.get("group_by", "confidence_bucket"))
+        by = parameters.get("group_by", "confidence_bucket")
+        print_calibration(answer, parameters.get("agent"), by, window=parameters.get("window", "all") != "all")
 
 
 def _draw_all(drawings: dict[str, tuple[str, Path]], answer: "CalibrationAnswer", parameters: dict[str, str]) -> None:

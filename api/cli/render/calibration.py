@@ -36,13 +36,13 @@ from projections.calibration.scores import Bucket, CalibrationScores, Confidence
 BY_BUCKET = {"confidence_bucket", "confidenceBucket"}
 
 
-def print_calibration(answer: CalibrationAnswer, agent: str | None, group_by: str) -> None:
-    """Print an answer. Figures that too few reviews support are left out."""
+def print_calibration(answer: CalibrationAnswer, agent: str | None, group_by: str, *, window: bool) -> None:
+    """Print an answer, of a `window` that ends now or not. Figures that too few reviews support are left out."""
     console, overall = open_console(), answer.overall
     if overall is None:
         console.print("Too few decisions are reviewed for figures.")
     else:
-        _print_overall(console, answer, overall, agent)
+        _print_overall(console, answer, overall, agent, window=window)
         print_missing_reviews(console, answer)
     if left_out := describe_coverage(answer.coverage):
         console.print(left_out)
@@ -73,9 +73,11 @@ def print_calibration(answer: CalibrationAnswer, agent: str | None, group_by: st
     console.print(format_as_of(answer.as_of), style="dim")
 
 
-def _print_overall(console: Console, answer: CalibrationAnswer, overall: CalibrationScores, agent: str | None) -> None:
+def _print_overall(
+    console: Console, answer: CalibrationAnswer, overall: CalibrationScores, agent: str | None, *, window: bool
+) -> None:
     console.print(describe_gap(overall, agent))
-    console.print(describe_looks(overall))
+    console.print(describe_looks(overall, window=window))
     console.print(describe_verdict(answer, overall))
     if overall.clusters:
         console.print(describe_clusters(overall.reviewed, overall.clusters))

@@ -4,7 +4,6 @@ from rich.console import Console
 
 from api.cli.output import make_table
 from api.reports.history_text import (
-    count_compared,
     describe_drift,
     describe_drift_further,
     describe_pair,
@@ -51,9 +50,8 @@ def _print_comparison(console: Console, comparison: AgentComparison) -> None:
     console.print()
     if not comparison.pairs:
         console.print("There are fewer than two agents to compare.")
-    compared = count_compared(comparison)
     for pair in comparison.pairs:
-        first, *others = describe_pair(pair, compared)
+        first, *others = describe_pair(pair, comparison)
         console.print(first)
         for line in others:
             console.print(f"  {line}")

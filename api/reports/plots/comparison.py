@@ -12,7 +12,8 @@ from projections.stats.false_discovery import FALSE_DISCOVERY_RATE
 
 READING = (
     "Each row is a pair on the questions that both answered. Left of 0 the first has the lower, better Brier "
-    "score. A filled dot is supported among all pairs; a hollow one is not."
+    "score. A filled dot is supported among all pairs, however often one looks; a hollow one is not. "
+    "Intervals are for one look."
 )
 """How to read the drawing."""
 
@@ -22,8 +23,8 @@ NAME_CHARS_MAX = 26
 def draw_comparison(source: FigureSource) -> str:
     """Draw the pairs of a comparison. Errors: FigureMissing, without a pair that answered the same questions.
 
-    Shapes: for each pair the difference of the mean Brier losses with its 95% interval. A hollow dot and a question
-            mark mean that the difference is not supported among all pairs.
+    Shapes: for each pair the difference of the mean Brier losses with its 95% interval at one look. A hollow dot and a
+            question mark mean that the difference is not supported among all pairs.
     """
     comparison = source.history.comparison
     pairs = [] if comparison is UNSET else [pair for pair in comparison.pairs if pair.paired]

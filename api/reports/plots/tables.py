@@ -12,7 +12,7 @@ from msgspec import UNSET
 from api.reports.escape import one_line
 from api.reports.plots.figure_source import FigureSource
 from api.reports.plots.figure_table import FigureTable
-from api.text_format import format_count, format_figure, format_interval, format_p
+from api.text_format import format_count, format_figure, format_interval, format_odds, format_p
 from projections.calibration.calibration_view import CalibrationGroup
 from projections.calibration.corp import Corp, CurvePoint
 from projections.calibration.trend import Trend
@@ -237,7 +237,17 @@ def _group(group: CalibrationGroup) -> tuple[str, ...]:
 def tabulate_comparison(source: FigureSource) -> FigureTable:
     """Return the pairs with their difference on shared questions."""
     comparison = source.history.comparison
-    columns = ("pair", "shared questions", "Brier scores", "difference", "its interval", "p", "adjusted p", "verdict")
+    columns = (
+        "pair",
+        "shared questions",
+        "Brier scores",
+        "difference",
+        "its interval",
+        "p",
+        "adjusted p",
+        "e-value",
+        "verdict",
+    )
     rows = []
     for pair in [] if comparison is UNSET else comparison.pairs:
         first, second = (one_line(name, NAME_CHARS_MAX) for name in pair.agents)
@@ -250,6 +260,7 @@ def tabulate_comparison(source: FigureSource) -> FigureTable:
                 " and ".join(map(format_figure, pair.brier_scores or ())) or "-",
                 *_gap(pair.mean_difference, pair.interval),
                 *("-" if p is None else format_p(p) for p in (pair.p, pair.adjusted_p)),
+                "-" if pair.e_value is None else format_odds(pair.e_value),
                 verdict if pair.paired else pair.note or "",
             )
         )

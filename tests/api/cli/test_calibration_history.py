@@ -88,8 +88,10 @@ def test_categories_one_after_another_show_no_drift(tmp_path: Path) -> None:
 
 def test_agents_are_compared_on_shared_questions_and_marked_on_others(ledger: Path) -> None:
     said = done(ledger, "calibration", "--include", "comparison").text
-    assert "ann and bea on 200 shared questions in 20 clusters: Brier 0.218 and 0.090, difference +0.128 (" in said
-    assert "\n  bea is better; questions that were answered one after another are alike, so " in said, "ann got worse"
+    assert "ann and bea on 200 shared questions in 20 clusters: Brier 0.218 and 0.090, difference +0.128.\n" in said
+    assert "\n  At this one look its interval is +0.0" in said
+    assert "\n  bea is better? There is not enough data to be sure: the evidence is " in said
+    assert " to 1, and 40 to 1 is called sure; questions that were answered one after" in said
     assert "ann and cy: different questions, 0 shared. Skill: c " in said
     assert "(n=60)." in said
     alone = done(ledger, "calibration", "--agent", "ann", "--include", "comparison").text

@@ -16,7 +16,7 @@ SNAKE_TO_CAMEL = {
     "reviewed_before": "reviewedBefore", "reviewed_after": "reviewedAfter", "gap_before": "gapBefore",
     "gap_before_interval": "gapBeforeInterval", "gap_after": "gapAfter", "gap_after_interval": "gapAfterInterval",
     "brier_scores": "brierScores", "mean_difference": "meanDifference", "left_out": "leftOut",
-    "adjusted_p": "adjustedP", "effective_questions": "effectiveQuestions",
+    "adjusted_p": "adjustedP", "e_value": "eValue", "effective_questions": "effectiveQuestions",
 }  # fmt: skip
 
 

@@ -121,8 +121,25 @@ def test_p_is_adjusted_for_the_number_of_pairs() -> None:
     found = compare_agents(equal_agents(np.random.default_rng(1), 4, 60)).pairs
     adjusted = stats.false_discovery_control([pair.p for pair in found])
     assert [pair.adjusted_p for pair in found] == pytest.approx(adjusted)
-    assert [pair.supported for pair in found] == [p <= 0.05 for p in adjusted]
     assert {pair.clusters for pair in found} == {60}
+
+
+def test_a_pair_is_supported_by_its_e_value_among_all_pairs() -> None:
+    found = compare_agents(one_worse_of_four(np.random.default_rng(3)))
+    in_order = sorted((pair.e_value or 0.0 for pair in found.pairs), reverse=True)
+    supported = max(k for k in range(7) if k == 0 or in_order[k - 1] >= 40 * 6 / k)
+    assert 0 < supported < 6
+    assert [pair.supported for pair in found.pairs] == [
+        (pair.e_value or 0) >= in_order[supported - 1] for pair in found.pairs
+    ]
+    assert found.e_value_sure == 40 * 6 / (supported + 1)
+
+
+def one_worse_of_four(rng: np.random.Generator) -> ReviewedDecisions:
+    """Four agents, of which the last is much worse."""
+    agent, question = (values.ravel() for values in np.mgrid[:4, :150])
+    right = rng.random(len(agent)) < np.where(agent == 3, 0.6, 0.9)
+    return made(agent, question, np.full(len(agent), 0.9), right)
 
 
 def test_a_better_agent_surely_differs() -> None:

@@ -202,6 +202,39 @@ def test_an_import_amid_dated_decisions_is_left_out() -> None:
     assert found.p is not None
 
 
+def test_a_named_cluster_is_not_divided() -> None:
+    """Two clusters overlap, and one decision of the second is in the middle of others."""
+    rng = np.random.default_rng(6)
+    n = 600
+    cluster = np.arange(n) // 10
+    cluster[300:320] = np.tile([30, 31], 10)
+    cluster[335] = 31
+    outcome = (rng.random(n) < np.where(np.arange(n) < 305, 0.9, 0.4)).astype(np.float64)
+    change = detect_change(np.full(n, 0.9), outcome, times(n), None, cluster).change
+    assert change is not None
+    assert change.index in {*range(0, 301, 10), *range(340, n, 10)}
+    assert abs(change.index - 305) <= 35
+
+
+def test_decisions_without_a_cluster_are_examined_as_before() -> None:
+    rng = np.random.default_rng(7)
+    outcome = (rng.random(400) < np.where(np.arange(400) < 200, 0.9, 0.5)).astype(np.float64)
+    none = np.full(400, -1)
+    found = detect_change(np.full(400, 0.9), outcome, times(400))
+    assert found.alarm
+    assert found == detect_change(np.full(400, 0.9), outcome, times(400), None, none)
+
+
+@pytest.mark.parametrize("sizes", [[50] * 9, [300, *[1] * 150], [1] * 100 + [300] + [1] * 50])
+def test_few_clusters_show_no_change(sizes: list[int]) -> None:
+    """Fewer than ten, or a large one that outweighs the others: each side needs five effective ones."""
+    cluster = np.repeat(np.arange(len(sizes)), sizes)
+    n = len(cluster)
+    outcome = (np.arange(n) < n / 2).astype(np.float64)
+    found = detect_change(np.full(n, 0.9), outcome, times(n), None, cluster)
+    assert (found.alarm, found.p, found.reason, found.reviewed) == (False, None, "too few clusters", n)
+
+
 def test_a_change_is_not_dated_within_a_day_without_times() -> None:
     """Dates alone: ten decisions share each day, and the change is in the middle of one."""
     rng = np.random.default_rng(6)

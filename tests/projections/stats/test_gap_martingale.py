@@ -24,6 +24,7 @@ from projections.stats.gap_martingale import (
     LOSS_MAX,
     ROUNDED,
     cluster_factors,
+    log_e_above_zero,
     log_e_values,
     log_mean_exp,
     wagers,
@@ -256,3 +257,27 @@ def test_certainty_that_fails_once_is_evidence_and_never_infinite() -> None:
     assert sure == pytest.approx(rounded)
     assert judge_gap(-1.0) == "overconfident"
     assert np.isfinite(log_mean_exp(np.array([[700.0], [-700.0]]))).all()
+
+
+def test_the_e_value_of_a_mean_above_zero_is_the_weighted_mean_of_the_stakes() -> None:
+    values, alone = np.array([0.5, -0.25, 1.0, -1.0]), np.full(4, -1)
+    bets = {0.02: 0.02, 0.1: 0.08, 0.25: 0.22, 0.5: 0.45, 0.9: 0.23}
+    by_hand = sum(weight * np.prod(1 + bet * values) for bet, weight in bets.items())
+    assert log_e_above_zero(values, alone) == pytest.approx(np.log(by_hand))
+    named = sum(
+        weight / 3 * (1 + bet * 0.5) * (1 + bet * first) * (1 - bet / size)
+        for bet, weight in bets.items()
+        for size, first in ((1, -0.25), (3, 0.75 / 3), (9, 0.75 / 9))
+    )
+    assert log_e_above_zero(values, np.array([-1, 7, 7, 2])) == pytest.approx(np.log(named))
+
+
+def test_the_e_value_of_clusters_that_end_at_a_success_is_at_most_one_on_average() -> None:
+    """Each cluster ends at its first value above 0, or has five values."""
+    rng = np.random.default_rng(3)
+    found = []
+    for _ in range(400):
+        values = rng.choice([-0.5, 0.5], (12, 5))
+        tried = np.cumsum(values > 0, axis=1) <= (values > 0)
+        found.append(log_e_above_zero(values[tried], np.nonzero(tried)[0]))
+    assert np.exp(found).mean() < 1.1

@@ -16,6 +16,7 @@ from api.reports import calibration_text, history_text, use_text
 from api.service.calibration import CalibrationAnswer
 from api.service.calibration_figures import describe_selection
 from api.service.decision_names import list_decision_names
+from projections.calibration.agent_comparison import AgentComparison
 from projections.calibration.cell_groups import GROUPINGS
 from projections.calibration.scores import CalibrationScores
 from projections.decisions.decision_selection import STAKES
@@ -99,7 +100,7 @@ def _summary(shown: PartAnswer, given: Mapping[str, str]) -> dict[str, object]:
         return {"verdict": None, "evidence": [], "judged": "", "missing": None}
     return {
         "verdict": calibration_text.describe_verdict(answer, answer.overall),
-        "evidence": _evidence(answer, answer.overall, given.get("agent")),
+        "evidence": _evidence(answer, answer.overall, given),
         "judged": _judged(answer, answer.overall),
         "missing": address_of(*address_of_part("missing", given)),
     }
@@ -112,12 +113,12 @@ def _judged(answer: CalibrationAnswer, overall: CalibrationScores) -> str:
     return "passed" if overall.interpretation == "well_calibrated" else "worse"
 
 
-def _evidence(answer: CalibrationAnswer, overall: CalibrationScores, agent: str | None) -> Sequence[str]:
+def _evidence(answer: CalibrationAnswer, overall: CalibrationScores, given: Mapping[str, str]) -> Sequence[str]:
     """Return what the verdict rests on, in sentences."""
     dependence = overall.dependence
     sentences = [
-        calibration_text.describe_gap(overall, agent),
-        calibration_text.describe_looks(overall),
+        calibration_text.describe_gap(overall, given.get("agent")),
+        calibration_text.describe_looks(overall, window=given.get("window", "all") != "all"),
         calibration_text.describe_clusters(overall.reviewed, overall.clusters) if overall.clusters else None,
         calibration_text.describe_dependence(dependence) if dependence is not None and dependence.material else None,
         calibration_text.describe_skill(overall),
@@ -181,17 +182,16 @@ def _threshold(shown: PartAnswer, given: Mapping[str, str]) -> dict[str, object]
 def _comparison(shown: PartAnswer, given: Mapping[str, str]) -> dict[str, object]:
     answer, comparison = shown.answer, shown.answer.comparison
     by = shown.parameters["group_by"]
-    pairs = [] if comparison is UNSET else comparison.pairs
-    compared = 0 if comparison is UNSET else history_text.count_compared(comparison)
-    paired = [pair for pair in pairs if pair.paired] or pairs
+    comparison = AgentComparison(pairs=[], left_out=0) if comparison is UNSET else comparison
+    paired = [pair for pair in comparison.pairs if pair.paired] or comparison.pairs
     return {
         "group_by": by,
         "groupings": _groupings(COMPARE, given, by, COMPARED.schema["enum"]),
         "group_addresses": [_group_address(given, by, group.group) for group in answer.groups],
-        "pairs": [list(history_text.describe_pair(pair, compared)) for pair in paired[:PAIRS_MAX]],
-        "pairs_total": len(pairs),
-        "ranks": [] if comparison is UNSET else list(history_text.describe_ranks(comparison)),
-        "left_out": 0 if comparison is UNSET else comparison.left_out,
+        "pairs": [list(history_text.describe_pair(pair, comparison)) for pair in paired[:PAIRS_MAX]],
+        "pairs_total": len(comparison.pairs),
+        "ranks": list(history_text.describe_ranks(comparison)),
+        "left_out": comparison.left_out,
     }
 
 
