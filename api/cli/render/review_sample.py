@@ -13,7 +13,7 @@ def print_review_sample(sample: ReviewSample, parameters: Mapping[str, str]) -> 
     console = open_console()
     if not sample.decisions:
         console.print(
-            f"Nothing to review: each of {pluralize(sample.total, 'decision')} that are due and state a confidence has "
+            f"Nothing to review: of {pluralize(sample.total, 'due decision')} with a stated confidence, none is without "
             "a review."
         )
         return

@@ -42,7 +42,7 @@ def mixed(cstp: Caller, project: str) -> str:
     for number in range(240):
         name, logic = f"{project[:40]}-{number}", number % 4 == 0
         about: dict[str, Any] = {"project": project, "category": "logic" if logic else "facts"}
-        about["confidence"] = 0.9 if logic else 0.8
+        about |= {"confidence": 0.9 if logic else 0.8, "review_by": "2020-01-01T00:00:00Z"}
         if number % 12 == 11:
             del about["confidence"]
         events.append(recorded(name, None, None, **about))
