@@ -13,7 +13,7 @@ def print_review_sample(sample: ReviewSample, parameters: Mapping[str, str]) -> 
     console = open_console()
     if not sample.decisions:
         console.print(
-            f"Nothing to review: of {pluralize(sample.total, 'due decision')} with a stated confidence, none is without "
+            f"Nothing to review: of {pluralize(sample.total, 'due decision')} with a stated confidence, none lacks "
             "a review."
         )
         return

@@ -109,7 +109,7 @@ def test_nothing_is_left_to_review(ledger: Path) -> None:
     done(ledger, "record", "x", "--id", "d1", "--confidence", "0.5")
     done(ledger, "review", "d1", "--outcome", "success")
     said = done(ledger, "review", "--sample", 5).text
-    assert said == "Nothing to review: of 1 due decision with a stated confidence, none is without a review.\n"
+    assert said == "Nothing to review: of 1 due decision with a stated confidence, none lacks a review.\n"
 
 
 @pytest.mark.slow
