@@ -74,7 +74,7 @@ def outcomes_by_day(decisions: CountedDecisions, check: Check = no_check) -> Out
         unreviewed_rate=none.rate,
         unreviewed_rate_interval=_interval(none),
         message=(
-            f"Within {day:.1f} days, {_percent(success)} of decisions are reviewed as success and {_percent(other)} "
+            f"Within {day:.3g} days, {_percent(success)} of decisions are reviewed as success and {_percent(other)} "
             f"with another outcome (Aalen-Johansen estimate from {n:,} decisions, due or not). The verdict does not "
             "depend on it."
         ),

@@ -62,7 +62,7 @@ def test_success_and_other_outcomes_compete(dated: bool) -> None:
     assert found.other_rate == pytest.approx(0.2, abs=0.02)
     assert np.mean(cause[seen] == 2) == pytest.approx(0.35, abs=0.01)
     assert found.message == (
-        "Within 30.0 days, 81% (68% to 90%) of decisions are reviewed as success and 19% (10% to 32%) with another "
+        "Within 30 days, 81% (68% to 90%) of decisions are reviewed as success and 19% (10% to 32%) with another "
         "outcome (Aalen-Johansen estimate from 51 decisions, due or not). The verdict does not depend on it."
     )
 
