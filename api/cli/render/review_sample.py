@@ -64,7 +64,9 @@ def _print_result(sample: ReviewSample) -> None:
     figure, interval = format_figure(result.gap, "+"), format_interval(result.interval, "+")
     of_agent = format_interval(result.agent_interval, "+")
     console.print(f"All are reviewed. Gap of these {format_count(sample.total)} decisions: {figure} ({interval}).")
-    console.print(f"The agent's gap, of which they are a sample: {figure} ({of_agent} at one look), {verdict}.")
+    console.print(
+        f"Gap of the agent, of whose decisions these are a sample: {figure} ({of_agent} at one look), {verdict}"
+    )
 
 
 def _repetition(sample: ReviewSample, parameters: Mapping[str, str]) -> str:
