@@ -12,10 +12,7 @@ def print_review_sample(sample: ReviewSample, parameters: Mapping[str, str]) -> 
     """Print a sample, and the command that draws it again; `parameters` are those of the command."""
     console = open_console()
     if not sample.decisions:
-        console.print(
-            f"Nothing to review: each of {pluralize(sample.total, 'decision')} that are due and state a confidence has "
-            "a review."
-        )
+        console.print("Nothing to review: every decision that is due and states a confidence has a review.")
         return
     drop = ("recorded (UTC)", "agent", "category", "stated", "decision")
     table = make_table(
