@@ -65,7 +65,7 @@ def print_calibration(answer: CalibrationAnswer, agent: str | None, group_by: st
     if recommendations := [one for one in answer.recommendations if one.type != "small_gap"]:  # the verdict says it
         console.print()
         for advice in recommendations:
-            unsupported = " (More reviews are needed to be sure.)" if advice.supported is False else ""
+            unsupported = " (This is not sure.)" if advice.supported is False else ""
             style = "yellow" if advice.severity == "warning" and not unsupported else ""
             mark = "!" if advice.severity == "warning" else "-"
             console.print(f"{mark} {advice.message}{unsupported}", style=style)

@@ -12,10 +12,7 @@ def print_review_sample(sample: ReviewSample, parameters: Mapping[str, str]) -> 
     """Print a sample, and the command that draws it again; `parameters` are those of the command."""
     console = open_console()
     if not sample.decisions:
-        console.print(
-            f"Nothing to review: of {pluralize(sample.total, 'due decision')} with a stated confidence, none lacks "
-            "a review."
-        )
+        console.print("Nothing to review: every decision that is due and states a confidence has a review.")
         return
     drop = ("recorded (UTC)", "agent", "category", "stated", "decision")
     table = make_table(
@@ -64,7 +61,9 @@ def _print_result(sample: ReviewSample) -> None:
     figure, interval = format_figure(result.gap, "+"), format_interval(result.interval, "+")
     of_agent = format_interval(result.agent_interval, "+")
     console.print(f"All are reviewed. Gap of these {format_count(sample.total)} decisions: {figure} ({interval}).")
-    console.print(f"The agent's gap, of which they are a sample: {figure} ({of_agent} at one look), {verdict}.")
+    console.print(
+        f"Gap of the agent, of whose decisions these are a sample: {figure} ({of_agent} at one look), {verdict}"
+    )
 
 
 def _repetition(sample: ReviewSample, parameters: Mapping[str, str]) -> str:

@@ -95,8 +95,7 @@ def test_it_is_printed_with_commands(filled: Path, where: tuple[str, ...]) -> No
     done(filled, "retract", second, "--reason", "twice", "--by", "scout", *where)
     said = done(filled, *again.split()[1:], *where).text
     assert "retracted" in said
-    assert "All are reviewed. Gap of these " in said
-    assert "The agent's gap, of which they are a sample: " in said
+    assert "All are reviewed. Gap of these 100 decisions: " in said
     assert "OUTCOME" not in said
 
 
@@ -109,7 +108,7 @@ def test_nothing_is_left_to_review(ledger: Path) -> None:
     done(ledger, "record", "x", "--id", "d1", "--confidence", "0.5")
     done(ledger, "review", "d1", "--outcome", "success")
     said = done(ledger, "review", "--sample", 5).text
-    assert said == "Nothing to review: of 1 due decision with a stated confidence, none lacks a review.\n"
+    assert said == "Nothing to review: every decision that is due and states a confidence has a review.\n"
 
 
 @pytest.mark.slow

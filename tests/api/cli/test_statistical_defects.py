@@ -28,7 +28,7 @@ def test_an_interval_for_one_look_confirms_nothing(tmp_path: Path) -> None:
     said = printed(ledger)
     assert "If you look again and again: -" in said
     assert "It looks overconfident, but there is not enough data to be sure: the evidence is " in said
-    assert "Consider stating less. (More reviews are needed to be sure.)" in said
+    assert "Consider stating less. (This is not sure.)" in said
 
 
 @pytest.mark.defect(4)
@@ -111,7 +111,7 @@ def test_advice_for_the_whole_names_the_category_that_contradicts_it(tmp_path: P
 @pytest.mark.defect(8)
 def test_a_strength_that_is_not_sure_has_its_question_mark(tmp_path: Path) -> None:
     ledger = imported(tmp_path, Judged(0.4, "SSFFF"), Judged(0.95, "S" * 50 + "F" * 50))
-    assert "Well calibrated at 0.0-0.5? confidence. (More reviews are needed to be sure.)" in printed(ledger)
+    assert "Well calibrated at 0.0-0.5? confidence. (This is not sure.)" in printed(ledger)
 
 
 @pytest.mark.defect(9)
