@@ -7,9 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import structs
 
+from projections.arrays import Floats
 from projections.calibration.cell_groups import Groups, make_groups
 from projections.calibration.confidence_bins import ConfidenceBins, bin_counts, merge_cells_by_group
-from projections.calibration.count_table import CountTable
+from projections.calibration.count_table import Counts, CountTable
+from projections.calibration.gap_evidence import MissingOutcomes
 from projections.calibration.map_families import REVIEWS_MIN
 from projections.calibration.named_clusters import ClusterPart
 from projections.calibration.recalibration import (
@@ -19,13 +21,14 @@ from projections.calibration.recalibration import (
     describe_map,
     fit_families,
     fit_map,
+    holds_for_missing,
     is_offered,
     lower_bound,
     measure_gain,
     merge_neighbours,
     split,
 )
-from projections.calibration.scores import brier_score
+from projections.calibration.scores import brier_score, missing_outcomes
 from projections.calibration.view_evidence import NO_EVIDENCE, ViewEvidence
 from projections.outcome_codes import OUTCOMES_COUNT
 from projections.query_check import Check, no_check
@@ -62,13 +65,17 @@ def fit_recalibration_maps(
     """
     bins, named = bin_counts(table.confidence, table.counts), evidence.overall.clusters
     shared = fit_map(bins, check=check, named=named)
+    if shared is not None and not holds_for_missing(shared, bins, missing_outcomes(table.confidence, table.counts)):
+        shared = None
     check()
     groups = make_groups(table, "category", check)
-    categories = dict(_categories_by_name(groups)) if len(groups.nonempty) > 1 else {}
-    clusters = {name: evidence.by("category").of(name).clusters for name in categories}
+    cells = dict(_cells_by_category(groups)) if len(groups.nonempty) > 1 else {}
+    categories = {name: bin_counts(*part) for name, part in cells.items()}
+    clusters = {name: evidence.by("category").of(name).clusters for name in cells}
+    missing = {name: missing_outcomes(*part) for name, part in cells.items()}
     return RecalibrationMaps(
         None if shared is None else describe_map(bins, shared, named),
-        list(fit_category_maps(categories, shared, check, clusters)),
+        list(fit_category_maps(categories, shared, check, clusters, missing)),
     )
 
 
@@ -77,16 +84,17 @@ def fit_category_maps(
     shared: FittedMap | None,
     check: Check = no_check,
     clusters: Mapping[str, ClusterPart | None] = MappingProxyType({}),
+    missing: Mapping[str, MissingOutcomes] = MappingProxyType({}),
 ) -> Iterator[CategoryRecalibration]:
     """Yield the map of each category that needs its own beside the shared one, in the given order.
 
-    `clusters` are the named ones of each category.
+    `clusters` are the named ones of each category, `missing` its decisions without a review.
     """
     for name, bins in categories.items():
         named = clusters.get(name)
         found = _fit_beside(bins, shared, len(categories), check, named)
         check()
-        if found is not None:
+        if found is not None and (name not in missing or holds_for_missing(found, bins, missing[name], shared)):
             before = brier_score(bins, None if shared is None else shared.at(bins.confidence))
             fields = {
                 **structs.asdict(describe_map(bins, found, named)),
@@ -127,8 +135,8 @@ def _fit_beside(
     return max(offered, key=lambda found: found.gain.mean, default=None)
 
 
-def _categories_by_name(groups: Groups) -> Iterator[tuple[str, ConfidenceBins]]:
-    """Yield the named categories with enough reviews, in the order of their names."""
+def _cells_by_category(groups: Groups) -> Iterator[tuple[str, tuple[Floats, Counts]]]:
+    """Yield the cells of the named categories with enough reviews, in the order of their names."""
     table = groups.table
     reviewed = np.where(np.isnan(table.confidence), 0, table.counts[:, 1:OUTCOMES_COUNT].sum(axis=1))
     n = np.bincount(groups.numbers, weights=reviewed, minlength=len(groups.names.ranks))
@@ -143,4 +151,4 @@ def _categories_by_name(groups: Groups) -> Iterator[tuple[str, ConfidenceBins]]:
     for number, part in zip(examined.tolist(), merged, strict=True):
         name = groups.names.of(number)
         if name is not None:
-            yield name, bin_counts(*part)
+            yield name, part

@@ -22,7 +22,7 @@ from projections.calibration.cells import Cells
 from projections.column_table import ColumnTable
 from projections.outcome_codes import OUTCOME_VALUES, RETRACTED
 
-MISSING_SHARE_MAX: Final = 0.05
+MISSING_SHARE_MAX: Final = 0.01
 """With at most this share of decisions without a review no horizon is needed."""
 
 LATE_SHARE_MAX: Final = 0.1

@@ -10,6 +10,9 @@ outcomes contradict the stated confidences in the direction of the map (z test a
 Where decisions name clusters, a fold has whole clusters, and the variance of the gain and of the test is that of
 clusters, with Student's t for the normal distribution.
 
+It is not offered either if it would raise the Brier score of all decisions that are due where the outcomes of those
+without a review turn out against it, as far as is plausible (`gap_evidence.py`).
+
 The standard error of the gain is never below that of an agent whose confidences are true. So outcomes that are all
 alike, whose observed standard error is 0, confirm nothing by themselves.
 """
@@ -23,6 +26,7 @@ import numpy as np
 
 from projections.arrays import Floats, Ints, RowNumbers
 from projections.calibration.confidence_bins import REVIEWED_VALUES, ConfidenceBins, bin_reviews
+from projections.calibration.gap_evidence import MissingOutcomes
 from projections.calibration.map_families import EXTREME, REVIEWS_MIN, Fit, MapFamily, fit_family
 from projections.calibration.named_clusters import ClusterPart
 from projections.calibration.scores import brier_score
@@ -183,6 +187,18 @@ def fit_map(
         if best is None or gain.mean > best.gain.mean:
             best = FittedMap(family, bins.confidence, mapped, refitted, gain)
     return None if best is None or not is_offered(best.gain, examined) else best
+
+
+def holds_for_missing(
+    found: FittedMap, bins: ConfidenceBins, missing: MissingOutcomes, reference: FittedMap | None = None
+) -> bool:
+    """Tell whether a map lowers the Brier score of all decisions even if missing outcomes turn out against it."""
+    before = missing.confidence if reference is None else reference.at(missing.confidence)
+    after = found.at(missing.confidence)
+    rate, lowered = wilson_interval(bins.outcome_total, bins.reviewed), after < before
+    against = (missing.overdue, np.where(lowered, rate.high, rate.low)), (missing.open, lowered.astype(np.float64))
+    gained = sum(float(n @ (before**2 - after**2 - 2 * good * (before - after))) for n, good in against)
+    return found.gain.mean * bins.reviewed + gained > 0
 
 
 def fit_families(bins: ConfidenceBins, forecast: Floats) -> Iterator[tuple[MapFamily, Fit]]:

@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 from projections.arrays import Floats
 from projections.calibration.confidence_bins import ConfidenceBins, bin_counts
+from projections.calibration.gap_evidence import MissingOutcomes
 from projections.calibration.map_families import REVIEWS_MIN
 from projections.calibration.recalibration import (
     CONFIDENCES_MAX,
     GAIN_MIN,
     fit_map,
     fit_recalibration,
+    holds_for_missing,
     lower_bound,
     measure_gain,
     split,
@@ -30,6 +32,18 @@ pools = st.lists(st.tuples(st.integers(0, 20).map(lambda c: c / 20), letters), m
 
 def drawn(confidence: Floats, chance: Floats, seed: int) -> ConfidenceBins:
     return history(confidence, chance, np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize(
+    ("overdue", "may_come", "offered"), [(0, 0, True), (400, 0, True), (0, 50, True), (0, 400, False)]
+)
+def test_missing_outcomes_may_turn_out_against_a_map(overdue: int, may_come: int, *, offered: bool) -> None:
+    """400 reviewed decisions at .9 of which .7 are right. What may still come may all be right."""
+    bins = drawn(np.full(400, 0.9), np.full(400, 0.7), 3)
+    found = fit_map(bins)
+    assert found is not None
+    missing = MissingOutcomes(np.array([0.9]), np.array([float(overdue)]), np.array([float(may_come)]))
+    assert holds_for_missing(found, bins, missing) == offered
 
 
 def test_what_an_overconfident_agent_meant() -> None:
