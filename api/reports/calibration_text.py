@@ -11,6 +11,9 @@ from projections.calibration.score_recommendations import describe_small_gap
 from projections.calibration.scores import TOLERANCE, Bucket, CalibrationScores, Coverage, ZTest, gap_side
 from projections.stats.gap_martingale import E_VALUE_SUPPORTED
 
+REVIEWS_SHOWN_MAX = 100_000
+"""A larger number of reviews is not printed."""
+
 
 def describe_gap(overall: CalibrationScores, agent: str | None) -> str:
     """Say how often decisions succeeded, with which confidence they were stated, and the gap with its interval."""
@@ -79,11 +82,14 @@ def _name_opposite_gaps(buckets: Sequence[Bucket]) -> str:
 
 def _describe_needed(needed: Sequence[ReviewsNeeded]) -> str:
     """Say how many more reviews are needed, which depends on the true gap."""
-    numbers = [
-        f"{'no number' if one.reviews is None else format_count(one.reviews)} if it is {format_figure(one.gap, '+')}"
-        for one in needed
-    ]
+    numbers = [f"{_describe_number(one.reviews)} if it is {format_figure(one.gap, '+')}" for one in needed]
     return f"How many more are enough, in 4 of 5 cases, depends on its true gap: {', '.join(numbers)}."
+
+
+def _describe_number(reviews: int | None) -> str:
+    if reviews is None:
+        return "no number"
+    return format_count(reviews) if reviews <= REVIEWS_SHOWN_MAX else f"more than {format_count(REVIEWS_SHOWN_MAX)}"
 
 
 def _describe_tipping_points(missing: MissingReviews, points: TippingPoints, rate: float) -> str:

@@ -50,11 +50,12 @@ from projections.calibration.scores import (
     missing_outcomes,
     reviews_needed,
     score_buckets,
+    stated_side,
 )
 from projections.calibration.shrinkage import ShrunkGaps, shrink_gaps
 from projections.calibration.view_evidence import COUNTS_ALONE, NO_EVIDENCE, GroupEvidence, ViewEvidence
 from projections.query_check import Check, no_check
-from projections.stats.intervals import GapSide, Interval
+from projections.stats.intervals import Interval
 
 
 class CalibrationGroup(Coverage, frozen=True, kw_only=True):
@@ -198,12 +199,11 @@ def build_calibration_view(
 def _tipping_points(
     cells: tuple[Floats, Counts], overall: CalibrationScores, named: ClusterPart | None
 ) -> TippingPoints | None:
-    """Return the tipping points of the verdict, or of the sign of a small gap that is surely not 0."""
+    """Return the tipping points of what is stated; None if there is not enough evidence for it."""
     if not overall.supported and not overall.surely_off and overall.unsure_because != "missing_reviews":
         return None
-    off: GapSide = "over" if overall.gap < 0 else "under"
-    side = off if overall.surely_off else gap_side(overall.interpretation)
-    return find_tipping_points(bin_counts(*cells).weighted_reviews(), named, missing_outcomes(*cells), side)
+    reviews, missing = bin_counts(*cells).weighted_reviews(), missing_outcomes(*cells)
+    return find_tipping_points(reviews, named, missing, stated_side(overall))
 
 
 def _needed_by_gap(cells: tuple[Floats, Counts], overall: CalibrationScores) -> list[ReviewsNeeded]:

@@ -18,7 +18,7 @@ from projections.calibration.count_table import Counts, CountTable
 from projections.calibration.counted_columns import OPEN
 from projections.calibration.gap_evidence import TippingPoints
 from projections.calibration.reviewed_decisions import DatedDecisions
-from projections.calibration.scores import TOLERANCE, CalibrationScores, gap_side
+from projections.calibration.scores import TOLERANCE, CalibrationScores, stated_side
 from projections.outcome_codes import OUTCOMES_COUNT, UNREVIEWED
 from projections.query_check import Check, no_check
 from projections.stats.distribution_difference import compare_distributions
@@ -214,7 +214,7 @@ def describe_missing_reviews(
     mostly: list[Reason] = ["mostly_unreviewed"] if missing > UNREVIEWED_SHARE_MAX * decisions else []
     reasons: list[Reason] = [*mostly, *(difference.by for difference in differences if difference.differs)]
     bounds = gap_bounds(cells)
-    qualified = bool(reasons) and not supports(gap_side(overall.interpretation), bounds)
+    qualified = bool(reasons) and not supports(stated_side(overall), bounds)
     found = MissingReviews(
         unreviewed=int(missing),
         total=int(decisions),

@@ -365,6 +365,13 @@ def gap_side(verdict: Verdict) -> GapSide:
     return "over" if verdict in {"overconfident", "slightly_overconfident"} else "under"
 
 
+def stated_side(scores: CalibrationScores) -> GapSide:
+    """Return the side of the gap that is stated of scores: of a small gap that is surely not 0, its sign."""
+    if scores.surely_off:
+        return "over" if scores.gap < 0 else "under"
+    return gap_side(scores.interpretation)
+
+
 def judge_gap(gap: float) -> Verdict:
     """Return the verdict on a gap, accuracy minus mean confidence."""
     size = abs(gap)
