@@ -144,5 +144,7 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     """The number of agents and categories within which outcomes are compared."""
     left_out: int | None = None
     """Reviews that are not examined, because their times do not say when the decisions were made."""
+    unsettled: int = 0
+    """Reviews of decisions so young that others like them still lack a review; they are not examined."""
     models: DriftModels | None = None
     """The models of the decisions; None if there is no alarm and no examined decision names one."""

@@ -33,6 +33,11 @@ def describe_drift_further(drift: Drift) -> Iterator[str]:
         yield from _models(drift.models)
     if drift.left_out:
         yield f"{pluralize(drift.left_out, 'review')} left out: their times do not say when they were made."
+    if drift.unsettled:
+        yield (
+            f"{pluralize(drift.unsettled, 'review')} of young decisions left out: others as young still lack a review, "
+            "and may turn out otherwise."
+        )
 
 
 def _change(change: ChangePoint) -> str:

@@ -96,7 +96,5 @@ def _by_agent(history: ReviewedDecisions, agents: Sequence[str]) -> Iterator[tup
     numbers = {source_of(agent): number for number, agent in enumerate(agents, 1)}
     of_group = np.array([numbers.get(source or "", 0) for source, *_ in history.groups], dtype=np.uint16)
     of_row = of_group[history.group] if len(history.group) else np.zeros(0, dtype=np.uint16)
-    columns = ("time_us", "confidence", "outcome", "group", "question", "cluster")
     for number, agent in enumerate(agents, 1):
-        rows = np.flatnonzero(of_row == number)
-        yield agent, structs.replace(history, **{name: getattr(history, name)[rows] for name in columns})
+        yield agent, history.take(np.flatnonzero(of_row == number))

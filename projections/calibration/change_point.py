@@ -114,7 +114,8 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     `reviews_needed` is the number of reviews that are still missing for a look; `reason` says why there was no test
     with enough of them. `change` is None without an `alarm`. `strata` is the number of agents and categories within
     which outcomes are compared. `left_out` reviews are not examined, because their times do not say when the decisions
-    were made. `models` is absent without an alarm if no examined decision names a model.
+    were made; nor are `unsettled` ones, because others as young as their decisions still lack a review.
+    `models` is absent without an alarm if no examined decision names a model.
     """
 
     alarm: bool
@@ -127,14 +128,18 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     reason: NoTest | None = None
     strata: int = 0
     left_out: int = 0
+    unsettled: int = 0
     models: DriftModels | UnsetType = UNSET
 
 
 def detect_drift(history: ReviewedDecisions, resolve: ResolveModel | None = None) -> Drift:
     """Look for one change of the gap within each agent and category of a history.
 
-    With `resolve`, the result names the models of the decisions.
+    With `resolve`, the result names the models of the decisions. Decisions that are not settled are not examined.
     """
+    if history.settled is not None:
+        rest = structs.replace(history.take(np.flatnonzero(history.settled)), settled=None)
+        return structs.replace(detect_drift(rest, resolve), unsettled=len(history.settled) - len(rest.time_us))
     numbers: dict[tuple[str, str | None], int] = {}
     group_stratum = np.array(
         [numbers.setdefault((source, category), len(numbers)) for source, category, *_ in history.groups],

@@ -68,17 +68,20 @@ class CountedDecisions(NamedTuple):
 
         cell = column(counted, "cell")
         check()
+        made_us = time_us if order is None else time_us[order]
+        settled = self.columns.maturity.is_settled(cell, made_us, column(counted, "due_us"))
         return ReviewedDecisions(
             groups=[key[:-1] for key in cells.groups],
             models=[key[-1] for key in cells.groups],
             questions=self.questions,
             clusters=self.clusters,
-            time_us=time_us if order is None else time_us[order],
+            time_us=made_us,
             confidence=cells.confidence[cell],
             outcome=column(counted, "outcome"),
             group=cells.group[cell],
             question=numbers(counted, "question"),
             cluster=numbers(recorded, "cluster"),
+            settled=None if settled.all() else settled,
         )
 
     def newest(self, reviews: int, check: Check = no_check) -> "NewestReviews":

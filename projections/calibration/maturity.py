@@ -25,6 +25,11 @@ from projections.outcome_codes import OUTCOME_VALUES, RETRACTED
 MISSING_SHARE_MAX: Final = 0.01
 """With at most this share of decisions without a review no horizon is needed."""
 
+EXCESS_MAX: Final = 0.02
+"""The largest difference of the shares that lack a review, of decisions of some age and of older ones."""
+
+NEVER_US: Final = 2**62
+
 LATE_SHARE_MAX: Final = 0.1
 """The largest share of reviews that come in the time after the horizon, as long as it: a bound that holds in 90%."""
 
@@ -55,10 +60,15 @@ class UndatedDecisions(NamedTuple):
 
 
 class Horizons(NamedTuple):
-    """The horizon of each agent and category, in microseconds; `open` where none is known: outcomes may come."""
+    """The horizon of each agent and category, in microseconds; `open` where none is known: outcomes may come.
+
+    Undated decisions that are younger than `settled_us` lack a review more often than older ones. Their reviews show a
+    change of the gap that is none.
+    """
 
     horizon_us: Ints
     open: npt.NDArray[np.bool_]
+    settled_us: Ints
 
 
 class Maturity:
@@ -85,13 +95,18 @@ class Maturity:
     @property
     def version(self) -> int:
         """A number that is another one after horizons changed."""
-        horizon_us, is_open = self.horizons
+        horizon_us, is_open, _ = self.horizons
         return 0 if is_open.all() else hash((horizon_us.tobytes(), is_open.tobytes()))
 
     @property
     def open(self) -> npt.NDArray[np.bool_]:
         """Whether outcomes of a cell's undated decisions without a review may still come."""
         return np.asarray(self.horizons.open)[self._pairs]
+
+    def is_settled(self, cell: AnyInts, made_us: Ints, stated_us: Ints) -> npt.NDArray[np.bool_]:
+        """Return whether decisions have a date, or lack a review as often as older ones do."""
+        settled_us = self.horizons.settled_us[self._pairs[cell]]
+        return np.asarray((stated_us != 0) | (made_us <= self.now_us - settled_us))
 
     @cached_property
     def _pairs(self) -> RowNumbers:
@@ -117,7 +132,7 @@ class Maturity:
             made_us = self._recorded.chunk("time_us", group)[: len(cell)][rows]
             parts.append([pair[rows], made_us, delay_us, OUTCOME_VALUES[outcome[rows]] > 0])
         if not parts:
-            return Horizons(np.zeros(0, np.int64), np.zeros(0, dtype=bool))
+            return Horizons(np.zeros(0, np.int64), np.zeros(0, dtype=bool), np.zeros(0, np.int64))
         undated = UndatedDecisions(*map(np.concatenate, zip(*parts, strict=True)))
         return learn_horizons(undated, sizes, self.now_us)
 
@@ -143,7 +158,28 @@ def learn_horizons(undated: UndatedDecisions, sizes: Ints, now_us: int) -> Horiz
         found = steps >= 0
         horizon_us[some[found]] = _SECOND_US << steps[found]
         is_open[some[found]] = False
-    return Horizons(horizon_us, is_open)
+    return Horizons(horizon_us, is_open, np.where(is_open, _settle(undated, groups, now_us), 0))
+
+
+def _settle(undated: UndatedDecisions, groups: int, now_us: int) -> Ints:
+    """Return from which age on undated decisions of each group lack a review as often as older ones do; or NEVER_US."""
+    number = undated.group * _STEPS + _step_below(np.maximum(now_us - undated.made_us, 0))
+    n, missing = (
+        np.bincount(number, weights, groups * _STEPS).reshape(groups, _STEPS)
+        for weights in (None, undated.delay_us == 0)
+    )
+    settled_us = np.full(groups, NEVER_US)
+    settled_us[missing.sum(axis=1) == 0] = 0
+    older, lacking, ended = np.zeros(groups), np.zeros(groups), np.zeros(groups, dtype=bool)
+    for step in reversed(range(_STEPS)):
+        share, of_step = lacking / np.maximum(older, 1), np.maximum(n[:, step], 1)
+        error = np.sqrt(np.maximum(share * (1 - share), MISSING_SHARE_MAX) * (1 / of_step + 1 / np.maximum(older, 1)))
+        excess = missing[:, step] / of_step - share
+        ended |= (older >= REVIEWS_MIN) & (excess > np.maximum(EXCESS_MAX, error))
+        older, lacking = older + n[:, step], lacking + missing[:, step]
+        known = ~ended & (older >= REVIEWS_MIN)
+        settled_us[known] = np.minimum(settled_us[known], _SECOND_US << step if step else 0)
+    return settled_us
 
 
 def _count(group: RowNumbers, age: RowNumbers, delay: RowNumbers, groups: int) -> Ints:

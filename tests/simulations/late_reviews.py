@@ -8,13 +8,14 @@ import numpy.typing as npt
 
 from projections.arrays import Floats
 from projections.calibration.cells import CellNumbers
+from projections.calibration.change_point import detect_change
 from projections.calibration.confidence_bins import bin_counts
 from projections.calibration.counted_columns import COUNTS_WIDTH, OPEN, CountedColumns
 from projections.calibration.gap_evidence import GapEvidence, MissingOutcomes, evidence_of_counts
 from projections.calibration.maturity import Maturity
 from projections.column_table import ColumnTable
 from projections.decisions.time_bounds import GroupTimes
-from projections.outcome_codes import OUTCOME_NUMBERS, UNREVIEWED
+from projections.outcome_codes import OUTCOME_NUMBERS, OUTCOME_VALUES, UNREVIEWED
 
 DAY_US = 86_400_000_000
 LEVELS = np.array([0.7, 0.8, 0.9, 0.95])
@@ -67,6 +68,20 @@ def evidence_at(agent: Agent, day: float) -> GapEvidence | None:
         return None
     overdue, may_come = counts[:, UNREVIEWED].astype(np.float64), counts[:, OPEN].astype(np.float64)
     return evidence_of_counts(*bins.weighted_reviews(), None, MissingOutcomes(LEVELS, overdue, may_come))
+
+
+def drifts(agent: Agent, days: range) -> bool:
+    """Return whether drift is ever found on some days."""
+    for day in days:
+        columns = agent.at(day)
+        maturity, cell = columns.maturity, columns.counted.chunk("cell", 0)
+        made_us, stated_us = columns.recorded.chunk("time_us", 0), columns.counted.chunk("due_us", 0)
+        outcome = columns.counted.chunk("outcome", 0)
+        due = (maturity.due_us(0, slice(None)) <= maturity.now_us) & (outcome != UNREVIEWED)
+        rows = np.flatnonzero(due & maturity.is_settled(cell, made_us, stated_us))
+        if detect_change(LEVELS[cell[rows]], OUTCOME_VALUES[outcome[rows]], made_us[rows]).alarm:
+            return True
+    return False
 
 
 def surely_off(agent: Agent, days: range) -> Iterator[int]:

@@ -89,7 +89,7 @@ def test_the_horizon_is_when_nearly_all_reviews_have_come(
     good: float, bad: float, never: float, low: float, high: float
 ) -> None:
     decisions, now_us = undated(300, good, bad, never)
-    horizon_us, is_open = learn_horizons(decisions, np.array([3_000]), now_us)
+    horizon_us, is_open, _ = learn_horizons(decisions, np.array([3_000]), now_us)
     assert not is_open[0]
     assert low * DAY_US <= horizon_us[0] <= high * DAY_US
 
@@ -104,6 +104,19 @@ def test_no_horizon_is_learnt_from_young_or_few_decisions() -> None:
 def test_nothing_waits_where_nearly_every_decision_is_reviewed() -> None:
     decisions, now_us = undated(300, 1, 1)
     assert learn_horizons(decisions, np.array([3_000]), now_us).horizon_us.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "never", "low", "high"),
+    [(30, 3, 0.0, 40, 140), (1, 1, 0.3, 0, 12), (1e9, 1e9, 0.0, 0, 0)],
+    ids=["failures first", "many never reviewed", "none reviewed"],
+)
+def test_young_decisions_that_lack_reviews_show_no_change(
+    good: float, bad: float, never: float, low: float, high: float
+) -> None:
+    decisions, now_us = undated(160, good, bad, never)
+    settled = learn_horizons(decisions, np.array([1_600]), now_us).settled_us[0] / DAY_US
+    assert low <= settled <= high
 
 
 @pytest.mark.parametrize("dated", [True, False])
