@@ -11,7 +11,7 @@ import pytest
 
 from projections.arrays import Floats
 from projections.stats.intervals import mean_outcome_interval
-from tests.simulations.late_reviews import Agent, decide, failure_first, surely_off
+from tests.simulations.late_reviews import Agent, decide, drifts, failure_first, surely_off
 
 pytestmark = pytest.mark.slow
 
