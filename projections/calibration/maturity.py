@@ -26,7 +26,7 @@ MISSING_SHARE_MAX: Final = 0.01
 """With at most this share of decisions without a review no horizon is needed."""
 
 EXCESS_MAX: Final = 0.02
-"""The largest difference of the shares that lack a review, of decisions of some age and of older ones."""
+"""The largest difference of the shares that lack a review, of decisions of some age and older ones, or two errors."""
 
 NEVER_US: Final = 2**62
 
@@ -175,7 +175,7 @@ def _settle(undated: UndatedDecisions, groups: int, now_us: int) -> Ints:
         share, of_step = lacking / np.maximum(older, 1), np.maximum(n[:, step], 1)
         error = np.sqrt(np.maximum(share * (1 - share), MISSING_SHARE_MAX) * (1 / of_step + 1 / np.maximum(older, 1)))
         excess = missing[:, step] / of_step - share
-        ended |= (older >= REVIEWS_MIN) & (excess > np.maximum(EXCESS_MAX, error))
+        ended |= (older >= REVIEWS_MIN) & (excess > np.maximum(EXCESS_MAX, 2 * error))
         older, lacking = older + n[:, step], lacking + missing[:, step]
         known = ~ended & (older >= REVIEWS_MIN)
         settled_us[known] = np.minimum(settled_us[known], _SECOND_US << step if step else 0)

@@ -3,7 +3,8 @@
 - The evidence after each review (`projections/stats/gap_martingale.py`), with the gap, its interval for one look and
   its confidence sequence (`projections/stats/gap_sequence.py`), in the order in which decisions were due.
 - The sum of outcome minus stated confidence minus the mean of the agent and category, in the order in which decisions
-  were made. It is near 0 without a change, and has its lowest or highest point at one (`change_point.py`).
+  were made, of those that drift examines. It is near 0 without a change, and has its lowest or highest point at one
+  (`change_point.py`).
 - How many decisions of each tenth of stated confidence are reviewed.
 - Net benefit at each threshold (`projections/stats/net_benefit.py`).
 """
@@ -137,6 +138,8 @@ def sum_gaps(history: ReviewedDecisions) -> list[GapSum]:
     if not len(history.time_us):
         return []
     used = find_dated(number_moments(history.time_us))
+    if history.settled is not None:
+        used &= history.settled
     numbers: dict[tuple[str, str | None], int] = {}
     group_stratum = np.array(
         [numbers.setdefault((source, category), len(numbers)) for source, category, *_ in history.groups],
