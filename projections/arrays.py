@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,9 @@ AnyInts = npt.NDArray[np.integer[Any]]
 
 RowNumbers = npt.NDArray[np.intp]
 """Row numbers: indices into the columns of a state."""
+
+_SPARSE: Final = 16
+"""Numbers are counted in an array of all possible ones if there are at most so many for each."""
 
 
 def row_numbers_by_group(numbers: npt.NDArray[np.uint32], size: int) -> Iterator[RowNumbers]:
@@ -34,6 +37,15 @@ def sum_by_name(pairs: Iterable[tuple[str | None, int]]) -> dict[str, int]:
         if name is not None:
             sums[name] += n
     return dict(sorted(sums.items(), key=lambda item: (-item[1], item[0])))
+
+
+def count_each(numbers: Ints) -> tuple[Ints, Ints]:
+    """Return the different numbers, ascending from 0, and how often each occurs. Small numbers are not sorted."""
+    if numbers.max(initial=0) > _SPARSE * len(numbers):
+        return np.unique(numbers, return_counts=True)
+    counts = np.bincount(numbers)
+    used = np.flatnonzero(counts)
+    return used, counts[used]
 
 
 def split_runs(ascending: npt.NDArray[Any]) -> tuple[RowNumbers, RowNumbers]:

@@ -72,6 +72,13 @@ class Cells:
         return np.argsort(self.confidence, kind="stable")
 
     @cached_property
+    def agent_category(self) -> RowNumbers:
+        """The number of each cell's agent and category, in the order in which these first occurred."""
+        agent, category = self.columns[:2]
+        _, first, number = np.unique(agent * 2.0**32 + category, return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(first))[number][self.group]
+
+    @cached_property
     def levels(self) -> ConfidenceLevels:
         """The different confidences."""
         return ConfidenceLevels(self.confidence)

@@ -91,13 +91,11 @@ class CountedColumns(NamedTuple):
             if missing <= 0:
                 break
             check()
-            found = cells[self.counted.chunk("cell", group)[inside]]
-            found &= counts[self._counts_of(group, inside)]
-            if isinstance(inside, slice) and found.all():
-                parts.append((group, inside))
-            elif found.any():
-                places = np.flatnonzero(found) if isinstance(inside, slice) else inside[found]
-                parts.append((group, places.astype(narrow)))
+            some = _narrow(inside, cells[self.counted.chunk("cell", group)[inside]])
+            found = counts[self._counts_of(group, some)]
+            some = _narrow(some, found)
+            if found.any():
+                parts.append((group, some if isinstance(some, slice) else some.astype(narrow)))
             missing -= int(np.count_nonzero(found))
         return Places(parts[::-1])
 
@@ -121,3 +119,10 @@ class CountedColumns(NamedTuple):
             cell = self.counted.chunk("cell", group)[places][undated]
             found[undated[self.maturity.open[cell]]] = OPEN
         return np.where(outcome == RETRACTED, np.uint8(COLUMNS_COUNT), found)
+
+
+def _narrow(places: RowNumbers | slice, kept: npt.NDArray[np.bool_]) -> RowNumbers | slice:
+    """Return those of some places that are kept; a whole group stays one if all are."""
+    if kept.all():
+        return places
+    return np.flatnonzero(kept) if isinstance(places, slice) else places[kept]

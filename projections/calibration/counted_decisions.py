@@ -10,7 +10,7 @@ from projections.calibration.cells import Cells, KeyFilter
 from projections.calibration.count_table import CATEGORY_FIELD
 from projections.calibration.counted_columns import COLUMNS_COUNT, COUNTS_WIDTH, OPEN, CountedColumns, Places
 from projections.calibration.dependence import NewestReviews
-from projections.calibration.named_clusters import NO_REVIEWS, OrderedReviews
+from projections.calibration.named_clusters import NO_REVIEWS, NamedReviews, OrderedReviews
 from projections.calibration.reviewed_decisions import DatedDecisions, ReviewedDecisions
 from projections.column_table import ColumnTable
 from projections.outcome_codes import OUTCOME_VALUES, OUTCOMES_COUNT, UNREVIEWED
@@ -94,7 +94,7 @@ class CountedDecisions(NamedTuple):
         difference = OUTCOME_VALUES[outcome[order]] - self.cells.confidence[cell]
         return NewestReviews(difference, cell, cluster[order].astype(np.int64) - 1, time_us)
 
-    def named(self, check: Check = no_check) -> OrderedReviews:
+    def named(self, check: Check = no_check) -> NamedReviews:
         """Return the reviews of named clusters, in the order of their clusters."""
         return self.in_order_of_due(check).named() if self.clusters else NO_REVIEWS
 

@@ -34,7 +34,8 @@ def estimate_dependence(
     Categories differ in their gaps, and are often recorded in blocks: that alone makes neighbours alike. So outcomes
     are compared within a category.
     """
-    numbers, places = np.unique(group, return_inverse=True)
+    present = np.bincount(group + 1) > 0  # -1 is a number, too
+    numbers, places = np.flatnonzero(present) - 1, (np.cumsum(present) - 1)[group + 1]
     moment = number_moments(newest.time_us)
     found = estimate_autocorrelation(newest.difference, places, len(numbers), newest.cluster, category, moment)
     estimates = map(dependence_of, found)

@@ -9,15 +9,18 @@ Without a date, a decision is due a horizon after it was made. The horizon of an
 nearly all of its reviews have come, learnt from decisions that are twice as old. Where it is not known, or nearly
 every decision is reviewed, every review counts; but then a verdict is sure only if it holds whatever the outcomes are
 that may still come (`open`).
+
+The numbers of reviews from which horizons are learnt are kept for each group of rows, until one of its decisions
+changes or reaches another step of age (`ReviewDelays`).
 """
 
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from projections.arrays import AnyInts, Ints, RowNumbers
+from projections.arrays import AnyInts, Ints, RowNumbers, count_each
 from projections.calibration.cells import Cells
 from projections.column_table import ColumnTable
 from projections.outcome_codes import OUTCOME_VALUES, RETRACTED
@@ -45,18 +48,13 @@ _STEPS: Final = 32
 
 _GROUPS_AT_ONCE: Final = 1_024
 
+_DATED, _MISSING = 2 * _STEPS * _STEPS, 2 * _STEPS * _STEPS + 1
+_WIDTH: Final = _MISSING + _STEPS
+"""The counts of an agent and category: of undated decisions with a review by success, step of age and step of delay;
+then of dated decisions, and of undated ones without a review by step of age."""
 
-class UndatedDecisions(NamedTuple):
-    """Decisions without `review_by`, as arrays of equal length.
-
-    `group` is the number of agent and category, `made_us` when they were made, `delay_us` the time until the first
-    review (0: there is none), `good` whether the outcome is better than a failure. Times are in microseconds.
-    """
-
-    group: RowNumbers
-    made_us: Ints
-    delay_us: Ints
-    good: npt.NDArray[np.bool_]
+_NUMBERED: Final = ("cell", "outcome", "due_us", "delay_us")
+_GOOD: Final = np.flatnonzero(OUTCOME_VALUES > 0)
 
 
 class Horizons(NamedTuple):
@@ -78,8 +76,16 @@ class Maturity:
     time until the first review of an undated decision (0: there is none). `now_us` is the time of the last event.
     """
 
-    def __init__(self, recorded: ColumnTable, counted: ColumnTable, cells: Cells, now_us: int) -> None:
+    def __init__(
+        self,
+        recorded: ColumnTable,
+        counted: ColumnTable,
+        cells: Cells,
+        now_us: int,
+        delays: "ReviewDelays | None" = None,
+    ) -> None:
         self._recorded, self._counted, self._cells = recorded, counted, cells
+        self._delays = ReviewDelays() if delays is None else delays
         self.now_us = now_us
 
     def due_us(self, group: int, places: AnyInts | slice) -> Ints:
@@ -89,60 +95,84 @@ class Maturity:
         if not horizon_us.any():
             return stated
         made_us = self._recorded.chunk("time_us", group)[: len(self._counted.chunk("cell", group))][places]
-        horizon_us = horizon_us[self._pairs[self._counted.chunk("cell", group)[places]]]
+        horizon_us = horizon_us[self._cells.agent_category[self._counted.chunk("cell", group)[places]]]
         return np.where(stated != 0, stated, made_us + horizon_us)
 
-    @property
+    @cached_property
     def version(self) -> int:
         """A number that is another one after horizons changed."""
         horizon_us, is_open, _ = self.horizons
         return 0 if is_open.all() else hash((horizon_us.tobytes(), is_open.tobytes()))
 
-    @property
+    @cached_property
     def open(self) -> npt.NDArray[np.bool_]:
         """Whether outcomes of a cell's undated decisions without a review may still come."""
-        return np.asarray(self.horizons.open)[self._pairs]
+        return np.asarray(self.horizons.open)[self._cells.agent_category]
 
     def is_settled(self, cell: AnyInts, made_us: Ints, stated_us: Ints) -> npt.NDArray[np.bool_]:
         """Return whether decisions have a date, or lack a review as often as older ones do."""
-        settled_us = self.horizons.settled_us[self._pairs[cell]]
+        settled_us = self.horizons.settled_us[self._cells.agent_category[cell]]
         return np.asarray((stated_us != 0) | (made_us <= self.now_us - settled_us))
-
-    @cached_property
-    def _pairs(self) -> RowNumbers:
-        """The number of agent and category of each cell."""
-        agent, category = self._cells.columns[:2]
-        of_group = np.unique(np.stack([agent, category]), axis=1, return_inverse=True)[1].ravel()
-        found: RowNumbers = of_group[self._cells.group]
-        return found
 
     @cached_property
     def horizons(self) -> Horizons:
         """The horizons of agents and categories."""
-        pairs = self._pairs
-        sizes = np.zeros(int(pairs.max(initial=-1)) + 1, dtype=np.int64)
-        parts: list[list[npt.NDArray[Any]]] = []
-        for group in range(self._counted.groups):
-            cell, outcome, due_us = (self._counted.chunk(name, group) for name in ("cell", "outcome", "due_us"))
-            pair = pairs[cell]
-            kept: npt.NDArray[np.bool_] = outcome != RETRACTED
-            sizes += np.bincount(pair[kept], minlength=len(sizes))
-            rows = np.flatnonzero(kept & (due_us == 0))
-            delay_us = self._counted.chunk("delay_us", group)[rows]
-            made_us = self._recorded.chunk("time_us", group)[: len(cell)][rows]
-            parts.append([pair[rows], made_us, delay_us, OUTCOME_VALUES[outcome[rows]] > 0])
-        if not parts:
-            return Horizons(np.zeros(0, np.int64), np.zeros(0, dtype=bool), np.zeros(0, np.int64))
-        undated = UndatedDecisions(*map(np.concatenate, zip(*parts, strict=True)))
-        return learn_horizons(undated, sizes, self.now_us)
+        numbers, counts = self._delays.count(self._recorded, self._counted, self._cells, self.now_us)
+        return learn_horizons(numbers, counts, int(self._cells.agent_category.max(initial=-1)) + 1)
 
 
-def learn_horizons(undated: UndatedDecisions, sizes: Ints, now_us: int) -> Horizons:
-    """Return the horizons, given the number of all decisions of each group."""
-    groups = len(sizes)
-    reviewed = undated.delay_us > 0
-    missing = np.bincount(undated.group[~reviewed], minlength=groups)
-    reviews = np.bincount(undated.group[reviewed], minlength=groups)
+class _Delays(NamedTuple):
+    """A group of rows as it was counted, since and until when it holds, and its counts by number."""
+
+    rows: int
+    stamps: list[int]
+    since_us: int
+    until_us: int
+    numbers: Ints
+    counts: Ints
+
+
+class ReviewDelays:
+    """Kept counts of groups of rows by agent and category, and of their reviews by age and delay. Threads share it."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, _Delays] = {}
+
+    def count(self, recorded: ColumnTable, counted: ColumnTable, cells: Cells, now_us: int) -> tuple[Ints, Ints]:
+        """Return numbers (number of agent and category * _WIDTH + its count), and how many decisions have each."""
+        found = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+        for group in range(counted.groups):
+            start, end = counted.bounds(group)
+            stamps = [counted.stamp(name, group) for name in _NUMBERED]
+            kept = self._kept.get(group)
+            if kept is None or kept[:2] != (end - start, stamps) or not kept.since_us <= now_us < kept.until_us:
+                until_us, number = _number_delays(recorded, counted, group, cells.agent_category, now_us)
+                kept = self._kept[group] = _Delays(end - start, stamps, now_us, until_us, *count_each(number))
+            found.append((kept.numbers, kept.counts))
+        numbers, counts = map(np.concatenate, zip(*found, strict=True))
+        return numbers, counts
+
+
+def _number_delays(
+    recorded: ColumnTable, counted: ColumnTable, group: int, pairs: RowNumbers, now_us: int
+) -> tuple[int, Ints]:
+    """Return when the next decision of a group of rows reaches another age, and the number of each one's count."""
+    cell, outcome, due_us, delay_us = (counted.chunk(name, group) for name in _NUMBERED)
+    made_us = recorded.chunk("time_us", group)[: len(cell)]
+    age = np.minimum(np.maximum(_step(now_us - made_us) - 1, 0), _STEPS - 1)
+    delay = np.minimum(_step(delay_us - 1), _STEPS - 1)
+    good = np.isin(outcome, _GOOD)
+    kind = np.where(delay_us > 0, (good * _STEPS + age) * _STEPS + delay, _MISSING + age)
+    number = pairs[cell] * _WIDTH + np.where(due_us != 0, _DATED, kind)
+    return int((made_us + (_SECOND_US << (age + 1))).min()), number[outcome != RETRACTED]
+
+
+def learn_horizons(numbers: Ints, counts: Ints, groups: int) -> Horizons:
+    """Return the horizons of a number of groups of decisions, given the counts that `ReviewDelays` keeps."""
+    group, kind = np.divmod(numbers, _WIDTH)
+    sizes = np.bincount(group, counts, groups)
+    missing = np.bincount(group[kind >= _MISSING], counts[kind >= _MISSING], groups)
+    reviews = sizes - missing - np.bincount(group[kind == _DATED], counts[kind == _DATED], groups)
     is_open = np.ones(groups, dtype=bool)
     horizon_us = np.zeros(groups, dtype=np.int64)
     learnt = np.flatnonzero((missing > MISSING_SHARE_MAX * sizes) & (reviews >= REVIEWS_MIN))
@@ -150,23 +180,23 @@ def learn_horizons(undated: UndatedDecisions, sizes: Ints, now_us: int) -> Horiz
         some = learnt[start : start + _GROUPS_AT_ONCE]
         place = np.full(groups, -1, dtype=np.intp)
         place[some] = np.arange(len(some))
-        rows = np.flatnonzero(reviewed & (place[undated.group] >= 0))
-        age_us = np.maximum(now_us - undated.made_us[rows], 0)
-        kind = 2 * place[undated.group[rows]] + undated.good[rows]
-        came = _count(kind, _step_below(age_us), _step_above(undated.delay_us[rows]), 2 * len(some))
+        rows = np.flatnonzero((place[group] >= 0) & (kind < _DATED))
+        came = np.bincount(place[group[rows]] * _DATED + kind[rows], counts[rows], len(some) * _DATED)
         steps = _learn(came.reshape(-1, 2, _STEPS, _STEPS))
         found = steps >= 0
         horizon_us[some[found]] = _SECOND_US << steps[found]
         is_open[some[found]] = False
-    return Horizons(horizon_us, is_open, np.where(is_open, _settle(undated, groups, now_us), 0))
+    return Horizons(horizon_us, is_open, np.where(is_open, _settle(group, kind, counts, groups), 0))
 
 
-def _settle(undated: UndatedDecisions, groups: int, now_us: int) -> Ints:
+def _settle(group: Ints, kind: Ints, counts: Ints, groups: int) -> Ints:
     """Return from which age on undated decisions of each group lack a review as often as older ones do; or NEVER_US."""
-    number = undated.group * _STEPS + _step_below(np.maximum(now_us - undated.made_us, 0))
+    rows = np.flatnonzero(kind != _DATED)
+    lacks = kind[rows] >= _MISSING
+    age = np.where(lacks, kind[rows] - _MISSING, kind[rows] // _STEPS % _STEPS)
     n, missing = (
-        np.bincount(number, weights, groups * _STEPS).reshape(groups, _STEPS)
-        for weights in (None, undated.delay_us == 0)
+        np.bincount(group[rows] * _STEPS + age, weights, groups * _STEPS).reshape(groups, _STEPS)
+        for weights in (counts[rows], counts[rows] * lacks)
     )
     settled_us = np.full(groups, NEVER_US)
     settled_us[missing.sum(axis=1) == 0] = 0
@@ -180,12 +210,6 @@ def _settle(undated: UndatedDecisions, groups: int, now_us: int) -> Ints:
         known = ~ended & (older >= REVIEWS_MIN)
         settled_us[known] = np.minimum(settled_us[known], _SECOND_US << step if step else 0)
     return settled_us
-
-
-def _count(group: RowNumbers, age: RowNumbers, delay: RowNumbers, groups: int) -> Ints:
-    """Count reviews by group, step of age and step of delay."""
-    numbers = (group * _STEPS + age) * _STEPS + delay
-    return np.bincount(numbers, minlength=groups * _STEPS * _STEPS).reshape(groups, _STEPS, _STEPS)
 
 
 def _learn(came: Ints) -> RowNumbers:
@@ -206,13 +230,6 @@ def _learn(came: Ints) -> RowNumbers:
     return np.where(fits.any(axis=1), fits.argmax(axis=1), -1)
 
 
-def _step_below(time_us: Ints) -> RowNumbers:
-    """Return the number of the longest horizon that a time is not below; 0 for less than a second."""
-    steps = np.log2(np.maximum(time_us, _SECOND_US) / _SECOND_US)
-    return np.minimum(np.floor(steps), _STEPS - 1).astype(np.intp)
-
-
-def _step_above(time_us: Ints) -> RowNumbers:
-    """Return the number of the shortest horizon that a time is not above."""
-    steps = np.log2(np.maximum(time_us, _SECOND_US) / _SECOND_US)
-    return np.minimum(np.ceil(steps), _STEPS - 1).astype(np.intp)
+def _step(time_us: Ints) -> Ints:
+    """Return the number of the shortest horizon that a time is below."""
+    return np.clip(np.frexp(time_us / _SECOND_US)[1], 0, _STEPS).astype(np.int64)

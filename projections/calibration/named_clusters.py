@@ -4,20 +4,25 @@ Every sum over reviews takes each review as independent. Where decisions name cl
 from what its reviews would add. That difference is here, by group, so that the sums themselves come from counts.
 """
 
+from functools import cached_property
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
-from projections.arrays import Floats, Ints, RowNumbers, split_runs
+from projections.arrays import Floats, Ints, RowNumbers, count_each, split_runs
 from projections.query_check import Check, no_check
 from projections.stats.clustered_mean import DesignEffect
 from projections.stats.gap_martingale import BETS, CLUSTER_REVIEWS, cluster_factors, wagers
 
-CLUSTERS_AT_ONCE = 16_384
+CLUSTERS_AT_ONCE = 4_096
 """Clusters whose factors are computed between two calls of `check`: some milliseconds."""
 
 
-class ClusterPart(NamedTuple):
+_OUTCOMES = np.array([0.0, 0.5, 1.0])
+
+
+class ClusterPart(msgspec.Struct, frozen=True, dict=True):
     """The named clusters of one group, and what they change of its sums.
 
     `log_factors` are to be added to the logarithms of stakes (BETS, CLUSTER_REVIEWS). `sizes` has the number of reviews
@@ -29,32 +34,32 @@ class ClusterPart(NamedTuple):
     confidence: Floats
     outcome: Floats
 
-    @property
+    @cached_property
     def difference(self) -> Floats:
         """Outcome minus confidence, by review."""
         return self.outcome - self.confidence
 
-    @property
+    @cached_property
     def sums(self) -> Floats:
         """Outcome minus confidence, summed by cluster."""
         return self._sum(self.difference)
 
-    @property
+    @cached_property
     def square(self) -> float:
         """What is to be added to the sum of squared differences."""
         return self.excess(self.difference)
 
-    @property
+    @cached_property
     def product(self) -> float:
         """What is to be added to the sum of differences, for that of each cluster's sum times its size."""
         return float(self.sums @ (self.sizes - 1))
 
-    @property
+    @cached_property
     def size_square(self) -> float:
         """What is to be added to the number of reviews, for the sum of squared sizes."""
         return float(self.sizes @ (self.sizes - 1))
 
-    @property
+    @cached_property
     def number(self) -> Ints:
         """The number of each review's cluster: 0, 1 and so on."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes.astype(np.intp))
@@ -105,52 +110,74 @@ class OrderedReviews(NamedTuple):
     outcome: Floats
     cluster: Ints
 
-    def named(self) -> "OrderedReviews":
+    def named(self) -> "NamedReviews":
         """Return those of named clusters, in the order of their clusters; within one, as they were due."""
         rows = np.flatnonzero(self.cluster >= 0)
-        return self.take(rows[np.argsort(self.cluster[rows], kind="stable")])
+        found = self.take(rows[np.argsort(self.cluster[rows], kind="stable")])
+        levels, level = np.unique(found.confidence, return_inverse=True)
+        kind = level * len(_OUTCOMES) + np.rint(2 * found.outcome).astype(np.intp)
+        wager = wagers(np.repeat(levels, len(_OUTCOMES)), np.tile(_OUTCOMES, len(levels)))
+        return NamedReviews(*found, kind, wager)
 
     def take(self, rows: RowNumbers) -> "OrderedReviews":
         """Return some reviews."""
         return OrderedReviews(self.cell[rows], self.confidence[rows], self.outcome[rows], self.cluster[rows])
 
-    def by_group(self, group: RowNumbers, check: Check = no_check) -> dict[int, ClusterPart]:
-        """Return what clusters change in each group, given the group of each cell (-1: none).
 
-        All reviews are of named clusters, in the order of these.
-        """
-        if not len(self.cell):
-            return {}
-        number = group[self.cell].astype(np.int64)
-        order = np.argsort(number, kind="stable")
-        order = order[number[order] >= 0]
+class NamedReviews(NamedTuple):
+    """Reviews of named clusters, in the order of these; within one, as they were due.
+
+    Columns are as of `OrderedReviews`. `kind` is the number of each one's confidence and outcome, and `wager` has the
+    wagers of each kind (BETS rows).
+    """
+
+    cell: RowNumbers
+    confidence: Floats
+    outcome: Floats
+    cluster: Ints
+    kind: RowNumbers
+    wager: Floats
+
+    def by_group(self, group: RowNumbers, check: Check = no_check) -> dict[int, ClusterPart]:
+        """Return what clusters change in each group, given the group of each cell (-1: none)."""
+        number = group[self.cell]
+        order = np.argsort(number.astype(np.min_scalar_type(-1 - len(group))), kind="stable")
+        order = order[np.count_nonzero(number < 0) :]
         if not len(order):
             return {}
-        number, cluster = number[order], self.cluster[order]
-        first = np.flatnonzero(np.diff(number, prepend=-1) | np.diff(cluster, prepend=-1))
+        number, cluster, kind = number[order], self.cluster[order], self.kind[order]
+        first = np.flatnonzero((np.diff(number, prepend=-1) != 0) | (np.diff(cluster, prepend=-1) != 0))
         sizes = np.diff(first, append=len(order))
-        place = np.arange(len(order)) - np.repeat(first, sizes)
-        changed = np.empty((BETS, len(CLUSTER_REVIEWS), len(first)))
-        for start in range(0, len(first), CLUSTERS_AT_ONCE):
-            check()
-            some = slice(start, start + CLUSTERS_AT_ONCE)
-            rows = slice(first[start], first[start] + sizes[some].sum())
-            wager = wagers(self.confidence[order[rows]], self.outcome[order[rows]])
-            starts = first[some] - first[start]
-            alone = np.add.reduceat(np.log1p(wager), starts, axis=1)
-            changed[:, :, some] = cluster_factors(wager, place[rows], starts) - alone[:, np.newaxis]
+        several = np.flatnonzero(sizes > 1)
         starts, lengths = split_runs(number[first])
+        place, changed = np.repeat(np.arange(len(starts)), lengths), np.zeros((BETS, len(CLUSTER_REVIEWS), len(starts)))
+        for start in range(0, len(several), CLUSTERS_AT_ONCE):
+            check()
+            some = several[start : start + CLUSTERS_AT_ONCE]
+            runs, _ = split_runs(place[some])
+            factors = cluster_factors(self.wager, kind, first[some], sizes[some])
+            changed[:, :, place[some][runs]] += np.add.reduceat(factors, runs, axis=2)
+        alone = np.log1p(self.wager)
+        of_one = np.log1p(self.wager[:, np.newaxis] / np.array(CLUSTER_REVIEWS)[:, np.newaxis])
         found = {}
-        for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):
-            some = slice(start, start + length)
-            reviews = order[first[start] : first[start] + sizes[some].sum()]
+        for run, (start, length) in enumerate(zip(starts.tolist(), lengths.tolist(), strict=True)):
+            check()
+            inside = slice(start, start + length)
+            reviews = slice(first[start], first[start] + sizes[inside].sum())
+            changed[:, :, run] += _sum(of_one, kind[first[inside][sizes[inside] == 1]])
             found[int(number[first[start]])] = ClusterPart(
-                log_factors=changed[:, :, some].sum(axis=2),
-                sizes=sizes[some].astype(np.float64),
-                confidence=self.confidence[reviews],
-                outcome=self.outcome[reviews],
+                log_factors=changed[:, :, run] - _sum(alone, kind[reviews])[:, np.newaxis],
+                sizes=sizes[inside].astype(np.float64),
+                confidence=self.confidence[order[reviews]],
+                outcome=self.outcome[order[reviews]],
             )
         return found
 
 
-NO_REVIEWS = OrderedReviews(np.zeros(0, np.intp), np.zeros(0), np.zeros(0), np.zeros(0, np.int64))
+def _sum(values: Floats, kinds: RowNumbers) -> Floats:
+    """Return the sum of the values of some kinds of reviews. Shapes: any with one of each kind last; n numbers."""
+    used, n = count_each(kinds)
+    return np.asarray(values[..., used] @ n.astype(np.float64))
+
+
+NO_REVIEWS = OrderedReviews(np.zeros(0, np.intp), np.zeros(0), np.zeros(0), np.zeros(0, np.int64)).named()

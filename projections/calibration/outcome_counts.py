@@ -2,7 +2,7 @@
 
 A cell is a group and a stated confidence. A million decisions have a few thousand cells. Brier score, accuracy and gap
 are computed exactly from the counts of the cells, of the decisions that are due (`maturity.py`). What was counted is
-kept until one of its decisions changes or becomes due (`span_counts.py`).
+kept until one of its decisions changes or becomes due (`span_counts.py`, `maturity.py`).
 """
 
 from array import array
@@ -21,7 +21,7 @@ from projections.calibration.cells import CellNumbers, CellParts, Cells, KeyFilt
 from projections.calibration.count_table import CountSelection, CountsWithin, CountTable
 from projections.calibration.counted_columns import CountedColumns
 from projections.calibration.counted_decisions import CountedDecisions, DecisionRows
-from projections.calibration.maturity import Maturity
+from projections.calibration.maturity import Maturity, ReviewDelays
 from projections.calibration.span_counts import CountSpans
 from projections.column_table import ColumnTable, equal_tables
 from projections.columns import ModelGroupKey, as_array, microseconds_column
@@ -60,7 +60,7 @@ class OutcomeCounts:
         """The latest time of an event that is counted: what is due later is waiting."""
         self._maturity: Maturity | None = None
         self._questions: dict[str, int] = {}
-        self._spans = CountSpans()
+        self._spans, self._delays = CountSpans(), ReviewDelays()
         self._position = 0
         self.restated: dict[int, int] = {}
         """Amendments of unreviewed decisions in the last batch: row number of the decision by position of the event."""
@@ -174,7 +174,7 @@ class OutcomeCounts:
         recorded, counted = self.numbers.table.freeze("time_us", "cluster"), self.counted.freeze()
         if self._maturity is None:
             now_us = int(np.frombuffer(microseconds_column([self._now]), np.int64)[0]) if self._now else 0
-            self._maturity = Maturity(recorded, counted, self._cells.now(), now_us)
+            self._maturity = Maturity(recorded, counted, self._cells.now(), now_us, self._delays)
         return CountedColumns(recorded, counted, self.numbers.times.now(), self._maturity)
 
     def decisions(self, key_filter: KeyFilter, when: TimeRange) -> CountedDecisions:

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
+from msgspec import structs
 
 from projections.arrays import Floats, Ints, RowNumbers
 from projections.calibration.confidence_bins import REVIEWED_VALUES, ConfidenceBins, bin_reviews
@@ -308,7 +309,7 @@ def merge_neighbours(
     confidence = np.add.reduceat(bins.n * bins.confidence, starts) / np.add.reduceat(bins.n, starts)
     if named is not None:
         row = np.searchsorted(bins.confidence, named.confidence)
-        named = named._replace(confidence=confidence[np.searchsorted(starts, row, side="right") - 1])
+        named = structs.replace(named, confidence=confidence[np.searchsorted(starts, row, side="right") - 1])
     return bin_reviews(confidence, np.add.reduceat(bins.outcomes, starts, axis=0)), named
 
 

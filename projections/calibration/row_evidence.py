@@ -1,5 +1,6 @@
 """The evidence of every row of a table at once: of all its groups, whichever are shown."""
 
+from collections.abc import Sequence
 from math import log
 from typing import Final
 
@@ -47,12 +48,15 @@ class RowEvidence(msgspec.Struct, frozen=True):
 
 def evidence_of_rows(groups: Groups, numbers: RowNumbers, followed: GroupEvidence, check: Check) -> RowEvidence:
     """Return the evidence of some groups with reviews, from the counts of their cells and from their clusters."""
-    found = _find_evidence(groups, numbers, groups.table.counts[:, 1:OUTCOMES_COUNT], followed, check)
-    if not groups.table.counts[:, [UNREVIEWED, OPEN]].any():
-        return found
-    over, under = (_find_evidence(groups, numbers, _fill(groups, good=good), followed, check) for good in (True, False))
-    within = np.minimum(found.within, np.minimum(over.within, under.within))
-    return RowEvidence(np.minimum(found.over, over.over), np.minimum(found.under, under.under), within)
+    counts = groups.table.counts
+    reviews: list[AnyInts | Floats] = [counts[:, 1:OUTCOMES_COUNT]]
+    if counts[:, [UNREVIEWED, OPEN]].any():
+        reviews += [_fill(groups, good=good) for good in (True, False)]
+    each = len(numbers)
+    logs, within = _find_evidence(groups, numbers, reviews, followed, check)
+    # of outcomes as they are, then as the missing ones would be against "over" and "under"
+    over, under, within = (found.reshape(len(reviews), each) for found in (logs.over, logs.under, within))
+    return RowEvidence(over[:2].min(axis=0), under[::2].min(axis=0), within.min(axis=0))
 
 
 def _fill(groups: Groups, *, good: bool) -> Floats:
@@ -74,15 +78,19 @@ def _fill(groups: Groups, *, good: bool) -> Floats:
 
 
 def _find_evidence(
-    groups: Groups, numbers: RowNumbers, reviews: AnyInts | Floats, followed: GroupEvidence, check: Check
-) -> RowEvidence:
-    totals = _sum_cells(groups, reviews, check)[:, numbers]
+    groups: Groups, numbers: RowNumbers, reviews: Sequence[AnyInts | Floats], followed: GroupEvidence, check: Check
+) -> tuple[LogEValues, Floats]:
+    """Return the evidence of some groups for each of some counts of reviewed outcomes: all groups for one, and so on.
+
+    The second array has the logarithms of the e-values that gaps are within GAP_MARGIN and do not cancel each other.
+    """
+    totals = _sum_cells(groups, reviews, check)[:, :, numbers].reshape(_ROWS, -1)
     stakes, (n, difference, square) = totals[:BETS], totals[BETS:]
-    largest = np.ones(len(numbers))
+    largest = np.ones(len(n))
     logs = log_e_values(stakes)
     parts = {
         place: part
-        for place, number in enumerate(numbers.tolist())
+        for place, number in enumerate(numbers.tolist() * len(reviews))
         if (part := followed.of(groups.names.of(number)).clusters) is not None
     }
     if parts:
@@ -93,35 +101,32 @@ def _find_evidence(
             each[places] = clustered
         square[places] += [part.square for part in parts.values()]
         largest[places] = [part.sizes.max() for part in parts.values()]
-    return _row_evidence(logs, log_e_within(n, difference, square, largest))
-
-
-def _row_evidence(logs: LogEValues, within: Floats) -> RowEvidence:
     cancelled = logs.calibrated >= log(E_VALUE_SURE)
-    return RowEvidence(logs.over, logs.under, np.where(cancelled, -np.inf, within))
+    return logs, np.where(cancelled, -np.inf, log_e_within(n, difference, square, largest))
 
 
-def _sum_cells(groups: Groups, reviews: AnyInts | Floats, check: Check) -> Floats:
-    """Return for all groups the logarithms of stakes, the number of reviews, and sums of differences and squares.
+def _sum_cells(groups: Groups, reviews: Sequence[AnyInts | Floats], check: Check) -> Floats:
+    """Return the logarithms of stakes, the number of reviews, and sums of differences and squares.
 
-    Cells of one group and confidence are merged first: there are far fewer of them, and logarithms take most time.
+    The array has the totals of each of the counts of `reviews`, and of each of these those of all groups. Cells of one
+    group and confidence are merged first: there are far fewer of them, and logarithms take most time.
     """
     table, size = groups.table, len(groups.names.ranks)
-    totals = np.zeros((_ROWS, size))
-    rows = np.flatnonzero(~np.isnan(table.confidence) & reviews.any(axis=1) & (groups.numbers >= 0))
+    totals = np.zeros((_ROWS, len(reviews), size))
+    rows = np.flatnonzero(~np.isnan(table.confidence) & reviews[-1].any(axis=1) & (groups.numbers >= 0))
     for start in range(0, len(rows), CELLS_AT_ONCE):
         check()
         part = rows[start : start + CELLS_AT_ONCE]
         starts, lengths = split_runs(table.confidence[part])  # a table ascends by confidence
         levels, level = table.confidence[part][starts], np.repeat(np.arange(len(starts)), lengths)
         key, place = np.unique(groups.numbers[part] * len(levels) + level, return_inverse=True)
-        success, partial, failure, abandoned = reviews[part].T
-        added = np.zeros((_ROWS, len(key)))
-        for outcome, n in ((1.0, success), (0.5, partial), (0.0, failure + abandoned)):
-            added += _additions(levels, outcome)[:, key % len(levels)] * np.bincount(place, n, len(key))
-        number = key // len(levels)
+        number, level = np.divmod(key, len(levels))
         starts, _ = split_runs(number)
-        totals[:, number[starts]] += np.add.reduceat(added, starts, axis=1)
+        for outcome, columns in ((1.0, [0]), (0.5, [1]), (0.0, [2, 3])):
+            addition = _additions(levels, outcome)[:, level]
+            for each, counts in enumerate(reviews):
+                n = np.bincount(place, counts[part][:, columns].sum(axis=1), len(key))
+                totals[:, each, number[starts]] += np.add.reduceat(addition * n, starts, axis=1)
     return totals
 
 

@@ -15,7 +15,7 @@ from projections.arrays import Ints
 from projections.calibration.counted_columns import CountedColumns
 from projections.query_check import Check, no_check
 
-ROWS_PER_COUNT: Final = 4
+ROWS_PER_COUNT: Final = 2
 """Counts of a group of rows are kept if it has at least this many rows for each."""
 
 

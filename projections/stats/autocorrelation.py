@@ -64,13 +64,15 @@ def estimate_autocorrelation(
     here, because the evidence already allows for their dependence; nor are those of one moment, whose order is not
     known. The mean of each stratum is subtracted.
     """
-    order = np.argsort(group, kind="stable")
+    narrow = np.min_scalar_type(max(0, groups - 1))  # it is sorted faster
+    order = np.argsort(group.astype(narrow), kind="stable")
     d, g = difference[order], group[order]
     named = None if cluster is None or (cluster < 0).all() else cluster[order]
     n = np.bincount(g, minlength=groups)
-    within = g if stratum is None else np.unique(np.stack([g, stratum[order]]), axis=1, return_inverse=True)[1].ravel()
-    e = d - (np.bincount(within, weights=d) / np.maximum(np.bincount(within), 1))[within] if len(d) else d
-    strata = np.bincount(g[np.unique(within, return_index=True)[1]], minlength=groups)
+    width = 1 if stratum is None else int(stratum.max(initial=0)) + 1
+    found, within = np.unique(g if stratum is None else g * width + stratum[order], return_inverse=True)
+    strata = np.bincount(found // width, minlength=groups)
+    e = d - (np.bincount(within, weights=d) / np.bincount(within))[within]
     if moment is not None:
         moment = moment[order]
         followed = (g[1:] == g[:-1]) & (moment[1:] != moment[:-1])

@@ -132,14 +132,21 @@ def log_e_values(total: Floats) -> LogEValues:
     return LogEValues(over_all(_LOWER), over_all(_HIGHER), fair)
 
 
-def cluster_factors(wager: Floats, place: RowNumbers, starts: RowNumbers) -> Floats:
+def cluster_factors(wager: Floats, kind: RowNumbers, starts: RowNumbers, sizes: RowNumbers) -> Floats:
     """Return the logarithms of the factors of named clusters.
 
-    Shapes: the wagers of n reviews, which are in the order of clusters; the place of each in its cluster, from 0; the
-    number of the first review of each of m clusters. The answer has BETS, then CLUSTER_REVIEWS, then m columns.
+    Shapes: the wagers of different reviews; for n reviews, in the order of clusters, the column of its wagers; of m
+    clusters the number of its first review, and the number of its reviews. The answer has a row for each bet, then one
+    for each of CLUSTER_REVIEWS, then m columns.
     """
-    sums = [np.add.reduceat(wager * (place < size), starts, axis=1) / size for size in CLUSTER_REVIEWS]
-    return np.log1p(np.stack(sums, axis=1))
+    order = np.argsort(-sizes, kind="stable")  # the longest first: those that have another review are a slice
+    total, factors = np.zeros((len(wager), len(starts))), np.empty((len(wager), len(CLUSTER_REVIEWS), len(starts)))
+    for place in range(CLUSTER_REVIEWS[-1]):
+        longer = int(np.count_nonzero(sizes > place))
+        total[:, :longer] += np.take(wager, kind[starts[order[:longer]] + place], axis=1)
+        if place + 1 in CLUSTER_REVIEWS:
+            factors[:, CLUSTER_REVIEWS.index(place + 1), order] = np.log1p(total / (place + 1))
+    return factors
 
 
 def log_e_above_zero(values: Floats, cluster: Ints) -> float:
@@ -154,8 +161,8 @@ def log_e_above_zero(values: Floats, cluster: Ints) -> float:
     total = np.log1p(wager[:, cluster < 0]).sum(axis=1)[:, np.newaxis] + GAP_LOG_WEIGHTS[:, np.newaxis]
     if len(named):
         _, starts, sizes = np.unique(cluster[named], return_index=True, return_counts=True)
-        place = np.arange(len(named)) - np.repeat(starts, sizes)
-        total = total + cluster_factors(wager[:, named], place, starts).sum(axis=2) - log(len(CLUSTER_REVIEWS))
+        factors = cluster_factors(wager[:, named], np.arange(len(named)), starts, sizes)
+        total = total + factors.sum(axis=2) - log(len(CLUSTER_REVIEWS))
     return float(np.logaddexp.reduce(total, axis=None))
 
 

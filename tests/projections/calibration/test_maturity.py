@@ -7,7 +7,7 @@ import pytest
 
 from events import DecisionReviewed, Draft
 from projections.calibration.calibration import Calibration, CalibrationFilter
-from projections.calibration.maturity import REVIEWS_MIN, UndatedDecisions, learn_horizons
+from projections.calibration.maturity import REVIEWS_MIN, Horizons
 from projections.calibration.scores import CalibrationScores, Coverage
 from tests.projections.drafts import post, record, retract
 from tests.projections.random_histories import events_of
@@ -65,19 +65,16 @@ def test_without_a_date_a_decision_counts_at_its_review_until_a_horizon_is_learn
     assert found.unreviewed == 1, "nothing says when it is due"
 
 
-def undated(days: int, good_days: float, bad_days: float, never: float = 0.0) -> tuple[UndatedDecisions, int]:
-    """Ten decisions a day whose reviews take these means, and now."""
+def undated(days: int, good_days: float, bad_days: float, never: float = 0.0) -> Agent:
+    """Ten decisions a day whose reviews take these means."""
     rng = np.random.default_rng(1)
-    made = np.sort(rng.uniform(0, days, 10 * days))
-    good = rng.random(len(made)) < 0.8
+    confidence, good, made = decide(rng, days)
     delay = rng.exponential(np.where(good, good_days, bad_days))
-    seen = (made + delay <= days) & (rng.random(len(made)) >= never)
-    return UndatedDecisions(
-        np.zeros(len(made), np.intp),
-        (made * DAY_US).astype(np.int64),
-        np.where(seen, delay * DAY_US, 0).astype(np.int64),
-        good,
-    ), days * DAY_US
+    return Agent(confidence, good, made, np.where(rng.random(len(made)) < never, np.inf, made + delay), None)
+
+
+def horizons(agent: Agent, day: int) -> Horizons:
+    return agent.at(day).maturity.horizons
 
 
 @pytest.mark.parametrize(
@@ -88,22 +85,18 @@ def undated(days: int, good_days: float, bad_days: float, never: float = 0.0) ->
 def test_the_horizon_is_when_nearly_all_reviews_have_come(
     good: float, bad: float, never: float, low: float, high: float
 ) -> None:
-    decisions, now_us = undated(300, good, bad, never)
-    horizon_us, is_open, _ = learn_horizons(decisions, np.array([3_000]), now_us)
+    horizon_us, is_open, _ = horizons(undated(300, good, bad, never), 300)
     assert not is_open[0]
     assert low * DAY_US <= horizon_us[0] <= high * DAY_US
 
 
 def test_no_horizon_is_learnt_from_young_or_few_decisions() -> None:
-    young, now_us = undated(20, 30, 3)
-    assert learn_horizons(young, np.array([200]), now_us).open.tolist() == [True]
-    few = UndatedDecisions._make(column[: REVIEWS_MIN - 1] for column in undated(300, 1, 1)[0])
-    assert learn_horizons(few, np.array([100]), 300 * DAY_US).open.tolist() == [True]
+    assert horizons(undated(20, 30, 3), 20).open.tolist() == [True]
+    assert horizons(undated(300, 1, 1, 0.5), REVIEWS_MIN // 10).open.tolist() == [True]
 
 
 def test_nothing_waits_where_nearly_every_decision_is_reviewed() -> None:
-    decisions, now_us = undated(300, 1, 1)
-    assert learn_horizons(decisions, np.array([3_000]), now_us).horizon_us.tolist() == [0]
+    assert horizons(undated(300, 1, 1), 310).horizon_us.tolist() == [0]
 
 
 @pytest.mark.parametrize(
@@ -114,9 +107,8 @@ def test_nothing_waits_where_nearly_every_decision_is_reviewed() -> None:
 def test_young_decisions_that_lack_reviews_show_no_change(
     good: float, bad: float, never: float, low: float, high: float
 ) -> None:
-    decisions, now_us = undated(160, good, bad, never)
-    settled = learn_horizons(decisions, np.array([1_600]), now_us).settled_us[0] / DAY_US
-    assert low <= settled <= high
+    settled_us = horizons(undated(160, good, bad, never), 160).settled_us
+    assert low <= settled_us[0] / DAY_US <= high
 
 
 @pytest.mark.parametrize("dated", [True, False])

@@ -149,10 +149,9 @@ def test_the_evidence_is_that_of_each_cluster() -> None:
         named = OrderedReviews(np.zeros(len(c), np.intp), c, o, k).named()
         (part,) = named.by_group(np.zeros(1, np.intp)).values()
         found = evidence_of_counts(c, o, np.ones(len(c)), part)
-        starts = np.arange(0, len(c), SIZE)
-        place = np.arange(len(c)) % SIZE
+        starts, sizes = np.arange(0, len(c), SIZE), np.full(len(c) // SIZE, SIZE)
         order = np.argsort(k, kind="stable")
-        factors = cluster_factors(wagers(c[order], o[order]), place, starts)
+        factors = cluster_factors(wagers(c, o), order, starts, sizes)
         logs = log_e_values(factors.sum(axis=2, keepdims=True))
         expected = [float(log[0]) for log in logs]
         assert [found.log_over, found.log_under, found.log_calibrated] == pytest.approx(expected, abs=1e-8)

@@ -213,8 +213,7 @@ def test_clusters_whose_size_depends_on_outcomes_are_hardly_ever_called_off(ends
         o = np.full(len(c), 1 - ends_with)
         o[last[tries < 40]] = ends_with
         starts = last - tries + 1
-        place = np.arange(len(c)) - np.repeat(starts, tries)
-        factors = cluster_factors(wagers(c, o), place, starts)
+        factors = cluster_factors(wagers(c, o), np.arange(len(c)), starts, tries)
         assert factors.shape == (BETS, len(CLUSTER_REVIEWS), 400)
         logs = log_e_values(np.cumsum(factors, axis=2))
         off += bool((np.maximum(logs.over, logs.under) >= LOG_SUPPORTED).any())
@@ -224,7 +223,7 @@ def test_clusters_whose_size_depends_on_outcomes_are_hardly_ever_called_off(ends
 def test_a_cluster_of_one_review_is_bet_on_as_one_of_several() -> None:
     """Of J reviews that were set before: so its stake is the share 1/J of that of a review without a cluster."""
     wager = wagers(np.array([0.8]), np.array([0.0]))
-    factors = np.exp(cluster_factors(wager, np.zeros(1, np.intp), np.zeros(1, np.intp)))
+    factors = np.exp(cluster_factors(wager, np.zeros(1, np.intp), np.zeros(1, np.intp), np.ones(1, np.intp)))
     for place, reviews in enumerate(CLUSTER_REVIEWS):
         assert factors[:, place] - 1 == pytest.approx(wager / reviews)
 
