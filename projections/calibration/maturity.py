@@ -41,6 +41,7 @@ _SECOND_US: Final = 1_000_000
 _STEPS: Final = 32
 """Horizons are 1, 2, 4, ... seconds: up to 68 years."""
 
+_NEVER_US: Final = 2**63 - 1
 _GROUPS_AT_ONCE: Final = 1_024
 
 _DATED, _MISSING = 2 * _STEPS * _STEPS, 2 * _STEPS * _STEPS + 1
@@ -148,8 +149,9 @@ def _number_delays(
     delay = np.minimum(_step(delay_us - 1), _STEPS - 1)
     good = np.isin(outcome, _GOOD)
     kind = np.where(delay_us > 0, (good * _STEPS + age) * _STEPS + delay, _MISSING)
-    number = pairs[cell] * _WIDTH + np.where(due_us != 0, _DATED, kind)
-    return int((made_us + (_SECOND_US << (age + 1))).min()), number[outcome != RETRACTED]
+    kind, counts = np.where(due_us != 0, _DATED, kind), outcome != RETRACTED
+    older_us = (made_us + (_SECOND_US << (age + 1)))[counts & (kind < _DATED)]
+    return int(older_us.min(initial=_NEVER_US)), (pairs[cell] * _WIDTH + kind)[counts]
 
 
 def learn_horizons(numbers: Ints, counts: Ints, groups: int) -> Horizons:
