@@ -26,7 +26,7 @@ def measure_calibration(folder: Path, small: int, large: int) -> Iterator[Measur
     with _served(folder, large) as server:
         ours, healthy = _in_turns(server.url, FILTERED)
         name = f"/calibration over {large:,}, filtered"
-        yield expect_at_most(name, ours * 1e3, healthy * 1e3, "ms", "/healthz", 40)
+        yield expect_at_most(name, ours * 1e3, healthy * 1e3, "ms", "/healthz", 20)
         yield expect_at_most(name, ours * 1e3, before * 1e3, "ms", f"the same over {small:,}", 1.5)
         yield from _rpc(server.url, large)
         yield expect_at_most("memory of that server, peak", server.peak_mb, MEMORY_MB_MAX, "MB", "the limit", 1.0)
@@ -44,14 +44,14 @@ def _rpc(url: str, decisions: int) -> Iterator[Measure]:
     """Measure GetCalibration with every kind of filter, and with curve and band."""
     since, until = (_time(url, 2 * decisions * third // 3) for third in (1, 2))
     queries: dict[str, tuple[dict[str, Any], float]] = {
-        "by agent and category": ({"filters": {"agent": "agent-3", "category": "architecture"}}, 40),
-        "by project and stakes": ({"filters": {"project": "apollo", "stakes": "high"}}, 40),
-        "of a third of the time": ({"filters": {"since": since, "until": until}}, 40),
-        "of the last 30 days, by agent": ({"window": "30d", "groupBy": "agent"}, 40),
-        "with CORP and band": ({"detail": "curves"}, 160),
+        "by agent and category": ({"filters": {"agent": "agent-3", "category": "architecture"}}, 20),
+        "by project and stakes": ({"filters": {"project": "apollo", "stakes": "high"}}, 20),
+        "of a third of the time": ({"filters": {"since": since, "until": until}}, 20),
+        "of the last 30 days, by agent": ({"window": "30d", "groupBy": "agent"}, 20),
+        "with CORP and band": ({"detail": "curves"}, 100),
         "of a third of the time, with CORP and band": (
             {"filters": {"agent": "agent-3", "since": since, "until": until}, "detail": "curves"},
-            160,
+            100,
         ),
     }
     for name, (params, ratio_max) in queries.items():

@@ -163,8 +163,9 @@ def _number_delays(
     delay = np.minimum(_step(delay_us - 1), _STEPS - 1)
     good = np.isin(outcome, _GOOD)
     kind = np.where(delay_us > 0, (good * _STEPS + age) * _STEPS + delay, _MISSING + age)
-    number = pairs[cell] * _WIDTH + np.where(due_us != 0, _DATED, kind)
-    return int((made_us + (_SECOND_US << (age + 1))).min()), number[outcome != RETRACTED]
+    kind, counts = np.where(due_us != 0, _DATED, kind), outcome != RETRACTED
+    older_us = (made_us + (_SECOND_US << (age + 1)))[counts & (kind != _DATED)]
+    return int(older_us.min(initial=NEVER_US)), (pairs[cell] * _WIDTH + kind)[counts]
 
 
 def learn_horizons(numbers: Ints, counts: Ints, groups: int) -> Horizons:

@@ -5,7 +5,6 @@ are computed exactly from the counts of the cells, of the decisions that are due
 kept until one of its decisions changes or becomes due (`span_counts.py`, `maturity.py`).
 """
 
-from array import array
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Self
 
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionRetracted, DecisionReviewed
+from events.envelope import EventFacts
 from events.model_names import join_names
 from ledger import microseconds
 from projections.arrays import Ints
@@ -24,14 +24,14 @@ from projections.calibration.counted_decisions import CountedDecisions, Decision
 from projections.calibration.maturity import Maturity, ReviewDelays
 from projections.calibration.span_counts import CountSpans
 from projections.column_table import ColumnTable, equal_tables
-from projections.columns import ModelGroupKey, as_array, microseconds_column
+from projections.columns import ModelGroupKey, microseconds_column
 from projections.decisions.decision_numbers import DecisionNumbers, require_row
 from projections.event_slice import EventSlice
 from projections.outcome_codes import OUTCOME_NUMBERS, RETRACTED, UNREVIEWED
 from projections.time_range import TimeRange
 
-_COUNTED = frozenset((DecisionRecorded, DecisionAmended, DecisionAsked, DecisionReviewed, DecisionRetracted))
-"""A batch without one of these may be left out."""
+_OTHERS = frozenset((DecisionAmended, DecisionAsked, DecisionRetracted))
+_NO_CELLS: Mapping[float | None, int] = {}
 
 
 class _Known(NamedTuple):
@@ -56,7 +56,7 @@ class OutcomeCounts:
             cell=np.uint32, outcome=np.uint8, question=np.uint32, due_us=np.int64, delay_us=np.int64
         )
         self._cells = CellNumbers()
-        self._now = ""
+        self._now_us = 0
         """The latest time of an event that is counted: what is due later is waiting."""
         self._maturity: Maturity | None = None
         self._questions: dict[str, int] = {}
@@ -78,46 +78,54 @@ class OutcomeCounts:
         if not events or events[-1].position <= self._position:
             return
         self._position = events[-1].position
-        self._now = max(self._now, max((event.time for event in events if type(event.data) in _COUNTED), default=""))
         self.restated, self._maturity = {}, None
-        rows, row = self.numbers.fold(events), len(self.counted)
-        known = self._known(rows)
+        rows, first = self.numbers.fold(events), len(self.counted)
+        known, row = self._known(rows), first
         cells = dict(zip(known.number.tolist(), known.cell.tolist(), strict=True))
         outcomes = dict(zip(known.number.tolist(), known.outcome.tolist(), strict=True))
-        by_key, due_us = self._cells.by_key(), array("q")
-        asked: dict[int, int] = {}
-        reviewed: dict[int, str] = {}
+        outcomes.update(dict.fromkeys(range(row, len(self.numbers)), UNREVIEWED))
+        by_key, due_us, asked, reviewed = self._cells.by_key(), dict[int, int](), dict[int, int](), dict[int, int]()
+        times: list[str] = []  # of all but the recorded ones
         for event, decision in zip(events, rows, strict=True):
             data = event.data
             if type(data) is DecisionRecorded:
                 model = data.model if data.reported_model is None else join_names(data.model, data.reported_model)
                 key: ModelGroupKey = (event.source, data.category, data.stakes, data.project, data.feature, model)
-                in_group = by_key.get(key)
-                cell = None if in_group is None else in_group.get(data.confidence)
+                cell = by_key.get(key, _NO_CELLS).get(data.confidence)
                 cells[row] = self._cells.add(key, data.confidence) if cell is None else cell
-                outcomes[row] = UNREVIEWED
-                due_us.append(0 if data.review_by is None else microseconds(data.review_by))
+                if data.review_by is not None:
+                    due_us[row] = microseconds(data.review_by)
                 row += 1
             elif type(data) is DecisionReviewed:
                 if outcomes[decision] == UNREVIEWED:
-                    reviewed[decision] = event.time
+                    reviewed[decision] = len(times)
+                times.append(event.time)
                 outcomes[decision] = OUTCOME_NUMBERS[data.outcome]
-            elif type(data) is DecisionRetracted:
-                outcomes[decision] = RETRACTED
-            elif type(data) is DecisionAmended and outcomes[decision] == UNREVIEWED:
-                self.restated[event.position] = decision
-                if data.confidence is not None:
-                    cells[decision] = self._cells.restated(cells[decision], data.confidence)
-            elif type(data) is DecisionAsked:
-                asked[require_row(decision)] = self._questions.setdefault(data.question, len(self._questions) + 1)
+            elif type(data) in _OTHERS:
+                times.append(event.time)
+                if type(data) is DecisionRetracted:
+                    outcomes[decision] = RETRACTED
+                elif type(data) is DecisionAsked:
+                    asked[require_row(decision)] = self._questions.setdefault(data.question, len(self._questions) + 1)
+                else:
+                    self._amend(event, decision, outcomes[decision], cells)
         self._change(
             known,
             np.fromiter(cells.values(), np.uint32, len(cells)),
             np.frombuffer(bytes(outcomes.values()), np.uint8),
-            as_array(due_us, np.int64),
         )
-        self._ask(asked)
-        self._delay(reviewed)
+        self._put("due_us", due_us)
+        self._put("question", asked)
+        self._time(np.arange(first, row), reviewed, times)
+
+    def _amend(self, event: EventFacts, decision: int, outcome: int, cells: dict[int, int]) -> None:
+        """Note an amendment, if the decision is not reviewed."""
+        assert isinstance(event.data, DecisionAmended)
+        if outcome != UNREVIEWED:
+            return
+        self.restated[event.position] = decision
+        if event.data.confidence is not None:
+            cells[decision] = self._cells.restated(cells[decision], event.data.confidence)
 
     def _known(self, rows: Sequence[int]) -> "_Known":
         """Return those of some decisions that were recorded before this batch, once each."""
@@ -125,29 +133,28 @@ class OutcomeCounts:
         numbers = np.unique(numbers[numbers < len(self.counted)])
         return _Known(numbers, self.counted.take("cell", numbers), self.counted.take("outcome", numbers))
 
-    def _change(
-        self, known: "_Known", cell: npt.NDArray[np.uint32], outcome: npt.NDArray[np.uint8], due_us: Ints
-    ) -> None:
+    def _change(self, known: "_Known", cell: npt.NDArray[np.uint32], outcome: npt.NDArray[np.uint8]) -> None:
         """Give known decisions, which come first, their new cells and outcomes, and add the others."""
         old = len(known.number)
         moved = np.flatnonzero(cell[:old] != known.cell)
         self.counted.put("cell", known.number[moved], cell[moved])
         decided = np.flatnonzero(outcome[:old] != known.outcome)
         self.counted.put("outcome", known.number[decided], outcome[decided])
-        self.counted.append(len(cell) - old, {"cell": cell[old:], "outcome": outcome[old:], "due_us": due_us})
+        self.counted.append(len(cell) - old, {"cell": cell[old:], "outcome": outcome[old:]})
 
-    def _ask(self, asked: Mapping[int, int]) -> None:
-        """Note the numbers of the questions of some decisions."""
-        if asked:
-            rows, numbers = np.fromiter(asked, np.int64), np.fromiter(asked.values(), np.uint32)
-            self.counted.put("question", rows, numbers)
+    def _put(self, name: str, values: Mapping[int, int]) -> None:
+        """Set a column of some decisions."""
+        if values:
+            rows = np.fromiter(values, np.int64, len(values))
+            self.counted.put(name, rows, np.fromiter(values.values(), np.int64, len(values)))
 
-    def _delay(self, reviewed: Mapping[int, str]) -> None:
-        """Note how long the first reviews of decisions took, given their times."""
-        rows = np.fromiter(reviewed, np.int64, len(reviewed))
-        took_us = np.frombuffer(microseconds_column(list(reviewed.values())), np.int64)
-        took_us = took_us - self.numbers.table.take("time_us", rows)
+    def _time(self, new: Ints, reviewed: Mapping[int, int], times: list[str]) -> None:
+        """Note how long first reviews took, given their places in the times of events, and the latest time."""
+        rows, places = (np.fromiter(each, np.int64, len(reviewed)) for each in (reviewed, reviewed.values()))
+        made_us, times_us = self.numbers.table.take("time_us", new), np.frombuffer(microseconds_column(times), np.int64)
+        took_us = times_us[places] - self.numbers.table.take("time_us", rows)
         self.counted.put("delay_us", rows, np.maximum(took_us, 1))
+        self._now_us = max(self._now_us, int(made_us.max(initial=0)), int(times_us.max(initial=0)))
 
     def equals(self, other: "OutcomeCounts") -> bool:
         """Return whether both count the same decisions alike."""
@@ -173,8 +180,7 @@ class OutcomeCounts:
         """Return the columns as they are now, and the times of decisions."""
         recorded, counted = self.numbers.table.freeze("time_us", "cluster"), self.counted.freeze()
         if self._maturity is None:
-            now_us = int(np.frombuffer(microseconds_column([self._now]), np.int64)[0]) if self._now else 0
-            self._maturity = Maturity(recorded, counted, self._cells.now(), now_us, self._delays)
+            self._maturity = Maturity(recorded, counted, self._cells.now(), self._now_us, self._delays)
         return CountedColumns(recorded, counted, self.numbers.times.now(), self._maturity)
 
     def decisions(self, key_filter: KeyFilter, when: TimeRange) -> CountedDecisions:
@@ -196,7 +202,7 @@ class OutcomeCounts:
             recorded=self.numbers.encode(),
             cells=self._cells.parts(),
             questions=list(self._questions),
-            now=self._now,
+            now_us=self._now_us,
         )
         return msgspec.msgpack.encode(parts)
 
@@ -208,7 +214,7 @@ class OutcomeCounts:
         new.numbers = DecisionNumbers.decode(parts.recorded)
         new._cells = CellNumbers.from_parts(parts.cells)
         new._questions = {question: number for number, question in enumerate(parts.questions, 1)}
-        new._now = parts.now
+        new._now_us = parts.now_us
         return new
 
 
@@ -216,4 +222,4 @@ class _Parts(msgspec.Struct):
     recorded: bytes
     cells: CellParts
     questions: list[str]
-    now: str
+    now_us: int

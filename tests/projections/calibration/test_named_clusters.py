@@ -165,6 +165,29 @@ def test_the_evidence_is_that_of_each_cluster() -> None:
         assert (found.interval.low, found.interval.high) == pytest.approx(bounds, abs=1e-6)
 
 
+def test_each_group_has_the_factors_of_its_part_of_each_cluster() -> None:
+    """Clusters of one to twelve reviews, over three groups of cells of which one is left out: the sums by hand."""
+    rng = np.random.default_rng(3)
+    n, group = 400, np.array([0, 1, -1, 0])
+    cell, c, o = rng.integers(0, 4, n), rng.choice([0.6, 0.9, 1.0], n), rng.integers(0, 3, n) / 2
+    k = np.repeat(np.arange(n), rng.integers(1, 13, n))[:n][rng.permutation(n)] - 1
+    found = OrderedReviews(cell, c, o, k).named().by_group(group)
+    assert sorted(found) == [0, 1]
+    for number, part in found.items():
+        inside = (group[cell] == number) & (k >= 0)
+        wager = wagers(c, o)
+        expected = -np.log1p(wager[:, inside]).sum(axis=1)[:, np.newaxis].repeat(len(CLUSTER_REVIEWS), axis=1)
+        for cluster in np.unique(k[inside]).tolist():
+            rows = np.flatnonzero(inside & (k == cluster))
+            for column, reviews in enumerate(CLUSTER_REVIEWS):
+                expected[:, column] += np.log1p(wager[:, rows[:reviews]].sum(axis=1) / reviews)
+        assert part.log_factors == pytest.approx(expected, abs=1e-10)
+        assert sorted(part.sizes.tolist()) == sorted(np.unique(k[inside], return_counts=True)[1].tolist())
+        assert part.square == pytest.approx(
+            sum((o - c)[inside & (k == each)].sum() ** 2 for each in range(n)) - ((o - c)[inside] ** 2).sum()
+        )
+
+
 def test_reviews_without_a_cluster_are_each_one_of_their_own() -> None:
     """Beside named ones, few or many: as if each of them had a name of its own."""
     rng = np.random.default_rng(8)
