@@ -50,7 +50,7 @@ _WIDTH: Final = _MISSING + 1
 then of dated decisions, and of undated ones without a review."""
 
 _NUMBERED: Final = ("cell", "outcome", "due_us", "delay_us")
-_GOOD: Final = np.flatnonzero(OUTCOME_VALUES > 0)
+_GOOD: Final = np.append(OUTCOME_VALUES > 0, False)  # RETRACTED is after the outcomes
 
 
 class Horizons(NamedTuple):
@@ -147,8 +147,7 @@ def _number_delays(
     made_us = recorded.chunk("time_us", group)[: len(cell)]
     age = np.minimum(np.maximum(_step(now_us - made_us) - 1, 0), _STEPS - 1)
     delay = np.minimum(_step(delay_us - 1), _STEPS - 1)
-    good = np.isin(outcome, _GOOD)
-    kind = np.where(delay_us > 0, (good * _STEPS + age) * _STEPS + delay, _MISSING)
+    kind = np.where(delay_us > 0, (_GOOD[outcome] * _STEPS + age) * _STEPS + delay, _MISSING)
     kind, counts = np.where(due_us != 0, _DATED, kind), outcome != RETRACTED
     older_us = (made_us + (_SECOND_US << (age + 1)))[counts & (kind < _DATED)]
     return int(older_us.min(initial=_NEVER_US)), (pairs[cell] * _WIDTH + kind)[counts]
