@@ -11,7 +11,7 @@ every decision is reviewed, every review counts; but then a verdict is sure only
 that may still come (`open`).
 
 The numbers of reviews from which horizons are learnt are kept for each group of rows, until one of its decisions
-changes or reaches another step of age (`ReviewDelays`).
+changes or reaches another step of age (`DelayCounts`).
 """
 
 from functools import cached_property
@@ -54,7 +54,7 @@ _WIDTH: Final = _MISSING + _STEPS
 then of dated decisions, and of undated ones without a review by step of age."""
 
 _NUMBERED: Final = ("cell", "outcome", "due_us", "delay_us")
-_GOOD: Final = np.flatnonzero(OUTCOME_VALUES > 0)
+_GOOD: Final = np.append(OUTCOME_VALUES > 0, False)  # RETRACTED is after the outcomes
 
 
 class Horizons(NamedTuple):
@@ -82,10 +82,10 @@ class Maturity:
         counted: ColumnTable,
         cells: Cells,
         now_us: int,
-        delays: "ReviewDelays | None" = None,
+        delays: "DelayCounts | None" = None,
     ) -> None:
         self._recorded, self._counted, self._cells = recorded, counted, cells
-        self._delays = ReviewDelays() if delays is None else delays
+        self._delays = DelayCounts() if delays is None else delays
         self.now_us = now_us
 
     def due_us(self, group: int, places: AnyInts | slice) -> Ints:
@@ -132,7 +132,7 @@ class _Delays(NamedTuple):
     counts: Ints
 
 
-class ReviewDelays:
+class DelayCounts:
     """Kept counts of groups of rows by agent and category, and of their reviews by age and delay. Threads share it."""
 
     def __init__(self) -> None:
@@ -161,15 +161,14 @@ def _number_delays(
     made_us = recorded.chunk("time_us", group)[: len(cell)]
     age = np.minimum(np.maximum(_step(now_us - made_us) - 1, 0), _STEPS - 1)
     delay = np.minimum(_step(delay_us - 1), _STEPS - 1)
-    good = np.isin(outcome, _GOOD)
-    kind = np.where(delay_us > 0, (good * _STEPS + age) * _STEPS + delay, _MISSING + age)
+    kind = np.where(delay_us > 0, (_GOOD[outcome] * _STEPS + age) * _STEPS + delay, _MISSING + age)
     kind, counts = np.where(due_us != 0, _DATED, kind), outcome != RETRACTED
     older_us = (made_us + (_SECOND_US << (age + 1)))[counts & (kind != _DATED)]
     return int(older_us.min(initial=NEVER_US)), (pairs[cell] * _WIDTH + kind)[counts]
 
 
 def learn_horizons(numbers: Ints, counts: Ints, groups: int) -> Horizons:
-    """Return the horizons of a number of groups of decisions, given the counts that `ReviewDelays` keeps."""
+    """Return the horizons of a number of groups of decisions, given the counts that `DelayCounts` keeps."""
     group, kind = np.divmod(numbers, _WIDTH)
     sizes = np.bincount(group, counts, groups)
     missing = np.bincount(group[kind >= _MISSING], counts[kind >= _MISSING], groups)

@@ -21,7 +21,7 @@ from projections.calibration.cells import CellNumbers, CellParts, Cells, KeyFilt
 from projections.calibration.count_table import CountSelection, CountsWithin, CountTable
 from projections.calibration.counted_columns import CountedColumns
 from projections.calibration.counted_decisions import CountedDecisions, DecisionRows
-from projections.calibration.maturity import Maturity, ReviewDelays
+from projections.calibration.maturity import DelayCounts, Maturity
 from projections.calibration.span_counts import CountSpans
 from projections.column_table import ColumnTable, equal_tables
 from projections.columns import ModelGroupKey, microseconds_column
@@ -60,7 +60,7 @@ class OutcomeCounts:
         """The latest time of an event that is counted: what is due later is waiting."""
         self._maturity: Maturity | None = None
         self._questions: dict[str, int] = {}
-        self._spans, self._delays = CountSpans(), ReviewDelays()
+        self._spans, self._delays = CountSpans(), DelayCounts()
         self._position = 0
         self.restated: dict[int, int] = {}
         """Amendments of unreviewed decisions in the last batch: row number of the decision by position of the event."""

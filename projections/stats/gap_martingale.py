@@ -29,7 +29,7 @@ Ziegel, "Sequentially valid tests for forecast calibration", Annals of Applied S
 sequential forecasters", Operations Research 2024; Miller, "Adding error bars to evals", arXiv 2411.00640, for clusters.
 """
 
-from math import log
+from math import log, prod
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -123,7 +123,7 @@ def log_e_values(total: Floats) -> LogEValues:
     weights = _log_weight - sum(map(log, several))
 
     def over_all(rows: slice) -> Floats:
-        size = (rows.stop - rows.start) * int(np.prod(several))
+        size = (rows.stop - rows.start) * prod(several)
         chosen = (total[rows].T + weights[rows]).reshape(total.shape[-1], size)
         top = chosen.max(axis=1)
         return np.asarray(top + np.log(np.exp(chosen - top[:, np.newaxis]).sum(axis=1)))

@@ -12,7 +12,7 @@ from projections import column_table
 from projections.arrays import Ints, RowNumbers
 from projections.calibration import maturity
 from projections.calibration.cells import CellNumbers
-from projections.calibration.maturity import Maturity, ReviewDelays
+from projections.calibration.maturity import DelayCounts, Maturity
 from projections.column_table import ColumnTable
 from projections.outcome_codes import OUTCOME_NUMBERS, RETRACTED
 
@@ -74,7 +74,7 @@ def plain_horizon(drawn: Drawn, counts: npt.NDArray[np.bool_], category: int, no
     return 0
 
 
-def moments(drawn: Drawn, kept: ReviewDelays) -> Iterator[tuple[Maturity, npt.NDArray[np.bool_]]]:
+def moments(drawn: Drawn, kept: DelayCounts) -> Iterator[tuple[Maturity, npt.NDArray[np.bool_]]]:
     """Yield when decisions are due after each of some appends, and which decisions count."""
     cells = CellNumbers()
     for category in range(CATEGORIES):
@@ -103,7 +103,7 @@ def moments(drawn: Drawn, kept: ReviewDelays) -> Iterator[tuple[Maturity, npt.ND
 
 @pytest.mark.parametrize("seed", range(4))
 def test_horizons_are_those_of_counting_each_decision(seed: int) -> None:
-    drawn, kept, known = draw(seed), ReviewDelays(), set[tuple[int, int]]()
+    drawn, kept, known = draw(seed), DelayCounts(), set[tuple[int, int]]()
     for found, counts in moments(drawn, kept):
         horizons = found.horizons.horizon_us.tolist()
         assert horizons == [plain_horizon(drawn, counts, category, found.now_us) for category in range(CATEGORIES)]
@@ -121,7 +121,7 @@ def test_only_groups_that_changed_or_grew_older_are_counted_again(monkeypatch: p
         return number_delays(*columns)  # type: ignore[arg-type]
 
     monkeypatch.setattr(maturity, "_number_delays", count)
-    kept = ReviewDelays()
+    kept = DelayCounts()
     *_, (last, _) = moments(draw(1), kept)
     assert last.horizons.horizon_us.any()
     everything = counted[:]
