@@ -154,8 +154,10 @@ class ReviewCells(NamedTuple):
 
 
 def review_cells(table: CountTable) -> ReviewCells:
-    """Return the cells of a table that have a stated confidence."""
-    stated = ~np.isnan(table.confidence)
+    """Return the cells of a table that have a stated confidence and decisions that are due."""
+    stated = ~np.isnan(table.confidence) & (
+        table.counts[:, :OUTCOMES_COUNT].any(axis=1) | table.counts[:, OPEN:].any(axis=1)
+    )
     group = table.group[stated]
     if len(table.columns):
         categories = list(table.values[_CATEGORY].numbers)

@@ -65,6 +65,17 @@ def test_without_a_date_a_decision_counts_at_its_review_until_a_horizon_is_learn
     assert found.unreviewed == 1, "nothing says when it is due"
 
 
+def test_a_confidence_that_only_decisions_not_due_yet_state_is_not_compared() -> None:
+    calibration = Calibration()
+    drafts = [record(f"d{n}", 0.6, time=on(0), review_by=on(1)) for n in range(9)]
+    drafts += [reviewed(f"d{n}", 1) for n in range(6)]
+    calibration.fold(events_of([*drafts, record("later", 0.9, time=on(2), review_by=on(9))]))
+    found = calibration.view(CalibrationFilter()).missing_reviews
+    assert found
+    assert (found.total, found.unreviewed) == (9, 3)
+    assert found.mean_confidence_unreviewed == pytest.approx(0.6)
+
+
 def undated(days: int, good_days: float, bad_days: float, never: float = 0.0) -> Agent:
     """Ten decisions a day whose reviews take these means."""
     rng = np.random.default_rng(1)
