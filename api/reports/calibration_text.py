@@ -101,7 +101,7 @@ def _describe_tipping_points(missing: MissingReviews, points: TippingPoints, rat
         if share is not None
     ]
     if not shares:
-        return f"It is sure whatever the outcomes of {lacking} are."
+        return f"No outcomes of {lacking} would take that evidence away."
     return (
         f"The evidence would not be enough if {' or '.join(shares)} of {lacking} succeeded "
         f"({format_percent(rate)} of the reviewed did)."
