@@ -126,11 +126,14 @@ class CountedDecisions(NamedTuple):
         """Return the places of decisions with a stated confidence, due or not."""
         return self._places(_NUMBERS < COLUMNS_COUNT, check, stated=True)
 
-    def rows(self, check: Check = no_check) -> DecisionRows:
-        """Return a row for each decision that is due."""
-        counted, rows = self.columns.counted, self._places(_DUE, check, stated=False)
-        confidence = self.cells.confidence[rows.take(counted, "cell")]
-        return DecisionRows(rows.numbers(counted), confidence, rows.take(counted, "outcome"))
+    def rows(self, check: Check = no_check, *, waiting: bool = False) -> DecisionRows:
+        """Return a row for each decision that is due; with `waiting`, also for others, as if without a review."""
+        counted, maturity = self.columns.counted, self.columns.maturity
+        rows = self._places(_NUMBERS < COLUMNS_COUNT if waiting else _DUE, check, stated=False)
+        confidence, outcome = self.cells.confidence[rows.take(counted, "cell")], rows.take(counted, "outcome")
+        if waiting:
+            outcome = np.where(rows.due_us(maturity) > maturity.now_us, np.uint8(UNREVIEWED), outcome)
+        return DecisionRows(rows.numbers(counted), confidence, outcome)
 
     def _places(
         self, counts: npt.NDArray[np.bool_], check: Check, *, stated: bool, newest: int | None = None

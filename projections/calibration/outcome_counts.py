@@ -188,9 +188,9 @@ class OutcomeCounts:
         texts = list(self._questions), list(self.numbers.clusters.texts)
         return CountedDecisions(self._cells.now(), self._columns(), key_filter, *when.bounds_us(), *texts)
 
-    def rows(self, key_filter: KeyFilter, when: TimeRange) -> DecisionRows:
-        """Return a row for each matching decision made within a range of time."""
-        return self.decisions(key_filter, when).rows()
+    def rows(self, key_filter: KeyFilter, when: TimeRange, *, waiting: bool = False) -> DecisionRows:
+        """Return a row for each matching decision made within a range of time, as `CountedDecisions.rows` does."""
+        return self.decisions(key_filter, when).rows(waiting=waiting)
 
     def tables(self) -> dict[str, ColumnTable]:
         """Return the tables by name."""

@@ -135,7 +135,7 @@ class ReasonIndex(Projection):
 
     def view(self, filters: CalibrationFilter, min_reviewed: int = REVIEWED_MIN) -> ReasonsView:
         """Compute the statistics of the decisions that pass a filter, by their reasons."""
-        rows = self._cells.rows(filters.key_filter(), filters.range)
+        rows = self._cells.rows(filters.key_filter(), filters.range, waiting=True)
         lists = self._given.take("reasons", rows.number)
         tally = self._tally(rows, lists)
         types = self._types(tally, lists, min_reviewed)
