@@ -25,6 +25,8 @@ from projections.stats.intervals import Interval, wilson_interval
 AT_RISK_MIN: Final = 5
 """With fewer that are neither older nor had an event there is no interval."""
 
+_ROUNDING: Final = 1e-12
+
 CENSORED: Final = 0
 """The cause of no event so far."""
 
@@ -38,8 +40,9 @@ class ShareByTime(NamedTuple):
 
     @property
     def effective_n(self) -> float:
-        """The number of independent ones whose share has this variance; those at risk if it is 0."""
-        return self.rate * (1 - self.rate) / self.variance if self.variance > 0 else float(self.at_risk)
+        """The number of independent ones whose share has this variance; those at risk if it is 0, but for rounding."""
+        spread = self.rate * (1 - self.rate)
+        return spread / self.variance if min(spread, self.variance) > _ROUNDING else float(self.at_risk)
 
     @property
     def interval(self) -> Interval | None:

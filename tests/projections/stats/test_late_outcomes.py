@@ -115,3 +115,12 @@ def test_the_variance_of_an_incidence_is_that_of_resamples() -> None:
     samples = rng.integers(0, 300, (2_000, 300))
     spread = np.std([incidence(time[rows], cause[rows], FIXED, 30).rate for rows in samples])
     assert np.sqrt(found.variance) == pytest.approx(spread, rel=0.05)
+
+
+def test_a_share_that_is_1_but_for_rounding_has_the_interval_of_those_at_risk() -> None:
+    """Events at seven times of 30, and every one has had its event."""
+    time = np.repeat(np.arange(1, 8), [3, 3, 3, 3, 3, 3, 12])
+    for share in (incidence(time, np.ones(30, np.int64), 1, 7), kaplan_meier(time, np.ones(30, np.int64), 7)):
+        assert share.effective_n == 12
+        assert share.interval is not None
+        assert share.interval.low <= share.rate <= share.interval.high
