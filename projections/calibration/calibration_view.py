@@ -285,14 +285,14 @@ def _score_groups(
         table.confidence[cells], table.counts[cells], place[groups.numbers[cells]], len(shown)
     )
     scores = []
-    followed = evidence.by(groups.group_by)
+    by_group = evidence.by(groups.group_by)
     for number, group_cells in zip(shown.tolist(), collapsed, strict=True):
         check()
-        scores.append(compute_scores(*group_cells, curves=curves, evidence=followed.of(groups.names.of(number))))
+        scores.append(compute_scores(*group_cells, curves=curves, evidence=by_group.of(groups.names.of(number))))
     all_groups = _mean_scores(groups, shown, scores, check)
     shrunk = _shrink_groups(groups, all_groups)
     check()
-    support = _support_groups(groups, all_groups, min_decisions, followed, check)
+    support = _support_groups(groups, all_groups, min_decisions, by_group, check)
     for number, group_cells, group_scores in zip(shown.tolist(), collapsed, scores, strict=True):
         name = groups.names.of(number)
         label = agent_of(name) if groups.group_by == "agent" and name is not None else name
@@ -350,12 +350,12 @@ def _shrink_groups(groups: Groups, all_groups: _GroupMeans) -> _ShrunkGroups:
 
 
 def _support_groups(
-    groups: Groups, all_groups: _GroupMeans, min_decisions: int, followed: GroupEvidence, check: Check
+    groups: Groups, all_groups: _GroupMeans, min_decisions: int, by_group: GroupEvidence, check: Check
 ) -> _SupportedGroups:
     """Return the support of all groups that have a verdict."""
     judged = all_groups.n >= min_decisions
     numbers = all_groups.numbers[judged]
-    evidence = evidence_of_rows(groups, numbers, followed, check)
+    evidence = evidence_of_rows(groups, numbers, by_group, check)
     return _SupportedGroups(numbers, support_rows(all_groups.gap[judged], evidence))
 
 

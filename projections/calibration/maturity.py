@@ -29,7 +29,8 @@ MISSING_SHARE_MAX: Final = 0.01
 """With at most this share of decisions without a review no horizon is needed."""
 
 EXCESS_MAX: Final = 0.02
-"""The largest difference of the shares that lack a review, of decisions of some age and older ones, or two errors."""
+"""Decisions of an age are settled if the share that lacks a review is at most this, or two standard errors, above that
+of older ones."""
 
 NEVER_US: Final = 2**62
 
@@ -60,8 +61,8 @@ _GOOD: Final = np.append(OUTCOME_VALUES > 0, False)  # RETRACTED is after the ou
 class Horizons(NamedTuple):
     """The horizon of each agent and category, in microseconds; `open` where none is known: outcomes may come.
 
-    Undated decisions that are younger than `settled_us` lack a review more often than older ones. Their reviews show a
-    change of the gap that is none.
+    Undated decisions that are younger than `settled_us` lack a review more often than older ones. Their reviews may
+    look like a change of the gap, so drift leaves them out.
     """
 
     horizon_us: Ints
@@ -73,7 +74,7 @@ class Maturity:
     """When decisions are due, at one moment. Threads share it.
 
     `recorded` has the column `time_us`, `counted` has `cell`, `outcome`, `due_us` (0: not stated) and `delay_us`, the
-    time until the first review of an undated decision (0: there is none). `now_us` is the time of the last event.
+    time until the first review (0: there is none). `now_us` is the latest time of an event of a decision.
     """
 
     def __init__(

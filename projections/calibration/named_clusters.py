@@ -112,12 +112,16 @@ class OrderedReviews(NamedTuple):
 
     def named(self) -> "NamedReviews":
         """Return those of named clusters, in the order of their clusters; within one, as they were due."""
-        rows = np.flatnonzero(self.cluster >= 0)
-        found = self.take(rows[np.argsort(self.cluster[rows], kind="stable")])
+        found = self.take(self.rows_by_cluster())
         levels, level = np.unique(found.confidence, return_inverse=True)
         kind = level * len(_OUTCOMES) + np.rint(2 * found.outcome).astype(np.intp)
         wager = wagers(np.repeat(levels, len(_OUTCOMES)), np.tile(_OUTCOMES, len(levels)))
         return NamedReviews(*found, kind, wager)
+
+    def rows_by_cluster(self) -> RowNumbers:
+        """Return the rows of the reviews that `named` returns, in the same order."""
+        rows = np.flatnonzero(self.cluster >= 0)
+        return rows[np.argsort(self.cluster[rows], kind="stable")]
 
     def take(self, rows: RowNumbers) -> "OrderedReviews":
         """Return some reviews."""
@@ -137,6 +141,11 @@ class NamedReviews(NamedTuple):
     cluster: Ints
     kind: RowNumbers
     wager: Floats
+
+    def take(self, rows: RowNumbers) -> "NamedReviews":
+        """Return some reviews, in the same order."""
+        cell, confidence, outcome = self.cell[rows], self.confidence[rows], self.outcome[rows]
+        return NamedReviews(cell, confidence, outcome, self.cluster[rows], self.kind[rows], self.wager)
 
     def by_group(self, group: RowNumbers, check: Check = no_check) -> dict[int, ClusterPart]:
         """Return what clusters change in each group, given the group of each cell (-1: none)."""

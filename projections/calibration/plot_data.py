@@ -93,7 +93,7 @@ class SelectedReviews(msgspec.Struct, frozen=True):
 
 
 def build_plot_data(selected: SelectedReviews, check: Check = no_check) -> PlotData:
-    """Compute what drawings of some decisions need. A million reviews take about a second."""
+    """Compute what drawings of some decisions need. A million reviews take about a second, in named clusters many."""
     table = selected.selection.table(check)
     bins = bin_counts(*merge_cells(table.confidence, table.counts))
     check()
@@ -108,7 +108,7 @@ def trace_evidence(reviews: OrderedReviews, check: Check = no_check) -> list[Evi
     """Return the evidence after numbers of reviews."""
     pairs, kind = np.unique(np.stack([reviews.confidence, reviews.outcome]), axis=1, return_inverse=True)
     confidence, outcome = pairs
-    named = np.flatnonzero(reviews.cluster >= 0)
+    named, rows = reviews.named(), reviews.rows_by_cluster()
     whole = np.zeros(int(reviews.cell.max(initial=-1)) + 1, np.intp)
     counts, points, before = np.zeros(len(confidence)), [], 0
     for place in _places(len(kind)).tolist():
@@ -116,7 +116,7 @@ def trace_evidence(reviews: OrderedReviews, check: Check = no_check) -> list[Evi
         size = place + 1
         counts += np.bincount(kind[before:size], minlength=len(counts))
         before = size
-        part = reviews.take(named[named < size]).named().by_group(whole, check).get(0) if len(named) else None
+        part = named.take(np.flatnonzero(rows < size)).by_group(whole, check).get(0) if len(rows) else None
         present = np.flatnonzero(counts)
         found = evidence_of_counts(confidence[present], outcome[present], counts[present], part)
         total, mean = float(outcome @ counts), float(confidence @ counts) / size

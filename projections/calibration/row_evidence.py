@@ -46,14 +46,14 @@ class RowEvidence(msgspec.Struct, frozen=True):
         return np.logaddexp(self.over, self.under) - log(2)
 
 
-def evidence_of_rows(groups: Groups, numbers: RowNumbers, followed: GroupEvidence, check: Check) -> RowEvidence:
+def evidence_of_rows(groups: Groups, numbers: RowNumbers, by_group: GroupEvidence, check: Check) -> RowEvidence:
     """Return the evidence of some groups with reviews, from the counts of their cells and from their clusters."""
     counts = groups.table.counts
     reviews: list[AnyInts | Floats] = [counts[:, 1:OUTCOMES_COUNT]]
     if counts[:, [UNREVIEWED, OPEN]].any():
         reviews += [_fill(groups, good=good) for good in (True, False)]
     each = len(numbers)
-    logs, within = _find_evidence(groups, numbers, reviews, followed, check)
+    logs, within = _find_evidence(groups, numbers, reviews, by_group, check)
     # of outcomes as they are, then as the missing ones would be against "over" and "under"
     over, under, within = (found.reshape(len(reviews), each) for found in (logs.over, logs.under, within))
     return RowEvidence(over[:2].min(axis=0), under[::2].min(axis=0), within.min(axis=0))
@@ -78,7 +78,7 @@ def _fill(groups: Groups, *, good: bool) -> Floats:
 
 
 def _find_evidence(
-    groups: Groups, numbers: RowNumbers, reviews: Sequence[AnyInts | Floats], followed: GroupEvidence, check: Check
+    groups: Groups, numbers: RowNumbers, reviews: Sequence[AnyInts | Floats], by_group: GroupEvidence, check: Check
 ) -> tuple[LogEValues, Floats]:
     """Return the evidence of some groups for each of some counts of reviewed outcomes: all groups for one, and so on.
 
@@ -91,7 +91,7 @@ def _find_evidence(
     parts = {
         place: part
         for place, number in enumerate(numbers.tolist() * len(reviews))
-        if (part := followed.of(groups.names.of(number)).clusters) is not None
+        if (part := by_group.of(groups.names.of(number)).clusters) is not None
     }
     if parts:
         places = np.array(list(parts))
