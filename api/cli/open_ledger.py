@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from api.cli.ledger_target import LedgerTarget
 from api.cli.output import print_note, show_progress
 from api.cli.unknown_names import check_names
-from api.service.ledger import LedgerService, open_for_reading
+from api.service.ledger import LedgerService, View, open_for_reading
 
 if TYPE_CHECKING:
     from api.client.remote_events import RemoteEvents
@@ -43,15 +43,15 @@ def open_store(target: LedgerTarget, *, writable: bool = True) -> "AbstractAsync
 def answer_as_of(
     target: LedgerTarget,
     as_of: str | None,
-    local: Callable[[LedgerService, int | None], Awaitable[_Answer]],
+    local: Callable[[View], Awaitable[_Answer]],
     remote: "Callable[[RemoteViews], Awaitable[_Answer]]",
     *,
     may_be_new: Collection[str] = (),
 ) -> _Answer:
     """Return a view as of a position or time; None is now: from the server of a target, or else from its ledger file.
 
-    `local` computes the view from an open ledger file, `remote` gets it from a server. The ledger need not know the
-    names in the parameters `may_be_new`.
+    `local` computes the answer from a view of the ledger file, `remote` gets it from a server. The ledger need not
+    know the names in the parameters `may_be_new`.
     Errors: LedgerUnusable, InvalidQuery, NotFound for a filter with an unknown name, and those of the functions.
     """
 
@@ -63,7 +63,7 @@ def answer_as_of(
             async with open_remote_store(target.url, target.token) as store:
                 return await remote(RemoteViews(store, as_of))
         async with open_reader(target.place) as service:
-            return await local(service, await service.resolve(as_of))
+            return await local(await service.as_of(as_of))
 
     found = asyncio.run(run())
     check_names(found, may_be_new)

@@ -8,7 +8,7 @@ from api.cstp.get_calibration import rounded
 from api.cstp.query_decisions import QueryParams, as_result, decision_rows
 from api.principal import Principal
 from api.service.decisions import parse_search_words
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from api.service.ranked_search import RankedQuery, ranked_search
 from api.service.retrieval import Ranking, RetrievalMode, SuppliedEmbedding
 from events.envelope import ANONYMOUS
@@ -28,7 +28,7 @@ class SimilarDecisions(NamedTuple):
 
 
 async def similar_decisions(
-    ledger: LedgerService,
+    view: View,
     text: str,
     field: str,
     *,
@@ -47,16 +47,16 @@ async def similar_decisions(
     """
     if not parse_search_words(text, field):
         return SimilarDecisions([])
-    by_meaning = embedding is not None or await ledger.indexes.vectors.model() is not None
+    by_meaning = embedding is not None or await view.indexes.vectors.model() is not None
     query = RankedQuery(
         query=text,
         ranking=Ranking(mode="hybrid" if by_meaning else "keyword", embedding=embedding),
         selection=DecisionSelection(category=category, status=("pending", "reviewed")),
         limit=limit,
     )
-    found = await ranked_search(ledger, query)
+    found = await ranked_search(view, query)
     params = QueryParams(query=text, include_reasons=include_reasons, compacted=compacted)
-    rows = decision_rows(as_result(found), params, ledger.clock())
+    rows = decision_rows(as_result(found), params, view.clock())
     if not by_meaning:
         return SimilarDecisions(rows)
     reason = f"{found.reason}: the decisions are ranked by keyword." if found.reason is not None else found.note

@@ -41,7 +41,7 @@ _reset: ParamsSchema[_Reset] = ParamsSchema(_Reset)
 
 async def list_circuit_breakers(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """Return every circuit breaker with its state, now or as of a position or time (`asOf`)."""
-    listed = await list_breakers(ledger, _list.decode(params).as_of)
+    listed = await list_breakers(await ledger.as_of(_list.decode(params).as_of))
     names = (
         "scope", "state", "failure_count", "failure_threshold", "window_ms", "cooldown_ms", "cooldown_remaining_ms",
     )  # fmt: skip
@@ -53,7 +53,7 @@ async def get_circuit_state(ledger: LedgerService, caller: Principal, params: di
     """Return the state of one circuit breaker, now or as of a position or time (`asOf`)."""
     request = _breaker.decode(params)
     try:
-        breaker = await find_breaker(ledger, request.scope, request.as_of)
+        breaker = await find_breaker(await ledger.as_of(request.as_of), request.scope)
     except NotFound as error:
         raise _unknown(error, f"No circuit breaker found for scope: {request.scope}") from None
     answer: dict[str, object] = {

@@ -2,7 +2,7 @@
 
 from api.principal import Principal
 from api.service.advice import advise
-from api.service.ledger import LedgerService
+from api.service.ledger import LedgerService, View
 from events.decision import DecisionRecorded
 from projections.calibration.advice import PlannedDecision
 from projections.calibration.calibration import MIN_DECISIONS
@@ -21,11 +21,11 @@ async def note_on_decision(ledger: LedgerService, caller: Principal, decision: D
     )
 
 
-async def note_on_plan(ledger: LedgerService, plan: PlannedDecision) -> dict[str, str]:
+async def note_on_plan(view: View, plan: PlannedDecision) -> dict[str, str]:
     """Return the note on a planned decision; empty if fewer than MIN_DECISIONS similar decisions are reviewed.
 
     Decisions of any category with any confidence are not similar to one that states a confidence.
     """
-    advice = await advise(ledger, plan)
+    advice = await advise(view, plan)
     is_similar = advice.category is not None or "confidence" not in advice.widened
     return {"calibrationNote": advice.message} if advice.reviewed >= MIN_DECISIONS and is_similar else {}

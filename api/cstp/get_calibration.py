@@ -19,7 +19,7 @@ from api.principal import Principal
 from api.service.calibration import CalibrationAnswer, compute_calibration_by_category
 from api.service.calibration_query import CalibrationQuery, Detail
 from api.service.largest import keep_largest
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from events.decision import Stakes
 from events.limits import PAGE_EVENTS_MAX
 from ledger.threads import run_on_thread
@@ -101,7 +101,7 @@ class _CalibrationParams(FilterParams, frozen=True, kw_only=True):
 _schema: ParamsSchema[_CalibrationParams] = ParamsSchema(_CalibrationParams, ignores_words=True)
 
 
-async def get_calibration(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+async def get_calibration(view: View, caller: Principal, params: dict[str, Any]) -> object:
     """Return the calibration of some decisions.
 
     A filter may be in `filters` or beside it; `filters` takes precedence. `groups` has the figures for each value
@@ -115,7 +115,7 @@ async def get_calibration(ledger: LedgerService, caller: Principal, params: dict
     of `trendDays`), `drift`, `comparison` of agents.
     """
     request = _schema.decode(merge_filters(params))
-    now = ledger.clock()
+    now = view.clock()
     selection = request.to_filter(now, request.window)
     query = CalibrationQuery(
         filter=selection,
@@ -126,7 +126,7 @@ async def get_calibration(ledger: LedgerService, caller: Principal, params: dict
         trend_days=request.trend_days,
         page=GroupPage(request.limit, request.offset),
     )
-    result = await compute_calibration_by_category(ledger, query)
+    result = await compute_calibration_by_category(view, query)
     period = _period(request.window, selection.range, now)
     if len(result.categories) + len(result.answer.groups) <= QUICK_ROWS_MAX:
         return _answer(result.answer, result.categories, period, now)

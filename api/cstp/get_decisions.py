@@ -16,7 +16,7 @@ from api.errors import INVALID_PARAMS
 from api.principal import Principal
 from api.service.decisions import DecisionQuery, count_decisions, count_decisions_since, find_decision, select_decisions
 from api.service.largest import keep_largest
-from api.service.ledger import LedgerService
+from api.service.ledger import LedgerService, View
 from events.decision import Stakes
 from events.limits import STREAM_ID_CHARS_MAX
 from events.payload import STORED_ID_PATTERN, Labels
@@ -66,15 +66,15 @@ _list_schema: ParamsSchema[_ListParams] = ParamsSchema(_ListParams, ignores_word
 _stats_schema: ParamsSchema[_StatsParams] = ParamsSchema(_StatsParams)
 
 
-async def get_decision(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+async def get_decision(view: View, caller: Principal, params: dict[str, Any]) -> object:
     """Return one decision, by its id or an unambiguous prefix of it."""
     decision_id = _id_schema.decode(params).id
     if not decision_id:
         raise missing_param_error("id")
     if len(decision_id) > STREAM_ID_CHARS_MAX or _stream_id.fullmatch(decision_id) is None:
         raise RpcError(INVALID_PARAMS, f"Invalid decision ID: {decision_id}", {"fields": ["id"]})
-    state = await find_decision(ledger, decision_id, prefix=True)
-    related = await related_decisions(ledger, state.decision_id)
+    state = await find_decision(view, decision_id, prefix=True)
+    related = await related_decisions(view, state.decision_id)
     return {"found": True, "decision": decision_json(state) | ({"related_to": related} if related else {})}
 
 

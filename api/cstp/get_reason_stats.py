@@ -8,7 +8,7 @@ from api.cstp.get_calibration import FilterParams, rounded
 from api.cstp.params_schema import ParamsSchema, merge_filters
 from api.cstp.unknown_names import name_unknown
 from api.principal import Principal
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from api.service.reason_stats import compute_reason_stats
 from projections.calibration.reason_index import REVIEWED_MIN
 from projections.calibration.reason_stats import ReasonCountStats, ReasonTypeStats
@@ -23,15 +23,15 @@ class _ReasonStatsParams(FilterParams, frozen=True, kw_only=True):
 _schema: ParamsSchema[_ReasonStatsParams] = ParamsSchema(_ReasonStatsParams, ignores_words=True)
 
 
-async def get_reason_stats(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+async def get_reason_stats(view: View, caller: Principal, params: dict[str, Any]) -> object:
     """Return statistics of the reasons of the decisions that have reasons.
 
     The protocol's clients expect a number for each rate and mean of a type. If there is no value to average, the number
     is 0, and so is `reviewedUses`, `statedConfidences` or `statedStrengths`.
     """
-    request, now = _schema.decode(merge_filters(params)), ledger.clock()
+    request, now = _schema.decode(merge_filters(params)), view.clock()
     selection = request.to_filter(now)
-    reasons = await compute_reason_stats(ledger, selection, request.min_reviewed)
+    reasons = await compute_reason_stats(view, selection, request.min_reviewed)
     return {
         "byReasonType": [_type(stats, request.min_reviewed) for stats in reasons.types],
         "diversity": {
@@ -43,7 +43,7 @@ async def get_reason_stats(ledger: LedgerService, caller: Principal, params: dic
         "totalDecisions": reasons.total,
         "reviewedDecisions": reasons.reviewed,
         "queryTime": now.isoformat(),
-        **({} if reasons.total else await name_unknown(ledger, selection)),
+        **({} if reasons.total else await name_unknown(view, selection)),
     }
 
 

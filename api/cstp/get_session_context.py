@@ -19,7 +19,7 @@ from api.service.calibration import compute_calibration
 from api.service.calibration_query import CalibrationQuery
 from api.service.compaction import list_wisdom
 from api.service.decisions import DecisionQuery, count_decisions, select_decisions
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from api.service.shared_patterns import SharedPatterns, find_shared_patterns
 from api.service.supplied_vector import read_embedding
 from events.payload import Label
@@ -61,7 +61,7 @@ _schema: ParamsSchema[_SessionParams] = ParamsSchema(
 )
 
 
-async def get_session_context(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+async def get_session_context(view: View, caller: Principal, params: dict[str, Any]) -> object:
     """Return profile and calibration of an agent, open actions, decisions similar to the task, and shared patterns.
 
     The agent is `agent`, by default the agent of the token; without both, all agents. `wisdom` is added
@@ -70,56 +70,56 @@ async def get_session_context(ledger: LedgerService, caller: Principal, params: 
     start_s = perf_counter()
     request = _schema.decode(params)
     agent = request.agent or own_agent(caller)
-    groups, cut, profile = await _profile(ledger, agent)
-    relevant = await _relevant(ledger, request, params)
+    groups, cut, profile = await _profile(view, agent)
+    relevant = await _relevant(view, request, params)
     answer: dict[str, Any] = {
         "agentProfile": profile,
         "relevantDecisions": relevant.rows,
-        "activeGuardrails": await guardrail_rows(ledger) if "guardrails" in request.include else [],
+        "activeGuardrails": await guardrail_rows(view) if "guardrails" in request.include else [],
         "calibrationByCategory": _by_category(groups) if "calibration" in request.include else {},
-        "readyQueue": _queue(await _open_actions(ledger, request)) if "ready" in request.include else [],
+        "readyQueue": _queue(await _open_actions(view, request)) if "ready" in request.include else [],
         "confirmedPatterns": [],
         **relevant.notes,
     }
     if cut and "calibration" in request.include:
         answer["cut"] = {"calibrationByCategory": cut}
     if "patterns" in request.include:
-        shared = await find_shared_patterns(ledger, PATTERNS_MAX)
+        shared = await find_shared_patterns(view, PATTERNS_MAX)
         answer |= {"confirmedPatterns": _patterns(shared), "confirmedPatternsTotal": shared.total}
     if "wisdom" in request.include:
-        answer["wisdom"] = [wisdom_json(row) for row in await list_wisdom(ledger, None, WISDOM_DECISIONS_MIN)]
+        answer["wisdom"] = [wisdom_json(row) for row in await list_wisdom(view, None, WISDOM_DECISIONS_MIN)]
     elapsed_ms = round((perf_counter() - start_s) * 1000)
     if request.format == "markdown":
         return {"markdown": markdown(answer, agent), "queryTimeMs": elapsed_ms}
     return {**answer, "queryTimeMs": elapsed_ms}
 
 
-async def _relevant(ledger: LedgerService, request: _SessionParams, params: Mapping[str, Any]) -> SimilarDecisions:
+async def _relevant(view: View, request: _SessionParams, params: Mapping[str, Any]) -> SimilarDecisions:
     names = _schema.spelling("embedding", params), _schema.spelling("embedding_model", params)
     embedding = read_embedding(request.embedding, request.embedding_model, names=names)
     if "decisions" not in request.include:
         return SimilarDecisions([])
     limit = min(max(request.decisions_limit, 1), DECISIONS_LIMIT_MAX)
     field = _schema.spelling("task_description", params)
-    return await similar_decisions(ledger, request.task_description or "", field, limit=limit, embedding=embedding)
+    return await similar_decisions(view, request.task_description or "", field, limit=limit, embedding=embedding)
 
 
-async def _open_actions(ledger: LedgerService, request: _SessionParams) -> ActionItems:
+async def _open_actions(view: View, request: _SessionParams) -> ActionItems:
     limit = min(max(request.ready_limit, 1), READY_LIMIT_MAX)
-    return await list_action_items(ledger, ActionItemQuery(kinds=("review_outcome", "stale_pending"), limit=limit))
+    return await list_action_items(view, ActionItemQuery(kinds=("review_outcome", "stale_pending"), limit=limit))
 
 
-async def _profile(ledger: LedgerService, agent: str | None) -> tuple[list[CalibrationGroup], int, dict[str, object]]:
+async def _profile(view: View, agent: str | None) -> tuple[list[CalibrationGroup], int, dict[str, object]]:
     """Return the figures of the largest categories, the number of others, and the profile.
 
     A tendency needs MIN_DECISIONS reviewed decisions.
     """
     selection = DecisionSelection(agent=agent)
-    counts = await count_decisions(ledger, selection)
+    counts = await count_decisions(view, selection)
     query = CalibrationQuery(
         filter=CalibrationFilter(agent=agent), group_by="category", min_decisions=1, page=MOST_DECISIONS
     )
-    calibration = await compute_calibration(ledger, query)
+    calibration = await compute_calibration(view, query)
     profile: dict[str, object] = {"totalDecisions": counts.total, "reviewed": counts.by_status.get("reviewed", 0)}
     if agent is not None:
         profile["agent"] = agent
@@ -131,7 +131,7 @@ async def _profile(ledger: LedgerService, agent: str | None) -> tuple[list[Calib
     if len(ranked) > 1:
         ranked.sort(key=lambda group: group.accuracy or 0.0)
         profile |= {"strongestCategory": ranked[-1].group, "weakestCategory": ranked[0].group}
-    oldest = await select_decisions(ledger, DecisionQuery(selection=selection, descending=False, limit=1))
+    oldest = await select_decisions(view, DecisionQuery(selection=selection, descending=False, limit=1))
     for state in oldest.decisions:
         profile["activeSince"] = state.recorded_at.date().isoformat()
     total = len(calibration.groups) if calibration.groups_total is UNSET else calibration.groups_total

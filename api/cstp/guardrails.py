@@ -12,7 +12,7 @@ from api.cstp.query_decisions import AGENT
 from api.cstp.unsupported import parse_action
 from api.principal import Principal
 from api.service.guardrails.action_check import CheckAnswer, PlannedAction, check_action, rules_in_force
-from api.service.ledger import LedgerService
+from api.service.ledger import LedgerService, View
 from events.decode_error_messages import json_type
 from events.guardrail import ORDERING, GuardrailCondition, GuardrailSet
 from projections.guardrails.rule_evaluation import describe_condition
@@ -110,9 +110,9 @@ async def list_guardrails(ledger: LedgerService, caller: Principal, params: dict
     return {"guardrails": rows, "count": len(rows), "agent": AGENT}
 
 
-async def guardrail_rows(ledger: LedgerService, scope: str | None = None) -> list[dict[str, object]]:
+async def guardrail_rows(view: View, scope: str | None = None) -> list[dict[str, object]]:
     """Return the rules in force, as rows of listGuardrails."""
-    rules = await rules_in_force(ledger)
+    rules = await rules_in_force(view)
     return [_row(rule) for rule in rules if not scope or not rule.scope or scope in rule.scope]
 
 

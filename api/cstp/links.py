@@ -21,7 +21,7 @@ from api.service.decision_links import (
     list_related,
     walk_graph,
 )
-from api.service.ledger import LedgerService
+from api.service.ledger import LedgerService, View
 from events.envelope import EventId
 from events.limits import PAGE_EVENTS_MAX
 from events.link import DecisionLinked, LinkType
@@ -114,9 +114,9 @@ async def get_neighbors(ledger: LedgerService, caller: Principal, params: dict[s
     or a time.
     """
     node_id, request = _decode_node(params)
-    limit, as_of = min(max(request.limit, 1), NEIGHBORS_MAX), await _position(ledger, request, params)
+    limit, view = min(max(request.limit, 1), NEIGHBORS_MAX), await _view(ledger, request, params)
     try:
-        found = await list_neighbors(ledger, node_id, _selection(request), limit, as_of)
+        found = await list_neighbors(view, node_id, _selection(request), limit)
     except NotFound:
         return {"nodeId": node_id, "neighbors": [], "total": 0, "error": f"Node not found: {node_id}"}
     rows = [{"node": node_json(one.decision), "edge": edge_json(one.link)} for one in found.neighbors]
@@ -130,17 +130,17 @@ async def get_graph(ledger: LedgerService, caller: Principal, params: dict[str, 
     `asOf` is a position or a time.
     """
     node_id, request = _decode_node(params)
-    depth, as_of = min(max(request.depth, 1), DEPTH_MAX), await _position(ledger, request, params)
+    depth, view = min(max(request.depth, 1), DEPTH_MAX), await _view(ledger, request, params)
     answer: dict[str, object] = {"centerId": node_id, "depth": depth}
     try:
-        graph = await walk_graph(ledger, node_id, depth, _selection(request), PAGE_EVENTS_MAX, as_of)
+        graph = await walk_graph(view, node_id, depth, _selection(request), PAGE_EVENTS_MAX)
     except NotFound:
         return {**answer, "nodes": [], "edges": [], "error": f"Node not found: {node_id}"}
     answer |= {"nodes": list(map(node_json, graph.decisions)), "edges": list(map(edge_json, graph.links))}
     return answer if graph.total == len(graph.links) else {**answer, "available": graph.total}
 
 
-async def related_decisions(ledger: LedgerService, decision_id: str) -> list[dict[str, object]]:
+async def related_decisions(view: View, decision_id: str) -> list[dict[str, object]]:
     """Return the decisions to which one is linked as related, the nearest first, as in CSTP's decision files."""
     return [
         {
@@ -148,7 +148,7 @@ async def related_decisions(ledger: LedgerService, decision_id: str) -> list[dic
             "summary": one.decision.summary or one.link.context or "",
             "distance": round(1 - (UNSTATED_WEIGHT if one.link.weight is None else one.link.weight), 3),
         }
-        for one in await list_related(ledger, decision_id, NEIGHBORS_MAX)
+        for one in await list_related(view, decision_id, NEIGHBORS_MAX)
     ]
 
 
@@ -160,9 +160,11 @@ def _decode_node(params: dict[str, Any]) -> tuple[str, _Node]:
     return request.node_id, request
 
 
-async def _position(ledger: LedgerService, request: _Node, params: Mapping[str, Any]) -> int | None:
-    """Return the position of `asOf`; None: now. Errors: InvalidQuery."""
-    return await ledger.resolve(request.as_of, _node.spelling("as_of", params))
+async def _view(view: View, request: _Node, params: Mapping[str, Any]) -> View:
+    """Return the view as of `asOf`, by default the given one. Errors: InvalidQuery."""
+    if request.as_of is None:
+        return view
+    return await view.as_of(request.as_of, _node.spelling("as_of", params))
 
 
 def _selection(request: _Node) -> LinkSelection:

@@ -21,7 +21,7 @@ from api.cstp.unknown_names import name_unknown
 from api.principal import Principal
 from api.service.compaction import SHOWN_LEVELS
 from api.service.decisions import DecisionQuery, select_decisions
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from api.service.ranked_search import RankedQuery, RankedResult, ranked_search
 from api.service.retrieval import Ranking, RetrievalMode
 from api.service.search import SearchResult
@@ -89,7 +89,7 @@ _schema: ParamsSchema[QueryParams] = ParamsSchema(
 _filters: ParamsSchema[_Filters] = ParamsSchema(_Filters, ignores_words=True)
 
 
-async def query_decisions(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+async def query_decisions(view: View, caller: Principal, params: dict[str, Any]) -> object:
     """Return decisions that match a query, the best first; without a query, decisions that match the filters.
 
     `semantic` compares vectors: of the operator's embeddings endpoint, or those that callers supply as `embedding` with
@@ -107,14 +107,14 @@ async def query_decisions(ledger: LedgerService, caller: Principal, params: dict
     has no such key. Clients that name a mode read the key; the others cannot read null.
     """
     start_s = perf_counter()
-    request, selection, now = _schema.decode(params), _selection(ledger, params), ledger.clock()
+    request, selection, now = _schema.decode(params), _selection(view, params), view.clock()
     if request.compacted:
         selection = msgspec.structs.replace(selection, compaction=LevelFilter(levels=SHOWN_LEVELS, now=now))
     ranked: RankedResult | None = None
     if not request.query.strip() and request.embedding is None:
-        mode, result = "list", await _list(ledger, selection, request)
+        mode, result = "list", await _list(view, selection, request)
     else:
-        ranked = await ranked_search(ledger, _ranked_query(request, selection, params))
+        ranked = await ranked_search(view, _ranked_query(request, selection, params))
         mode, result = ranked.mode, as_result(ranked)
     rows = decision_rows(result, request, now)
     if _schema.states("retrieval_mode", params):
@@ -136,12 +136,12 @@ async def query_decisions(ledger: LedgerService, caller: Principal, params: dict
             answer["matchedAll"] = result.full
         if ranked.model is not None:
             answer["embeddingModel"] = ranked.model
-    unknown = {} if result.total else await name_unknown(ledger, selection)
+    unknown = {} if result.total else await name_unknown(view, selection)
     if note := " ".join(_notes(request, mode, result, ranked, unknown=bool(unknown))):
         answer["note"] = note
     answer |= unknown
     agent = selection.agent or caller.agent
-    return answer | await note_on_plan(ledger, PlannedDecision(agent=agent, category=selection.category))
+    return answer | await note_on_plan(view, PlannedDecision(agent=agent, category=selection.category))
 
 
 def _ranked_query(request: QueryParams, selection: DecisionSelection, params: Mapping[str, Any]) -> RankedQuery:
@@ -169,7 +169,7 @@ def as_result(ranked: RankedResult) -> SearchResult:
     return SearchResult(decisions=ranked.decisions, fits=fits, total=ranked.total, full=ranked.total)
 
 
-def _selection(ledger: LedgerService, params: Mapping[str, Any]) -> DecisionSelection:
+def _selection(view: View, params: Mapping[str, Any]) -> DecisionSelection:
     """Return the selection of the filters, from `filters` or beside it; `filters` takes precedence."""
     merged = {name: _to_list(name, value) for name, value in merge_filters(params).items()}
     filters = _filters.decode(merged)
@@ -191,7 +191,7 @@ def _selection(ledger: LedgerService, params: Mapping[str, Any]) -> DecisionSele
         pr=filters.pr,
         confidence_min=filters.min_confidence or None,
         confidence_max=filters.max_confidence if filters.max_confidence < 1 else None,
-        range=parse_period(filters.date_after or None, filters.date_before or None, ledger.clock(), names=dates),
+        range=parse_period(filters.date_after or None, filters.date_before or None, view.clock(), names=dates),
     )
 
 
@@ -202,10 +202,10 @@ def _to_list(name: str, value: object) -> object:
     return [value] if value else None
 
 
-async def _list(ledger: LedgerService, selection: DecisionSelection, request: QueryParams) -> SearchResult:
+async def _list(view: View, selection: DecisionSelection, request: QueryParams) -> SearchResult:
     limit = min(max(request.limit, 1), LIST_LIMIT_MAX)
     query = DecisionQuery(selection=selection, limit=limit, offset=request.offset, history=True)
-    page = await select_decisions(ledger, query)
+    page = await select_decisions(view, query)
     fits = [1.0] * len(page.decisions)
     return SearchResult(decisions=page.decisions, fits=fits, total=page.total, full=page.total)
 

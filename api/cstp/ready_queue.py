@@ -14,7 +14,7 @@ from api.service.action_items import (
     Priority,
     list_action_items,
 )
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from projections.decisions.decision_selection import DecisionSelection
 
 LIMIT_DEFAULT = 20
@@ -32,7 +32,7 @@ class _ReadyParams(msgspec.Struct, frozen=True, kw_only=True):
 _schema: ParamsSchema[_ReadyParams] = ParamsSchema(_ReadyParams, ignores_words=True)
 
 
-async def ready(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+async def ready(view: View, caller: Principal, params: dict[str, Any]) -> object:
     """List decisions past their review date, decisions without one after 30 days, and categories with drift.
 
     An action `calibration_drift` has the result of checkDrift for its category. The categories with the most reviewed
@@ -47,14 +47,14 @@ async def ready(ledger: LedgerService, caller: Principal, params: dict[str, Any]
         limit=limit,
         offset=request.offset,
     )
-    items = await list_action_items(ledger, query)
+    items = await list_action_items(view, query)
     answer: dict[str, object] = {
         "actions": [_row(action) for action in items.actions],
         "total": items.total,
         "filtered": items.filtered,
     }
     if not items.total:
-        answer |= await name_unknown(ledger, DecisionSelection(category=query.category))
+        answer |= await name_unknown(view, DecisionSelection(category=query.category))
     return {**answer, "cut": {"driftCategories": items.cut}} if items.cut else answer
 
 

@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import UNSET
 
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from projections.calibration.calibration import CalibrationFilter
 from projections.decisions.decision_index import DecisionIndex
@@ -15,8 +15,8 @@ def unknown_json(names: UnknownNames) -> dict[str, object]:
     return {} if names is UNSET else {"unknownNames": msgspec.to_builtins(names)}
 
 
-async def name_unknown(ledger: LedgerService, selection: DecisionSelection | CalibrationFilter) -> dict[str, object]:
+async def name_unknown(view: View, selection: DecisionSelection | CalibrationFilter) -> dict[str, object]:
     """Return the field `unknownNames` for the filter of an empty answer."""
-    projection, _ = await ledger.engine.at(DecisionIndex)
+    projection, _ = await view.at(DecisionIndex)
     asked = {name: getattr(selection, name) for name in ("agent", "category", "project", "feature")}
     return unknown_json(find_unknown_names({**asked, "tag": getattr(selection, "tags", ())}, projection.names()))

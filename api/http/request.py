@@ -19,7 +19,7 @@ from api.http.media_types import JSON
 from api.parameters import Parameter, check_parameter_names, parameters_by_name
 from api.principal import Principal
 from api.principal import Scope as TokenScope
-from api.service.ledger import LedgerService
+from api.service.ledger import LedgerService, View
 from api.service.view_queries import QueryTurns
 from api.text_format import to_json
 from events.decode_error_messages import DECODE_ERRORS, explain_decode_error
@@ -52,9 +52,9 @@ class Call:
         """Return the value of a path parameter. Errors: InvalidQuery."""
         return parameter.parse(self.request.path_params[parameter.name])
 
-    async def as_of(self) -> int | None:
-        """Return the position of the parameter `as_of`; None: now. Errors: InvalidQuery."""
-        return await self.ledger.resolve(self.parameters.get("as_of"))
+    async def view(self) -> View:
+        """Return the view as of the parameter `as_of`, by default now. Errors: InvalidQuery."""
+        return await self.ledger.as_of(self.parameters.get("as_of"))
 
 
 def read_request(request: Request, scopes: Collection[TokenScope], query: Collection[Parameter[Any]]) -> Call:

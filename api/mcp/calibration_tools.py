@@ -187,7 +187,7 @@ _REASON = ("reasonType", "totalUses", "reviewedUses", "successRate", "avgConfide
 async def _query(call: ToolCall, params: SearchParams) -> Answer:
     given = stated(params, "as_of", "cursor", "limit", "agent_id", "deliberation")
     given |= {"limit": call.limit or PAGE_ROWS, "offset": call.offset}
-    answer: Answer = msgspec.to_builtins(await query_decisions(call.ledger, call.caller, given))
+    answer: Answer = msgspec.to_builtins(await query_decisions(call.view, call.caller, given))
     rows, total = list(map(with_reviewed, answer["decisions"])), answer["total"]
     kept = _selected(answer, ("retrievalMode", "note", "calibrationNote", "unknownNames"))
     return {"decisions": rows, "total": total, "next": _next(call, rows, total), **kept}
@@ -200,7 +200,7 @@ def _next(call: ToolCall, rows: Rows, total: int) -> int | None:
 
 
 async def _get(call: ToolCall, params: DecisionParams) -> Answer:
-    answer: Any = await get_decision(call.ledger, call.caller, {"id": params.id})
+    answer: Any = await get_decision(call.view, call.caller, {"id": params.id})
     decision: dict[str, Any] = msgspec.to_builtins(answer["decision"])
     return {
         "found": True,
@@ -211,7 +211,7 @@ async def _get(call: ToolCall, params: DecisionParams) -> Answer:
 async def _calibrate(call: ToolCall, params: CalibrationParams) -> Answer:
     detail = "figures" if params.detail == "short" else params.detail
     given = stated(params, "as_of", "detail") | {"detail": detail}
-    answer: Answer = msgspec.to_builtins(await get_calibration(call.ledger, call.caller, given))
+    answer: Answer = msgspec.to_builtins(await get_calibration(call.view, call.caller, given))
     overall = answer["overall"]
     figures = figures_of(answer["coverage"], overall)
     if params.detail != "short":
@@ -227,7 +227,7 @@ async def _calibrate(call: ToolCall, params: CalibrationParams) -> Answer:
 
 
 async def _reasons(call: ToolCall, params: ReasonParams) -> Answer:
-    answer: Answer = msgspec.to_builtins(await get_reason_stats(call.ledger, call.caller, stated(params, "as_of")))
+    answer: Answer = msgspec.to_builtins(await get_reason_stats(call.view, call.caller, stated(params, "as_of")))
     rows = [_selected(row, _REASON) for row in answer["byReasonType"]]
     kept = ("diversity", "recommendations", "totalDecisions", "reviewedDecisions", "unknownNames")
     return {"byReasonType": rows, **_selected(answer, kept)}
@@ -236,7 +236,7 @@ async def _reasons(call: ToolCall, params: ReasonParams) -> Answer:
 async def _ready(call: ToolCall, params: ReadyParams) -> Answer:
     page = {"limit": call.limit or PAGE_ROWS, "offset": call.offset}
     given = stated(params, "as_of", "agent_id", "cursor", "limit") | page
-    answer: Answer = msgspec.to_builtins(await ready(call.ledger, call.caller, given))
+    answer: Answer = msgspec.to_builtins(await ready(call.view, call.caller, given))
     shown = answer["total"] - answer["filtered"]
     rows = list(map(with_description, answer["actions"]))
     return {"actions": rows, "total": shown, "next": _next(call, rows, shown), **_selected(answer, ("unknownNames",))}
@@ -244,7 +244,7 @@ async def _ready(call: ToolCall, params: ReadyParams) -> Answer:
 
 async def _session(call: ToolCall, params: SessionParams) -> Answer:
     given = stated(params, "as_of", "agent_id")
-    answer: Answer = msgspec.to_builtins(await get_session_context(call.ledger, call.caller, given))
+    answer: Answer = msgspec.to_builtins(await get_session_context(call.view, call.caller, given))
     given = {name: value for name, value in answer.items() if name != "queryTimeMs"}
     if "agentProfile" not in given:
         return given
@@ -256,7 +256,7 @@ async def _recent(call: ToolCall, params: SessionParams) -> Answer:
     if params.task_description is not None or (params.include is not None and "decisions" not in params.include):
         return {}
     filters = {} if (agent := params.agent or own_agent(call.caller)) is None else {"agent": agent}
-    listed: Any = await query_decisions(call.ledger, call.caller, {"filters": filters, "limit": PAGE_ROWS})
+    listed: Any = await query_decisions(call.view, call.caller, {"filters": filters, "limit": PAGE_ROWS})
     return {"recent_decisions": titles(listed["decisions"])}
 
 

@@ -215,7 +215,7 @@ async def _think(call: ToolCall, params: ThoughtParams) -> Answer:
     given = stated(params, "agent_id")
     if params.decision_id is not None:
         try:
-            found = await find_decision(call.ledger, params.decision_id)
+            found = await find_decision(call.view, params.decision_id)
         except NotFound:
             pass  # it names the decision to come
         else:

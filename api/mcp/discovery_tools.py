@@ -201,7 +201,7 @@ def _result(result: ResponseResult) -> Answer:
 
 
 async def _report(call: ToolCall, params: ReportParams) -> Answer:
-    detail = (await show_run(call.ledger, params.run_id)).detail
+    detail = (await show_run(call.view, params.run_id)).detail
     report: Answer = msgspec.to_builtins(detail)
     models = detail.unique_models or ()
     return {

@@ -94,13 +94,13 @@ async def _list(call: ToolCall, params: EvaluationsParams) -> Answer:
         limit=call.limit or PAGE_ROWS,
         offset=call.offset,
     )
-    page = await queries.list_evaluations(call.ledger, query)
+    page = await queries.list_evaluations(call.view, query)
     rows = [_selected(msgspec.to_builtins(summary), _SUMMARY) for summary in page.evaluations]
     return {"evaluations": rows, "total": page.total, "next": page.next}
 
 
 async def _show(call: ToolCall, params: EvaluationParams) -> Answer:
-    shown: Answer = msgspec.to_builtins(await queries.show_evaluation(call.ledger, params.run_id, prefix=True))
+    shown: Answer = msgspec.to_builtins(await queries.show_evaluation(call.view, params.run_id, prefix=True))
     shown.pop("as_of")
     if params.detail == "short":
         results = [_selected(row, ("scenario_id", "mean", "passed", "attempts")) for row in shown.get("results", [])]
@@ -109,7 +109,7 @@ async def _show(call: ToolCall, params: EvaluationParams) -> Answer:
 
 
 async def _compare(call: ToolCall, params: ComparisonParams) -> Answer:
-    compared = await queries.compare_evaluations(call.ledger, params.baseline, params.candidate, prefix=True)
+    compared = await queries.compare_evaluations(call.view, params.baseline, params.candidate, prefix=True)
     comparison: Answer = msgspec.to_builtins(compared)
     comparison.pop("as_of")
     if params.detail == "full":
@@ -122,7 +122,7 @@ async def _compare(call: ToolCall, params: ComparisonParams) -> Answer:
 
 async def _scoreboard(call: ToolCall, params: ScoreboardParams) -> Answer:
     query = ScoreboardQuery(suite=params.suite, agent=params.agent, group_by=params.group_by)
-    board: Answer = msgspec.to_builtins(await queries.show_scoreboard(call.ledger, query))
+    board: Answer = msgspec.to_builtins(await queries.show_scoreboard(call.view, query))
     suites = board.get("suites", [])
     if params.detail == "short":
         suites = [

@@ -90,7 +90,7 @@ async def _neighbors(call: ToolCall, params: NeighborsParams) -> Answer:
     types = () if params.edge_type is None else (params.edge_type,)
     end = call.offset + (call.limit or PAGE_LINKS)
     selection = LinkSelection(params.direction or "both", types)
-    found = await list_neighbors(call.ledger, params.node_id, selection, end, prefix=True)
+    found = await list_neighbors(call.view, params.node_id, selection, end, prefix=True)
     rows = [{"node": node_json(it.decision), "edge": edge_json(it.link)} for it in found.neighbors[call.offset :]]
     return {
         "nodeId": found.decision_id,
@@ -103,7 +103,7 @@ async def _neighbors(call: ToolCall, params: NeighborsParams) -> Answer:
 async def _graph(call: ToolCall, params: GraphParams) -> Answer:
     selection = LinkSelection(params.direction or "both", tuple(params.edge_types or ()))
     end = call.offset + (call.limit or PAGE_LINKS)
-    graph = await walk_graph(call.ledger, params.node_id, params.depth, selection, end, prefix=True)
+    graph = await walk_graph(call.view, params.node_id, params.depth, selection, end, prefix=True)
     answer: Answer = {
         "centerId": graph.decision_id,
         "depth": graph.depth,

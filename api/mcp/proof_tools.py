@@ -76,7 +76,7 @@ async def _checkpoint(call: ToolCall, params: CheckpointParams) -> Answer:
         "key": key,
     }
     if params.as_of is not None:
-        position = await call.ledger.resolve(str(params.as_of)) or 0
+        position = await call.view.resolve(str(params.as_of)) or 0
         proof = await consistency(call.ledger, min(position, checkpoint.size), max(position, checkpoint.size))
         answer["consistency"] = [encode_base64(hash_) for hash_ in proof.hashes]
     return answer
@@ -92,10 +92,10 @@ async def _receipt(call: ToolCall, params: ReceiptParams) -> Answer:
     position = params.position
     if position is None:
         assert params.decision_id is not None
-        subject = f"decision/{await find_decision_id(call.ledger, params.decision_id)}"
-        pages = [page async for page in call.ledger.scan(Query(subjects=(subject,)))]
+        subject = f"decision/{await find_decision_id(call.view, params.decision_id)}"
+        pages = [page async for page in call.view.scan(Query(subjects=(subject,)))]
         position = pages[-1].positions[-1]
-    upto = await call.ledger.resolve(None if params.as_of is None else str(params.as_of))
+    upto = await call.view.resolve(None if params.as_of is None else str(params.as_of))
     if upto is not None and position > upto:
         raise InvalidQuery("position", f"{position} is after {upto}, as of which you ask.", "Leave as_of out.")
     return {"position": position, "receipt": (await call.ledger.proving.receipt(position)).encode().decode()}

@@ -11,7 +11,7 @@ from api.mcp.compact_schema import JsonSchema, compact_schema
 from api.mcp.parameter_texts import text_of
 from api.principal import Principal
 from api.principal import Scope as TokenScope
-from api.service.ledger import LedgerService
+from api.service.ledger import LedgerService, View
 from events.payload import Label
 
 Answer = dict[str, Any]
@@ -43,12 +43,17 @@ class ReadResult(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class ToolCall:
-    """The ledger of a call, its caller, and where the page of its list begins and how long it is."""
+    """What a tool answers from: a view, its caller, and where the page of its list begins and how long it is."""
 
-    ledger: LedgerService
+    view: View
     caller: Principal
     offset: int = 0
     limit: int | None = None
+
+    @property
+    def ledger(self) -> LedgerService:
+        """The ledger, to write to."""
+        return self.view.ledger
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,6 @@ from api.mcp.text_arguments import convert_arguments
 from api.mcp.tool import Answer, Tool, ToolCall
 from api.principal import Principal
 from api.service.ledger import LedgerService
-from api.service.positioned_ledger import PositionedLedger
 from api.service.server_log import log
 from api.text_format import to_json
 from events.agent_name import is_valid_agent
@@ -181,19 +180,14 @@ async def _answer_at(
     tool: Tool, call: ToolCall, params: msgspec.Struct, position: int | None, offset: int, limit: int | None
 ) -> tuple[Answer, int]:
     """Compute an answer until all its views were read at one position; return it with that position."""
-    moment = None if position is None else (await call.ledger.dated(position)).time
     used: set[int] = set()
     for _ in range(TRIES):
-        pinned = PositionedLedger(call.ledger, position, moment)
-        answer = _plain(await tool.answer(ToolCall(pinned, call.caller, offset, limit), params))
-        used = pinned.used
-        if len(used) <= 1 or position is not None:
-            return answer, position if position is not None else await _only(used, call.ledger)
+        view = call.ledger.now() if position is None else await call.ledger.past(position)
+        answer = _plain(await tool.answer(ToolCall(view, call.caller, offset, limit), params))
+        used = view.used or {await view.head_position()}
+        if len(used) == 1 or position is not None:
+            return answer, min(used) if position is None else position
     return await _answer_at(tool, call, params, max(used), offset, limit)
-
-
-async def _only(used: set[int], ledger: LedgerService) -> int:
-    return next(iter(used)) if used else await ledger.head_position()
 
 
 async def _basis(ledger: LedgerService, position: int) -> Answer:

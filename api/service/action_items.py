@@ -11,7 +11,7 @@ from msgspec import structs
 
 from api.service.decisions import count_decisions, decision_states
 from api.service.largest import keep_largest
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from api.service.recent_drift import detect_recent_drift
 from projections.arrays import RowNumbers
 from projections.calibration.calibration import CalibrationFilter
@@ -96,11 +96,11 @@ class _Group(NamedTuple):
     items: Sequence[ActionItem] = ()
 
 
-async def list_action_items(ledger: LedgerService, query: ActionItemQuery) -> ActionItems:
+async def list_action_items(view: View, query: ActionItemQuery) -> ActionItems:
     """List action items by priority, then by kind, then by age of the decision, the oldest first."""
-    now = ledger.clock()
-    drifting, cut = await _list_drift_items(ledger, query, now)
-    projection, position = await ledger.engine.at(DecisionIndex)
+    now = view.clock()
+    drifting, cut = await _list_drift_items(view, query, now)
+    projection, position = await view.at(DecisionIndex)
     groups = [*_group_decisions(projection, query, now), *_group_by_priority(drifting)]
     groups.sort(key=lambda group: (-PRIORITIES.index(group.priority), KINDS.index(group.kind)))
     total = sum(group.total for group in groups)
@@ -108,8 +108,8 @@ async def list_action_items(ledger: LedgerService, query: ActionItemQuery) -> Ac
     chosen = list(_take_first(kept, query.offset + query.limit))[query.offset :]
     rows = np.array([row for group, row in chosen if not group.items], dtype=np.intp)
     dues = projection.review_times(rows)
-    subjects = await ledger.engine.names.subjects(projection.positions(rows))
-    states = iter(await decision_states(ledger, subjects, position))
+    subjects = await view.engine.names.subjects(projection.positions(rows))
+    states = iter(await decision_states(view, subjects, position))
     actions = [
         group.items[row] if group.items else _action_item(group, next(states), dues.get(row), now)
         for group, row in chosen
@@ -117,9 +117,7 @@ async def list_action_items(ledger: LedgerService, query: ActionItemQuery) -> Ac
     return ActionItems(actions=actions, total=total, filtered=total - sum(group.total for group in kept), cut=cut)
 
 
-async def _list_drift_items(
-    ledger: LedgerService, query: ActionItemQuery, now: datetime
-) -> tuple[list[ActionItem], int]:
+async def _list_drift_items(view: View, query: ActionItemQuery, now: datetime) -> tuple[list[ActionItem], int]:
     """List the categories that were significantly worse in the last 30 days than in the 90 days before.
 
     The second value is the number of categories that were not examined.
@@ -128,11 +126,11 @@ async def _list_drift_items(
         return [], 0
     examined = TimeRange(now - DRIFT_WITHIN, None)
     selection = DecisionSelection(category=query.category, status="reviewed", range=examined)
-    counts = await count_decisions(ledger, selection)
+    counts = await count_decisions(view, selection)
     actions = []
     most, cut = keep_largest(sorted(counts.by_category.items()), DRIFT_CATEGORIES_MAX, itemgetter(1))
     for category, _ in most:
-        drift = await detect_recent_drift(ledger, CalibrationFilter(category=category), now, DriftLimits())
+        drift = await detect_recent_drift(view, CalibrationFilter(category=category), now, DriftLimits())
         actions += [_drift_item(category, alert) for alert in drift.alerts]
     return actions, cut
 

@@ -5,7 +5,7 @@ from functools import partial
 from msgspec import UNSET, structs
 
 from api.service.as_of import AsOf
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from api.service.unknown_names import UnknownName, UnknownNames, find_unknown_filter_names, suggest
 from ledger.threads import run_on_thread
 from projections.calibration.advice import PastDecisions, PlannedDecision, has_category, summarize_past_decisions
@@ -22,9 +22,9 @@ class Advice(PastDecisions, frozen=True, kw_only=True):
     unknown_names: UnknownNames = UNSET
 
 
-async def advise(ledger: LedgerService, plan: PlannedDecision, as_of: int | None = None) -> Advice:
+async def advise(view: View, plan: PlannedDecision) -> Advice:
     """Compute how decisions like a planned one turned out. Errors: InvalidQuery."""
-    projection, position = await ledger.engine.at(Calibration, as_of)
+    projection, position = await view.at(Calibration)
     filters = CalibrationFilter(agent=plan.agent)
     table = projection.table(filters)
     decisions = projection.decisions(filters)
@@ -38,7 +38,7 @@ async def advise(ledger: LedgerService, plan: PlannedDecision, as_of: int | None
     if unknown is not UNSET:
         notes = (_note_unknown(name) for name in unknown)
         outcomes = structs.replace(outcomes, message=" ".join([*notes, outcomes.message]))
-    return Advice(**structs.asdict(outcomes), as_of=await ledger.dated(position), unknown_names=unknown)
+    return Advice(**structs.asdict(outcomes), as_of=await view.dated(position), unknown_names=unknown)
 
 
 def _note_unknown(name: UnknownName) -> str:

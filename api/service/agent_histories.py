@@ -61,9 +61,9 @@ async def find_agent_histories(
 
 
 async def _read_histories(ledger: LedgerService, query: AgentHistoryQuery) -> AgentHistories:
-    projection, position = await ledger.engine.at(Calibration, also=MODEL_NAMES)
+    projection, position = await ledger.at(Calibration, also=MODEL_NAMES)
     decisions = projection.decisions(query.filter)
-    resolve = model_resolver(await find_model_names(ledger, None))
+    resolve = model_resolver(await find_model_names(ledger))
     found = await run_on_thread(_examine, decisions, query, resolve, query_check())
     return structs.replace(found, as_of=await ledger.dated(position))
 

@@ -6,10 +6,9 @@ from typing import Any
 
 import msgspec
 
-from api.parameters import parse_instant
 from api.principal import Principal
 from api.service.as_of import AsOf
-from api.service.ledger import LedgerService
+from api.service.ledger import LedgerService, View
 from api.service.store import AppendResult, EventStore
 from events.breaker import BreakerReset, BreakerRule, BreakersConfigured
 from events.envelope import source_of
@@ -78,25 +77,15 @@ async def configure_breakers(
     return await store.append([VOCABULARY.draft_of(BreakersConfigured(breakers=tuple(rules)), source=source)])
 
 
-async def list_breakers(ledger: LedgerService, as_of: str | None = None) -> BreakerList:
-    """Return every circuit breaker, now or as of a time, or of the time when a position was recorded.
-
-    Errors: InvalidQuery.
-    """
-    position, now = await ledger.resolve(as_of), ledger.clock()
-    if as_of is not None and position is not None:
-        dated = await ledger.dated(position)
-        now = dated.time or now
-        if not as_of.isdigit():
-            now = min(parse_instant("as_of", as_of, end=True), ledger.clock())
-    projection, position = await ledger.engine.at(BreakerStates, position)
-    breakers = projection.view(now)
-    return BreakerList(breakers, await ledger.dated(position))
+async def list_breakers(view: View) -> BreakerList:
+    """Return every circuit breaker, as of the time of the view. Errors: InvalidQuery."""
+    projection, position = await view.at(BreakerStates)
+    return BreakerList(projection.view(view.clock()), await view.dated(position))
 
 
-async def find_breaker(ledger: LedgerService, scope: str, as_of: str | None = None) -> BreakerView:
+async def find_breaker(view: View, scope: str) -> BreakerView:
     """Return one circuit breaker. Errors: NotFound, InvalidQuery."""
-    for breaker in (await list_breakers(ledger, as_of)).breakers:
+    for breaker in (await list_breakers(view)).breakers:
         if breaker.scope == scope:
             return breaker
     raise NotFound(f"No circuit breaker found for scope: {scope}", "See cstp.listBreakers.")

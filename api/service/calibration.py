@@ -7,7 +7,7 @@ from msgspec import UNSET, UnsetType, structs
 from api.service.as_of import AsOf
 from api.service.calibration_plots import DrawnDecisions, find_plot_data
 from api.service.calibration_query import CalibrationQuery, compute_scores
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from api.service.model_names import MODEL_NAMES, find_model_names, model_resolver, names_of_model
 from api.service.unknown_names import UnknownNames, find_unknown_filter_names
 from api.service.view_queries import query_check
@@ -49,23 +49,19 @@ class CalibrationByCategory(NamedTuple):
     categories: list[CategoryScores]
 
 
-async def compute_calibration(
-    ledger: LedgerService, query: CalibrationQuery, as_of: int | None = None
-) -> CalibrationAnswer:
+async def compute_calibration(view: View, query: CalibrationQuery) -> CalibrationAnswer:
     """Compute the calibration of some decisions. Errors: InvalidQuery."""
-    return (await compute_calibration_by_category(ledger, query, as_of)).answer
+    return (await compute_calibration_by_category(view, query)).answer
 
 
-async def compute_calibration_by_category(
-    ledger: LedgerService, query: CalibrationQuery, as_of: int | None = None
-) -> CalibrationByCategory:
+async def compute_calibration_by_category(view: View, query: CalibrationQuery) -> CalibrationByCategory:
     """Compute the calibration of some decisions, and the scores of each category. Errors: InvalidQuery."""
     by_model = query.group_by == "model" or "drift" in query.include or query.model is not None
-    projection, position = await ledger.engine.at(Calibration, as_of, also=MODEL_NAMES if by_model else ())
+    projection, position = await view.at(Calibration, also=MODEL_NAMES if by_model else ())
     selection = projection.selection(query.filter)
     decisions = projection.decisions(query.filter)
     drawn = projection.drawn(query.filter, selection) if "plots" in query.include else None
-    names = await find_model_names(ledger, as_of) if by_model else None
+    names = await find_model_names(view) if by_model else None
     resolve = None if names is None else model_resolver(names)
     unknown_model = None
     if names is not None and query.model is not None:
@@ -76,7 +72,7 @@ async def compute_calibration_by_category(
         drawn = drawn and structs.replace(drawn, selection=selection, decisions=drawn.decisions._replace(within=within))
     if query.group_by == "model" and resolve is not None:
         selection = with_models(selection, resolve)
-    view, categories = await compute_scores(selection, query, decisions)
+    scored, categories = await compute_scores(selection, query, decisions)
     history = CalibrationHistory()
     if query.include:
         parts = HistoryParts(query.include, query.trend_days, resolve, by_model=query.group_by == "model")
@@ -85,11 +81,13 @@ async def compute_calibration_by_category(
     if query.detail == "curves" or "reviews_by_age" in query.include:
         by_day = await run_on_thread(outcomes_by_day, decisions, query_check())
     if drawn is not None:
-        asked = DrawnDecisions(query.filter, query.model, position, len(ledger.engine.left_out))
-        history = structs.replace(history, plots=await find_plot_data(ledger, asked, drawn))
-    fields = {**structs.asdict(view), **structs.asdict(history)}
-    unknown = UNSET if view.coverage.total else find_unknown_filter_names(selection.groups, query.filter, unknown_model)
+        asked = DrawnDecisions(query.filter, query.model, position, len(view.engine.left_out))
+        history = structs.replace(history, plots=await find_plot_data(view, asked, drawn))
+    fields = {**structs.asdict(scored), **structs.asdict(history)}
+    unknown = (
+        UNSET if scored.coverage.total else find_unknown_filter_names(selection.groups, query.filter, unknown_model)
+    )
     answer = CalibrationAnswer(
-        **fields, by_day=by_day or UNSET, as_of=await ledger.dated(position), unknown_names=unknown
+        **fields, by_day=by_day or UNSET, as_of=await view.dated(position), unknown_names=unknown
     )
     return CalibrationByCategory(answer, categories)

@@ -7,27 +7,26 @@ from weakref import WeakKeyDictionary
 
 from api.service.calibration import CalibrationAnswer, compute_calibration
 from api.service.calibration_query import CalibrationQuery
-from api.service.ledger import LedgerService
+from api.service.ledger import View
+from projections.engine import Engine
 
 ANSWERS_MAX = 32
 """Answers that are kept for each ledger: those that were asked for last. One has at most about 300 KB."""
 
 _Question = tuple[CalibrationQuery, int]
 
-_kept: WeakKeyDictionary[LedgerService, dict[_Question, CalibrationAnswer]] = WeakKeyDictionary()
+_kept: WeakKeyDictionary[Engine, dict[_Question, CalibrationAnswer]] = WeakKeyDictionary()
 
 
-async def find_calibration(
-    ledger: LedgerService, query: CalibrationQuery, as_of: int | None = None
-) -> CalibrationAnswer:
+async def find_calibration(view: View, query: CalibrationQuery) -> CalibrationAnswer:
     """Return the calibration of some decisions, computed once for each query and position. Errors: InvalidQuery."""
-    kept = _kept.setdefault(ledger, {})
-    position = (await ledger.reader.head()).position if as_of is None else as_of
+    kept = _kept.setdefault(view.engine, {})
+    position = await view.head_position()
     answer = kept.pop((query, position), None)
     if answer is None:
-        answer = await compute_calibration(ledger, query, as_of)
+        answer = await compute_calibration(view, query)
     kept[query, answer.as_of.position] = answer
     for oldest in list(kept)[:-ANSWERS_MAX]:
         del kept[oldest]
-    await ledger.dated(answer.as_of.position)
+    await view.dated(answer.as_of.position)
     return answer

@@ -3,11 +3,12 @@
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from api.service.view_queries import query_check
 from ledger.threads import run_on_thread
 from projections.calibration.calibration import CalibrationFilter
 from projections.calibration.plot_data import PlotData, SelectedReviews, build_plot_data
+from projections.engine import Engine
 
 PLOTS_MAX = 8
 """Answers that are kept for each ledger: those that were asked for last. One has at most about 200 KB."""
@@ -25,12 +26,12 @@ class DrawnDecisions(NamedTuple):
     left_out: int
 
 
-_kept: WeakKeyDictionary[LedgerService, dict[DrawnDecisions, PlotData]] = WeakKeyDictionary()
+_kept: WeakKeyDictionary[Engine, dict[DrawnDecisions, PlotData]] = WeakKeyDictionary()
 
 
-async def find_plot_data(ledger: LedgerService, asked: DrawnDecisions, selected: SelectedReviews) -> PlotData:
+async def find_plot_data(view: View, asked: DrawnDecisions, selected: SelectedReviews) -> PlotData:
     """Return what drawings of some decisions need, computed once. `selected` are these decisions."""
-    kept = _kept.setdefault(ledger, {})
+    kept = _kept.setdefault(view.engine, {})
     plots = kept.pop(asked, None)
     if plots is None:
         plots = await run_on_thread(build_plot_data, selected, query_check())

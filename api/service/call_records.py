@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from events.envelope import EventFacts
 from ledger.threads import run_on_thread
 from projections.call_index import CallColumns, CallIndex
@@ -20,17 +20,9 @@ class CallRecords:
         self._columns = columns
 
     @classmethod
-    async def find(cls, ledger: LedgerService, as_of: int | None) -> "CallRecords":
-        """Return the calls as of a position.
-
-        If it is None, they are at the position of the projection that the caller requested last, with CALLS in `also`,
-        since there is no pause in between.
-        """
-        if as_of is not None:
-            return cls((await ledger.engine.at(CallIndex, as_of))[0].calls())
-        index = ledger.engine.live[CallIndex.name]
-        assert isinstance(index, CallIndex)
-        return cls(index.calls())
+    async def find(cls, view: View) -> "CallRecords":
+        """Return the calls at the position of the projection that was requested last, with CALLS in `also`."""
+        return cls((await view.beside(CallIndex)).calls())
 
     async def fill_scores(self, scores: EvaluationScoreColumns) -> EvaluationScoreColumns:
         """Return scores with the usage and the models of their calls, where they state none."""

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from api.principal import Principal
 from api.service.decisions import DecisionQuery, decision_states, select_decisions
-from api.service.ledger import LedgerService
+from api.service.ledger import LedgerService, View
 from events.decision import DecisionPreserved
 from events.registry import VOCABULARY
 from ledger.errors import NotFound, StreamConflict
@@ -91,7 +91,7 @@ class PreserveStatement(msgspec.Struct, frozen=True, kw_only=True):
 
 async def count_by_level(ledger: LedgerService, category: str | None) -> LevelCounts:
     """Count decisions by their level now."""
-    index, _ = await ledger.engine.at(DecisionIndex)
+    index, _ = await ledger.at(DecisionIndex)
     selection = DecisionSelection(category=category)
     return LevelCounts(
         total=index.total(selection),
@@ -108,7 +108,7 @@ async def list_compacted(ledger: LedgerService, query: CompactedQuery) -> Compac
         preserved=None if query.preserved else False,
         compaction=LevelFilter(levels=LEVELS if query.level is None else (query.level,), now=now),
     )
-    index, _ = await ledger.engine.at(DecisionIndex)
+    index, _ = await ledger.at(DecisionIndex)
     levels = index.count_levels(counted, now)
     listed = LevelFilter(levels=SHOWN_LEVELS if query.level is None else (query.level,), now=now)
     selection = structs.replace(counted, compaction=listed)
@@ -124,16 +124,16 @@ async def find_level(ledger: LedgerService, decision_id: str) -> Level:
     return level_of(state, ledger.clock())
 
 
-async def list_wisdom(ledger: LedgerService, category: str | None, decisions_min: int) -> list[Wisdom]:
+async def list_wisdom(view: View, category: str | None, decisions_min: int) -> list[Wisdom]:
     """Return the wisdom of each category with enough decisions of the last level, by its name."""
-    index, _ = await ledger.engine.at(DecisionIndex)
-    calibration, position = await ledger.engine.at(Calibration)
-    found = collect_wisdom(index, calibration, category, decisions_min, ledger.clock())
+    index, _ = await view.at(DecisionIndex)
+    calibration, position = await view.at(Calibration)
+    found = collect_wisdom(index, calibration, category, decisions_min, view.clock())
     largest = sorted(found, key=lambda row: -row.decisions)[:CATEGORIES_MAX]
     groups = [group for row in largest for group in (*row.principles, row.failures) if group is not None]
-    examples = await ledger.engine.names.grouped([index.positions(group[:EXAMPLES_MAX]) for group in groups])
+    examples = await view.engine.names.grouped([index.positions(group[:EXAMPLES_MAX]) for group in groups])
     names = {int(group[0]): subjects for group, subjects in zip(groups, examples, strict=True)}
-    states = await decision_states(ledger, [subjects[0] for subjects in names.values()], position)
+    states = await decision_states(view, [subjects[0] for subjects in names.values()], position)
     patterns = {row: state.decision.pattern or "" for row, state in zip(names, states, strict=True)}
     return sorted((_wisdom(row, names, patterns) for row in largest), key=lambda row: row.category)
 

@@ -13,7 +13,7 @@ from api.service.decision_ids import has_decision, ids_starting_with, position_o
 from api.service.decision_writer import act_as, append_payload, decision_exists
 from api.service.decisions import decision_states
 from api.service.id_prefix import id_not_found
-from api.service.ledger import LedgerService
+from api.service.ledger import LedgerService, View
 from events.decision import Outcome, Stakes
 from events.errors import InvalidEvent
 from events.limits import ITEMS_MAX
@@ -163,7 +163,7 @@ async def find_named(ledger: LedgerService, caller: Principal, given: str, *, pr
     if not prefix:
         return given, False
     caller.require("read")
-    _, position = await ledger.engine.at(DecisionIndex)
+    _, position = await ledger.at(DecisionIndex)
     matches = await ids_starting_with(ledger, given, position)
     if len(matches) > 1:
         raise id_not_found(given, "decision", ambiguous=True)
@@ -171,77 +171,75 @@ async def find_named(ledger: LedgerService, caller: Principal, given: str, *, pr
 
 
 async def list_neighbors(
-    ledger: LedgerService,
+    view: View,
     decision_id: str,
     selection: LinkSelection,
     limit: int,
-    as_of: int | None = None,
     *,
     prefix: bool = False,
 ) -> NeighborList:
     """List the links of a decision with the decisions at their other ends, the strongest first. Errors: NotFound."""
-    decision_id, graph, position = await _enter(ledger, decision_id, as_of, prefix=prefix)
-    neighbors, total = await _read_neighbors(ledger, graph, decision_id, selection, limit, position)
-    return NeighborList(decision_id=decision_id, neighbors=neighbors, total=total, as_of=await ledger.dated(position))
+    decision_id, graph, position = await _enter(view, decision_id, prefix=prefix)
+    neighbors, total = await _read_neighbors(view, graph, decision_id, selection, limit, position)
+    return NeighborList(decision_id=decision_id, neighbors=neighbors, total=total, as_of=await view.dated(position))
 
 
-async def list_related(ledger: LedgerService, decision_id: str, limit: int) -> list[Neighbor]:
+async def list_related(view: View, decision_id: str, limit: int) -> list[Neighbor]:
     """List the decisions to which one is linked as related, the strongest link first."""
-    graph, position = await ledger.engine.at(LinkGraph)
+    graph, position = await view.at(LinkGraph)
     selection = LinkSelection("outgoing", ("relates_to",))
-    neighbors, _ = await _read_neighbors(ledger, graph, decision_id, selection, limit, position)
+    neighbors, _ = await _read_neighbors(view, graph, decision_id, selection, limit, position)
     return neighbors
 
 
 async def _read_neighbors(
-    ledger: LedgerService, graph: LinkGraph, decision_id: str, selection: LinkSelection, limit: int, position: int
+    view: View, graph: LinkGraph, decision_id: str, selection: LinkSelection, limit: int, position: int
 ) -> tuple[list[Neighbor], int]:
     """Return the first `limit` links of a decision, with the decisions at their other ends; and how many it has."""
     links = graph.links_of(decision_id, selection)
     shown = links[:limit]
     ends = [link.target_id if link.source_id == decision_id else link.source_id for link in shown]
-    decisions, read = await _read(ledger, graph, ends, shown, position)
+    decisions, read = await _read(view, graph, ends, shown, position)
     return [Neighbor(decision=decisions[end], link=link) for end, link in zip(ends, read, strict=True)], len(links)
 
 
 async def walk_graph(
-    ledger: LedgerService,
+    view: View,
     decision_id: str,
     depth: int,
     selection: LinkSelection,
     limit: int,
-    as_of: int | None = None,
     *,
     prefix: bool = False,
 ) -> DecisionGraph:
     """Follow links from a decision, breadth first, up to `depth` steps; each link is there once. Errors: NotFound."""
     assert 1 <= depth <= DEPTH_MAX, "the interface checks the depth"
-    decision_id, graph, position = await _enter(ledger, decision_id, as_of, prefix=prefix)
+    decision_id, graph, position = await _enter(view, decision_id, prefix=prefix)
     found = graph.walk(decision_id, depth, selection, limit)
-    decisions, links = await _read(ledger, graph, found.decisions, found.links, position)
+    decisions, links = await _read(view, graph, found.decisions, found.links, position)
     return DecisionGraph(
         decision_id=decision_id,
         depth=depth,
         decisions=list(decisions.values()),
         links=links,
         total=found.total,
-        as_of=await ledger.dated(position),
+        as_of=await view.dated(position),
     )
 
 
-async def _enter(ledger: LedgerService, given: str, as_of: int | None, *, prefix: bool) -> tuple[str, LinkGraph, int]:
+async def _enter(view: View, given: str, *, prefix: bool) -> tuple[str, LinkGraph, int]:
     """Return the full id of a decision, the graph and its position. The id may be one that only links name.
 
     Errors: NotFound.
     """
-    position = await position_of_views(ledger, as_of)
-    recorded = await has_decision(ledger, given, position)
-    matches = await ids_starting_with(ledger, given, position) if prefix and given and not recorded else []
-    graph, latest = await ledger.engine.at(LinkGraph)
-    if as_of is None:
+    position = await position_of_views(view)
+    recorded = await has_decision(view, given, position)
+    matches = await ids_starting_with(view, given, position) if prefix and given and not recorded else []
+    graph, latest = await (view if view.position is None else view.ledger).at(LinkGraph)
+    if view.position is None:
         position = latest
     elif any(graph.has(name) for name in (given, *matches)):
-        graph, _ = await ledger.engine.at(LinkGraph, as_of)  # a decision that has no link now had none before
+        graph, _ = await view.at(LinkGraph)  # a decision that has no link now had none before
     if recorded or graph.has(given):
         return given, graph, position
     if len(matches) == 1:
@@ -250,7 +248,7 @@ async def _enter(ledger: LedgerService, given: str, as_of: int | None, *, prefix
 
 
 async def _read(
-    ledger: LedgerService, graph: LinkGraph, ids: Sequence[str], links: Sequence[GraphLink], position: int
+    view: View, graph: LinkGraph, ids: Sequence[str], links: Sequence[GraphLink], position: int
 ) -> tuple[dict[str, LinkedDecision], list[DecisionLink]]:
     """Read decisions and links of the graph. The graph may be live: it is used before the first `await`."""
     nodes = {name: _Node(graph.degrees(name), graph.superseded_by(name, position)) for name in ids}
@@ -258,10 +256,10 @@ async def _read(
     names = list(nodes)
     for start in range(0, len(names), ITEMS_MAX):
         subjects = [f"decision/{name}" for name in names[start : start + ITEMS_MAX]]
-        for state in await decision_states(ledger, subjects, position):
+        for state in await decision_states(view, subjects, position):
             states[state.decision_id] = state
     decisions = {name: _linked_decision(name, node, states.get(name)) for name, node in nodes.items()}
-    return decisions, [await _read_link(ledger, link) for link in links]
+    return decisions, [await _read_link(view, link) for link in links]
 
 
 def _linked_decision(name: str, node: _Node, state: DecisionState | None) -> LinkedDecision:
@@ -289,8 +287,8 @@ def _linked_decision(name: str, node: _Node, state: DecisionState | None) -> Lin
     )
 
 
-async def _read_link(ledger: LedgerService, link: GraphLink) -> DecisionLink:
-    event = VOCABULARY.event(await ledger.event(link.position))
+async def _read_link(view: View, link: GraphLink) -> DecisionLink:
+    event = VOCABULARY.event(await view.event(link.position))
     data = event.data
     assert isinstance(data, DecisionLinked), "the graph names the position of a link"
     return DecisionLink(

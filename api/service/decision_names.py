@@ -25,7 +25,7 @@ class DecisionNames(NamedTuple):
 
 async def list_decision_names(ledger: LedgerService) -> DecisionNames:
     """Return the commonest agents, categories, projects, features, tags and models of all decisions."""
-    projection, _ = await ledger.engine.at(DecisionIndex)
+    projection, _ = await ledger.at(DecisionIndex)
     counted = projection.count_names()
     joined = ((name, n) for names, n in counted["model"] for name in split_names(names) if name)
     counted["model"] = list(sum_by_name(joined).items())

@@ -3,23 +3,23 @@
 from msgspec import UNSET
 
 from api.service.decisions import DecisionPage, DecisionQuery, find_unknown, select_decisions, select_models
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from api.service.model_names import MODEL_NAMES
 from api.service.retrieval import Retrieval
 from projections.decisions.decision_index import DecisionIndex
 
 
-async def find_decisions(ledger: LedgerService, query: DecisionQuery, as_of: int | None = None) -> DecisionPage:
+async def find_decisions(view: View, query: DecisionQuery) -> DecisionPage:
     """List decisions; with a ranking, return the best matches of the search. Errors: InvalidQuery."""
     if query.ranking is None:
-        return await select_decisions(ledger, query, as_of)
+        return await select_decisions(view, query)
     from api.service.ranked_search import RankedQuery, ranked_search  # noqa: PLC0415 - a plain list ranks nothing
 
     also = () if query.model is None else MODEL_NAMES
-    projection, position = await ledger.engine.at(DecisionIndex, as_of, also=also)
-    selection = await select_models(ledger, projection, query, position)
+    projection, position = await view.at(DecisionIndex, also=also)
+    selection = await select_models(view, projection, query)
     ranked = await ranked_search(
-        ledger,
+        await view.past(position),
         RankedQuery(
             query=query.search or "",
             ranking=query.ranking,
@@ -27,18 +27,17 @@ async def find_decisions(ledger: LedgerService, query: DecisionQuery, as_of: int
             limit=query.limit,
             history=query.history,
         ),
-        position,
     )
     notes = [f"{ranked.reason}: answered by keyword." if ranked.reason is not None else None, ranked.note]
     unknown = UNSET
     if not ranked.total:
-        projection, _ = await ledger.engine.at(DecisionIndex, position)
+        projection, _ = await view.engine.at(DecisionIndex, position)
         unknown = find_unknown(projection, selection, query.model)  # type: ignore[assignment]
     return DecisionPage(
         decisions=ranked.decisions,
         total=ranked.total,
         next=None,
-        as_of=await ledger.dated(position),
+        as_of=await view.dated(position),
         unknown_names=unknown,
         retrieval=Retrieval(
             mode=ranked.mode,

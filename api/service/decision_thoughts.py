@@ -200,14 +200,14 @@ async def step_number(ledger: LedgerService, placed: AppendedEvent) -> int:
 
 async def count_pending(ledger: LedgerService, sources: Iterable[str]) -> int:
     """Return how many thoughts of some agents a decision without `agent_id` and `decision_id` would adopt."""
-    projection, _ = await ledger.engine.at(ThoughtIndex)
+    projection, _ = await ledger.at(ThoughtIndex)
     scopes, now = ThoughtScope().matching_scopes(), ledger.clock()
     return sum(len(projection.pending(source, scopes, now)) for source in sources)
 
 
 async def list_pending(ledger: LedgerService, key: str | None, texts_max: int) -> list[PendingThoughts]:
     """Return the pending thoughts of every agent, grouped by key, the oldest first; with `key`, only that group."""
-    projection, _ = await ledger.engine.at(ThoughtIndex)
+    projection, _ = await ledger.at(ThoughtIndex)
     keys: dict[str, list[tuple[str, ThoughtEntry]]] = {}
     for agent, thought in sorted(projection.all_pending(ledger.clock()), key=lambda item: item[1].position):
         keys.setdefault(thought.scope.key(agent), []).append((agent, thought))
@@ -217,7 +217,7 @@ async def list_pending(ledger: LedgerService, key: str | None, texts_max: int) -
 
 async def list_adopted(ledger: LedgerService, limit: int, texts_max: int) -> list[PendingThoughts]:
     """Return the thoughts that the latest decisions adopted, the newest group first, at most `limit` groups."""
-    projection, _ = await ledger.engine.at(ThoughtIndex)
+    projection, _ = await ledger.at(ThoughtIndex)
     groups: dict[tuple[str, str], list[tuple[str, ThoughtEntry]]] = {}
     for agent, thought in projection.adopted():
         groups.setdefault((thought.adopted_by, thought.scope.key(agent)), []).append((agent, thought))
@@ -242,7 +242,7 @@ async def list_expired(ledger: LedgerService, limit: int, texts_max: int) -> lis
 
     `moment` is when the newest of a group expired.
     """
-    projection, _ = await ledger.engine.at(ThoughtIndex)
+    projection, _ = await ledger.at(ThoughtIndex)
     keys: dict[str, list[tuple[str, ThoughtEntry]]] = {}
     for agent, thought in projection.expired(ledger.clock()):
         keys.setdefault(thought.scope.key(agent), []).append((agent, thought))
@@ -255,7 +255,7 @@ async def list_expired(ledger: LedgerService, limit: int, texts_max: int) -> lis
 async def _pending(
     ledger: LedgerService, thinker: Thinker, now: datetime, position: int | None = None
 ) -> list[ThoughtEntry]:
-    projection, _ = await ledger.engine.at(ThoughtIndex)
+    projection, _ = await ledger.at(ThoughtIndex)
     scopes = thinker.scope.matching_scopes()
     entries = [entry for source in thinker.sources for entry in projection.pending(source, scopes, now, position)]
     return sorted(entries, key=lambda entry: entry.position)

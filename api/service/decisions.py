@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType, structs
 
 from api.service.as_of import AsOf
 from api.service.decision_ids import position_of_views, resolve_decision_id
-from api.service.ledger import LedgerService
+from api.service.ledger import LedgerService, View
 from api.service.model_names import MODEL_NAMES, find_model_names
 from api.service.retrieval import Ranking, Retrieval
 from api.service.unknown_names import UnknownNames, find_unknown_names
@@ -58,30 +58,28 @@ class DecisionQuery(msgspec.Struct, frozen=True, kw_only=True):
     ranking: Ranking | None = None
 
 
-async def select_decisions(ledger: LedgerService, query: DecisionQuery, as_of: int | None = None) -> DecisionPage:
+async def select_decisions(view: View, query: DecisionQuery) -> DecisionPage:
     """List decisions in their current state. Errors: InvalidQuery."""
-    projection, position, among = await _index_and_words(ledger, query, as_of)
-    selection = await select_models(ledger, projection, query, as_of)
+    projection, position, among = await _index_and_words(view, query)
+    selection = await select_models(view, projection, query)
     order = Order(query.sort, query.descending)
     found = projection.page(selection, order, query.offset, query.limit, among)
     total, page = found.total, projection.positions(found.rows)
     unknown = UNSET if total else find_unknown(projection, selection, query.model)
-    subjects = await ledger.engine.names.subjects(page)
-    decisions = await decision_states(ledger, subjects, position, history=query.history)
-    decisions = await _with_superseding(ledger, decisions, as_of, position)
+    subjects = await view.engine.names.subjects(page)
+    decisions = await decision_states(view, subjects, position, history=query.history)
+    decisions = await _with_superseding(view, decisions, position)
     after = query.offset + len(decisions)
     return DecisionPage(
         decisions=decisions,
         total=total,
         next=after if after < total else None,
-        as_of=await ledger.dated(position),
+        as_of=await view.dated(position),
         unknown_names=unknown,
     )
 
 
-async def _index_and_words(
-    ledger: LedgerService, query: DecisionQuery, as_of: int | None
-) -> tuple[DecisionIndex, int, RowsWithWords | None]:
+async def _index_and_words(view: View, query: DecisionQuery) -> tuple[DecisionIndex, int, RowsWithWords | None]:
     """Return the index of decisions, its position, and which decisions have the words of the search, if there is one.
 
     With a search the index is frozen, because finding words takes a while.
@@ -89,29 +87,27 @@ async def _index_and_words(
     also = () if query.model is None else MODEL_NAMES
     words = frozenset() if query.search is None else frozenset(parse_search_words(query.search, "search"))
     if not words:
-        return *(await ledger.engine.at(DecisionIndex, as_of, also=also)), None
+        return *(await view.at(DecisionIndex, also=also)), None
 
     async def frozen() -> tuple[DecisionIndex, int]:
-        projection, position = await ledger.engine.at(DecisionIndex, as_of, also=also)
+        projection, position = await view.at(DecisionIndex, also=also)
         return projection.frozen(), position
 
-    if as_of is None:
-        return await ledger.indexes.words.find_rows(words, frozen)
+    if view.position is None:
+        return await view.indexes.words.find_rows(words, frozen)
     as_it_was = await frozen()
 
     async def once() -> tuple[DecisionIndex, int]:
         return as_it_was
 
-    return await ledger.indexes.words.find_rows(words, once)
+    return await view.indexes.words.find_rows(words, once)
 
 
-async def select_models(
-    ledger: LedgerService, projection: DecisionIndex, query: DecisionQuery, as_of: int | None
-) -> DecisionSelection:
+async def select_models(view: View, projection: DecisionIndex, query: DecisionQuery) -> DecisionSelection:
     """Return the selection of a query, with the model's names: `projection` was requested with MODEL_NAMES."""
     if query.model is None:
         return query.selection
-    names = await find_model_names(ledger, as_of)
+    names = await find_model_names(view)
     means = names.resolve(query.model)
     models = frozenset(joined for joined in projection.models if names.resolve_joined(joined) == means)
     return structs.replace(query.selection, models=models)
@@ -125,29 +121,25 @@ def find_unknown(projection: DecisionIndex, selection: DecisionSelection, model:
     return find_unknown_names({**asked, "tag": selection.tags, "model": model}, known)
 
 
-async def find_decision(
-    ledger: LedgerService, decision_id: str, as_of: int | None = None, *, prefix: bool = False
-) -> DecisionState:
+async def find_decision(view: View, decision_id: str, *, prefix: bool = False) -> DecisionState:
     """Return one decision with its history; with `prefix`, by a unique beginning of its id. Errors: NotFound."""
-    position = await position_of_views(ledger, as_of)
-    full_id = await resolve_decision_id(ledger, decision_id, position, prefix=prefix)
-    state = fold_decision(await _read_streams(ledger, [f"decision/{full_id}"], position))
+    position = await position_of_views(view)
+    full_id = await resolve_decision_id(view, decision_id, position, prefix=prefix)
+    state = fold_decision(await _read_streams(view, [f"decision/{full_id}"], position))
     assert state is not None, "the index names a stream that the log does not hold"
-    (state,) = await _with_superseding(ledger, [state], as_of, position)
+    (state,) = await _with_superseding(view, [state], position)
     return state
 
 
-async def find_decision_id(ledger: LedgerService, beginning: str) -> str:
+async def find_decision_id(view: View, beginning: str) -> str:
     """Return a decision's id, given it or a unique beginning of it. Errors: NotFound."""
-    _, position = await ledger.engine.at(DecisionIndex)
-    return await resolve_decision_id(ledger, beginning, position, prefix=True)
+    _, position = await view.at(DecisionIndex)
+    return await resolve_decision_id(view, beginning, position, prefix=True)
 
 
-async def count_decisions(
-    ledger: LedgerService, selection: DecisionSelection, as_of: int | None = None
-) -> DecisionCounts:
+async def count_decisions(view: View, selection: DecisionSelection) -> DecisionCounts:
     """Count some decisions by agent, category and the other groups."""
-    projection, _ = await ledger.engine.at(DecisionIndex, as_of)
+    projection, _ = await view.at(DecisionIndex)
     return projection.count(selection)
 
 
@@ -155,47 +147,45 @@ async def count_decisions_since(
     ledger: LedgerService, selection: DecisionSelection, moments: Sequence[datetime]
 ) -> list[int]:
     """Return for each of some times the number of decisions made at or after it."""
-    projection, _ = await ledger.engine.at(DecisionIndex)
+    projection, _ = await ledger.at(DecisionIndex)
     since, until = selection.range.since, selection.range.until
     ranges = [TimeRange(moment if since is None else max(moment, since), until) for moment in moments]
     return [projection.total(structs.replace(selection, range=when)) for when in ranges]
 
 
 async def decision_states(
-    ledger: LedgerService, subjects: Sequence[str], upto: int, *, history: bool = False
+    view: View, subjects: Sequence[str], upto: int, *, history: bool = False
 ) -> list[DecisionState]:
     """Return the decisions of some streams as of a position, in the order of `subjects`."""
     if not subjects:
         return []
     streams: dict[str, list[object]] = {subject: [] for subject in subjects}
-    for event in await _read_streams(ledger, subjects, upto):
+    for event in await _read_streams(view, subjects, upto):
         streams[event.subject].append(event)
     states = (fold_decision(streams[subject]) for subject in subjects)  # type: ignore[arg-type]
     decisions = [state for state in states if state is not None]
     return decisions if history else [structs.replace(state, history=()) for state in decisions]
 
 
-async def _with_superseding(
-    ledger: LedgerService, decisions: list[DecisionState], as_of: int | None, position: int
-) -> list[DecisionState]:
+async def _with_superseding(view: View, decisions: list[DecisionState], position: int) -> list[DecisionState]:
     """Return decisions with the ids of those that supersede them, as of a position.
 
     The graph of an earlier position is folded only if a decision is superseded now.
     """
-    graph, _ = await ledger.engine.at(LinkGraph)
+    graph, _ = await view.ledger.at(LinkGraph)
     if not any(graph.may_be_superseded(state.decision_id) for state in decisions):
         return decisions
-    if as_of is not None:
-        graph, _ = await ledger.engine.at(LinkGraph, as_of)
+    if view.position is not None:
+        graph, _ = await view.at(LinkGraph)
     found = {state.decision_id: graph.superseded_by(state.decision_id, position) for state in decisions}
     return [
         structs.replace(state, superseded_by=ids) if (ids := found[state.decision_id]) else state for state in decisions
     ]
 
 
-async def _read_streams(ledger: LedgerService, subjects: Sequence[str], upto: int) -> list[Event]:
+async def _read_streams(view: View, subjects: Sequence[str], upto: int) -> list[Event]:
     query = Query(subjects=tuple(subjects), before=upto + 1, limit=PAGE_EVENTS_MAX)
-    return [event async for page in ledger.scan(query) for event in ledger.usable_events(page)]
+    return [event async for page in view.scan(query) for event in view.usable_events(page)]
 
 
 def parse_search_words(text: str, field: str) -> set[str]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from ledger import Query
 
 SEARCH_S = 0.1
@@ -32,10 +32,10 @@ class EventSearch(NamedTuple):
     more: bool
 
 
-async def search_events(ledger: LedgerService, query: Query, search_s: float = SEARCH_S) -> EventSearch:
+async def search_events(view: View, query: Query, search_s: float = SEARCH_S) -> EventSearch:
     """Find the first `limit` events of a query, or those that are found in the time. Errors: InvalidQuery."""
     end_s = monotonic() + search_s
-    head = (await ledger.reader.head()).position
+    head = (await view.reader.head()).position
     low, high = query.after, min(query.before if query.before is not None else head + 1, head + 1)
     descending = query.order == "desc"
     found = EventSearch([], [], None, more=False)
@@ -44,7 +44,7 @@ async def search_events(ledger: LedgerService, query: Query, search_s: float = S
         first = max(low, high - 1 - window) if descending else low
         last = high if descending else min(high, low + 1 + window)
         limit, window_s = query.limit - len(found.positions), monotonic()
-        page = await ledger.read(structs.replace(query, after=first, before=last, limit=limit))
+        page = await view.read(structs.replace(query, after=first, before=last, limit=limit))
         found.lines.extend(page.lines)
         found.positions.extend(page.positions)
         if page.more:

@@ -226,13 +226,13 @@ class EvidenceService:
             duplicate=duplicate,
         )
 
-    async def catalogue(self, caller: Principal, offset: int, limit: int, as_of: int | None = None) -> EvidencePage:
+    async def catalogue(self, caller: Principal, offset: int, limit: int, position: int | None = None) -> EvidencePage:
         """List evidence, stored and erased, in the order of the log; now or as of a position.
 
         Errors: Forbidden, InvalidQuery.
         """
         caller.require("read")
-        projection, position = await self._engine.at(EvidenceIndex, as_of)
+        projection, position = await self._engine.at(EvidenceIndex, position)
         total, entries = len(projection), projection.page(offset, limit)
         after = offset + len(entries)
         return EvidencePage(

@@ -8,7 +8,6 @@ from api.principal import Principal
 from api.service.answer_label import LabelToRecord, RecordedLabel
 from api.service.decision_writer import act_as
 from api.service.id_prefix import resolve_id
-from api.service.judge_records import find_judging
 from api.service.ledger import LedgerService
 from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed, Outcome
 from events.envelope import EventFacts
@@ -40,9 +39,9 @@ async def label_answer(
     """
     caller.require("read")
     agent = act_as(caller, source)
-    evaluations, position = await ledger.engine.at(EvaluationIndex, None, also=(JudgeIndex,))
+    evaluations, position = await ledger.at(EvaluationIndex, also=(JudgeIndex,))
     run_id = resolve_id(evaluations, label.run_id, "evaluation", prefix=prefix)
-    judging = await find_judging(ledger, None)
+    judging = await ledger.beside(JudgeIndex)
     score = await _find_score(ledger, run_id, label, position)
     digest = score.analysis_digest
     assert digest is not None, "an attempt without an answer was refused"

@@ -1,10 +1,12 @@
-"""The ledger service: one open ledger, for every use case and every interface."""
+"""The ledger service: one open ledger, and views of it, for every use case and every interface."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
+
+from msgspec import structs
 
 from api.parameters import parse_instant
 from api.principal import Principal
@@ -18,8 +20,10 @@ from api.service.open_log import CommittedReader, Connections, can_write, open_c
 from api.service.position_notes import note_read, note_written
 from api.service.search_indexes import SearchIndexes
 from api.service.shared_tokens import follow_tokens, tokens_of
-from events import VOCABULARY, BreakersConfigured, Draft, Event, InvalidEvent, agent_of, timestamp
+from events import BreakersConfigured, Draft, InvalidEvent, agent_of
 from events.blank_texts import check_texts
+from events.envelope import Event, timestamp
+from events.registry import VOCABULARY
 from ledger import (
     AppendedEvent,
     Clock,
@@ -34,13 +38,172 @@ from ledger.errors import ForeignStream, InvalidQuery, LedgerLocked, LedgerUnava
 from ledger.place import Place
 from ledger.view_key import read_view_key
 from projections.engine import Engine, Progress
+from projections.projection import Projection
 from projections.snapshots import Snapshots
 
 POSITION_DIGITS_MAX = 20
 """Digits of an `as_of` that are read: more than any position has."""
 
+P = TypeVar("P", bound=Projection)
 
-class LedgerService:
+
+class View:
+    """A ledger as of a position, or as it is now.
+
+    As of a position the clock shows the time of that position, so that the same question has the same answer whenever
+    it is asked.
+    """
+
+    def __init__(
+        self,
+        ledger: "LedgerService",
+        reader: LogReader,
+        engine: Engine,
+        indexes: SearchIndexes,
+        clock: Clock,
+        evidence: EvidenceService,
+        position: int | None = None,
+    ) -> None:
+        self.ledger = ledger
+        """The ledger itself, as it is now."""
+        self.reader = reader
+        """The log, as it is now."""
+        self.engine = engine
+        self.indexes = indexes
+        self.clock = clock
+        self.evidence = evidence
+        self.position = position
+        """The position; None: now."""
+        self.used: set[int] | None = None if ledger is self else set()
+        """The positions of the states that were read. More than one: events were appended between two reads."""
+
+    async def as_of(self, when: str | None, name: str = "as_of") -> "View":
+        """Return the view as of a position or a time as text; of None, now. Errors: InvalidQuery."""
+        position = await self.resolve(when, name)
+        if when is None or position is None:
+            return self.now()
+        view = await self.past(position)
+        if not when.isdigit():
+            now = min(parse_instant(name, when, end=True), self.clock())
+            view.clock = lambda: now
+        return view
+
+    def now(self) -> "View":
+        """Return the view of now that notes the positions it uses."""
+        return View(self.ledger, self.reader, self.engine, self.indexes, self.ledger.clock, self.evidence)
+
+    async def past(self, position: int) -> "View":
+        """Return the view as of a position."""
+        known = 0 < position <= (await self.reader.head()).position
+        moment = (await as_of(self.reader, position)).time if known else None
+        clock = self.ledger.clock if moment is None else lambda: moment
+        return View(self.ledger, self.reader, self.engine, self.indexes, clock, self.evidence, position)
+
+    async def at(self, kind: type[P], *, also: Sequence[type[Projection]] = ()) -> tuple[P, int]:
+        """Return the state of a projection and its position, that of the view. See `Engine.at`. Errors: InvalidQuery.
+
+        `beside` returns the states of those in `also` at the same position.
+        """
+        if also and self.position is not None:
+            await self.engine.catch_up(kinds=also)
+        state, position = await self.engine.at(kind, self.position, also=also)
+        self._note(position)
+        return state, position
+
+    async def beside(self, kind: type[P]) -> P:
+        """Return the state of a projection that the last call of `at` had in `also`. Use it before the next `await`.
+
+        A live state has the same position, since there is no pause in between.
+        """
+        if self.position is not None:
+            return (await self.at(kind))[0]
+        state = self.engine.live[kind.name]
+        assert isinstance(state, kind)
+        return state
+
+    async def head_position(self) -> int:
+        """Return the position of the view, now that of the newest event; 0 if there is none."""
+        if self.position is not None:
+            return self.position
+        return (await self.reader.head()).position
+
+    async def read(self, query: Query) -> LogPage:
+        """Read a page of events. Errors: InvalidQuery, for a cursor beyond the head."""
+        await self._check_cursor(query.after)
+        page = await read_narrowed(self.reader, self.engine, query)
+        note_read(page.positions)
+        return page
+
+    async def scan(self, query: Query) -> AsyncIterator[LogPage]:
+        """Yield every selected event up to the position of the view, now every one that is committed, page by page."""
+        await self._check_cursor(query.after)
+        end = await self.head_position()
+        self._note(end)
+        if self.position is not None:
+            query = structs.replace(query, before=min(query.before or end + 1, end + 1))
+        async with aclosing(scan_narrowed(self.reader, self.engine, query, end)) as pages:
+            async for page in pages:
+                note_read(page.positions)
+                yield page
+
+    async def event(self, position: int) -> bytes:
+        """Return the stored line at a position. Errors: NotFound."""
+        page = await self.reader.read(Query(after=position - 1, before=position + 1, limit=1))
+        if not page.positions:
+            head = (await self.reader.head()).position
+            raise NotFound(f"Position {position} is not in the log.", f"Positions run from 1 to {head}.")
+        note_read(page.positions)
+        return page.ndjson
+
+    async def stream(self, subject: str, after: int, limit: int) -> LogPage:
+        """Read a page of one stream's events. Errors: NotFound."""
+        page = await self.read(Query(subjects=(subject,), after=after, limit=limit))
+        if not page.positions and not (await self.reader.read(Query(subjects=(subject,), limit=1))).positions:
+            raise NotFound(f"{subject} is not in the log.", "Streams are named KIND/ID, as in decision/3f2a9c1e.")
+        return page
+
+    async def resolve(self, when: str | None, name: str = "as_of") -> int | None:
+        """Return the position of a position or a time as text; None for None. Errors: InvalidQuery."""
+        if when is None:
+            return None
+        head = await self.reader.head()
+        if when.isascii() and when.isdigit():
+            position = int(when[:POSITION_DIGITS_MAX])
+            if position > head.position:
+                detail = f"{when} is beyond the head, {head.position}."
+                raise InvalidQuery(name, detail, "Name a position up to the head.")
+            return position
+        moment = parse_instant(name, when, end=True)
+        if parse_instant(name, when) > self.clock() and microseconds(moment) > head.recorded_us:
+            detail = f"{when} is beyond the head, recorded {timestamp(moment_of(head.recorded_us))}."
+            raise InvalidQuery(name, detail, "Name a time that has passed.")
+        return await self.reader.position_at(microseconds(moment))
+
+    def usable_events(self, page: LogPage) -> Iterable[Event]:
+        """Return the events of a page, without those that are left out of the views."""
+        left_out = self.engine.left_out
+        if not left_out:
+            return VOCABULARY.events(page.ndjson)
+        lines = zip(page.positions, page.lines, strict=False)
+        return (VOCABULARY.event(line) for position, line in lines if position not in left_out)
+
+    async def dated(self, position: int) -> AsOf:
+        """Return a position with the time when it was recorded. A view as of it has read every event up to it."""
+        note_read((1, position) if position else ())
+        return await as_of(self.reader, position)
+
+    def _note(self, position: int) -> None:
+        if self.used is not None:
+            self.used.add(position)
+
+    async def _check_cursor(self, position: int) -> None:
+        head = (await self.reader.head()).position
+        if position > head:
+            detail = f"{position} is beyond the head, {head}."
+            raise InvalidQuery("after", detail, "Was the cursor made by another ledger? Begin again from 0.")
+
+
+class LedgerService(View):
     """One ledger with its projections, open for writing in one process, or for reading in any."""
 
     def __init__(
@@ -58,12 +221,10 @@ class LedgerService:
         self.path = path
         """The ledger file; for a ledger in a database, the beginning of the paths of the files that a node keeps."""
         self.log = log
-        self.reader: LogReader = log if log is not None else connections.scanner
-        self.engine = engine
-        self.indexes = indexes
         self.tokens = tokens_of(place)
-        self.clock = clock
-        self.evidence = EvidenceService(path, self.reader, engine, self.record, writable=log is not None)
+        reader: LogReader = log if log is not None else connections.scanner
+        evidence = EvidenceService(path, reader, engine, self.record, writable=log is not None)
+        super().__init__(self, reader, engine, indexes, clock, evidence)
         self.proving = CheckpointService(path, self.reader, log, connections.notes, place.key)
         self._opened = AsyncExitStack()
         self._guardrails = GuardrailPermission()
@@ -168,84 +329,12 @@ class LedgerService:
             self._guardrails.note(found=bool(page.positions))
         return bool(self._guardrails.ever_set)
 
-    async def head_position(self) -> int:
-        """Return the position of the newest event; 0 if there is none."""
-        return (await self.reader.head()).position
-
-    async def read(self, query: Query) -> LogPage:
-        """Read a page of events. Errors: InvalidQuery, for a cursor beyond the head."""
-        await self._check_cursor(query.after)
-        page = await read_narrowed(self.reader, self.engine, query)
-        note_read(page.positions)
-        return page
-
     async def follow(self, query: Query) -> AsyncIterator[LogPage]:
         """Yield events as they are committed, after a cursor. Errors: InvalidQuery, for a cursor beyond the head."""
         await self._check_cursor(query.after)
         async for page in self.reader.follow(query):
             note_read(page.positions)
             yield page
-
-    async def scan(self, query: Query) -> AsyncIterator[LogPage]:
-        """Yield every selected event that is committed now, page by page."""
-        await self._check_cursor(query.after)
-        head = (await self.reader.head()).position
-        async with aclosing(scan_narrowed(self.reader, self.engine, query, head)) as pages:
-            async for page in pages:
-                note_read(page.positions)
-                yield page
-
-    async def event(self, position: int) -> bytes:
-        """Return the stored line at a position. Errors: NotFound."""
-        page = await self.reader.read(Query(after=position - 1, before=position + 1, limit=1))
-        if not page.positions:
-            head = (await self.reader.head()).position
-            raise NotFound(f"Position {position} is not in the log.", f"Positions run from 1 to {head}.")
-        note_read(page.positions)
-        return page.ndjson
-
-    async def stream(self, subject: str, after: int, limit: int) -> LogPage:
-        """Read a page of one stream's events. Errors: NotFound."""
-        page = await self.read(Query(subjects=(subject,), after=after, limit=limit))
-        if not page.positions and not (await self.reader.read(Query(subjects=(subject,), limit=1))).positions:
-            raise NotFound(f"{subject} is not in the log.", "Streams are named KIND/ID, as in decision/3f2a9c1e.")
-        return page
-
-    async def resolve(self, as_of: str | None, name: str = "as_of") -> int | None:
-        """Return the position of an `as_of`, a position or a time as text; None for None. Errors: InvalidQuery."""
-        if as_of is None:
-            return None
-        head = await self.reader.head()
-        if as_of.isascii() and as_of.isdigit():
-            position = int(as_of[:POSITION_DIGITS_MAX])
-            if position > head.position:
-                detail = f"{as_of} is beyond the head, {head.position}."
-                raise InvalidQuery(name, detail, "Name a position up to the head.")
-            return position
-        moment = parse_instant(name, as_of, end=True)
-        if parse_instant(name, as_of) > self.clock() and microseconds(moment) > head.recorded_us:
-            detail = f"{as_of} is beyond the head, recorded {timestamp(moment_of(head.recorded_us))}."
-            raise InvalidQuery(name, detail, "Name a time that has passed.")
-        return await self.reader.position_at(microseconds(moment))
-
-    def usable_events(self, page: LogPage) -> Iterable[Event]:
-        """Return the events of a page, without those that are left out of the views."""
-        left_out = self.engine.left_out
-        if not left_out:
-            return VOCABULARY.events(page.ndjson)
-        lines = zip(page.positions, page.lines, strict=False)
-        return (VOCABULARY.event(line) for position, line in lines if position not in left_out)
-
-    async def _check_cursor(self, position: int) -> None:
-        head = (await self.reader.head()).position
-        if position > head:
-            detail = f"{position} is beyond the head, {head}."
-            raise InvalidQuery("after", detail, "Was the cursor made by another ledger? Begin again from 0.")
-
-    async def dated(self, position: int) -> AsOf:
-        """Return a position with the time when it was recorded. A view as of it has read every event up to it."""
-        note_read((1, position) if position else ())
-        return await as_of(self.reader, position)
 
 
 def _explain(error: ForeignStream) -> None:

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from api.service.model_names import MODEL_NAMES, find_model_names, model_resolver
 from ledger.threads import run_on_thread
 from projections.calibration.calibration import Calibration, CalibrationFilter
@@ -76,14 +76,14 @@ class ModelFigures(msgspec.Struct, frozen=True, kw_only=True):
     probes: list[ModelProbe]
 
 
-async def compute_model_figures(ledger: LedgerService, model: str, as_of: int | None = None) -> ModelFigures:
+async def compute_model_figures(view: View, model: str) -> ModelFigures:
     """Compute the figures of the model that a name means. Errors: InvalidQuery."""
     also = (EvaluationIndex, ProbeScoreIndex, *MODEL_NAMES)
-    calibration, _ = await ledger.engine.at(Calibration, as_of, also=also)
+    calibration, _ = await view.at(Calibration, also=also)
     selection = calibration.selection(CalibrationFilter())
-    evaluations = (await ledger.engine.at(EvaluationIndex, as_of))[0].scores()
-    probes = (await ledger.engine.at(ProbeScoreIndex, as_of))[0].scores()
-    names = await find_model_names(ledger, as_of)
+    evaluations = (await view.at(EvaluationIndex))[0].scores()
+    probes = (await view.at(ProbeScoreIndex))[0].scores()
+    names = await find_model_names(view)
     return await run_on_thread(_compute, selection, evaluations, probes, names, model)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from projections.discovery.attempt_index import AttemptIndex
 from projections.discovery.model_names import ModelNames
 
@@ -15,17 +15,9 @@ MODEL_NAMES: Final = (AttemptIndex,)
 """The projections that `find_model_names` reads: a caller requests another one with `also=MODEL_NAMES` before."""
 
 
-async def find_model_names(ledger: LedgerService, as_of: int | None) -> ModelNames:
-    """Return the registered models and their aliases.
-
-    If `as_of` is None, they are at the position of the projection that the caller requested last, with MODEL_NAMES,
-    since there is no pause in between.
-    """
-    if as_of is not None:
-        return (await ledger.engine.at(AttemptIndex, as_of))[0].names.copy()
-    index = ledger.engine.live[AttemptIndex.name]
-    assert isinstance(index, AttemptIndex)
-    return index.names.copy()
+async def find_model_names(view: View) -> ModelNames:
+    """Return the registered models and their aliases, for the projection that was requested last with MODEL_NAMES."""
+    return (await view.beside(AttemptIndex)).names.copy()
 
 
 def names_of_model(names: ModelNames, model: str, written: Iterable[str | None]) -> set[str]:

@@ -4,7 +4,7 @@ import msgspec
 from msgspec import UNSET
 
 from api.service.as_of import AsOf
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from api.service.model_names import MODEL_NAMES, find_model_names
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from ledger.threads import run_on_thread
@@ -21,16 +21,16 @@ class ProfilesAnswer(msgspec.Struct, frozen=True, kw_only=True):
     unknown_names: UnknownNames = UNSET
 
 
-async def profile_models(ledger: LedgerService, model: str | None = None, as_of: int | None = None) -> ProfilesAnswer:
+async def profile_models(view: View, model: str | None = None) -> ProfilesAnswer:
     """Return the profile of every model with a score, or of the one that a name means. Errors: InvalidQuery."""
-    index, position = await ledger.engine.at(ProbeScoreIndex, as_of, also=MODEL_NAMES)
+    index, position = await view.at(ProbeScoreIndex, also=MODEL_NAMES)
     scores = index.scores()
-    names = await find_model_names(ledger, as_of)
+    names = await find_model_names(view)
     profiles = await run_on_thread(build_profiles, scores, names, model)
     unknown: UnknownNames = UNSET
     if not profiles and model is not None:
         known = {*names.models, *(facts[4] for facts in scores.facts_table if facts[4] is not None)}
         unknown = find_unknown_names({"model": model}, {"model": known})
     return ProfilesAnswer(
-        profiles=profiles, models_min=MODELS_MIN, as_of=await ledger.dated(position), unknown_names=unknown
+        profiles=profiles, models_min=MODELS_MIN, as_of=await view.dated(position), unknown_names=unknown
     )

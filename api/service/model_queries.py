@@ -4,7 +4,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from api.service.as_of import AsOf
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from api.service.model_figures import ModelFigures, compute_model_figures, is_empty_of_figures
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from ledger.threads import run_on_thread
@@ -45,11 +45,9 @@ class ModelList(msgspec.Struct, frozen=True, kw_only=True):
     as_of: AsOf
 
 
-async def list_inventory(
-    ledger: LedgerService, query: InventoryQuery = WHOLE_INVENTORY, as_of: int | None = None
-) -> InventoryAnswer:
+async def list_inventory(view: View, query: InventoryQuery = WHOLE_INVENTORY) -> InventoryAnswer:
     """List the models that answered, as claimed and as reported; with `model`, only the one that has that name."""
-    projection, position = await ledger.engine.at(AttemptIndex, as_of)
+    projection, position = await view.at(AttemptIndex)
     attempts, model = projection.attempts(), query.model
     inventory = await run_on_thread(build_inventory, attempts, query)
     fields = {name: getattr(inventory, name) for name in inventory.__struct_fields__}
@@ -57,10 +55,10 @@ async def list_inventory(
     known = {"model": await run_on_thread(_model_names, attempts) if is_empty and model is not None else set()}
     known["router"] = {row.router for row in inventory.routers if row.router is not None}
     unknown = find_unknown_names({"model": model, "router": query.router}, known) if is_empty else UNSET
-    figures = UNSET if model is None else await compute_model_figures(ledger, model, as_of)
+    figures = UNSET if model is None else await compute_model_figures(view, model)
     if figures is not UNSET and not is_empty_of_figures(figures):
         unknown = UNSET
-    return InventoryAnswer(**fields, as_of=await ledger.dated(position), unknown_names=unknown, figures=figures)
+    return InventoryAnswer(**fields, as_of=await view.dated(position), unknown_names=unknown, figures=figures)
 
 
 def _model_names(attempts: AttemptColumns) -> set[str]:
@@ -70,9 +68,9 @@ def _model_names(attempts: AttemptColumns) -> set[str]:
     return names | {row.key for row in (*inventory.wrappers, *inventory.unresolved)}
 
 
-async def list_registered_models(ledger: LedgerService, as_of: int | None = None) -> ModelList:
+async def list_registered_models(view: View) -> ModelList:
     """List the registered models by key, also those that never answered."""
-    return registered_models(await list_inventory(ledger, as_of=as_of))
+    return registered_models(await list_inventory(view))
 
 
 def registered_models(inventory: InventoryAnswer) -> ModelList:
@@ -81,20 +79,15 @@ def registered_models(inventory: InventoryAnswer) -> ModelList:
     return ModelList(models=models, as_of=inventory.as_of)
 
 
-async def compare_probe_scores(ledger: LedgerService, query: ProbeScoreQuery, as_of: int | None = None) -> ProbesAnswer:
+async def compare_probe_scores(view: View, query: ProbeScoreQuery) -> ProbesAnswer:
     """Return score tables by model, and how well the probes tell models apart."""
-    score_index, position = await ledger.engine.at(ProbeScoreIndex, as_of, also=(AttemptIndex,))
+    score_index, position = await view.at(ProbeScoreIndex, also=(AttemptIndex,))
     scores = score_index.scores()
-    # All live projections are at one position until the next await.
-    sightings = (
-        ledger.engine.live[AttemptIndex.name] if as_of is None else (await ledger.engine.at(AttemptIndex, as_of))[0]
-    )
-    assert isinstance(sightings, AttemptIndex)
-    names = sightings.names.copy()
+    names = (await view.beside(AttemptIndex)).names.copy()
     tables = await run_on_thread(build_score_tables, scores, names, query)
     is_empty = not any(table.models for table in tables)
     unknown = _unknown_score_names(scores, names, query) if is_empty else UNSET
-    return ProbesAnswer(probes=tables, as_of=await ledger.dated(position), unknown_names=unknown)
+    return ProbesAnswer(probes=tables, as_of=await view.dated(position), unknown_names=unknown)
 
 
 def _unknown_score_names(scores: ProbeScoreColumns, names: ModelNames, query: ProbeScoreQuery) -> UnknownNames:

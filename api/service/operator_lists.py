@@ -58,7 +58,7 @@ def list_tokens(ledger: LedgerService, caller: Principal) -> Sequence[TokenRow]:
 async def list_webhooks(ledger: LedgerService, caller: Principal) -> Sequence[WebhookRow]:
     """Return the webhooks, oldest first. Errors: Forbidden, without the scope `admin`; LedgerUnusable."""
     caller.require("admin")
-    index, _ = await ledger.engine.at(WebhookIndex)
+    index, _ = await ledger.at(WebhookIndex)
     return [
         WebhookRow(
             id=endpoint.id,

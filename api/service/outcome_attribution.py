@@ -58,7 +58,7 @@ async def attribute_candidates(ledger: LedgerService, caller: Principal, query: 
 
     Reviews are appended in batches of BATCH_EVENTS_MAX, each all or nothing. Errors: those of `LedgerService.record`.
     """
-    projection, position = await ledger.engine.at(DecisionIndex)
+    projection, position = await ledger.at(DecisionIndex)
     pending = DecisionSelection(project=query.project, status="pending", range=TimeRange(query.since, None))
     processed = projection.total(pending)
     latest = ledger.clock() - query.age

@@ -91,7 +91,7 @@ async def read_overview(ledger: LedgerService, kept: KeptAnswers, query: Overvie
         )
         wait_s = until_s - time.monotonic()
         histories = await find_agent_histories(ledger, kept, asked, query.period, wait_s)
-    index, position = await ledger.engine.at(DecisionIndex)
+    index, position = await ledger.at(DecisionIndex)
     totals = count_by_agent(index)
     return Overview(
         head=await ledger.dated(position),
@@ -131,7 +131,7 @@ async def _read_waiting(ledger: LedgerService) -> WaitingReviews:
     first = await select_decisions(ledger, DecisionQuery(selection=pending, descending=False, limit=1))
     urgent = ActionItemQuery(kinds=("review_outcome", "stale_pending"), limit=ITEMS_SHOWN)
     items = await list_action_items(ledger, urgent)
-    index, _ = await ledger.engine.at(DecisionIndex)
+    index, _ = await ledger.at(DecisionIndex)
     before = TimeRange(None, now - STALE_AFTER - TIME_RESOLUTION)
     return WaitingReviews(
         total=first.total,

@@ -3,7 +3,7 @@
 import msgspec
 
 from api.service.as_of import AsOf
-from api.service.ledger import LedgerService
+from api.service.ledger import LedgerService, View
 from events.registry import VOCABULARY
 from ledger.errors import NotFound
 from projections.engine import Engine, Progress
@@ -58,19 +58,19 @@ class ReplayResult(msgspec.Struct, frozen=True, kw_only=True):
     same: bool | None = None
 
 
-async def list_projections(ledger: LedgerService) -> list[ProjectionInfo]:
+async def list_projections(view: View) -> list[ProjectionInfo]:
     """List every projection, with the position up to which it has folded."""
-    position = await ledger.engine.catch_up(kinds=PROJECTIONS)
-    return [ProjectionInfo(**_info(ledger, kind, position)) for kind in PROJECTIONS]  # type: ignore[arg-type]
+    position = await view.engine.catch_up(kinds=PROJECTIONS)
+    return [ProjectionInfo(**_info(view, kind, position)) for kind in PROJECTIONS]  # type: ignore[arg-type]
 
 
-async def show_projection(ledger: LedgerService, name: str, as_of: int | None = None) -> ProjectionState:
+async def show_projection(view: View, name: str) -> ProjectionState:
     """Return a projection as of a position. Errors: NotFound, InvalidQuery."""
     kind = _kind_of(name)
-    projection, position = await ledger.engine.at(kind, as_of)
-    digest, view = projection.digest(), dict(projection.summary())
-    info = _info(ledger, kind, position)
-    return ProjectionState(**info, digest=digest, as_of=await ledger.dated(position), view=view)  # type: ignore[arg-type]
+    projection, position = await view.at(kind)
+    digest, summary = projection.digest(), dict(projection.summary())
+    info = _info(view, kind, position)
+    return ProjectionState(**info, digest=digest, as_of=await view.dated(position), view=summary)  # type: ignore[arg-type]
 
 
 async def replay_projections(
@@ -112,10 +112,10 @@ def _kind_of(name: str) -> type[Projection]:
     raise NotFound(f"There is no projection {name!r}.", f"Projections: {names}.")
 
 
-def _info(ledger: LedgerService, kind: type[Projection], position: int) -> dict[str, object]:
+def _info(view: View, kind: type[Projection], position: int) -> dict[str, object]:
     types = [event.name for event in VOCABULARY.event_types.values() if event.current in kind.reads]
     info: dict[str, object] = {"name": kind.name, "version": kind.version, "types": types, "position": position}
-    if left_out := ledger.engine.left_out:
+    if left_out := view.engine.left_out:
         first, reason = min(left_out.items())
         info["left_out"] = LeftOut(len(left_out), first, reason)
     return info

@@ -5,7 +5,7 @@ Proofs are those of RFC 6962. Leaves are numbered from 0: the event at position 
 
 import msgspec
 
-from api.service.ledger import LedgerService
+from api.service.ledger import LedgerService, View
 from ledger.errors import InvalidQuery
 
 
@@ -52,8 +52,8 @@ async def consistency(ledger: LedgerService, older: int, newer: int | None = Non
     return ConsistencyAnswer(older, await tree.root(older), newer, await tree.root(newer), hashes)
 
 
-async def _check_size(ledger: LedgerService, name: str, size: int | None) -> int:
-    head = (await ledger.reader.head()).position
+async def _check_size(view: View, name: str, size: int | None) -> int:
+    head = (await view.reader.head()).position
     if size is not None and size > head:
         raise InvalidQuery(name, f"{size} is beyond the head, {head}.", "Name a size up to the head.")
     return head if size is None else size

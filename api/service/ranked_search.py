@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import UNSET, structs
 
 from api.service.decisions import decision_states
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from api.service.retrieval import MatchScores, Ranking, RetrievalMode
 from api.service.search import SearchQuery, SearchResult, match_words, search_decisions
 from api.service.vectors import EndpointFailed, go_on
@@ -69,22 +69,22 @@ class _NoVectors(Exception):
     """Nothing can be compared; the text says why."""
 
 
-async def ranked_search(ledger: LedgerService, query: RankedQuery, as_of: int | None = None) -> RankedResult:
+async def ranked_search(view: View, query: RankedQuery) -> RankedResult:
     """Search decisions in a mode; by keyword, if there are no vectors. Errors: InvalidQuery."""
     if query.ranking.mode == "keyword":
-        return await _by_words(ledger, query, as_of, None)
+        return await _by_words(view, query, None)
     try:
-        meaning = await _by_meaning(ledger, query, as_of)
+        meaning = await _by_meaning(view, query)
     except _NoVectors as error:
-        return await _by_words(ledger, query, as_of, str(error))
+        return await _by_words(view, query, str(error))
     if query.ranking.mode == "semantic":
-        return await _semantic(ledger, query, meaning, as_of)
-    return await _hybrid(ledger, query, meaning, as_of)
+        return await _semantic(view, query, meaning)
+    return await _hybrid(view, query, meaning)
 
 
-async def _by_words(ledger: LedgerService, query: RankedQuery, as_of: int | None, reason: str | None) -> RankedResult:
-    words = await search_decisions(ledger, _word_query(query, query.limit, query.offset), as_of)
-    _, position = await ledger.engine.at(DecisionIndex, as_of)
+async def _by_words(view: View, query: RankedQuery, reason: str | None) -> RankedResult:
+    words = await search_decisions(view, _word_query(query, query.limit, query.offset))
+    _, position = await view.at(DecisionIndex)
     scores = [
         MatchScores(decision_id=state.decision_id, distance=_rounded(1 - fit), keyword=fit, combined=fit)
         for state, fit in zip(words.decisions, words.fits, strict=True)
@@ -107,16 +107,16 @@ def _word_query(query: RankedQuery, limit: int, offset: int = 0) -> SearchQuery:
     return SearchQuery(query=query.query, selection=query.selection, limit=limit, offset=offset, side=query.side)
 
 
-async def _by_meaning(ledger: LedgerService, query: RankedQuery, as_of: int | None) -> _Meaning:
+async def _by_meaning(view: View, query: RankedQuery) -> _Meaning:
     """Return the decisions of the selection that have a vector, the nearest first; of equal ones the newest first.
 
     Errors: _NoVectors; InvalidQuery, for a vector that cannot be compared.
     """
-    index = await ledger.indexes.vectors.index()
+    index = await view.indexes.vectors.index()
     if index is None:
         raise _NoVectors("There are no embeddings here")
-    vector = await _query_vector(ledger, query, index.model)
-    projection, position = await ledger.engine.at(DecisionIndex, as_of)
+    vector = await _query_vector(view, query, index.model)
+    projection, position = await view.at(DecisionIndex)
     total, projection = projection.total(query.selection), projection.frozen()
     try:
         places, distances, missing = await index.find(vector, position, projection.numbers, go_on)
@@ -134,32 +134,32 @@ async def _by_meaning(ledger: LedgerService, query: RankedQuery, as_of: int | No
     return _Meaning(index.model, places[order], distances[order], total - len(places))
 
 
-async def _query_vector(ledger: LedgerService, query: RankedQuery, model: str) -> Sequence[float]:
+async def _query_vector(view: View, query: RankedQuery, model: str) -> Sequence[float]:
     """Return the vector of the query. Errors: InvalidQuery, for a supplied one of another model or size; _NoVectors."""
     if query.ranking.embedding is not None:
         if query.ranking.embedding.model != model:
             raise InvalidQuery(
                 "embedding_model",
-                f"{query.ranking.embedding.model!r} is not {model!r}, the model of this ledger's vectors.",
+                f"{query.ranking.embedding.model!r} is not {model!r}, the model of this view's vectors.",
                 f"Make the vector with {model!r}, or leave it out.",
             )
-        numbers, size = query.ranking.embedding.numbers, await ledger.indexes.vectors.size(model)
+        numbers, size = query.ranking.embedding.numbers, await view.indexes.vectors.size(model)
         if size and len(numbers) != size:
             detail = f"must have {size:,} numbers, as every vector of {model}, got {len(numbers):,}."
             raise InvalidQuery("embedding", detail, "Send the vector as the model made it.")
         return numbers
-    if ledger.indexes.vectors.endpoint is None:
+    if view.indexes.vectors.endpoint is None:
         raise _NoVectors(f"There is no embeddings endpoint, and the query has no `embedding` of {model}")
     try:
-        return await ledger.indexes.vectors.ask_query(query_text(query.query, query.side))
+        return await view.indexes.vectors.ask_query(query_text(query.query, query.side))
     except EndpointFailed as error:
         raise _NoVectors(f"{str(error)[0].upper()}{str(error)[1:]}") from None
 
 
-async def _semantic(ledger: LedgerService, query: RankedQuery, meaning: _Meaning, as_of: int | None) -> RankedResult:
-    projection, position = await ledger.engine.at(DecisionIndex, as_of)
+async def _semantic(view: View, query: RankedQuery, meaning: _Meaning) -> RankedResult:
+    projection, position = await view.at(DecisionIndex)
     page = slice(query.offset, query.offset + query.limit)
-    subjects = await ledger.engine.names.subjects(projection.positions(meaning.places[page]))
+    subjects = await view.engine.names.subjects(projection.positions(meaning.places[page]))
     scores = [
         MatchScores(
             decision_id=_id(subject), distance=_rounded(distance), semantic=_rounded(1 - distance),
@@ -169,7 +169,7 @@ async def _semantic(ledger: LedgerService, query: RankedQuery, meaning: _Meaning
     ]  # fmt: skip
     return RankedResult(
         mode="semantic",
-        decisions=await decision_states(ledger, subjects, position, history=query.history),
+        decisions=await decision_states(view, subjects, position, history=query.history),
         scores=scores,
         total=len(meaning.places),
         position=position,
@@ -178,13 +178,13 @@ async def _semantic(ledger: LedgerService, query: RankedQuery, meaning: _Meaning
     )
 
 
-async def _hybrid(ledger: LedgerService, query: RankedQuery, meaning: _Meaning, as_of: int | None) -> RankedResult:
+async def _hybrid(view: View, query: RankedQuery, meaning: _Meaning) -> RankedResult:
     """Rank all matches of both lists by the weighted sum of their scores, each list's from 0 for its last to 1.
 
     The ranks depend on no page, so that pages never overlap, and together have every match.
     """
-    projection, position = await ledger.engine.at(DecisionIndex, as_of)
-    words = await match_words(ledger, _word_query(query, query.limit), projection, position)
+    projection, position = await view.at(DecisionIndex)
+    words = await match_words(view, _word_query(query, query.limit), projection, position)
     places: RowNumbers = np.union1d(meaning.places, words.places)
     cosines, fits = np.full(len(places), np.nan), np.full(len(places), np.nan)
     cosines[np.searchsorted(places, meaning.places)] = 1 - meaning.distances
@@ -192,7 +192,7 @@ async def _hybrid(ledger: LedgerService, query: RankedQuery, meaning: _Meaning, 
     weight = query.ranking.weight
     combined = np.round(weight * _scaled(cosines) + (1 - weight) * _scaled(fits), SCORE_DIGITS)
     best = np.lexsort((-places, -combined))[query.offset : query.offset + query.limit]
-    subjects = await ledger.engine.names.subjects(projection.positions(places[best]))
+    subjects = await view.engine.names.subjects(projection.positions(places[best]))
     scores = [
         MatchScores(
             decision_id=_id(subject),
@@ -205,7 +205,7 @@ async def _hybrid(ledger: LedgerService, query: RankedQuery, meaning: _Meaning, 
     ]
     return RankedResult(
         mode="hybrid",
-        decisions=await decision_states(ledger, subjects, position, history=query.history),
+        decisions=await decision_states(view, subjects, position, history=query.history),
         scores=scores,
         total=len(places),
         position=position,

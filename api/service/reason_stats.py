@@ -1,12 +1,12 @@
 """The use case of reasons: how decisions turned out by kind of reason."""
 
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from projections.calibration.calibration import CalibrationFilter
 from projections.calibration.reason_index import ReasonIndex
 from projections.calibration.reason_stats import ReasonsView
 
 
-async def compute_reason_stats(ledger: LedgerService, selection: CalibrationFilter, min_reviewed: int) -> ReasonsView:
+async def compute_reason_stats(view: View, selection: CalibrationFilter, min_reviewed: int) -> ReasonsView:
     """Compute how decisions turned out by kind of reason."""
-    projection, _ = await ledger.engine.at(ReasonIndex)
+    projection, _ = await view.at(ReasonIndex)
     return projection.view(selection, min_reviewed)

@@ -9,7 +9,7 @@ import msgspec
 from api.service.as_of import AsOf
 from api.service.decisions import decision_states
 from api.service.event_search import search_events
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from events.envelope import Event
 from events.evaluation import EvalScored, ScoreState
 from events.limits import PAGE_EVENTS_MAX
@@ -81,11 +81,10 @@ class RelatedEvents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def find_related(
-    ledger: LedgerService,
+    view: View,
     correlationid: str,
     after: int = 0,
     limit: int = PAGE_EVENTS_MAX,
-    as_of: int | None = None,
     *,
     search_s: float = inf,
 ) -> RelatedEvents:
@@ -95,19 +94,19 @@ async def find_related(
     """
     if not correlationid:
         raise InvalidQuery("correlationid", "it is empty.", "Name a correlation id.")
-    position = (await ledger.reader.head()).position if as_of is None else as_of
+    position = await view.head_position()
     query = Query(correlationid=correlationid, after=after, before=position + 1, limit=limit)
-    found = await search_events(ledger, query, search_s)
-    events = list(ledger.usable_events(LogPage(b"\n".join(found.lines), found.positions, found.more)))
+    found = await search_events(view, query, search_s)
+    events = list(view.usable_events(LogPage(b"\n".join(found.lines), found.positions, found.more)))
     subjects = dict.fromkeys(event.subject for event in events if event.subject.startswith("decision/"))
     return RelatedEvents(
         correlationid=correlationid,
         events=_with_causes(events),
-        decisions=await decision_states(ledger, list(subjects), position),
+        decisions=await decision_states(view, list(subjects), position),
         evaluation_scores=[_eval_score(event, event.data) for event in events if isinstance(event.data, EvalScored)],
         probe_scores=[_probe_score(event, event.data) for event in events if isinstance(event.data, ProbeScored)],
         next=found.next,
-        as_of=await ledger.dated(position),
+        as_of=await view.dated(position),
     )
 
 

@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from api.service.as_of import AsOf
 from api.service.decisions import decision_states
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from events.decision import Outcome
 from ledger.errors import InvalidQuery
@@ -74,18 +74,18 @@ class ReviewSample(msgspec.Struct, frozen=True, kw_only=True):
     unknown_names: UnknownNames = UNSET
 
 
-async def draw_review_sample(ledger: LedgerService, query: ReviewSampleQuery, as_of: int | None = None) -> ReviewSample:
+async def draw_review_sample(view: View, query: ReviewSampleQuery) -> ReviewSample:
     """Draw unreviewed decisions uniformly, without replacement, and say what their reviews tell.
 
     The sample is drawn as of `drawn_at`; the outcomes are those as of `as_of`. Errors: InvalidQuery.
     """
-    projection, position = await ledger.engine.at(Calibration, as_of)
+    projection, position = await view.at(Calibration)
     drawn_at = position if query.drawn_at is None else query.drawn_at
     if drawn_at > position:
         detail = f"{drawn_at} is beyond {position}, the position of the answer."
         raise InvalidQuery("drawn_at", detail, "Name the position that the sample was drawn at.")
     if drawn_at < position:
-        projection, _ = await ledger.engine.at(Calibration, drawn_at)
+        projection, _ = await view.engine.at(Calibration, drawn_at)
     rows = projection.cells.rows(query.filter.key_filter(), query.filter.range)
     stated = ~np.isnan(rows.confidence)
     number, confidence, outcome = rows.number[stated], rows.confidence[stated], rows.outcome[stated]
@@ -100,7 +100,7 @@ async def draw_review_sample(ledger: LedgerService, query: ReviewSampleQuery, as
         outcome_sum=float(OUTCOME_VALUES[outcome[outcome != UNREVIEWED]].sum()),
         mean_confidence=float(confidence.mean()) if len(number) else 0.0,
     )
-    states = await decision_states(ledger, await ledger.engine.names.subjects(recorded), position)
+    states = await decision_states(view, await view.engine.names.subjects(recorded), position)
     decisions = list(map(_sampled, states, confidence[drawn].tolist()))
     return ReviewSample(
         seed=seed,
@@ -111,7 +111,7 @@ async def draw_review_sample(ledger: LedgerService, query: ReviewSampleQuery, as
         decisions=decisions,
         reviewed=sum(each.outcome is not None for each in decisions),
         result=estimate_gap(population, _outcomes(decisions)),
-        as_of=await ledger.dated(position),
+        as_of=await view.dated(position),
         unknown_names=unknown,
     )
 

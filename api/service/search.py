@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from api.service.decisions import decision_states, parse_search_words
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from projections.arrays import Floats, RowNumbers
 from projections.decisions.decision_index import DecisionIndex
 from projections.decisions.decision_selection import DecisionSelection
@@ -45,26 +45,24 @@ class WordMatches(NamedTuple):
     full: int
 
 
-async def search_decisions(ledger: LedgerService, query: SearchQuery, as_of: int | None = None) -> SearchResult:
+async def search_decisions(view: View, query: SearchQuery) -> SearchResult:
     """Rank decisions by the words of a query (BM25 over their texts). Errors: InvalidQuery, for too many words."""
-    projection, position = await ledger.engine.at(DecisionIndex, as_of)
-    found = await match_words(ledger, query, projection, position)
+    projection, position = await view.at(DecisionIndex)
+    found = await match_words(view, query, projection, position)
     page = slice(query.offset, query.offset + query.limit)
-    best = await ledger.engine.names.subjects(projection.positions(found.places[page]))
+    best = await view.engine.names.subjects(projection.positions(found.places[page]))
     return SearchResult(
-        decisions=await decision_states(ledger, best, position, history=True),
+        decisions=await decision_states(view, best, position, history=True),
         fits=found.fits[page].tolist(),
         total=len(found.places),
         full=found.full,
     )
 
 
-async def match_words(
-    ledger: LedgerService, query: SearchQuery, projection: DecisionIndex, position: int
-) -> WordMatches:
+async def match_words(view: View, query: SearchQuery, projection: DecisionIndex, position: int) -> WordMatches:
     """Rank all decisions of the selection that have a word of the query. Errors: InvalidQuery, for too many words."""
     words, projection = parse_search_words(query.query, "query"), projection.frozen()
-    hits = await ledger.indexes.words.find(words, position, projection.numbers, rank=True, side=query.side)
+    hits = await view.indexes.words.find(words, position, projection.numbers, rank=True, side=query.side)
     ranked = hits.ranked(hits.places[projection.passing(hits.places, query.selection)])
     has_all = ranked.words_found == len(words)
     full, partial = np.flatnonzero(has_all), np.flatnonzero(~has_all)

@@ -3,7 +3,7 @@
 import msgspec
 
 from api.service.decisions import decision_states
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from projections.decisions.decision_index import DecisionIndex
 from projections.decisions.decision_selection import DecisionSelection
 
@@ -26,15 +26,15 @@ class SharedPatterns(msgspec.Struct, frozen=True, kw_only=True):
     total: int
 
 
-async def find_shared_patterns(ledger: LedgerService, limit: int) -> SharedPatterns:
+async def find_shared_patterns(view: View, limit: int) -> SharedPatterns:
     """List the rules that more than one decision names, the most named first, at most `limit`."""
-    projection, position = await ledger.engine.at(DecisionIndex)
+    projection, position = await view.at(DecisionIndex)
     total, groups = projection.shared_patterns(projection.find(DecisionSelection()), limit)
     summaries = [
         (projection.positions(group[:EXAMPLES_MAX]), len(group), projection.categories(group)) for group in groups
     ]
-    examples = await ledger.engine.names.grouped([positions for positions, _, _ in summaries])
-    states = await decision_states(ledger, [subjects[0] for subjects in examples], position)
+    examples = await view.engine.names.grouped([positions for positions, _, _ in summaries])
+    states = await decision_states(view, [subjects[0] for subjects in examples], position)
     rows = zip(states, examples, summaries, strict=True)
     patterns = [
         SharedPattern(

@@ -141,7 +141,7 @@ async def read_status(ledger: LedgerService) -> LedgerStatus:
     """Return the status of a ledger. It folds the events that the views lack. Errors: LedgerUnusable."""
     views = await _view_status(ledger)
     also = (AttemptIndex, RunIndex, EvaluationIndex, EvidenceIndex)
-    index, position = await ledger.engine.at(DecisionIndex, also=also)
+    index, position = await ledger.at(DecisionIndex, also=also)
     totals = count_by_agent(index)
     attempts = _live(ledger, AttemptIndex).attempts()
     runs = len(_live(ledger, RunIndex).find(RunSelection()))

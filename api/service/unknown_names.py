@@ -85,8 +85,8 @@ async def check_event_names(reader: EventReader, query: Query, known_agents: Col
 
 async def find_agents(ledger: LedgerService) -> set[str]:
     """Return the agents that have recorded decisions or discovery runs."""
-    decisions, _ = await ledger.engine.at(DecisionIndex)
-    runs, _ = await ledger.engine.at(RunIndex)
+    decisions, _ = await ledger.at(DecisionIndex)
+    runs, _ = await ledger.at(RunIndex)
     return decisions.names()["agent"] | runs.names()["agent"]
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 import msgspec
 
 from api.service.as_of import AsOf
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from api.service.model_queries import list_inventory
 from events.host_names import HOSTS, host_key
 from projections.discovery.attempt_index import AttemptIndex
@@ -32,10 +32,10 @@ class WrapperList(msgspec.Struct, frozen=True, kw_only=True):
     as_of: AsOf
 
 
-async def list_wrappers(ledger: LedgerService, as_of: int | None = None) -> WrapperList:
+async def list_wrappers(view: View) -> WrapperList:
     """List the names of hosts. Errors: InvalidQuery."""
-    inventory = await list_inventory(ledger, as_of=as_of)
-    index, _ = await ledger.engine.at(AttemptIndex, inventory.as_of.position)
+    inventory = await list_inventory(view)
+    index, _ = await view.engine.at(AttemptIndex, inventory.as_of.position)
     sightings: Counter[str] = Counter()
     for row in inventory.wrappers:
         sightings[host_key(row.key)] += row.sightings

@@ -102,7 +102,7 @@ class Session:
         assert all(one.same for one in replayed), replayed
         found += [replayed, await list_projections(service)]
         found.append([await show_projection(service, one.name) for one in replayed])
-        found.append([await show_projection(service, one.name, head.position // 2) for one in replayed])
+        found.append([await show_projection(await service.past(head.position // 2), one.name) for one in replayed])
         positions = range(1, head.position + 1)
         found.append(await reader.subjects(list(positions)))
         found.append([await reader.recorded_at(at) for at in positions])

@@ -73,7 +73,7 @@ def list_breakers(target: LedgerTarget, as_of: AsOf = None) -> None:
     answer = answer_as_of(
         target,
         as_of,
-        lambda ledger, _: list_them(ledger, as_of),
+        list_them,
         lambda server: server.view("/breakers", BreakerList, {}),
     )
     if target.json:

@@ -100,7 +100,7 @@ def calibration(
     answer = answer_as_of(
         target,
         as_of,
-        lambda service, position: compute_calibration(service, query, position),
+        lambda view: compute_calibration(view, query),
         lambda server: server.calibration(parameters),
     )
     _show(target, answer, parameters, drawings)
@@ -215,7 +215,7 @@ def advice(
     answer = answer_as_of(
         target,
         as_of,
-        lambda service, position: advise(service, planned, position),
+        lambda view: advise(view, planned),
         lambda server: server.advice(parameters),
         may_be_new=("category",),
     )

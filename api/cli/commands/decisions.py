@@ -96,7 +96,7 @@ def decisions(
     page = answer_as_of(
         target,
         as_of,
-        lambda service, position: find_decisions(service, query, position),
+        lambda view: find_decisions(view, query),
         lambda server: server.decisions(parameters),
     )
     if target.json:
@@ -123,7 +123,7 @@ def decision(
     state = answer_as_of(
         target,
         as_of,
-        lambda service, position: find_decision(service, decision_id, position, prefix=True),
+        lambda view: find_decision(view, decision_id, prefix=True),
         lambda server: server.decision(decision_id),
     )
     if target.json:

@@ -83,7 +83,7 @@ def show(
     view = answer_as_of(
         target,
         as_of,
-        lambda service, position: show_run(service, run_id, position, attempts=attempts, prefix=True),
+        lambda view: show_run(view, run_id, attempts=attempts, prefix=True),
         lambda server: server.run(run_id, attempts=attempts),
     )
     if golden:
@@ -136,7 +136,7 @@ def list_runs(
     page = answer_as_of(
         target,
         as_of,
-        lambda service, position: runs.list_runs(service, query, position),
+        lambda view: runs.list_runs(view, query),
         lambda server: server.runs(parameters),
     )
     if target.json:

@@ -63,7 +63,7 @@ def export_scores(
     evaluation = answer_as_of(
         target,
         None,
-        lambda service, position: show_evaluation(service, run_id, position, prefix=True),
+        lambda view: show_evaluation(view, run_id, prefix=True),
         lambda server: _remote_evaluation(server, run_id),
     )
     requests = list(export_requests(evaluation, asyncio.run(_events(target, evaluation.run_id))))

@@ -104,7 +104,7 @@ def gate(
     report = answer_as_of(
         target,
         as_of,
-        lambda service, position: judge_run(service, query, position),
+        lambda view: judge_run(view, query),
         lambda server: server.gate_report(query),
     )
     files.write(report)

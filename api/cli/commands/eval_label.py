@@ -111,7 +111,7 @@ def labels(
     page = answer_as_of(
         target,
         as_of,
-        lambda service, position: list_unlabelled(service, query, position),
+        lambda view: list_unlabelled(view, query),
         lambda server: server.label_queue(parameters),
     )
     if target.json:

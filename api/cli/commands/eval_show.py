@@ -77,7 +77,7 @@ def show(
     report = answer_as_of(
         target,
         as_of,
-        lambda service, position: build_evaluation_report(service, run_id, position),
+        lambda view: build_evaluation_report(view, run_id),
         lambda server: server.evaluation_report(run_id),
     )
     result = find_scenario_result(report.evaluation, scenario) if scenario is not None else None
@@ -101,7 +101,7 @@ def _show_trace(target: LedgerTarget, run_id: str, attempt: str, as_of: str | No
     answer = answer_as_of(
         target,
         as_of,
-        lambda service, position: show_trace(service, run_id, attempt, position),
+        lambda view: show_trace(view, run_id, attempt),
         lambda server: server.evaluation_trace(run_id, attempt),
     )
     if target.json:
@@ -138,7 +138,7 @@ def compare(
     report = answer_as_of(
         target,
         as_of,
-        lambda service, position: build_comparison_report(service, baseline, candidate, position),
+        lambda view: build_comparison_report(view, baseline, candidate),
         lambda server: server.comparison_report(baseline, candidate),
     )
     files.write(report)
@@ -179,7 +179,7 @@ def list_evaluations(
     page = answer_as_of(
         target,
         as_of,
-        lambda service, position: queries.list_evaluations(service, query, position),
+        lambda view: queries.list_evaluations(view, query),
         lambda server: server.evaluations(parameters),
     )
     if target.json:
@@ -218,7 +218,7 @@ def scoreboard(
     answer = answer_as_of(
         target,
         as_of,
-        lambda service, position: show_scoreboard(service, query, position),
+        lambda view: show_scoreboard(view, query),
         lambda server: server.scoreboard(parameters),
     )
     if target.json:

@@ -39,7 +39,7 @@ def list_versions(
     page = answer_as_of(
         target,
         as_of,
-        lambda service, position: list_suite_versions(service, OWNER, query, position),
+        lambda view: list_suite_versions(view, OWNER, query),
         lambda server: server.suite_versions(parameters),
     )
     if target.json:
@@ -90,7 +90,7 @@ def show(
     answer = answer_as_of(
         target,
         as_of,
-        lambda service, position: show_suite_version(service, OWNER, version, position, limit=count, offset=first),
+        lambda view: show_suite_version(view, OWNER, version, limit=count, offset=first),
         lambda server: server.suite_version(version, parameters),
     )
     if target.json:
@@ -111,7 +111,7 @@ def show_fixture(target: LedgerTarget, version: str, scenario: str, as_of: str |
     answer = answer_as_of(
         target,
         as_of,
-        lambda service, position: show_kept_scenario(service, OWNER, version, scenario, position),
+        lambda view: show_kept_scenario(view, OWNER, version, scenario),
         lambda server: server.kept_scenario(version, scenario_id(scenario)),
     )
     if target.json:
@@ -128,14 +128,14 @@ def _print_file(target: LedgerTarget, version: str, path: str, as_of: str | None
     from api.cli.open_ledger import answer_as_of
     from api.principal import OWNER
     from api.service.evaluation.suite_queries import read_kept_file
-    from api.service.ledger import LedgerService
+    from api.service.ledger import View
     from ledger.errors import InvalidQuery
 
     if target.json:
         raise InvalidQuery("json", "the bytes of a file are printed as they are.", "Leave out --json, or --file.")
 
-    async def read(service: LedgerService, position: int | None) -> bytes:
-        return (await read_kept_file(service, OWNER, version, path, position)).data
+    async def read(view: View) -> bytes:
+        return (await read_kept_file(view, OWNER, version, path)).data
 
     data = answer_as_of(target, as_of, read, lambda server: server.suite_file(version, path))
     if sys.stdout.isatty() and not is_readable(data):
@@ -198,7 +198,7 @@ def diff(
     found = answer_as_of(
         target,
         as_of,
-        lambda service, position: compare_suite_versions(service, OWNER, baseline, candidate, position),
+        lambda view: compare_suite_versions(view, OWNER, baseline, candidate),
         lambda server: server.suite_comparison(baseline, candidate),
     )
     if target.json:

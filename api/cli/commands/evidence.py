@@ -130,7 +130,7 @@ def list_evidence(target: LedgerTarget, as_of: AsOf = None) -> None:
     page = answer_as_of(
         target,
         as_of,
-        lambda service, position: service.evidence.catalogue(OWNER, 0, POSITION_MAX, position),
+        lambda view: view.evidence.catalogue(OWNER, 0, POSITION_MAX, view.position),
         lambda server: server.evidence(),
     )
     if target.json:

@@ -67,7 +67,7 @@ def list_guardrails(
     answer = answer_as_of(
         target,
         as_of,
-        lambda service, position: list_rules(service, position, retired=retired),
+        lambda view: list_rules(view, retired=retired),
         lambda server: server.view("/guardrails", GuardrailList, {"retired": "true"} if retired else {}),
     )
     if target.json:
@@ -93,7 +93,7 @@ def show(target: LedgerTarget, guardrail_id: GuardrailId, as_of: AsOf = None) ->
     row = answer_as_of(
         target,
         as_of,
-        lambda service, position: show_rule(service, guardrail_id, position),
+        lambda view: show_rule(view, guardrail_id),
         lambda server: view_guardrail(server, guardrail_id),
     )
     if target.json:

@@ -31,7 +31,7 @@ def inventory(
     answer = answer_as_of(
         target,
         as_of,
-        lambda service, position: list_inventory(service, InventoryQuery(model=model), position),
+        lambda view: list_inventory(view, InventoryQuery(model=model)),
         lambda server: server.inventory(model),
     )
     if target.json:

@@ -38,7 +38,7 @@ def report(
     answer = answer_as_of(
         target,
         as_of,
-        lambda service, position: report_on_judges(service, query, position),
+        lambda view: report_on_judges(view, query),
         lambda server: server.judges(parameters),
     )
     if target.json:

@@ -112,7 +112,7 @@ def graph(
     answer = answer_as_of(
         target,
         as_of,
-        lambda service, position: walk_graph(service, decision_id, *query, position, prefix=True),
+        lambda view: walk_graph(view, decision_id, *query, prefix=True),
         lambda server: server.graph(decision_id, parameters),
     )
     if target.json:

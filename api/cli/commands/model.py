@@ -119,7 +119,7 @@ def profile(
     answer = answer_as_of(
         target,
         as_of,
-        lambda service, position: profile_models(service, model, position),
+        lambda view: profile_models(view, model),
         lambda server: server.profiles(model),
     )
     if target.json:

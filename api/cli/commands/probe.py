@@ -42,7 +42,7 @@ def scores(
     answer = answer_as_of(
         target,
         as_of,
-        lambda service, position: compare_probe_scores(service, query, position),
+        lambda view: compare_probe_scores(view, query),
         lambda server: server.probe_scores(given(probe=probe, scorer=scorer, model=model)),
     )
     if target.json:

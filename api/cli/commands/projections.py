@@ -47,9 +47,7 @@ def _list(target: LedgerTarget, as_of: str | None) -> "list[ProjectionInfo]":
 
     if as_of is not None:
         raise InvalidQuery("as_of", "needs the name of a projection.", "Write: tallystick projections NAME --as-of ...")
-    return answer_as_of(
-        target, None, lambda service, _position: list_projections(service), lambda server: server.projections()
-    )
+    return answer_as_of(target, None, list_projections, lambda server: server.projections())
 
 
 def _show(target: LedgerTarget, name: str, as_of: str | None) -> "ProjectionState":
@@ -59,6 +57,6 @@ def _show(target: LedgerTarget, name: str, as_of: str | None) -> "ProjectionStat
     return answer_as_of(
         target,
         as_of,
-        lambda service, position: show_projection(service, name, position),
+        lambda view: show_projection(view, name),
         lambda server: server.projection(name),
     )

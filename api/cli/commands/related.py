@@ -30,7 +30,7 @@ def related(
     answer = answer_as_of(
         target,
         as_of,
-        lambda service, position: find_related(service, correlationid, after, as_of=position),
+        lambda view: find_related(view, correlationid, after),
         lambda server: server.related(correlationid, after),
     )
     if target.json:

@@ -149,7 +149,7 @@ def _print_sample(target: LedgerTarget, parameters: dict[str, str]) -> None:
     found = answer_as_of(
         target,
         as_of,
-        lambda service, position: draw_review_sample(service, query, position),
+        lambda view: draw_review_sample(view, query),
         lambda server: server.review_sample(parameters),
     )
     if target.json:

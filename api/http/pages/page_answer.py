@@ -87,8 +87,8 @@ async def find_page(
 
     async def answer() -> PageAnswer:
         begun, content = clock(), await compute()
-        as_of = await call.as_of()
-        return PageAnswer(content, head if as_of is None else as_of, begun)
+        position = (await call.view()).position
+        return PageAnswer(content, head if position is None else position, begun)
 
     begun_s = time.perf_counter() - request.scope["start_s"]
     wait = wait_s(request, max(min(WAIT_S, WAIT_MIN_S), WAIT_S - begun_s))

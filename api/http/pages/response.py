@@ -67,15 +67,16 @@ async def unfinished_response(call: Call, section: Section, head: int) -> Respon
 
     Errors: InvalidQuery, for a wrong `as_of`.
     """
-    as_of = await call.as_of()
-    position = head if as_of is None else as_of
+    position = (await call.view()).position
     variables = {
         "what": SHOWN.get(section, "These figures are"),
         "folded": call.ledger.engine.position,
         "stated": {name: value for name, value in call.parameters.items() if name != "as_of"},
     }
     title = next((link.label for link in LINKS if link.section == section), "Tallystick")
-    return await page_response(call, "unfinished", section, Content(title, variables), position)
+    return await page_response(
+        call, "unfinished", section, Content(title, variables), head if position is None else position
+    )
 
 
 async def html_response(template: str, title: str, variables: Mapping[str, object], status: int = 200) -> Response:

@@ -23,9 +23,9 @@ from api.service.calibration_params import (
 )
 async def get_calibration(call: Call) -> Response:
     """Compare stated confidence with outcomes: does the agent succeed as often as it expects?"""
-    as_of = await call.as_of()
+    view = await call.view()
     query = parse_calibration_query(call.parameters, call.ledger.clock())
-    return json_response(await compute_calibration(call.ledger, query, as_of))
+    return json_response(await compute_calibration(view, query))
 
 
 @Operation(
@@ -36,6 +36,6 @@ async def get_calibration(call: Call) -> Response:
 )
 async def get_advice(call: Call) -> Response:
     """Summarize the outcomes of decisions that are similar to a planned one, by default those of the caller."""
-    as_of = await call.as_of()
+    view = await call.view()
     plan = parse_planned_decision(call.parameters, call.caller.agent)
-    return json_response(await advise(call.ledger, plan, as_of))
+    return json_response(await advise(view, plan))

@@ -48,7 +48,7 @@ async def get_decisions(call: Call) -> Response:
     With `retrieval_mode` the search is ranked, the best match first, by meaning, by words or by both.
     """
     query = parse_decision_search(call.parameters, call.ledger.clock())
-    return json_response(await find_decisions(call.ledger, query, await call.as_of()))
+    return json_response(await find_decisions(await call.view(), query))
 
 
 @Operation(
@@ -62,7 +62,7 @@ async def get_decisions(call: Call) -> Response:
 async def get_decision(call: Call) -> Response:
     """Return one decision with its history."""
     decision_id, prefix = call.path(DECISION_ID), PREFIX.read(call.parameters)
-    return json_response(await find_decision(call.ledger, decision_id, await call.as_of(), prefix=prefix))
+    return json_response(await find_decision(await call.view(), decision_id, prefix=prefix))
 
 
 class DecisionBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -179,7 +179,7 @@ async def get_review_sample(call: Call) -> Response:
     The answer states `seed` and `drawn_at`, which draw the same set again.
     """
     query = parse_review_sample_query(call.parameters)
-    return json_response(await draw_review_sample(call.ledger, query, await call.as_of()))
+    return json_response(await draw_review_sample(await call.view(), query))
 
 
 @Operation(

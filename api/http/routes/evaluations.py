@@ -84,7 +84,7 @@ LIMITS = (MAX_REGRESSIONS, MAX_ERRORS, MIN_SCORE, ALPHA_LEVEL, DROP_SIZE, DROP_I
 async def get_scoreboard(call: Call) -> Response:
     """Rank the versions of each agent by suite, with two baselines."""
     query = parse_scoreboard_query(call.parameters)
-    return json_response(await queries.show_scoreboard(call.ledger, query, await call.as_of()))
+    return json_response(await queries.show_scoreboard(await call.view(), query))
 
 
 @Operation(
@@ -98,7 +98,7 @@ async def get_scoreboard(call: Call) -> Response:
 async def get_evaluations(call: Call) -> Response:
     """List summaries of evaluations, the last started first."""
     query = parse_evaluation_query(call.parameters, call.ledger.clock())
-    return json_response(await queries.list_evaluations(call.ledger, query, await call.as_of()))
+    return json_response(await queries.list_evaluations(await call.view(), query))
 
 
 @Operation(
@@ -113,8 +113,8 @@ async def get_evaluations(call: Call) -> Response:
 async def get_evaluation(call: Call) -> Response:
     """Return one evaluation: every scenario, every score, and where each pattern matched."""
     analyses, prefix = "analyses" in INCLUDE.read(call.parameters), PREFIX.read(call.parameters)
-    run_id, as_of = call.path(RUN), await call.as_of()
-    return json_response(await queries.show_evaluation(call.ledger, run_id, as_of, analyses=analyses, prefix=prefix))
+    run_id, view = call.path(RUN), await call.view()
+    return json_response(await queries.show_evaluation(view, run_id, analyses=analyses, prefix=prefix))
 
 
 @Operation(
@@ -130,8 +130,8 @@ async def get_evaluation(call: Call) -> Response:
 async def get_comparison(call: Call) -> Response:
     """Compare two evaluations by scenario and attempt."""
     baseline, candidate = BASELINE.read(call.parameters), CANDIDATE.read(call.parameters)
-    as_of, prefix = await call.as_of(), PREFIX.read(call.parameters)
-    return json_response(await queries.compare_evaluations(call.ledger, baseline, candidate, as_of, prefix=prefix))
+    view, prefix = await call.view(), PREFIX.read(call.parameters)
+    return json_response(await queries.compare_evaluations(view, baseline, candidate, prefix=prefix))
 
 
 @Operation(
@@ -145,7 +145,7 @@ async def get_comparison(call: Call) -> Response:
 async def get_scenario(call: Call) -> Response:
     """Return the history of a scenario: its result in each run, the last begun first, and by version of each agent."""
     query = parse_scenario_query(call.path(SCENARIO), call.parameters)
-    return json_response(await show_history(call.ledger, query, await call.as_of()))
+    return json_response(await show_history(await call.view(), query))
 
 
 @Operation(
@@ -167,7 +167,7 @@ async def get_gate(call: Call) -> Response:
         suite=SUITE.find(call.parameters),
         limits=read_limits(call),
     )
-    report = await judge_run(call.ledger, query, await call.as_of())
+    report = await judge_run(await call.view(), query)
     return json_response(build_gate_answer(report))
 
 

@@ -88,7 +88,7 @@ async def get_evidence(call: Call) -> Response:
 async def list_evidence(call: Call) -> Response:
     """List stored and erased evidence, in the order of the log."""
     limit, offset = LIMIT.read(call.parameters), OFFSET.read(call.parameters)
-    return json_response(await call.ledger.evidence.catalogue(call.caller, offset, limit, await call.as_of()))
+    return json_response(await call.ledger.evidence.catalogue(call.caller, offset, limit, (await call.view()).position))
 
 
 @Operation(

@@ -58,7 +58,7 @@ class CheckBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 )
 async def get_guardrails(call: Call) -> Response:
     """List the guardrails, how often each fired, and the outcomes of the decisions that it let through."""
-    return json_response(await list_rules(call.ledger, await call.as_of(), retired=RETIRED.read(call.parameters)))
+    return json_response(await list_rules(await call.view(), retired=RETIRED.read(call.parameters)))
 
 
 @Operation(
@@ -71,7 +71,7 @@ async def get_guardrails(call: Call) -> Response:
 )
 async def get_guardrail(call: Call) -> Response:
     """Return one guardrail, also a retired one."""
-    return json_response(await show_rule(call.ledger, call.path(GUARDRAIL_ID), await call.as_of()))
+    return json_response(await show_rule(await call.view(), call.path(GUARDRAIL_ID)))
 
 
 @Operation(

@@ -36,7 +36,7 @@ class LabelBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 async def get_judges(call: Call) -> Response:
     """Report how well judges agree with the labels of people, and correct pass rates for their errors."""
     query = parse_judge_query(call.parameters)
-    return json_response(await report_on_judges(call.ledger, query, await call.as_of()))
+    return json_response(await report_on_judges(await call.view(), query))
 
 
 @Operation(
@@ -49,7 +49,7 @@ async def get_judges(call: Call) -> Response:
 async def get_label_queue(call: Call) -> Response:
     """List the judged answers that lack a label of a criterion, in an order that does not depend on verdicts."""
     query = parse_queue_query(call.parameters)
-    return json_response(await list_unlabelled(call.ledger, query, await call.as_of()))
+    return json_response(await list_unlabelled(await call.view(), query))
 
 
 @Operation(

@@ -73,10 +73,8 @@ async def post_link(call: Call) -> Response:
 async def get_neighbors(call: Call) -> Response:
     """List the links of a decision with the decisions at their other ends, the strongest first."""
     query, prefix = parse_graph_query(call.parameters), PREFIX.read(call.parameters)
-    decision_id, as_of = call.path(DECISION_ID), await call.as_of()
-    return json_response(
-        await list_neighbors(call.ledger, decision_id, query.selection, query.limit, as_of, prefix=prefix)
-    )
+    decision_id, view = call.path(DECISION_ID), await call.view()
+    return json_response(await list_neighbors(view, decision_id, query.selection, query.limit, prefix=prefix))
 
 
 @Operation(
@@ -94,5 +92,5 @@ async def get_graph(call: Call) -> Response:
     The nearest come first, and each link is there once. `limit` is the largest number of links.
     """
     query, prefix = parse_graph_query(call.parameters), PREFIX.read(call.parameters)
-    decision_id, as_of = call.path(DECISION_ID), await call.as_of()
-    return json_response(await walk_graph(call.ledger, decision_id, *query, as_of, prefix=prefix))
+    decision_id, view = call.path(DECISION_ID), await call.view()
+    return json_response(await walk_graph(view, decision_id, *query, prefix=prefix))

@@ -37,7 +37,7 @@ async def get_inventory(call: Call) -> Response:
     list is a page, and `totals` has the number of all rows.
     """
     query = parse_inventory_query(call.parameters)
-    return json_response(await list_inventory(call.ledger, query, await call.as_of()))
+    return json_response(await list_inventory(await call.view(), query))
 
 
 @Operation(
@@ -49,7 +49,7 @@ async def get_inventory(call: Call) -> Response:
 )
 async def get_profiles(call: Call) -> Response:
     """Show how each model did on every probe, placed among the models of the ledger, and one figure over all."""
-    return json_response(await profile_models(call.ledger, MODEL.find(call.parameters), await call.as_of()))
+    return json_response(await profile_models(await call.view(), MODEL.find(call.parameters)))
 
 
 @Operation(
@@ -65,7 +65,7 @@ async def get_wrappers(call: Call) -> Response:
     To declare one, post the event `wrapper.declared.v1`; to withdraw it, or to take a name of the default list out,
     post `wrapper.withdrawn.v1`.
     """
-    return json_response(await list_wrappers(call.ledger, await call.as_of()))
+    return json_response(await list_wrappers(await call.view()))
 
 
 @Operation(
@@ -81,4 +81,4 @@ async def get_probes(call: Call) -> Response:
     With `limit`, the models of each table are a page, and `rows` is the number of all.
     """
     query = parse_probe_query(call.parameters)
-    return json_response(await compare_probe_scores(call.ledger, query, await call.as_of()))
+    return json_response(await compare_probe_scores(await call.view(), query))

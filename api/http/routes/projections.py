@@ -35,7 +35,7 @@ async def get_projections(call: Call) -> Response:
 )
 async def get_projection(call: Call) -> Response:
     """Return one projection: the digest of its state, and its summary."""
-    return json_response(await show_projection(call.ledger, call.path(NAME), await call.as_of()))
+    return json_response(await show_projection(await call.view(), call.path(NAME)))
 
 
 @Operation(
@@ -46,4 +46,4 @@ async def get_projection(call: Call) -> Response:
 )
 async def get_breakers(call: Call) -> Response:
     """List the circuit breakers with their states."""
-    return json_response(await list_breakers(call.ledger, call.parameters.get("as_of")))
+    return json_response(await list_breakers(await call.view()))

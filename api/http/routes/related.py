@@ -30,4 +30,4 @@ async def get_related(call: Call) -> Response:
     if correlationid is None:
         raise InvalidQuery("correlationid", "it is missing.", "Name a correlation id.")
     after, limit = AFTER.read(call.parameters), LIMIT.read(call.parameters)
-    return json_response(await find_related(call.ledger, correlationid, after, limit, await call.as_of()))
+    return json_response(await find_related(await call.view(), correlationid, after, limit))

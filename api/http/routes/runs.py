@@ -30,7 +30,7 @@ INCLUDE = choice_list_parameter(
 async def get_runs(call: Call) -> Response:
     """List summaries of discovery runs, the last started first."""
     query = parse_run_query(call.parameters, call.ledger.clock())
-    return json_response(await list_runs(call.ledger, query, await call.as_of()))
+    return json_response(await list_runs(await call.view(), query))
 
 
 @Operation(
@@ -44,6 +44,6 @@ async def get_runs(call: Call) -> Response:
 async def get_run(call: Call) -> Response:
     """Return the report of one discovery run, in the format of run reports."""
     included, prefix = INCLUDE.read(call.parameters), PREFIX.read(call.parameters)
-    run_id, as_of = call.path(RUN_ID), await call.as_of()
-    view = await show_run(call.ledger, run_id, as_of, attempts="attempts" in included, prefix=prefix)
-    return json_response(replace(view.detail, summary=view.entry) if "summary" in included else view.detail)
+    run_id, view = call.path(RUN_ID), await call.view()
+    run = await show_run(view, run_id, attempts="attempts" in included, prefix=prefix)
+    return json_response(replace(run.detail, summary=run.entry) if "summary" in included else run.detail)

@@ -32,7 +32,7 @@ PATH = text_parameter("path", "The path of the file, such as `job-image/scenario
 async def get_suite_versions(call: Call) -> Response:
     """List the versions of suites that runs used, the last used first, and whether their files are stored."""
     query = parse_suite_query(call.parameters)
-    found = await suite_queries.list_suite_versions(call.ledger, call.caller, query, await call.as_of())
+    found = await suite_queries.list_suite_versions(await call.view(), call.caller, query)
     return json_response(found)
 
 
@@ -49,7 +49,7 @@ async def get_suite_version(call: Call) -> Response:
     """Return a suite version with its scenarios and files. Without kept files, it has no scenarios here."""
     limit, offset = LIMIT.read(call.parameters), OFFSET.read(call.parameters)
     found = await suite_queries.show_suite_version(
-        call.ledger, call.caller, call.path(VERSION), await call.as_of(), limit=limit, offset=offset
+        await call.view(), call.caller, call.path(VERSION), limit=limit, offset=offset
     )
     return json_response(found)
 
@@ -65,9 +65,7 @@ async def get_suite_version(call: Call) -> Response:
 async def get_suite_comparison(call: Call) -> Response:
     """Compare two suite versions by scenario, to tell whether the suite changed or the agent."""
     baseline, candidate = BEFORE.read(call.parameters), AFTER.read(call.parameters)
-    found = await suite_comparison.compare_suite_versions(
-        call.ledger, call.caller, baseline, candidate, await call.as_of()
-    )
+    found = await suite_comparison.compare_suite_versions(await call.view(), call.caller, baseline, candidate)
     return json_response(found)
 
 
@@ -83,7 +81,7 @@ async def get_suite_comparison(call: Call) -> Response:
 async def get_kept_scenario(call: Call) -> Response:
     """Return one scenario of a suite version, with its files as they were when a run kept them."""
     version, scenario = call.path(VERSION), call.path(SCENARIO)
-    found = await suite_queries.show_kept_scenario(call.ledger, call.caller, version, scenario, await call.as_of())
+    found = await suite_queries.show_kept_scenario(await call.view(), call.caller, version, scenario)
     return json_response(found)
 
 
@@ -98,7 +96,7 @@ async def get_kept_scenario(call: Call) -> Response:
 async def get_suite_file(call: Call) -> Response:
     """Verify and return the bytes of a file of a suite version, as an attachment that no browser executes."""
     path = PATH.read(call.parameters)
-    content = await suite_queries.read_kept_file(call.ledger, call.caller, call.path(VERSION), path, await call.as_of())
+    content = await suite_queries.read_kept_file(await call.view(), call.caller, call.path(VERSION), path)
     # No cache may keep the bytes, since they can be erased.
     headers = {
         "cache-control": "private, no-store",

@@ -8,7 +8,7 @@ from msgspec import UNSET, structs
 from api.service.as_of import AsOf
 from api.service.evidence import read_blobs
 from api.service.id_prefix import resolve_id
-from api.service.ledger import LedgerService
+from api.service.ledger import LedgerService, View
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from events.envelope import EventFacts
 from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
@@ -61,9 +61,9 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     detail: RunDetail
 
 
-async def list_runs(ledger: LedgerService, query: RunQuery, as_of: int | None = None) -> RunPage:
+async def list_runs(view: View, query: RunQuery) -> RunPage:
     """Return a page of runs. Errors: InvalidQuery."""
-    projection, position = await ledger.engine.at(RunIndex, as_of)
+    projection, position = await view.at(RunIndex)
     rows = projection.find(query.selection)
     runs = projection.entries(rows[query.offset : query.offset + query.limit])
     after = query.offset + len(runs)
@@ -73,52 +73,50 @@ async def list_runs(ledger: LedgerService, query: RunQuery, as_of: int | None = 
         runs=runs,
         total=total,
         next=after if after < total else None,
-        as_of=await ledger.dated(position),
+        as_of=await view.dated(position),
         unknown_names=UNSET if total else find_unknown_names(asked, projection.names()),
     )
 
 
 async def list_run_names(ledger: LedgerService) -> RunNames:
     """Return the agents, routers and probes of all runs, as proposals for a filter."""
-    projection, _ = await ledger.engine.at(RunIndex)
+    projection, _ = await ledger.at(RunIndex)
     names = {kind: sorted(found)[:NAMES_MAX] for kind, found in projection.names().items()}
     return RunNames(agents=names["agent"], routers=names["router"], probes=names["probe"])
 
 
-async def show_run(
-    ledger: LedgerService, run_id: str, as_of: int | None = None, *, attempts: bool = False, prefix: bool = False
-) -> RunView:
+async def show_run(view: View, run_id: str, *, attempts: bool = False, prefix: bool = False) -> RunView:
     """Return the summary and report of a run; with `attempts`, its attempts and signals too.
 
     With `prefix`, `run_id` may be the beginning of exactly one id. Errors: NotFound, InvalidQuery.
     """
-    projection, position = await ledger.engine.at(RunIndex, as_of)
+    projection, position = await view.at(RunIndex)
     run_id = resolve_id(projection, run_id, "run", prefix=prefix)
     entry, scores = projection.entry(run_id), projection.scores(run_id)
-    streams = await ledger.engine.events.read_streams([f"discovery/{run_id}", f"signal/{run_id}"], position)
+    streams = await view.engine.events.read_streams([f"discovery/{run_id}", f"signal/{run_id}"], position)
     events = [event for stream in streams.values() for event in stream]
-    run = DiscoveryRun.of(events, await read_scores(ledger, scores))
-    texts = await _read_outputs(ledger, run)
+    run = DiscoveryRun.of(events, await read_scores(view, scores))
+    texts = await _read_outputs(view, run)
     detail = RunDetail(**structs.asdict(build_report(run, texts)))
     if attempts:
         detail = structs.replace(detail, attempts=build_attempts(run, texts), signals=build_signals(run))
     return RunView(entry=entry, detail=detail)
 
 
-async def _read_outputs(ledger: LedgerService, run: DiscoveryRun) -> dict[str, str | None]:
+async def _read_outputs(view: View, run: DiscoveryRun) -> dict[str, str | None]:
     """Return by digest the outputs of a run that are stored as evidence; None for each that was erased."""
-    blobs = await read_blobs(ledger.evidence, run.evidence(), run.digests())
+    blobs = await read_blobs(view.evidence, run.evidence(), run.digests())
     return {digest: None if data is None else data.decode(errors="replace") for digest, data in blobs.items()}
 
 
-async def read_scores(ledger: LedgerService, positions: Sequence[int]) -> list[EventFacts]:
+async def read_scores(view: View, positions: Sequence[int]) -> list[EventFacts]:
     """Return the scores at some positions. Most of these are adjacent."""
     scores: list[EventFacts] = []
     needed, start = set(positions), 0
     for number, position in enumerate(positions, 1):
         if number == len(positions) or positions[number] - position > POSITIONS_APART_MAX:
             query = Query(after=positions[start] - 1, before=position + 1, types=SCORED, limit=PAGE_EVENTS_MAX)
-            async for page in ledger.scan(query):
-                scores.extend(event for event in ledger.engine.events.usable_events(page) if event.position in needed)
+            async for page in view.scan(query):
+                scores.extend(event for event in view.engine.events.usable_events(page) if event.position in needed)
             start = number
     return scores

@@ -8,7 +8,7 @@ from api.service.as_of import AsOf
 from api.service.discovery.queries import read_scores
 from api.service.evidence import read_blobs
 from api.service.id_prefix import resolve_id
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from events.discovery import (
     BatteryProbe,
     DiscoveryAttempted,
@@ -81,12 +81,10 @@ class RunProgress(msgspec.Struct, frozen=True, kw_only=True):
     as_of: AsOf
 
 
-async def show_run_attempts(
-    ledger: LedgerService, run_id: str, query: AttemptQuery, as_of: int | None = None
-) -> RunProgress:
+async def show_run_attempts(view: View, run_id: str, query: AttemptQuery) -> RunProgress:
     """Return a run with a page of its attempts. Errors: NotFound, for an unknown run or number; InvalidQuery."""
-    claims, _ = await ledger.engine.at(AttemptIndex)
-    index, position = await ledger.engine.at(RunIndex, as_of)
+    claims, _ = await view.at(AttemptIndex)
+    index, position = await view.at(RunIndex)
     resolve_id(index, run_id, "run", prefix=False)
     entry, scores = index.entry(run_id), index.scores(run_id)
     # Attempts are in the order of the log, so the first ones are those of the past.
@@ -100,7 +98,7 @@ async def show_run_attempts(
                 f"Run {run_id} has no attempt {query.number}.", f"It has {entry.attempts:,}; list them to find it."
             )
         offset, limit = places[0], 1
-    reader = _StreamReader(ledger, run_id, position)
+    reader = _StreamReader(view, run_id, position)
     (started,) = await reader.read(DiscoveryStarted, limit=1)
     signals = await reader.read(DiscoverySignalled, DiscoverySignalledLate, limit=SIGNALS_SHOWN, order="desc")
     finished = await reader.read(DiscoveryFinished, limit=1)
@@ -109,9 +107,9 @@ async def show_run_attempts(
         attempts=await reader.read(DiscoveryAttempted, offset=offset, limit=limit, order=query.order),
         signals=signals[::-1],
         finished=finished[0] if finished else None,
-        scores=await read_scores(ledger, scores),
+        scores=await read_scores(view, scores),
     )
-    texts = await _read_texts(ledger, run, texts=query.texts)
+    texts = await _read_texts(view, run, texts=query.texts)
     return RunProgress(
         summary=entry,
         started=run.begun,
@@ -126,15 +124,15 @@ async def show_run_attempts(
         marks=marks,
         signals=build_signals(run),
         texts={digest: text for digest, text in texts.items() if text is not None},
-        as_of=await ledger.dated(position),
+        as_of=await view.dated(position),
     )
 
 
 class _StreamReader:
     """Reads the events of a run, and the signals after its end, up to a position."""
 
-    def __init__(self, ledger: LedgerService, run_id: str, position: int) -> None:
-        self._ledger = ledger
+    def __init__(self, view: View, run_id: str, position: int) -> None:
+        self._ledger = view
         self._subjects = (f"discovery/{run_id}", f"signal/{run_id}")
         self._before = position + 1
 
@@ -161,9 +159,9 @@ class _StreamReader:
         return events
 
 
-async def _read_texts(ledger: LedgerService, run: DiscoveryRun, *, texts: bool) -> dict[str, str | None]:
+async def _read_texts(view: View, run: DiscoveryRun, *, texts: bool) -> dict[str, str | None]:
     """Return by digest the answers that are stored as evidence, if they are requested; None for each erased one."""
-    blobs = await read_blobs(ledger.evidence, run.evidence_of_answers() if texts else (), run.digests())
+    blobs = await read_blobs(view.evidence, run.evidence_of_answers() if texts else (), run.digests())
     return {digest: None if data is None else data.decode(errors="replace") for digest, data in blobs.items()}
 
 

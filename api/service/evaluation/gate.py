@@ -13,7 +13,7 @@ from api.service.evaluation.queries import (
     show_scoreboard,
 )
 from api.service.evaluation.report_data import build_comparison_report
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from ledger.errors import NotFound
 from ledger.threads import run_on_thread
 from projections.evaluation.evaluation_index import EvaluationIndex
@@ -36,7 +36,7 @@ class GateAnswer(RunComparisonAnswer, frozen=True, kw_only=True):
     judgement: GateResult
 
 
-async def judge_run(ledger: LedgerService, query: GateQuery, as_of: int | None = None) -> EvaluationReport:
+async def judge_run(view: View, query: GateQuery) -> EvaluationReport:
     """Compare a candidate with a baseline, and judge it by limits. Errors: NotFound, for an unknown run.
 
     The latest candidate is the newest run that has ended and does not score a baseline answer. It is of the suite in
@@ -44,35 +44,31 @@ async def judge_run(ledger: LedgerService, query: GateQuery, as_of: int | None =
     baseline is the newest such run before the candidate, of the same suite and selection, and of the same agent if
     that has one.
     """
-    baseline = None if await _is_latest(ledger, query.baseline, as_of) else query.baseline
+    baseline = None if await _is_latest(view, query.baseline) else query.baseline
     candidate = query.candidate
-    if await _is_latest(ledger, candidate, as_of):
-        candidate = await _find_candidate(ledger, query, baseline, as_of)
-    run = await show_evaluation(ledger, candidate, as_of, prefix=True)
-    report = await build_comparison_report(
-        ledger, baseline or await _find_baseline(ledger, run, as_of), run.run_id, as_of
-    )
+    if await _is_latest(view, candidate):
+        candidate = await _find_candidate(view, query, baseline)
+    run = await show_evaluation(view, candidate, prefix=True)
+    report = await build_comparison_report(view, baseline or await _find_baseline(view, run), run.run_id)
     assert report.contrast is not None
     if report.contrast.baseline.run_id == run.run_id:
         detail = f"Nothing newer than the baseline {run.run_id} has ended."
         raise NotFound(detail, "Evaluate the candidate first, or name it with --run.")
-    return structs.replace(report, judgement=await _judge(ledger, report.contrast, query.limits, as_of))
+    return structs.replace(report, judgement=await _judge(view, report.contrast, query.limits))
 
 
-async def judge_comparison(
-    ledger: LedgerService, baseline: str, candidate: str, limits: GateLimits, as_of: int | None = None
-) -> GateAnswer:
+async def judge_comparison(view: View, baseline: str, candidate: str, limits: GateLimits) -> GateAnswer:
     """Compare two runs as `compare_evaluations` does, and judge the candidate by limits. Errors: NotFound."""
-    comparison = await compare_evaluations(ledger, baseline, candidate, as_of)
+    comparison = await compare_evaluations(view, baseline, candidate)
     fields = {name: getattr(comparison, name) for name in comparison.__struct_fields__}
-    return GateAnswer(**fields, judgement=await _judge(ledger, comparison, limits, as_of))
+    return GateAnswer(**fields, judgement=await _judge(view, comparison, limits))
 
 
-async def _judge(ledger: LedgerService, contrast: RunComparison, limits: GateLimits, as_of: int | None) -> GateResult:
+async def _judge(view: View, contrast: RunComparison, limits: GateLimits) -> GateResult:
     """Judge a comparison, and name the compared scenarios that are flaky under the version of the baseline."""
     judgement = await run_on_thread(judge, contrast, limits)
     first = contrast.baseline
-    board = await show_scoreboard(ledger, ScoreboardQuery(suite=first.suite, agent=first.agent), as_of)
+    board = await show_scoreboard(view, ScoreboardQuery(suite=first.suite, agent=first.agent))
     of_version = (first.agent, first.agent_version, first.baseline)
     compared = {each.scenario_id for each in contrast.passes}
     flaky = [
@@ -86,23 +82,23 @@ async def _judge(ledger: LedgerService, contrast: RunComparison, limits: GateLim
     return structs.replace(judgement, flaky=tuple(flaky))
 
 
-async def _find_candidate(ledger: LedgerService, query: GateQuery, baseline: str | None, as_of: int | None) -> str:
+async def _find_candidate(view: View, query: GateQuery, baseline: str | None) -> str:
     suite = query.suite
     if suite is None and baseline is not None:
-        suite = (await show_evaluation(ledger, baseline, as_of, prefix=True)).suite
-    return await find_latest(ledger, suite, as_of=as_of)
+        suite = (await show_evaluation(view, baseline, prefix=True)).suite
+    return await find_latest(view, suite)
 
 
-async def _find_baseline(ledger: LedgerService, run: Evaluation, as_of: int | None) -> str:
+async def _find_baseline(view: View, run: Evaluation) -> str:
     try:
-        return await find_latest(ledger, run.suite, before=run.run_id, agent=run.agent, as_of=as_of)
+        return await find_latest(view, run.suite, before=run.run_id, agent=run.agent)
     except NotFound:
-        return await find_latest(ledger, run.suite, before=run.run_id, as_of=as_of)
+        return await find_latest(view, run.suite, before=run.run_id)
 
 
-async def _is_latest(ledger: LedgerService, run_id: str, as_of: int | None) -> bool:
+async def _is_latest(view: View, run_id: str) -> bool:
     """Return whether an id means the latest run: it is `latest`, and no run has that id."""
-    projection, _ = await ledger.engine.at(EvaluationIndex, as_of)
+    projection, _ = await view.at(EvaluationIndex)
     return run_id == LATEST and not projection.has(LATEST)
 
 

@@ -6,7 +6,7 @@ from msgspec import UNSET, structs
 from api.service.as_of import AsOf
 from api.service.evaluation.queries import find_scenario_result
 from api.service.evaluation.scenario_queries import ScenarioOfRun, show_scenario_of_run
-from api.service.ledger import LedgerService
+from api.service.ledger import LedgerService, View
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from events.limits import PAGE_EVENTS_DEFAULT
 from ledger.threads import run_on_thread
@@ -65,10 +65,10 @@ class AnswerToLabel(msgspec.Struct, frozen=True, kw_only=True):
     row: ScoreRow
 
 
-async def report_on_judges(ledger: LedgerService, query: JudgeQuery, as_of: int | None = None) -> JudgingReportAnswer:
+async def report_on_judges(view: View, query: JudgeQuery) -> JudgingReportAnswer:
     """Return how well judges agree with labels, and the pass rates corrected for their errors. Errors: InvalidQuery."""
-    evidence, _ = await ledger.engine.at(EvidenceIndex, as_of, also=(JudgeIndex,))
-    projection, position = await ledger.engine.at(JudgeIndex, as_of)
+    evidence, _ = await view.at(EvidenceIndex, also=(JudgeIndex,))
+    projection, position = await view.at(JudgeIndex)
     records, names = projection.records(), projection.names()
     stored = {score.answer: evidence.size_bytes(score.answer) for score in records.scores if score.length < 0}
     sizes = {digest: size for digest, size in stored.items() if size is not None}
@@ -77,14 +77,14 @@ async def report_on_judges(ledger: LedgerService, query: JudgeQuery, as_of: int 
     return JudgingReportAnswer(
         judges=report.judges,
         orders=report.orders,
-        as_of=await ledger.dated(position),
+        as_of=await view.dated(position),
         unknown_names=UNSET if report.judges or report.orders else unknown,
     )
 
 
-async def list_unlabelled(ledger: LedgerService, query: QueueQuery, as_of: int | None = None) -> UnlabelledPage:
+async def list_unlabelled(view: View, query: QueueQuery) -> UnlabelledPage:
     """Return a page of the answers that lack a label of a criterion with a verdict. Errors: InvalidQuery."""
-    projection, position = await ledger.engine.at(JudgeIndex, as_of)
+    projection, position = await view.at(JudgeIndex)
     state, names = projection.encode(), projection.names()
     records = await run_on_thread(records_of, state)
     judged, waiting = await run_on_thread(_find_unlabelled, records, query)
@@ -96,7 +96,7 @@ async def list_unlabelled(ledger: LedgerService, query: QueueQuery, as_of: int |
         total=len(waiting),
         labelled=judged - len(waiting),
         next=after if after < len(waiting) else None,
-        as_of=await ledger.dated(position),
+        as_of=await view.dated(position),
         unknown_names=UNSET if judged else unknown,
     )
 

@@ -11,8 +11,7 @@ from api.service.as_of import AsOf
 from api.service.call_records import CALLS, CallRecords
 from api.service.evidence import read_blobs
 from api.service.id_prefix import resolve_id
-from api.service.judge_records import find_judging, find_labels
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from api.service.model_names import MODEL_NAMES, find_model_names, model_resolver
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from events.limits import PAGE_EVENTS_DEFAULT
@@ -72,16 +71,16 @@ class ScoreboardAnswer(Scoreboard, frozen=True, kw_only=True):
     unknown_names: UnknownNames = UNSET
 
 
-async def list_evaluations(ledger: LedgerService, query: EvaluationQuery, as_of: int | None = None) -> EvaluationPage:
+async def list_evaluations(view: View, query: EvaluationQuery) -> EvaluationPage:
     """Return a page of evaluations. Errors: InvalidQuery."""
-    projection, position = await ledger.engine.at(EvaluationIndex, as_of, also=CALLS)
+    projection, position = await view.at(EvaluationIndex, also=CALLS)
     rows = projection.find(query.selection)
     listed = rows[query.offset : query.offset + query.limit]
     scores = projection.scores(ScoreFilter(runs=listed))
-    scores = await (await CallRecords.find(ledger, as_of)).fill_scores(scores)
+    scores = await (await CallRecords.find(view)).fill_scores(scores)
     summaries = await run_on_thread(summarize_runs, scores, listed)
     after = query.offset + len(summaries)
-    total, dated = len(rows), await ledger.dated(position)
+    total, dated = len(rows), await view.dated(position)
     return EvaluationPage(
         evaluations=summaries,
         total=total,
@@ -91,31 +90,29 @@ async def list_evaluations(ledger: LedgerService, query: EvaluationQuery, as_of:
     )
 
 
-async def show_evaluation(
-    ledger: LedgerService, run_id: str, as_of: int | None = None, *, analyses: bool = False, prefix: bool = False
-) -> EvaluationAnswer:
+async def show_evaluation(view: View, run_id: str, *, analyses: bool = False, prefix: bool = False) -> EvaluationAnswer:
     """Return one evaluation in full; with `analyses`, the answers too.
 
     With `prefix`, `run_id` may be the beginning of exactly one id. Errors: NotFound, InvalidQuery.
     """
-    projection, position = await ledger.engine.at(EvaluationIndex, as_of, also=(JudgeIndex, *CALLS))
+    projection, position = await view.at(EvaluationIndex, also=(JudgeIndex, *CALLS))
     labels = dict(projection.known)  # copied before the first await: later events change it
-    calls = await CallRecords.find(ledger, as_of)
+    calls = await CallRecords.find(view)
     full_id = resolve_id(projection, run_id, "evaluation", prefix=prefix)
-    marks = await find_labels(ledger, as_of)
-    evaluation = await _build_evaluation(ledger, full_id, labels, calls, position, analyses=analyses, marks=marks)
-    return EvaluationAnswer(**_fields(evaluation), as_of=await ledger.dated(position))
+    marks = (await view.beside(JudgeIndex)).labels()
+    evaluation = await _build_evaluation(view, full_id, labels, calls, position, analyses=analyses, marks=marks)
+    return EvaluationAnswer(**_fields(evaluation), as_of=await view.dated(position))
 
 
 async def compare_evaluations(
-    ledger: LedgerService, baseline: str, candidate: str, as_of: int | None = None, *, prefix: bool = False
+    view: View, baseline: str, candidate: str, *, prefix: bool = False
 ) -> RunComparisonAnswer:
     """Compare a candidate evaluation with a baseline; `latest` is the baseline that `find_latest` finds for it.
 
     Errors: NotFound, InvalidQuery.
     """
-    projection, position = await ledger.engine.at(EvaluationIndex, as_of, also=CALLS)
-    calls = await CallRecords.find(ledger, as_of)
+    projection, position = await view.at(EvaluationIndex, also=CALLS)
+    calls = await CallRecords.find(view)
     candidate_id = resolve_id(projection, candidate, "evaluation", prefix=prefix)
     if baseline == LATEST and not projection.has(LATEST):
         baseline_id = _find_latest(
@@ -124,45 +121,44 @@ async def compare_evaluations(
     else:
         baseline_id = resolve_id(projection, baseline, "evaluation", prefix=prefix)
     labels = dict(projection.known)
-    baseline_run = await _build_evaluation(ledger, baseline_id, labels, calls, position)
-    candidate_run = await _build_evaluation(ledger, candidate_id, labels, calls, position)
+    baseline_run = await _build_evaluation(view, baseline_id, labels, calls, position)
+    candidate_run = await _build_evaluation(view, candidate_id, labels, calls, position)
     comparison = await run_on_thread(compare_runs, baseline_run, candidate_run)
-    return RunComparisonAnswer(**_fields(comparison), as_of=await ledger.dated(position))
+    return RunComparisonAnswer(**_fields(comparison), as_of=await view.dated(position))
 
 
 async def find_latest(
-    ledger: LedgerService,
+    view: View,
     suite: str | None,
     *,
     before: str | None = None,
     agent: str | None = None,
-    as_of: int | None = None,
 ) -> str:
     """Return the newest evaluation that has ended and does not score a baseline; of a suite and an agent, if given.
 
     `before` is the id of an evaluation: the result began earlier, with the same selection of scenarios.
     Errors: NotFound.
     """
-    projection, _ = await ledger.engine.at(EvaluationIndex, as_of)
+    projection, _ = await view.at(EvaluationIndex)
     return _find_latest(
         projection, suite, None if before is None else resolve_id(projection, before, "evaluation", prefix=False), agent
     )
 
 
-async def show_scoreboard(ledger: LedgerService, query: ScoreboardQuery, as_of: int | None = None) -> ScoreboardAnswer:
+async def show_scoreboard(view: View, query: ScoreboardQuery) -> ScoreboardAnswer:
     """Return by suite the scores of each version of each agent, or of each model. Errors: InvalidQuery."""
     also = (JudgeIndex, *CALLS, *(MODEL_NAMES if query.group_by == "model" else ()))
-    projection, position = await ledger.engine.at(EvaluationIndex, as_of, also=also)
+    projection, position = await view.at(EvaluationIndex, also=also)
     # Baselines are always shown: a board without a row of an agent may be a board of an unknown one.
     unknown = _unknown_names(projection, query)
-    resolve = model_resolver(await find_model_names(ledger, as_of)) if query.group_by == "model" else None
+    resolve = model_resolver(await find_model_names(view)) if query.group_by == "model" else None
     scores = projection.scores(ScoreFilter(suite=query.suite))
-    judging = (await find_judging(ledger, as_of)).encode()
-    scores = await (await CallRecords.find(ledger, as_of)).fill_scores(scores)
+    judging = (await view.beside(JudgeIndex)).encode()
+    scores = await (await CallRecords.find(view)).fill_scores(scores)
     scoreboard = await run_on_thread(build_scoreboard, scores, query, resolve)
     records = await run_on_thread(records_of, judging)
     scoreboard = await run_on_thread(correct_rows, scoreboard, records, query.agent, resolve)
-    return ScoreboardAnswer(suites=scoreboard.suites, as_of=await ledger.dated(position), unknown_names=unknown)
+    return ScoreboardAnswer(suites=scoreboard.suites, as_of=await view.dated(position), unknown_names=unknown)
 
 
 def _unknown_names(projection: EvaluationIndex, asked: EvaluationSelection | ScoreboardQuery) -> UnknownNames:
@@ -171,7 +167,7 @@ def _unknown_names(projection: EvaluationIndex, asked: EvaluationSelection | Sco
 
 
 async def _build_evaluation(
-    ledger: LedgerService,
+    view: View,
     run_id: str,
     labels: Mapping[str, ScenarioLabels],
     calls: CallRecords,
@@ -181,9 +177,9 @@ async def _build_evaluation(
     marks: Mapping[LabelKey, bool] = NO_LABELS,
 ) -> Evaluation:
     subject = f"evaluation/{run_id}"
-    stream = (await ledger.engine.events.read_streams([subject], position))[subject]
+    stream = (await view.engine.events.read_streams([subject], position))[subject]
     events = calls.fill_stream(stream)
-    texts = await read_blobs(ledger.evidence, evidence_digests(events, analyses=analyses))
+    texts = await read_blobs(view.evidence, evidence_digests(events, analyses=analyses))
     return await run_on_thread(partial(build_evaluation, events, labels, texts, analyses=analyses, marks=marks))
 
 

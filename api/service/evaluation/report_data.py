@@ -8,34 +8,30 @@ from api.service.evaluation.queries import (
     show_evaluation,
     show_scoreboard,
 )
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from projections.evaluation.scoreboard import ScoreboardQuery
 from projections.evaluation.view_types import Evaluation, TrendPoint
 
 
-async def build_evaluation_report(
-    ledger: LedgerService, run_id: str, as_of: int | None = None, *, analyses: bool = True
-) -> EvaluationReport:
+async def build_evaluation_report(view: View, run_id: str, *, analyses: bool = True) -> EvaluationReport:
     """Return the report data of an evaluation; `run_id` may be a unique beginning of its id. Errors: NotFound.
 
     Without `analyses`, the answers are left out.
     """
-    run = await show_evaluation(ledger, run_id, as_of, analyses=analyses, prefix=True)
-    return EvaluationReport(evaluation=run, trend=await _read_trend(ledger, run, as_of))
+    run = await show_evaluation(view, run_id, analyses=analyses, prefix=True)
+    return EvaluationReport(evaluation=run, trend=await _read_trend(view, run))
 
 
-async def build_comparison_report(
-    ledger: LedgerService, baseline: str, candidate: str, as_of: int | None = None
-) -> EvaluationReport:
+async def build_comparison_report(view: View, baseline: str, candidate: str) -> EvaluationReport:
     """Compare two evaluations; return the report data of the candidate, with the comparison. Errors: NotFound."""
-    comparison = await compare_evaluations(ledger, baseline, candidate, as_of, prefix=True)
-    report = await build_evaluation_report(ledger, comparison.candidate.run_id, as_of)
+    comparison = await compare_evaluations(view, baseline, candidate, prefix=True)
+    report = await build_evaluation_report(view, comparison.candidate.run_id)
     return structs.replace(report, contrast=comparison)
 
 
-async def _read_trend(ledger: LedgerService, run: Evaluation, as_of: int | None) -> tuple[TrendPoint, ...]:
+async def _read_trend(view: View, run: Evaluation) -> tuple[TrendPoint, ...]:
     """Return the scores of the versions of the evaluated agent."""
     if run.baseline is not None:
         return ()
-    board = await show_scoreboard(ledger, ScoreboardQuery(suite=run.suite, agent=run.agent, versions=1), as_of)
+    board = await show_scoreboard(view, ScoreboardQuery(suite=run.suite, agent=run.agent, versions=1))
     return tuple(point for suite in board.suites for point in suite.trend)

@@ -9,8 +9,7 @@ from api.service.as_of import AsOf
 from api.service.evaluation.queries import find_scenario_result
 from api.service.evidence import read_blobs
 from api.service.id_prefix import resolve_id
-from api.service.judge_records import find_labels
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from events.envelope import EventFacts
 from events.evaluation import EvalScored
@@ -45,9 +44,9 @@ class EvaluatedNames(msgspec.Struct, frozen=True, kw_only=True):
     agents: Sequence[str]
 
 
-async def show_history(ledger: LedgerService, query: ScenarioQuery, as_of: int | None = None) -> ScenarioHistoryAnswer:
+async def show_history(view: View, query: ScenarioQuery) -> ScenarioHistoryAnswer:
     """Return the results of a scenario by run and by version. Errors: NotFound, for an unknown scenario."""
-    projection, position = await ledger.engine.at(EvaluationIndex, as_of)
+    projection, position = await view.at(EvaluationIndex)
     if not projection.has_scenario(query.scenario_id):
         raise NotFound(f"Scenario not found: {query.scenario_id}", "Check the id; a run lists its scenarios.")
     scores, names = projection.scores(ScoreFilter(scenario=query.scenario_id)), projection.names()
@@ -55,32 +54,30 @@ async def show_history(ledger: LedgerService, query: ScenarioQuery, as_of: int |
     unknown = find_unknown_names({"suite": query.suite, "agent": query.agent}, names)
     fields = {name: getattr(history, name) for name in history.__struct_fields__}
     return ScenarioHistoryAnswer(
-        **fields, as_of=await ledger.dated(position), unknown_names=msgspec.UNSET if history.total else unknown
+        **fields, as_of=await view.dated(position), unknown_names=msgspec.UNSET if history.total else unknown
     )
 
 
-async def show_scenario_of_run(
-    ledger: LedgerService, run_id: str, scenario_id: str, as_of: int | None = None
-) -> ScenarioOfRun:
+async def show_scenario_of_run(view: View, run_id: str, scenario_id: str) -> ScenarioOfRun:
     """Return one scenario of a run with every answer; of the others, nothing stored as evidence is read.
 
     Errors: NotFound, for an unknown run or scenario.
     """
-    projection, position = await ledger.engine.at(EvaluationIndex, as_of, also=(JudgeIndex,))
+    projection, position = await view.at(EvaluationIndex, also=(JudgeIndex,))
     labels = dict(projection.known)
     subject = f"evaluation/{resolve_id(projection, run_id, 'evaluation', prefix=False)}"
-    marks = await find_labels(ledger, as_of)
-    events = (await ledger.engine.events.read_streams([subject], position))[subject]
+    marks = (await view.beside(JudgeIndex)).labels()
+    events = (await view.engine.events.read_streams([subject], position))[subject]
     own: list[EventFacts] = [
         event for event in events if not isinstance(event.data, EvalScored) or event.data.scenario_id == scenario_id
     ]
-    texts = await read_blobs(ledger.evidence, evidence_digests(own, analyses=True))
+    texts = await read_blobs(view.evidence, evidence_digests(own, analyses=True))
     run = await run_on_thread(partial(build_evaluation, own, labels, texts, analyses=True, marks=marks))
-    return ScenarioOfRun(run=run, result=find_scenario_result(run, scenario_id), as_of=await ledger.dated(position))
+    return ScenarioOfRun(run=run, result=find_scenario_result(run, scenario_id), as_of=await view.dated(position))
 
 
-async def list_names(ledger: LedgerService, as_of: int | None = None) -> EvaluatedNames:
+async def list_names(view: View) -> EvaluatedNames:
     """Return the suites and agents of all evaluations."""
-    projection, _ = await ledger.engine.at(EvaluationIndex, as_of)
+    projection, _ = await view.at(EvaluationIndex)
     names = projection.names()
     return EvaluatedNames(suites=sorted(names["suite"]), agents=sorted(names["agent"]))

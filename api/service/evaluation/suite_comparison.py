@@ -9,7 +9,7 @@ from api.principal import Principal
 from api.service.as_of import AsOf
 from api.service.evaluation.kept_suite import KeptFile, KeptVersion, require_kept
 from api.service.evaluation.suite_queries import SuiteVersionEntry, describe, find_kept
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from instruments.errors import BadFixtures
 from instruments.evals.suite.changed_keys import changed_keys
 from instruments.evals.suite.json_yaml_reader import json_value, yaml_value
@@ -49,17 +49,15 @@ class SuiteComparison(msgspec.Struct, frozen=True, kw_only=True):
     as_of: AsOf
 
 
-async def compare_suite_versions(
-    ledger: LedgerService, caller: Principal, baseline: str, candidate: str, as_of: int | None = None
-) -> SuiteComparison:
+async def compare_suite_versions(view: View, caller: Principal, baseline: str, candidate: str) -> SuiteComparison:
     """Compare two versions by their names. Errors: NotFound, Gone, BadFixtures, Forbidden."""
-    before, _ = await find_kept(ledger, caller, baseline, as_of)
-    after, as_of_now = await find_kept(ledger, caller, candidate, as_of)
+    before, _ = await find_kept(view, caller, baseline)
+    after, as_of_now = await find_kept(view, caller, candidate)
     require_kept(before, baseline)
     require_kept(after, candidate)
     old, new = _files_by_title(before), _files_by_title(after)
     changed = [
-        await _compare_scenario(ledger, caller, title, old[title], new[title])
+        await _compare_scenario(view, caller, title, old[title], new[title])
         for title in sorted(old.keys() & new.keys())
         if _digests(old[title]) != _digests(new[title])
     ]
@@ -86,19 +84,17 @@ def _digests(files: Files) -> dict[str, str]:
     return {name: file.digest for name, file in files.items()}
 
 
-async def _compare_scenario(
-    ledger: LedgerService, caller: Principal, title: str, before: Files, after: Files
-) -> ChangedScenario:
-    old, new = [await _read(ledger, caller, files) for files in (before, after)]
+async def _compare_scenario(view: View, caller: Principal, title: str, before: Files, after: Files) -> ChangedScenario:
+    old, new = [await _read(view, caller, files) for files in (before, after)]
     return await run_on_thread(_changed_scenario, title, old, new)
 
 
-async def _read(ledger: LedgerService, caller: Principal, files: Files) -> dict[str, bytes | None]:
+async def _read(view: View, caller: Principal, files: Files) -> dict[str, bytes | None]:
     """Return the bytes of each file, None for those that cannot be read."""
     bodies: dict[str, bytes | None] = {}
     for name, file in files.items():
         try:
-            bodies[name] = (await ledger.evidence.get(file.digest, caller)).data
+            bodies[name] = (await view.evidence.get(file.digest, caller)).data
         except (Gone, NotFound, Damaged):
             bodies[name] = None
     return bodies

@@ -20,7 +20,7 @@ from api.service.evaluation.kept_suite import (
     require_kept,
 )
 from api.service.evidence import EvidenceContent
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from api.service.store import LocalStore
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from events.limits import PAGE_EVENTS_DEFAULT
@@ -110,30 +110,27 @@ class KeptScenarioAnswer(msgspec.Struct, frozen=True, kw_only=True):
     as_of: AsOf
 
 
-async def list_suite_versions(
-    ledger: LedgerService, caller: Principal, query: SuiteVersionQuery, as_of: int | None = None
-) -> SuiteVersionPage:
+async def list_suite_versions(view: View, caller: Principal, query: SuiteVersionQuery) -> SuiteVersionPage:
     """Return a page of suite versions. Errors: Forbidden, InvalidQuery."""
-    projection, position = await ledger.engine.at(EvaluationIndex, as_of)
+    projection, position = await view.at(EvaluationIndex)
     runs, names = projection.runs(), projection.names()
     versions = await run_on_thread(build_suite_versions, runs, query.suite)
     listed = versions[query.offset : query.offset + query.limit]
-    kept = await read_versions(LocalStore(ledger, caller), listed, partial(_read_states, ledger))
+    kept = await read_versions(LocalStore(view.ledger, caller), listed, partial(_read_states, view))
     after, total = query.offset + len(listed), len(versions)
     return SuiteVersionPage(
         versions=list(map(describe, kept)),
         total=total,
         next=after if after < total else None,
-        as_of=await ledger.dated(position),
+        as_of=await view.dated(position),
         unknown_names=UNSET if total else find_unknown_names({"suite": query.suite}, names),
     )
 
 
 async def show_suite_version(
-    ledger: LedgerService,
+    view: View,
     caller: Principal,
     name: str,
-    as_of: int | None = None,
     *,
     limit: int = PAGE_EVENTS_DEFAULT,
     offset: int = 0,
@@ -142,10 +139,10 @@ async def show_suite_version(
 
     `name` is a run, a digest of the version, or a unique beginning of one. Errors: NotFound, InvalidQuery, Forbidden.
     """
-    kept, as_of_now = await find_kept(ledger, caller, name, as_of)
+    kept, as_of_now = await find_kept(view, caller, name)
     by_title = _files_by_title(kept.files)
     listed = by_title[offset : offset + limit]
-    store = LocalStore(ledger, caller)
+    store = LocalStore(view.ledger, caller)
     after = offset + len(listed)
     return SuiteVersionAnswer(
         version=describe(kept),
@@ -156,14 +153,12 @@ async def show_suite_version(
     )
 
 
-async def show_kept_scenario(
-    ledger: LedgerService, caller: Principal, name: str, scenario: str, as_of: int | None = None
-) -> KeptScenarioAnswer:
+async def show_kept_scenario(view: View, caller: Principal, name: str, scenario: str) -> KeptScenarioAnswer:
     """Return one scenario of a suite version, named by its id or title, with the texts of its files.
 
     Errors: NotFound; Gone, if the list of files was erased; BadFixtures, Damaged, InvalidQuery, Forbidden.
     """
-    kept, as_of_now = await find_kept(ledger, caller, name, as_of)
+    kept, as_of_now = await find_kept(view, caller, name)
     require_kept(kept, name)
     by_title = _files_by_title(kept.files)
     found = next((each for each in by_title if scenario in (each[0], scenario_id(each[0]))), None)
@@ -171,7 +166,7 @@ async def show_kept_scenario(
         titles = [scenario_id(title) for title, _ in by_title]
         raise NotFound(f"{scenario} is not in this suite version.", f"Its scenarios: {_listed(titles)}")
     title, files = found
-    store = LocalStore(ledger, caller)
+    store = LocalStore(view.ledger, caller)
     about, value = await _read_scenario(store, title, files)
     texts = []
     for file in files:
@@ -182,31 +177,29 @@ async def show_kept_scenario(
     return KeptScenarioAnswer(version=describe(kept), scenario=about, files=texts, expected=expected, as_of=as_of_now)
 
 
-async def read_kept_file(
-    ledger: LedgerService, caller: Principal, name: str, path: str, as_of: int | None = None
-) -> EvidenceContent:
+async def read_kept_file(view: View, caller: Principal, name: str, path: str) -> EvidenceContent:
     """Return the bytes of a file of a suite version. Errors: NotFound, Gone, Damaged, InvalidQuery, Forbidden."""
-    kept, _ = await find_kept(ledger, caller, name, as_of)
+    kept, _ = await find_kept(view, caller, name)
     require_kept(kept, name)
     for file in kept.files:
         if file.path == path:
-            return await ledger.evidence.get(file.digest, caller)
+            return await view.evidence.get(file.digest, caller)
     raise NotFound(
         f"{path!r} is not a file of this suite version.", f"Its files: {_listed([file.path for file in kept.files])}"
     )
 
 
-async def find_kept(ledger: LedgerService, caller: Principal, name: str, as_of: int | None) -> tuple[KeptVersion, AsOf]:
+async def find_kept(view: View, caller: Principal, name: str) -> tuple[KeptVersion, AsOf]:
     """Return a suite version with its files, and the position of the answer. Errors: NotFound, BadFixtures."""
-    projection, position = await ledger.engine.at(EvaluationIndex, as_of)
+    projection, position = await view.at(EvaluationIndex)
     version = await run_on_thread(find_version, projection.runs(), name)
-    kept = await read_version(LocalStore(ledger, caller), version, partial(_read_states, ledger))
-    return kept, await ledger.dated(position)
+    kept = await read_version(LocalStore(view.ledger, caller), version, partial(_read_states, view))
+    return kept, await view.dated(position)
 
 
-async def _read_states(ledger: LedgerService, digests: Sequence[str]) -> dict[str, EvidenceState]:
+async def _read_states(view: View, digests: Sequence[str]) -> dict[str, EvidenceState]:
     """Return the state of each digest now, since erased bytes are gone in views of the past too."""
-    index, _ = await ledger.engine.at(EvidenceIndex, None)
+    index, _ = await view.at(EvidenceIndex)
     states: dict[str, EvidenceState] = {}
     for digest in digests:
         entry = index.find(digest)

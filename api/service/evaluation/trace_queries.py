@@ -8,7 +8,7 @@ import msgspec
 from api.service.as_of import AsOf
 from api.service.evidence import read_blobs
 from api.service.id_prefix import resolve_id
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from events.envelope import EventFacts
 from events.evaluation import EvalScored
 from events.registry import VOCABULARY
@@ -35,32 +35,32 @@ class TraceAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     as_of: AsOf
 
 
-async def show_trace(ledger: LedgerService, run_id: str, attempt: str, as_of: int | None = None) -> TraceAnswer:
+async def show_trace(view: View, run_id: str, attempt: str) -> TraceAnswer:
     """Return the trace of an attempt, named `SCENARIO` or `SCENARIO/ATTEMPT`; `run_id` may be the beginning of one id.
 
     Errors: NotFound, InvalidQuery, Gone.
     """
-    projection, position = await ledger.engine.at(EvaluationIndex, as_of)
+    projection, position = await view.at(EvaluationIndex)
     full_id = resolve_id(projection, run_id, "evaluation", prefix=True)
     subject = f"evaluation/{full_id}"
-    events = (await ledger.engine.events.read_streams([subject], position))[subject]
+    events = (await view.engine.events.read_streams([subject], position))[subject]
     score = find_traced_score(events, full_id, attempt)
     assert score.trace_digest is not None
-    data = (await read_blobs(ledger.evidence, [score.trace_digest])).get(score.trace_digest)
-    return build_trace_answer(score, data, await ledger.dated(position))
+    data = (await read_blobs(view.evidence, [score.trace_digest])).get(score.trace_digest)
+    return build_trace_answer(score, data, await view.dated(position))
 
 
 async def find_traces(
-    ledger: LedgerService, run_id: str, scenario_id: str, attempts: Iterable[int], as_of: int | None = None
+    view: View, run_id: str, scenario_id: str, attempts: Iterable[int]
 ) -> dict[int, tuple[AgentStep, ...]]:
     """Return the recorded steps of attempts at a scenario, by attempt; without those that cannot be read."""
-    _, position = await ledger.engine.at(EvaluationIndex, as_of)
+    _, position = await view.at(EvaluationIndex)
     subject, chosen = f"evaluation/{run_id}", set(attempts)
-    events = (await ledger.engine.events.read_streams([subject], position))[subject]
+    events = (await view.engine.events.read_streams([subject], position))[subject]
     scores = [fact.data for fact in events if isinstance(fact.data, EvalScored)]
     latest = {score.attempt: score for score in scores if score.scenario_id == scenario_id and score.attempt in chosen}
     digests = {attempt: score.trace_digest for attempt, score in latest.items() if score.trace_digest is not None}
-    blobs = await read_blobs(ledger.evidence, digests.values())
+    blobs = await read_blobs(view.evidence, digests.values())
     found: dict[int, tuple[AgentStep, ...]] = {}
     for attempt, digest in digests.items():
         with suppress(BadTrace):

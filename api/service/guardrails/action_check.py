@@ -8,7 +8,7 @@ import msgspec
 
 from api.principal import Forbidden, Principal
 from api.service.guardrails.rule_set import RULES_MAX
-from api.service.ledger import LedgerService
+from api.service.ledger import LedgerService, View
 from api.text_format import pluralize
 from events.envelope import Event
 from events.guardrail import CheckedRule, CheckPhase, GuardrailEvaluated, GuardrailSet
@@ -173,11 +173,11 @@ def _unrecorded(now: datetime) -> CheckAnswer:
     )
 
 
-async def rules_in_force(ledger: LedgerService) -> list[GuardrailSet]:
+async def rules_in_force(view: View) -> list[GuardrailSet]:
     """Return the rules in force now."""
-    if not await ledger.has_guardrails():
+    if not await view.ledger.has_guardrails():
         return []
-    index, _ = await ledger.engine.at(GuardrailIndex)
+    index, _ = await view.at(GuardrailIndex)
     return index.rules()
 
 

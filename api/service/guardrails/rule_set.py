@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 from api.principal import Principal
 from api.service.as_of import AsOf
 from api.service.id_prefix import id_not_found
-from api.service.ledger import LedgerService
+from api.service.ledger import LedgerService, View
 from events.errors import InvalidEvent
 from events.guardrail import GuardrailRetired, GuardrailSet
 from events.limits import ITEMS_MAX
@@ -121,7 +121,7 @@ async def set_rules(ledger: LedgerService, caller: Principal, body: bytes) -> Se
 
     caller.require("admin")
     rules = read_rules(body)
-    index, _ = await ledger.engine.at(GuardrailIndex)
+    index, _ = await ledger.at(GuardrailIndex)
     in_force = {rule.guardrail_id: rule for rule in index.rules()}
     after = in_force | {rule.guardrail_id: rule for rule in rules}
     if len(after) > RULES_MAX:
@@ -153,7 +153,7 @@ async def retire_rule(
 ) -> RetiredRule:
     """Put a rule out of force. Errors: NotFound; Forbidden, without the scope `admin`; those of `record`."""
     caller.require("admin")
-    index, _ = await ledger.engine.at(GuardrailIndex)
+    index, _ = await ledger.at(GuardrailIndex)
     entry = _find(index, guardrail_id)
     if entry.retired is not None:
         return RetiredRule(guardrail_id=guardrail_id, position=entry.retired.position, duplicate=True)
@@ -162,27 +162,27 @@ async def retire_rule(
     return RetiredRule(guardrail_id=guardrail_id, position=placed.position, duplicate=False)
 
 
-async def list_rules(ledger: LedgerService, as_of: int | None = None, *, retired: bool = False) -> GuardrailList:
+async def list_rules(view: View, *, retired: bool = False) -> GuardrailList:
     """List the rules in force, with `retired` also the others, and how often each fired."""
-    index, position = await ledger.engine.at(GuardrailIndex, as_of)
+    index, position = await view.at(GuardrailIndex)
     entries = [entry for entry in index.entries() if retired or entry.retired is None]
     in_force, checks = index.rules(), msgspec.structs.replace(index.checks)
-    outcomes = await _read_outcomes(ledger, entries, as_of)
+    outcomes = await _read_outcomes(view, entries)
     return GuardrailList(
         guardrails=[_row(entry, outcomes) for entry in entries],
         checks=checks,
         rules_digest=digest_of_rules(in_force),
-        as_of=await ledger.dated(position),
+        as_of=await view.dated(position),
         note=UNSET if in_force else "No guardrails are set: every action is allowed unchecked.",
     )
 
 
-async def show_rule(ledger: LedgerService, guardrail_id: str, as_of: int | None = None) -> GuardrailRow:
+async def show_rule(view: View, guardrail_id: str) -> GuardrailRow:
     """Return one rule, also a retired one. Errors: NotFound."""
-    index, _ = await ledger.engine.at(GuardrailIndex, as_of)
+    index, _ = await view.at(GuardrailIndex)
     entry = _find(index, guardrail_id)
     latest = tuple(dict.fromkeys(reversed(entry.decisions_fired)))[:LATEST_MAX]
-    outcomes = await _read_outcomes(ledger, [entry], as_of)
+    outcomes = await _read_outcomes(view, [entry])
     return msgspec.structs.replace(_row(entry, outcomes), latest_fired=latest)
 
 
@@ -193,12 +193,12 @@ def _find(index: GuardrailIndex, guardrail_id: str) -> RuleEntry:
     return entry
 
 
-async def _read_outcomes(ledger: LedgerService, entries: Iterable[RuleEntry], as_of: int | None) -> "_OutcomeRows":
+async def _read_outcomes(view: View, entries: Iterable[RuleEntry]) -> "_OutcomeRows":
     """Return the outcomes of the decisions for which some rules fired or were met."""
     ids = {name for entry in entries for names in (entry.decisions_fired, entry.decisions_met) for name in names}
-    _, position = await ledger.engine.at(DecisionIndex, as_of)
-    recorded = await ledger.engine.names.first_positions([f"decision/{name}" for name in ids], position)
-    decisions, _ = await ledger.engine.at(DecisionIndex, as_of)
+    _, position = await view.at(DecisionIndex)
+    recorded = await view.engine.names.first_positions([f"decision/{name}" for name in ids], position)
+    decisions, _ = await view.at(DecisionIndex)
     return _OutcomeRows(decisions, recorded)
 
 

@@ -184,7 +184,7 @@ async def _plan(ledger: LedgerService, scores: Sequence[ReceivedScore]) -> _Plan
     plan = _Plan()
     known = await _known_scores(ledger, {received.event_id for received in scores})
     versions = await _versions(ledger, {received.run_id for received in scores if received.numbered})
-    index, _ = await ledger.engine.at(EvaluationIndex)
+    index, _ = await ledger.at(EvaluationIndex)
     starts: dict[str, ReceivedScore] = {}
     attempts: dict[str, dict[str, int]] = {}
     counted: set[str] = set()

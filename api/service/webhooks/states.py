@@ -26,7 +26,7 @@ async def read_state(place: Place, endpoint: Endpoint) -> tuple[EndpointState | 
     if not place.may_exist():
         return None, 0
     async with open_for_reading(place) as service:
-        index, _ = await service.engine.at(WebhookIndex)
+        index, _ = await service.at(WebhookIndex)
         state = index.endpoint(endpoint.id)
         if state is not None and state.ended is not None:
             return state, 0

@@ -15,7 +15,7 @@ from tests.support.drafts import recorded, reviewed
 def test_what_drawings_need_is_kept_until_the_log_grows(tmp_path: Path) -> None:
     async def plots(ledger: LedgerService, as_of: int | None = None, **fields: object) -> PlotData:
         query = CalibrationQuery(include=("plots",), **fields)  # type: ignore[arg-type]
-        found = (await compute_calibration(ledger, query, as_of)).plots
+        found = (await compute_calibration(ledger if as_of is None else await ledger.past(as_of), query)).plots
         assert isinstance(found, PlotData)
         return found
 

@@ -270,7 +270,7 @@ def test_erasing_changes_no_figure_and_no_line(tmp_path: Path) -> None:
         digests = {name: (await show_projection(service, name)).digest for name in names}
         await service.evidence.erase(digest_of(b"an answer"), None, OWNER)
         assert (await service.read(Query(limit=1000))).lines[:-1] == lines
-        assert {name: (await show_projection(service, name, 8)).digest for name in names} == digests
+        assert {name: (await show_projection(await service.past(8), name)).digest for name in names} == digests
         changed = {name for name in names if (await show_projection(service, name)).digest != digests[name]}
         assert changed == {"evidence", "events"}, "one counts what is erased, one the new event"
         assert all(replayed.same for replayed in await replay_projections(service, check=True))

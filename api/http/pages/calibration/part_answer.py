@@ -26,7 +26,7 @@ async def read_answer(call: Call, name: str) -> PartAnswer:
     LIMIT.find(given)
     parse_calibration_query(given, now)  # a wrong value is an error, also of a parameter that the part does not use
     parameters = {**part.defaults, **part.used(given), **part.asked()}
-    as_of = await call.as_of()
+    view = await call.view()
     query = parse_calibration_query(parameters, now)
-    answer = await find_calibration(call.ledger, query, as_of)
+    answer = await find_calibration(view, query)
     return PartAnswer(answer, parameters, address_of("/calibration", parameters))

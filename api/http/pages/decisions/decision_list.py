@@ -48,8 +48,8 @@ async def show_decisions(call: Call) -> Content | RedirectResponse:
     if settled != call.parameters:
         return RedirectResponse(address_of(PATH, settled), 303)
     parameters = {**settled, "limit": str(ROWS.read(settled))}
-    query, as_of = parse_decision_search(parameters, call.ledger.clock()), await call.as_of()
-    found = await find_decisions(call.ledger, query, as_of)
+    query, view = parse_decision_search(parameters, call.ledger.clock()), await call.view()
+    found = await find_decisions(view, query)
     names = await list_decision_names(call.ledger)
     variables = {
         "found": found,
@@ -64,7 +64,7 @@ async def show_decisions(call: Call) -> Content | RedirectResponse:
         **_choices(names),
     }
     json = address_of("/decisions", parameters)
-    return Content("Decisions", variables, json, None if as_of is not None or query.offset else _live())
+    return Content("Decisions", variables, json, None if view.position is not None or query.offset else _live())
 
 
 def _live() -> str:

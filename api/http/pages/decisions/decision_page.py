@@ -42,8 +42,8 @@ async def show_decision(call: Call) -> Content:
 
 async def decision_content(call: Call, decision_id: str, refused: RefusedReview | None = None) -> Content:
     """Return what the page of a decision shows, perhaps with a review that was refused. Errors: NotFound."""
-    as_of = await call.as_of()
-    state = await find_decision(call.ledger, decision_id, as_of, prefix=PREFIX.read(call.parameters))
+    view = await call.view()
+    state = await find_decision(view, decision_id, prefix=PREFIX.read(call.parameters))
     stated = {name: value for name, value in call.parameters.items() if name == AS_OF.name}
     plan, heading = _plan(state), heading_of(state)
     variables = {
@@ -54,17 +54,17 @@ async def decision_content(call: Call, decision_id: str, refused: RefusedReview 
         "quality": quality_of(state.decision),
         "linked": await read_links(call, state.decision_id),
         # To fold the reviews of every decision as of a position takes too long for a remark.
-        "advice": await advise(call.ledger, plan) if as_of is None else None,
+        "advice": await advise(call.ledger, plan) if view.position is None else None,
         "advice_json": address_of("/calibration/advice", {**_planned(plan), **stated}),
         "calibration_address": address_of("/ui/calibration", {"agent": state.agent, **stated}),
-        "then": None if as_of is None else await call.ledger.dated(as_of),
+        "then": None if view.position is None else await view.dated(view.position),
         "similar_address": _similar_address(state),
         "history": history_lines(state),
         "stored": await read_stored(call.ledger, state),
-        "form": review_form(call, state, refused) if as_of is None else None,
+        "form": review_form(call, state, refused) if view.position is None else None,
     }
     json = address_of(f"/decisions/{state.decision_id}", stated)
-    live = _live(state.decision_id) if as_of is None else None
+    live = _live(state.decision_id) if view.position is None else None
     return Content(cut(heading, TITLE_CHARS_MAX), variables, json, live)
 
 

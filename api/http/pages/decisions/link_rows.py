@@ -71,7 +71,7 @@ async def get_links_drawing(call: Call) -> Content | Response:
 
 
 async def _read_graph(call: Call, decision_id: str) -> DecisionGraph:
-    return await walk_graph(call.ledger, decision_id, 1, LinkSelection(), LINKS_LISTED, await call.as_of())
+    return await walk_graph(await call.view(), decision_id, 1, LinkSelection(), LINKS_LISTED)
 
 
 def _rows(graph: DecisionGraph) -> list[LinkRow]:

@@ -70,7 +70,7 @@ async def show_comparison(call: Call) -> Content:
     if baseline is None or candidate is None:
         return Content("Compare two runs", {"compared": None, "runs_page": RUNS})
     limits = read_limits(call)
-    compared = await judge_comparison(call.ledger, baseline, candidate, limits, await call.as_of())
+    compared = await judge_comparison(await call.view(), baseline, candidate, limits)
     groups, position = _groups(compared, parameters), None
     if only is not None:
         groups, position = _one_group(compared, parameters, only, offset)

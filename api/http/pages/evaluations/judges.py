@@ -13,7 +13,7 @@ PATH = "/ui/evaluations/judges"
 @Page(path=PATH, template="evaluations/judges", section="evaluations", query=JUDGES_PARAMETERS, heavy=True)
 async def show_judges(call: Call) -> Content:
     """Show the report on each judge."""
-    report = await report_on_judges(call.ledger, parse_judge_query(call.parameters), await call.as_of())
+    report = await report_on_judges(await call.view(), parse_judge_query(call.parameters))
     functions = (difference_text, figure_lines, heading, share_text)
     variables = {"report": report, **{function.__name__: function for function in functions}}
     return Content("Judges", variables, address_of("/judges", call.parameters))

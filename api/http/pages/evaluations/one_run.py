@@ -32,8 +32,8 @@ SORT = choice_parameter("sort", "The order of the scenarios.", ORDERS, default="
 )
 async def show_run(call: Call) -> Content:
     """Show an evaluation: its figures, its errors, its versions, and each scenario."""
-    run_id, as_of = call.path(RUN), await call.as_of()
-    report = await build_evaluation_report(call.ledger, run_id, as_of, analyses=False)
+    run_id, view = call.path(RUN), await call.view()
+    report = await build_evaluation_report(view, run_id, analyses=False)
     run, trend = report.evaluation, versions_of(report)
     verdict, offset = VERDICT.find(call.parameters), OFFSET.read(call.parameters)
     address = f"{RUNS}/{run.run_id}"
@@ -54,7 +54,7 @@ async def show_run(call: Call) -> Content:
         "orders": ORDERS,
         "address": address,
     }
-    live = None if run.ended or as_of is not None else urlencode({"subject": f"evaluation/{run.run_id}"})
+    live = None if run.ended or view.position is not None else urlencode({"subject": f"evaluation/{run.run_id}"})
     json = address_of(f"/evaluations/{run.run_id}", {}, as_of=call.parameters.get("as_of"))
     return Content(f"{run.suite}: {run.run_id}", variables, json, live)
 

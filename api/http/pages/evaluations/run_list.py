@@ -23,9 +23,9 @@ LIVE = urlencode({"type": "eval.started.v1,eval.started.v2,eval.finished.v1,eval
 async def show_runs(call: Call) -> Content:
     """List evaluations, the last started first."""
     parameters = {**call.parameters, "limit": str(ROWS)}
-    query, as_of = parse_evaluation_query(parameters, call.ledger.clock()), await call.as_of()
-    found = await list_evaluations(call.ledger, query, as_of)
-    names = await list_names(call.ledger, as_of)
+    query, view = parse_evaluation_query(parameters, call.ledger.clock()), await call.view()
+    found = await list_evaluations(view, query)
+    names = await list_names(view)
     variables = {
         "found": found,
         "position_in_list": locate(RUNS, call.parameters, query.offset, len(found.evaluations), found.total, ROWS),
@@ -33,5 +33,5 @@ async def show_runs(call: Call) -> Content:
         "agents": names.agents[:NAMES_MAX],
         "filtered": bool(call.parameters.keys() & {"suite", "agent", "since", "until", "window"}),
     }
-    live = None if as_of is not None or query.offset else LIVE
+    live = None if view.position is not None or query.offset else LIVE
     return Content("Evaluations", variables, address_of("/evaluations", parameters), live)

@@ -29,11 +29,11 @@ STEPS = 50
 async def show_run_scenario(call: Call) -> Content:
     """Show the attempts of one run at one scenario."""
     run_id, scenario_id = call.path(RUN), call.path(SCENARIO)
-    found = await show_scenario_of_run(call.ledger, run_id, scenario_id, await call.as_of())
+    found = await show_scenario_of_run(await call.view(), run_id, scenario_id)
     address = f"{RUNS}/{run_id}/scenarios/{scenario_id}"
     listed = list_page(address, call.parameters, found.result.rows, OFFSET.read(call.parameters), ATTEMPTS)
     attempts = [row.attempt for row in listed.rows if isinstance(row, ScoreRow)]
-    traces = await find_traces(call.ledger, found.run.run_id, scenario_id, attempts, await call.as_of())
+    traces = await find_traces(await call.view(), found.run.run_id, scenario_id, attempts)
     variables = {
         "run": found.run,
         "result": found.result,

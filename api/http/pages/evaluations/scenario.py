@@ -31,7 +31,7 @@ DRAWING = "figures/pass-rates.svg"
 async def show_scenario(call: Call) -> Content:
     """Show a scenario's history."""
     found = await _find(call)
-    names = await list_names(call.ledger, await call.as_of())
+    names = await list_names(await call.view())
     address = f"{RUNS}/scenarios/{found.scenario_id}"
     figure = None
     if found.versions:
@@ -72,4 +72,4 @@ async def get_pass_rates(call: Call) -> Response:
 
 async def _find(call: Call) -> ScenarioHistoryAnswer:
     query = parse_scenario_query(call.path(SCENARIO), {**call.parameters, "limit": str(ROWS)})
-    return await show_history(call.ledger, query, await call.as_of())
+    return await show_history(await call.view(), query)

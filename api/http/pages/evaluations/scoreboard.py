@@ -36,7 +36,7 @@ DRAWING = f"{SCOREBOARD}/figures/means.svg"
 )
 async def show_board(call: Call) -> Content:
     """Rank the versions of each agent, or the models, on one suite."""
-    names = await list_names(call.ledger, await call.as_of())
+    names = await list_names(await call.view())
     parameters = await _complete(call)
     answer = await _find(call, parameters)
     board = answer.suites[0] if answer.suites else None
@@ -71,14 +71,14 @@ async def _complete(call: Call) -> Mapping[str, str]:
     if ROWS.read(parameters) == "agent":
         parameters = {"versions": VERSIONS_SHOWN, **parameters}
     if "suite" not in parameters:
-        newest = await list_evaluations(call.ledger, EvaluationQuery(limit=1), await call.as_of())
+        newest = await list_evaluations(await call.view(), EvaluationQuery(limit=1))
         if newest.evaluations:
             parameters["suite"] = newest.evaluations[0].suite
     return parameters
 
 
 async def _find(call: Call, parameters: Mapping[str, str]) -> ScoreboardAnswer:
-    return await show_scoreboard(call.ledger, parse_scoreboard_query(parameters), await call.as_of())
+    return await show_scoreboard(await call.view(), parse_scoreboard_query(parameters))
 
 
 def _figure(board: SuiteScoreboard, parameters: Mapping[str, str], position: int) -> PageFigure:

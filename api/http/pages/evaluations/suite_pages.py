@@ -42,7 +42,7 @@ async def show_suites(call: Call) -> Content:
     """List suite versions, the last used first."""
     parameters = {**call.parameters, "limit": str(ROWS)}
     query = parse_suite_query(parameters)
-    found = await list_suite_versions(call.ledger, call.caller, query, await call.as_of())
+    found = await list_suite_versions(await call.view(), call.caller, query)
     variables = {
         "found": found,
         "position_in_list": locate(PATH, call.parameters, query.offset, len(found.versions), found.total, ROWS),
@@ -61,7 +61,7 @@ async def show_suites(call: Call) -> Content:
 async def show_version(call: Call) -> Content:
     """Show a suite version, named by a run or a digest."""
     name, offset = call.path(VERSION), OFFSET.read(call.parameters)
-    found = await show_suite_version(call.ledger, call.caller, name, await call.as_of(), limit=SCENARIOS, offset=offset)
+    found = await show_suite_version(await call.view(), call.caller, name, limit=SCENARIOS, offset=offset)
     address = f"{PATH}/{name}"
     variables = {
         "found": found,
@@ -98,11 +98,11 @@ async def show_scenario_files(call: Call) -> Content:
 
 async def _find_scenario(call: Call, name: str, scenario_id: str) -> KeptScenarioAnswer | SuiteVersionAnswer:
     """Return the scenario; the version alone if its files were not kept, or their list was erased."""
-    as_of = await call.as_of()
+    view = await call.view()
     try:
-        return await show_kept_scenario(call.ledger, call.caller, name, scenario_id, as_of)
+        return await show_kept_scenario(view, call.caller, name, scenario_id)
     except (NotFound, Gone, Damaged):
-        version = await show_suite_version(call.ledger, call.caller, name, as_of, limit=1)
+        version = await show_suite_version(view, call.caller, name, limit=1)
         if version.version.state in {"not_kept", "erased", "missing"}:
             return version
         raise

@@ -57,8 +57,8 @@ async def _find(call: Call) -> RelatedEvents | None:
     correlationid = CORRELATION_ID.find(call.parameters)
     if correlationid is None:
         return None
-    after, as_of = AFTER.read(call.parameters), await call.as_of()
-    return await find_related(call.ledger, correlationid, after, EVENTS_MAX, as_of, search_s=SEARCH_S)
+    after, view = AFTER.read(call.parameters), await call.view()
+    return await find_related(view, correlationid, after, EVENTS_MAX, search_s=SEARCH_S)
 
 
 def _figure(found: RelatedEvents, address: str) -> PageFigure:

@@ -42,7 +42,7 @@ async def show_models(call: Call) -> Content:
     parameters = call.parameters
     limit, chosen = ROWS.read(parameters), LIST.find(parameters)
     query = structs.replace(parse_inventory_query(parameters), limit=limit)
-    answer = await list_inventory(call.ledger, query, await call.as_of())
+    answer = await list_inventory(await call.view(), query)
     assert answer.totals is not UNSET
     stated = {name: value for name, value in parameters.items() if name != LIST.name}
     json = address_of("/inventory", {**stated, "limit": str(limit)} if query.model is None else stated)
@@ -75,7 +75,7 @@ async def _profile(call: Call, model: str | None, answer: InventoryAnswer) -> Mo
     """Return the profile of the model that the page shows; None without one, or for a list of models."""
     if model is None:
         return None
-    profiles = (await profile_models(call.ledger, model, answer.as_of.position)).profiles
+    profiles = (await profile_models(await call.ledger.past(answer.as_of.position), model)).profiles
     return profiles[0] if profiles else None
 
 

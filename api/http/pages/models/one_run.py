@@ -62,7 +62,7 @@ async def show_run(call: Call) -> Content:
     """Show one run, with a page of its attempts; live until it has ended."""
     run_id, parameters = call.path(RUN_ID), call.parameters
     query = AttemptQuery(limit=ATTEMPTS_SHOWN, offset=OFFSET.read(parameters), order=ORDER_ASCENDING.read(parameters))
-    run = await show_run_attempts(call.ledger, run_id, query, await call.as_of())
+    run = await show_run_attempts(await call.view(), run_id, query)
     path = f"/ui/models/runs/{run_id}"
     page = list_links(
         path, parameters, offset=query.offset, limit=query.limit, shown=len(run.attempts), total=len(run.marks)
@@ -92,7 +92,7 @@ async def show_attempt(call: Call) -> Content:
     """Show one attempt with its prompt and its answer, also those that are stored as evidence."""
     run_id, number, parameters = call.path(RUN_ID), call.path(NUMBER), call.parameters
     query = AttemptQuery(limit=1, number=number, texts=True)
-    run = await show_run_attempts(call.ledger, run_id, query, await call.as_of())
+    run = await show_run_attempts(await call.view(), run_id, query)
     (attempt,) = run.attempts
     path = f"/ui/models/runs/{run_id}/attempts/{number}"
     variables: dict[str, object] = {

@@ -44,7 +44,7 @@ async def show_probes(call: Call) -> Content:
     parameters = call.parameters
     limit = ROWS.read(parameters)
     query = structs.replace(parse_probe_query(parameters), limit=limit)
-    answer = await compare_probe_scores(call.ledger, query, await call.as_of())
+    answer = await compare_probe_scores(await call.view(), query)
     tables = [table for table in answer.probes if table.models or query.model is None]
     page = None
     if len(tables) == 1 and tables[0].rows is not UNSET:
@@ -70,7 +70,7 @@ async def show_probes(call: Call) -> Content:
 async def get_scores_drawing(call: Call) -> Response:
     """Return the drawing of one probe's scores as a file."""
     query = structs.replace(parse_probe_query(call.parameters), limit=MODELS_DRAWN)
-    answer = await compare_probe_scores(call.ledger, query, await call.as_of())
+    answer = await compare_probe_scores(await call.view(), query)
     tables = [table for table in answer.probes if can_draw(table)]
     exact = [table for table in tables if _names(table) == (query.probe, query.scorer)] or tables
     if not exact:

@@ -25,7 +25,7 @@ async def show_runs(call: Call) -> Content:
     parameters = call.parameters
     limit = ROWS.read(parameters)
     query = structs.replace(parse_run_query(parameters, call.ledger.clock()), limit=limit)
-    answer = await list_runs(call.ledger, query, await call.as_of())
+    answer = await list_runs(await call.view(), query)
     page = list_links(PATH, parameters, offset=query.offset, limit=limit, shown=len(answer.runs), total=answer.total)
     variables: dict[str, object] = {
         "answer": answer,
