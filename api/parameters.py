@@ -1,7 +1,8 @@
 """Declare the parameters of queries, and parse their values.
 
-A `Parameter` declares name, meaning and bounds once. It parses query strings and the command line, and `/openapi.json`
-describes it. Every error is an InvalidQuery that names the parameter.
+A struct of `Params` declares the parameters of an operation: each field is one, with its type, bounds, default and
+meaning. A `Parameter` is made of each. It parses query strings and the command line, and `/openapi.json` describes it.
+Every error is an InvalidQuery that names the parameter.
 
 A time in an event needs a zone. Here, and so in filters, in options of commands and in files to import, one without a
 zone is UTC, and the answer says so.
@@ -11,9 +12,14 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any, Generic, TypeVar
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Meta, structs
 
 from events.limits import ITEMS_MAX
 from ledger.errors import InvalidQuery
@@ -57,6 +63,7 @@ class Parameter(Generic[_Value]):
     parse: Callable[[str], _Value]
     default: _Value | None = None
     required: bool = False
+    aliases: Collection[str] = ()
 
     def find(self, parameters: Mapping[str, str]) -> _Value | None:
         """Return the parsed value, or the default if the parameter is absent. Errors: InvalidQuery."""
@@ -113,6 +120,7 @@ def choice_parameter(
         schema=schema,
         parse=lambda text: spellings[parse_choice(name, text, spellings)],
         default=default,
+        aliases=aliases or (),
     )
 
 
@@ -192,6 +200,109 @@ def time_parameter(name: str, description: str, *, end: bool = False) -> Paramet
     )
 
 
+class Params(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The parameters of an operation. Every interface takes them from the fields, and may only rename and hide them.
+
+    The type of a field is `Annotated` with a `Meta` of its description and bounds. `extra` of a Meta has `aliases` of a
+    choice, or `end` for the time that ends a period.
+    """
+
+    @classmethod
+    def declared(cls) -> tuple[Parameter[Any], ...]:
+        """Return each parameter, in the order of the fields."""
+        return _declared(cls)
+
+    @classmethod
+    def named(cls) -> dict[str, Parameter[Any]]:
+        """Return each parameter by its name."""
+        return {parameter.name: parameter for parameter in cls.declared()}
+
+    @classmethod
+    def parse(cls, texts: Mapping[str, str]) -> Self:
+        """Return the parameters whose texts are given by name. Errors: InvalidQuery."""
+        return cls(
+            **{
+                parameter.name: parameter.read(texts) if parameter.required else parameter.find(texts)
+                for parameter in cls.declared()
+            }
+        )
+
+    def texts(self) -> dict[str, str]:
+        """Return the texts of the parameters that are not the default: `parse` reads them."""
+        given = {parameter.name: getattr(self, parameter.name) for parameter in self.declared() if parameter.required}
+        given |= {
+            parameter.name: value
+            for parameter in self.declared()
+            if (value := getattr(self, parameter.name)) != parameter.default
+        }
+        return {name: _text_of(value) for name, value in given.items()}
+
+
+def _text_of(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(map(_text_of, value))
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@cache
+def _declared(kind: type[Params]) -> tuple[Parameter[Any], ...]:
+    hints = get_type_hints(kind, include_extras=True)
+    return tuple(_declare(each.name, hints[each.name], each.default) for each in structs.fields(kind))
+
+
+def _declare(name: str, hint: Any, default: Any) -> Parameter[Any]:  # noqa: ANN401 - any type of a field
+    union, meta = get_args(hint)
+    (kind,) = (
+        (one for one in get_args(union) if one is not NoneType) if get_origin(union) in (Union, UnionType) else (union,)
+    )
+    extra, text = meta.extra or {}, meta.description
+    required, default = default is msgspec.NODEFAULT, None if default is msgspec.NODEFAULT else default
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        declared = choice_parameter(name, text, arguments, default=default, aliases=extra.get("aliases"))
+    elif origin is tuple and get_origin(arguments[0]) is Literal:
+        declared = choice_list_parameter(name, text, get_args(arguments[0]))
+    elif origin is tuple:
+        declared = text_list_parameter(name, text)
+    elif kind is bool:
+        declared = flag_parameter(name, text)
+    elif kind is int:
+        declared = integer_parameter(name, text, meta.ge, POSITION_MAX if meta.le is None else meta.le, default=default)
+    elif kind is float and (meta.ge, meta.le) == (0, 1):
+        declared = probability_parameter(name, text)
+    elif kind is float:
+        declared = number_parameter(name, text, meta.ge, meta.le)
+    elif kind is datetime:
+        declared = time_parameter(name, text, end=bool(extra.get("end")))
+    else:
+        declared = text_parameter(name, text, meta.extra_json_schema)
+    return replace(declared, required=required)
+
+
+Since = Annotated[datetime | None, Meta(description="From this time on, or from the first moment of this day, UTC.")]
+Until = Annotated[
+    datetime | None,
+    Meta(description="Up to this time, or to the last moment of this day, UTC.", extra={"end": True}),
+]
+Window = Annotated[
+    Literal["30d", "60d", "90d", "all"] | None, Meta(description="Days back from now. Overrides `since`.")
+]
+
+
+def time_range(since: datetime | None, until: datetime | None, window: str | None, now: datetime) -> TimeRange:
+    """Return the range of two times. `window` ends now and overrides `since`. Errors: InvalidQuery."""
+    if window is not None:
+        days = WINDOWS[window]
+        since = now - timedelta(days=days) if days is not None else None
+    if since is not None and until is not None and since > until:
+        if window is not None:
+            raise InvalidQuery("window", "begins after until ends.", "A window ends now: omit window or until.")
+        raise InvalidQuery("since", "begins after until ends.", "Exchange them.")
+    return TimeRange(since, until)
+
+
 SINCE = time_parameter("since", "From this time on, or from the first moment of this day, UTC.")
 UNTIL = time_parameter("until", "Up to this time, or to the last moment of this day, UTC.", end=True)
 WINDOW = choice_parameter("window", "Days back from now. Overrides `since`.", WINDOWS)
@@ -199,15 +310,7 @@ WINDOW = choice_parameter("window", "Days back from now. Overrides `since`.", WI
 
 def parse_time_range(parameters: Mapping[str, str], now: datetime) -> TimeRange:
     """Return the range of `since` and `until`. `window` ends now and overrides `since`. Errors: InvalidQuery."""
-    begin, end, window = SINCE.find(parameters), UNTIL.find(parameters), WINDOW.find(parameters)
-    if window is not None:
-        days = WINDOWS[window]
-        begin = now - timedelta(days=days) if days is not None else None
-    if begin is not None and end is not None and begin > end:
-        if window is not None:
-            raise InvalidQuery("window", "begins after until ends.", "A window ends now: omit window or until.")
-        raise InvalidQuery("since", "begins after until ends.", "Exchange them.")
-    return TimeRange(begin, end)
+    return time_range(SINCE.find(parameters), UNTIL.find(parameters), WINDOW.find(parameters), now)
 
 
 def parameters_by_name(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -263,7 +366,9 @@ def parse_choice(name: str, text: str, choices: Collection[_Word]) -> _Word:
     for word in choices:
         if word == text:
             return word
-    raise InvalidQuery(name, f"{text!r} is not a known value.", f"Values: {', '.join(filter(None, choices))}.")
+    raise InvalidQuery(
+        name, f"{text!r} is not one of the choices.", f"Choose one of {', '.join(filter(None, choices))}."
+    )
 
 
 def parse_instant(name: str, text: str, *, end: bool = False) -> datetime:

@@ -4,6 +4,7 @@ They are --ledger, --state, --durability, --url, --token and --json.
 """
 
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -171,6 +172,7 @@ def verb(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a function a verb: add the common options that it does not declare, and pass its target first.
 
+    The parameter `params` of a function is a struct of the parameters of an operation: it becomes their options.
     A verb without `server` works on the ledger file, and refuses --url and TALLYSTICK_URL. A verb with `server` asks
     the server that they name; if none is named, it writes through the server that holds the ledger file. A verb with
     `reads` writes nothing, so it reads the file beside that server. A verb without `ledger` needs neither a file nor a
@@ -178,6 +180,10 @@ def verb(
     """
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        if "params" in function.__annotations__:
+            from api.cli.operation_options import with_options
+
+            function = with_options(function)
         _, *own_parameters = inspect.signature(function).parameters.values()
         declared = {parameter.name for parameter in own_parameters}
         added = {
@@ -310,3 +316,22 @@ def _refuse_json(command: str) -> None:
     from ledger.errors import InvalidQuery
 
     raise InvalidQuery("json", f"{command} does not print JSON.", "Leave it out.")
+
+
+def source_of_agent(target: LedgerTarget, option: str, agent: str | None) -> str | None:
+    """Return the source of an event: the agent of the option, or else, without a token, TALLYSTICK_AGENT.
+
+    None if neither names an agent: the token's agent or the default owner is then used. Errors: InvalidQuery.
+    """
+    if agent is None and not (target.url is not None and target.token):
+        option, agent = "TALLYSTICK_AGENT", os.environ.get("TALLYSTICK_AGENT") or None
+    if agent is None:
+        return None
+    from events.agent_name import is_valid_agent
+    from events.envelope import source_of
+    from ledger.errors import InvalidQuery
+
+    if not is_valid_agent(agent):
+        detail = f"{agent!r} cannot be the name of an agent."
+        raise InvalidQuery(option, detail, "Use 1..64 letters, digits and ._:@/+-.")
+    return source_of(agent)

@@ -6,13 +6,14 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from api.cli.ledger_target import LedgerTarget
-from api.cli.output import print_note, show_progress
+from api.cli.output import print_json, print_note, show_progress
 from api.cli.unknown_names import check_names
 from api.service.ledger import LedgerService, View, open_for_reading
 
 if TYPE_CHECKING:
     from api.client.remote_events import RemoteEvents
     from api.client.remote_views import RemoteViews
+    from api.service.operation import A, Operation, P
     from api.service.store import EventStore
     from ledger.place import Place
 
@@ -68,6 +69,34 @@ def answer_as_of(
     found = asyncio.run(run())
     check_names(found, may_be_new)
     return found
+
+
+def ask(
+    target: LedgerTarget,
+    operation: "Operation[P, A]",
+    params: "P",
+    as_of: str | None = None,
+    *,
+    may_be_new: Collection[str] = (),
+) -> "A":
+    """Return the answer of an operation as of a position or time; None is now. Errors: see `answer_as_of`."""
+    from api.principal import OWNER
+
+    return answer_as_of(
+        target,
+        as_of,
+        lambda view: operation(view, OWNER, params),
+        lambda server: server.answer(operation, params),
+        may_be_new=may_be_new,
+    )
+
+
+def show(target: LedgerTarget, answer: _Answer, print_answer: Callable[[_Answer], None]) -> None:
+    """Print an answer for people, or with --json as it is."""
+    if target.json:
+        print_json(answer)
+    else:
+        print_answer(answer)
 
 
 @asynccontextmanager

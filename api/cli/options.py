@@ -1,12 +1,9 @@
 """Options that several verbs share, and options whose values are words from a fixed list."""
 
-import os
 from collections.abc import Callable, Collection
 from typing import Annotated, Any
 
 import typer
-
-from api.cli.ledger_target import LedgerTarget
 
 OUTCOMES = ("success", "partial", "failure", "abandoned")
 STAKES = ("low", "medium", "high", "critical")
@@ -29,14 +26,14 @@ def choice(
 
     Values in `also` are accepted but not shown. Any other value is refused with exit code 2.
     """
-    check, complete = _check_words(words, also, separator), _complete_words(words, separator)
+    check, complete = _check_words(words, also, separator), complete_words(words, separator)
     settings.setdefault("metavar", f"[{'|'.join(words)}]{'' if separator is None else f'{separator}...'}")
     return typer.Option(*names, help=help, callback=check, autocompletion=complete, **settings)
 
 
 def choice_argument(help: str, words: Collection[str], metavar: str) -> Any:  # noqa: A002, ANN401 - as `choice`
     """Return an argument that takes one of some words."""
-    check, complete = _check_words(words, (), None), _complete_words(words, None)
+    check, complete = _check_words(words, (), None), complete_words(words, None)
     return typer.Argument(help=help, metavar=metavar, callback=check, autocompletion=complete)
 
 
@@ -62,7 +59,9 @@ def _refuse_word(parameter: typer.CallbackParam, word: str, words: Collection[st
     raise InvalidQuery(name, f"{word!r} is not one of the choices.", f"Choose one of {', '.join(words)}.")
 
 
-def _complete_words(words: Collection[str], separator: str | None) -> Callable[[str], list[str]]:
+def complete_words(words: Collection[str], separator: str | None) -> Callable[[str], list[str]]:
+    """Return the function that completes one of some words, or with a separator the last of several."""
+
     def complete(incomplete: str) -> list[str]:
         before, separator_text, last_word = (
             incomplete.rpartition(separator) if separator is not None else ("", "", incomplete)
@@ -93,22 +92,3 @@ Offset = Annotated[str | None, typer.Option(help="Skip this many first.")]
 def given(**parameters: str | None) -> dict[str, str]:
     """Return the parameters that are not None; their names are those that HTTP uses."""
     return {name: value for name, value in parameters.items() if value is not None}
-
-
-def source_of_agent(target: LedgerTarget, option: str, agent: str | None) -> str | None:
-    """Return the source of an event: the agent of the option, or else, without a token, TALLYSTICK_AGENT.
-
-    None if neither names an agent: the token's agent or the default owner is then used. Errors: InvalidQuery.
-    """
-    if agent is None and not (target.url is not None and target.token):
-        option, agent = "TALLYSTICK_AGENT", os.environ.get("TALLYSTICK_AGENT") or None
-    if agent is None:
-        return None
-    from events.agent_name import is_valid_agent
-    from events.envelope import source_of
-    from ledger.errors import InvalidQuery
-
-    if not is_valid_agent(agent):
-        detail = f"{agent!r} cannot be the name of an agent."
-        raise InvalidQuery(option, detail, "Use 1..64 letters, digits and ._:@/+-.")
-    return source_of(agent)

@@ -1,5 +1,6 @@
 """The views of a remote server: each method gets a route and decodes the struct that the local use case returns."""
 
+import re
 from urllib.parse import quote
 
 from msgspec import UNSET, structs
@@ -7,8 +8,6 @@ from msgspec import UNSET, structs
 from api.client.remote_decision_views import PREFIX, Parameters, id_segment
 from api.client.remote_trace_views import RemoteTraceViews
 from api.reports import EvaluationReport, GateLimits
-from api.service.advice import Advice
-from api.service.calibration import CalibrationAnswer
 from api.service.decisions import DecisionPage
 from api.service.discovery.queries import RunPage, RunView
 from api.service.evaluation.gate import GateAnswer, GateQuery
@@ -22,9 +21,9 @@ from api.service.evaluation.queries import (
 from api.service.evidence import EvidencePage
 from api.service.model_profiles import ProfilesAnswer
 from api.service.model_queries import InventoryAnswer, ModelList, ProbesAnswer, registered_models
+from api.service.operation import A, Operation, P
 from api.service.projections import ProjectionInfo, ProjectionList, ProjectionState
 from api.service.related_events import RelatedEvents
-from api.service.review_sample import ReviewSample
 from api.service.status import LedgerStatus
 from api.service.wrappers import WrapperList
 from events.limits import PAGE_EVENTS_MAX
@@ -37,14 +36,12 @@ class RemoteViews(RemoteTraceViews):
     Errors: those that the server answers, and those of `RemoteStore.view`.
     """
 
-    async def calibration(self, parameters: Parameters) -> CalibrationAnswer:
-        return await self._store.view("/calibration", CalibrationAnswer, {**parameters, **self._as_of})
-
-    async def advice(self, parameters: Parameters) -> Advice:
-        return await self._store.view("/calibration/advice", Advice, {**parameters, **self._as_of})
-
-    async def review_sample(self, parameters: Parameters) -> ReviewSample:
-        return await self._store.view("/reviews/sample", ReviewSample, {**parameters, **self._as_of})
+    async def answer(self, operation: Operation[P, A], params: P) -> A:
+        """Return the answer of an operation."""
+        texts = params.texts()
+        placed = {name: texts.pop(name) for name in re.findall(r"{(\w+)}", operation.path)}
+        path = operation.path.format(**{name: id_segment(text, _noun(name)) for name, text in placed.items()})
+        return await self._store.view(path, operation.answer, {**texts, **self._as_of})
 
     async def decisions(self, parameters: Parameters) -> DecisionPage:
         return await self._store.view("/decisions", DecisionPage, {**parameters, **self._as_of})
@@ -155,6 +152,11 @@ class RemoteViews(RemoteTraceViews):
     async def _with_comparison(self, comparison: RunComparisonAnswer) -> EvaluationReport:
         then = RemoteViews(self._store, str(comparison.as_of.position))
         return structs.replace(await then.evaluation_report(comparison.candidate.run_id), contrast=comparison)
+
+
+def _noun(name: str) -> str:
+    """Return what an id in a path is the id of: `decision` for `decision_id`."""
+    return name.removesuffix("_id")
 
 
 def _usage_limits(limits: GateLimits) -> dict[str, float | None]:

@@ -5,7 +5,7 @@ from api.service.advice import advise
 from api.service.ledger import LedgerService, View
 from events.decision import DecisionRecorded
 from projections.calibration.advice import PlannedDecision
-from projections.calibration.calibration import MIN_DECISIONS
+from projections.calibration.words import MIN_DECISIONS
 
 
 async def note_on_decision(ledger: LedgerService, caller: Principal, decision: DecisionRecorded) -> dict[str, str]:

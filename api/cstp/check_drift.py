@@ -11,7 +11,7 @@ from api.cstp.unknown_names import name_unknown
 from api.principal import Principal
 from api.service.ledger import LedgerService
 from api.service.recent_drift import detect_recent_drift
-from projections.calibration.calibration import CalibrationFilter
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.window_comparison import (
     DriftAlert,
     DriftLimits,

@@ -16,20 +16,26 @@ from api.cstp.params_schema import (
 )
 from api.cstp.unknown_names import unknown_json
 from api.principal import Principal
-from api.service.calibration import CalibrationAnswer, compute_calibration_by_category
-from api.service.calibration_query import CalibrationQuery, Detail
+from api.service.calibration import CalibrationAnswer, compute_calibration
+from api.service.calibration_params import CalibrationParams
 from api.service.largest import keep_largest
 from api.service.ledger import View
 from events.decision import Stakes
 from events.limits import PAGE_EVENTS_MAX
 from ledger.threads import run_on_thread
-from projections.calibration.calibration import MIN_DECISIONS, CalibrationFilter
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.calibration_view import CalibrationGroup
-from projections.calibration.cell_groups import GroupBy, GroupPage
-from projections.calibration.history_view import HISTORY_PARTS, HistoryPart
 from projections.calibration.score_recommendations import CategoryScores
 from projections.calibration.scores import Bucket, CalibrationScores, ConfidenceSpread
-from projections.calibration.trend import TREND_DAYS, TREND_DAYS_MAX
+from projections.calibration.words import (
+    HISTORY_PARTS,
+    MIN_DECISIONS,
+    TREND_DAYS,
+    TREND_DAYS_MAX,
+    Detail,
+    GroupBy,
+    HistoryPart,
+)
 from projections.time_range import TimeRange
 
 _GROUPINGS: Mapping[str, GroupBy] = {
@@ -117,16 +123,23 @@ async def get_calibration(view: View, caller: Principal, params: dict[str, Any])
     request = _schema.decode(merge_filters(params))
     now = view.clock()
     selection = request.to_filter(now, request.window)
-    query = CalibrationQuery(
-        filter=selection,
+    query = CalibrationParams(
+        agent=selection.agent,
+        category=selection.category,
+        stakes=request.stakes,
+        project=selection.project,
+        feature=selection.feature,
+        since=selection.range.since,
+        until=selection.range.until,
         group_by=_GROUPINGS[request.group_by],
         min_decisions=request.min_decisions,
         detail=request.detail,
         include=request.include,
         trend_days=request.trend_days,
-        page=GroupPage(request.limit, request.offset),
+        limit=request.limit,
+        offset=request.offset,
     )
-    result = await compute_calibration_by_category(view, query)
+    result = await compute_calibration(view, query)
     period = _period(request.window, selection.range, now)
     if len(result.categories) + len(result.answer.groups) <= QUICK_ROWS_MAX:
         return _answer(result.answer, result.categories, period, now)

@@ -16,7 +16,7 @@ from api.cstp.session_markdown import markdown
 from api.principal import Principal
 from api.service.action_items import ActionItemQuery, ActionItems, list_action_items
 from api.service.calibration import compute_calibration
-from api.service.calibration_query import CalibrationQuery
+from api.service.calibration_params import CalibrationParams
 from api.service.compaction import list_wisdom
 from api.service.decisions import DecisionQuery, count_decisions, select_decisions
 from api.service.ledger import View
@@ -24,9 +24,8 @@ from api.service.shared_patterns import SharedPatterns, find_shared_patterns
 from api.service.supplied_vector import read_embedding
 from events.payload import Label
 from events.vector import Numbers
-from projections.calibration.calibration import MIN_DECISIONS, CalibrationFilter
 from projections.calibration.calibration_view import CalibrationGroup
-from projections.calibration.cell_groups import GroupPage
+from projections.calibration.words import MIN_DECISIONS
 from projections.decisions.decision_selection import DecisionSelection
 
 Section = Literal["decisions", "guardrails", "calibration", "ready", "patterns", "wisdom"]
@@ -35,7 +34,7 @@ DEFAULT_SECTIONS: tuple[Section, ...] = ("decisions", "guardrails", "calibration
 DECISIONS_LIMIT, DECISIONS_LIMIT_MAX = 10, 50
 READY_LIMIT, READY_LIMIT_MAX = 5, 20
 PATTERNS_MAX = 50
-MOST_DECISIONS = GroupPage(50, sort="decisions")
+MOST_DECISIONS = 50
 """The categories of the answer: those with the most decisions."""
 
 REVIEWS_MIN = 3
@@ -116,10 +115,10 @@ async def _profile(view: View, agent: str | None) -> tuple[list[CalibrationGroup
     """
     selection = DecisionSelection(agent=agent)
     counts = await count_decisions(view, selection)
-    query = CalibrationQuery(
-        filter=CalibrationFilter(agent=agent), group_by="category", min_decisions=1, page=MOST_DECISIONS
+    query = CalibrationParams(
+        agent=agent, group_by="category", min_decisions=1, limit=MOST_DECISIONS, group_sort="decisions"
     )
-    calibration = await compute_calibration(view, query)
+    calibration = (await compute_calibration(view, query)).answer
     profile: dict[str, object] = {"totalDecisions": counts.total, "reviewed": counts.by_status.get("reviewed", 0)}
     if agent is not None:
         profile["agent"] = agent

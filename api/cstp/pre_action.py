@@ -5,6 +5,7 @@ from time import perf_counter
 from typing import Annotated, Any
 
 import msgspec
+from msgspec import structs
 
 from api.cstp.agent_context import Row, SimilarDecisions, own_agent, scores_json, similar_decisions
 from api.cstp.breakers import breaker_violations
@@ -16,7 +17,7 @@ from api.cstp.tracked_calls import deliberates, stated_deliberation, tracked_fie
 from api.principal import Principal
 from api.service.auto_deliberation import check_call, query_call
 from api.service.calibration import compute_calibration
-from api.service.calibration_query import CalibrationQuery
+from api.service.calibration_params import CalibrationParams
 from api.service.guardrails.action_check import PlannedAction, check_action
 from api.service.ledger import LedgerService
 from api.service.retrieval import SuppliedEmbedding
@@ -24,7 +25,6 @@ from api.service.supplied_vector import read_embedding
 from events.decode_error_messages import json_type
 from events.payload import Label
 from events.vector import Numbers
-from projections.calibration.calibration import CalibrationFilter
 
 QUERY_LIMIT, QUERY_LIMIT_MAX = 5, 50
 EXAMPLES_MAX = 3
@@ -71,9 +71,9 @@ async def pre_action(ledger: LedgerService, caller: Principal, params: dict[str,
         include_reasons=True,
         compacted=True,
     )
-    selection = CalibrationFilter(agent=own_agent(caller.as_agent(options.agent_id)), category=action.category or None)
-    overall = (await compute_calibration(ledger, CalibrationQuery(filter=selection))).overall
-    reviewed = (await compute_calibration(ledger, CalibrationQuery(filter=selection, min_decisions=1))).overall
+    scored = CalibrationParams(agent=own_agent(caller.as_agent(options.agent_id)), category=action.category or None)
+    overall = (await compute_calibration(ledger, scored)).answer.overall
+    reviewed = (await compute_calibration(ledger, structs.replace(scored, min_decisions=1))).answer.overall
     key = _key(params)
     checked = await check_action(
         ledger, caller, action, phase="pre_action", event_id=None if recording is None else _check_key(key)

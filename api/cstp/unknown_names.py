@@ -5,7 +5,7 @@ from msgspec import UNSET
 
 from api.service.ledger import View
 from api.service.unknown_names import UnknownNames, find_unknown_names
-from projections.calibration.calibration import CalibrationFilter
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.decisions.decision_index import DecisionIndex
 from projections.decisions.decision_selection import DecisionSelection
 

@@ -2,7 +2,7 @@
 
 from asyncio import to_thread
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -10,7 +10,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 if TYPE_CHECKING:
-    from api.http.operation import Operation
+    from api.http.operation import HttpOperation
 
 
 class Routed(Protocol):
@@ -33,16 +33,19 @@ class Row(NamedTuple):
     package: str = "api.http.routes"
     """The package of its module."""
 
-    def operation(self) -> "Operation":
+    def operation(self) -> "HttpOperation":
         """Return the operation. This imports its module."""
-        operation: Operation = self.load()  # type: ignore[assignment]
+        operation: HttpOperation = self.load()  # type: ignore[assignment]
         return operation
 
     def load(self) -> Routed:
         """Return the operation or the page. This imports its module."""
+        from api.http.operation import http_operation  # noqa: PLC0415 - a server starts without them
+        from api.service.operation import Operation  # noqa: PLC0415
+
         module, _, name = self.function.partition(":")
-        routed: Routed = getattr(import_module(f"{self.package}.{module}"), name)
-        return routed
+        declared: Routed | Operation[Any, Any] = getattr(import_module(f"{self.package}.{module}"), name)
+        return http_operation(declared) if isinstance(declared, Operation) else declared
 
 
 class LazyRoute(Route):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial, update_wrapper
 from inspect import cleandoc
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import msgspec
 from starlette.requests import Request
@@ -17,10 +17,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from api.http.media_types import JSON, NOTE
-from api.http.request import Call, read_request, run_query
+from api.http.request import Call, json_response, read_request, run_query
 from api.parameters import JsonSchema, Parameter, collect_assumed_utc
 from api.principal import Scope
+from api.service.event_params import AS_OF
 from api.service.ledger import LedgerService
+from api.service.operation import Link, Operation
 
 Method = Literal["GET", "PUT", "POST", "DELETE"]
 
@@ -59,16 +61,8 @@ LEFT_OUT = "tallystick-left-out"
 """The header of answers while views leave out events: how many, and the first position."""
 
 
-class Link(NamedTuple):
-    """A value of the answer that is a path parameter of another operation; `value` is OpenAPI's runtime expression."""
-
-    operation: str
-    parameter: str
-    value: str
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Operation:
+class HttpOperation:
     """A method of a path. As a decorator it takes the handler of authenticated calls.
 
     The token must have every scope of `scopes`; CSTP checks the scope of each method by itself. A `public` operation
@@ -94,7 +88,7 @@ class Operation:
     resource: str | None = None
     heavy: bool = False
 
-    def __call__(self, handler: Handler) -> "Operation":
+    def __call__(self, handler: Handler) -> "HttpOperation":
         """Return the operation with a handler, which is called after the token and the query are checked."""
 
         async def endpoint(request: Request) -> Response:
@@ -108,7 +102,7 @@ class Operation:
 
         return replace(self, endpoint=update_wrapper(endpoint, handler))
 
-    def raw(self, endpoint: Any) -> "Operation":  # noqa: ANN401 # Starlette takes functions and ASGI applications
+    def raw(self, endpoint: Any) -> "HttpOperation":  # noqa: ANN401 # Starlette takes functions and ASGI applications
         """Return the operation with a Starlette endpoint that checks token and query by itself."""
         return replace(self, endpoint=endpoint)
 
@@ -148,6 +142,35 @@ class Operation:
     def _documentation(self) -> tuple[str, str]:
         paragraphs = [" ".join(text.split()) for text in cleandoc(self.endpoint.__doc__).split("\n\n")]
         return paragraphs[0], "\n\n".join(paragraphs[1:])
+
+
+def http_operation(operation: Operation[Any, Any]) -> HttpOperation:
+    """Return how HTTP answers an operation: `as_of` selects the view."""
+    placed = set(re.findall(r"{(\w+)}", operation.path))
+    declared = operation.params.declared()
+
+    async def answer(call: Call) -> Response:
+        texts = {**call.parameters, **call.request.path_params}
+        params = operation.params.parse(texts)
+        return json_response(await operation(await call.view(), call.caller, params))
+
+    return HttpOperation(
+        method="GET",
+        path=operation.path,
+        path_parameters=tuple(each for each in declared if each.name in placed),
+        query=(*(each for each in declared if each.name not in placed), AS_OF),
+        answers={200: json_answer(_first_sentence(operation.answer.__doc__ or ""), operation.answer)},
+        errors=operation.errors,
+        links=operation.links,
+        heavy=operation.heavy,
+        resource=operation.resource,
+    )(update_wrapper(answer, operation.run))
+
+
+def _first_sentence(text: str) -> str:
+    """Return the first sentence of a docstring."""
+    paragraph = " ".join(cleandoc(text).partition("\n\n")[0].split())
+    return paragraph.partition(". ")[0].rstrip(".") + "."
 
 
 def with_left_out(response: Response, ledger: LedgerService) -> Response:

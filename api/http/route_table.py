@@ -4,14 +4,17 @@ from collections.abc import Sequence
 from functools import cache
 
 from api.http.lazy_route import Row
-from api.http.operation import Operation
+from api.http.operation import HttpOperation
+
+OPERATIONS = "api.service"
+"""The package of the operations that a route is made from."""
 
 ROWS: Sequence[Row] = (
     Row("POST", "/events", "events:post_events"),
     Row("GET", "/healthz", "health:get_healthz"),
     Row("POST", "/cstp", "cstp:post_cstp"),
     Row("POST", "/mcp", "mcp:post_mcp"),
-    Row("GET", "/calibration", "calibration:get_calibration"),
+    Row("GET", "/calibration", "calibration:get_calibration", OPERATIONS),
     Row("GET", "/events", "events:get_events"),
     Row("GET", "/events/{position}", "events:get_event"),
     Row("GET", "/streams/{subject:path}", "events:get_stream"),
@@ -19,12 +22,12 @@ ROWS: Sequence[Row] = (
     Row("GET", "/decisions/{decision_id}", "decisions:get_decision"),
     Row("POST", "/decisions", "decisions:post_decision"),
     Row("POST", "/reviews", "decisions:post_review"),
-    Row("GET", "/reviews/sample", "decisions:get_review_sample"),
+    Row("GET", "/reviews/sample", "review_sample:get_review_sample", OPERATIONS),
     Row("POST", "/retractions", "decisions:post_retraction"),
     Row("POST", "/links", "links:post_link"),
     Row("GET", "/decisions/{decision_id}/neighbors", "links:get_neighbors"),
     Row("GET", "/decisions/{decision_id}/graph", "links:get_graph"),
-    Row("GET", "/calibration/advice", "calibration:get_advice"),
+    Row("GET", "/calibration/advice", "advice:get_advice", OPERATIONS),
     Row("GET", "/health", "cstp:get_health"),
     Row("GET", "/.well-known/agent.json", "cstp:get_agent_card"),
     Row("POST", "/discovery", "discovery:post_discovery"),
@@ -95,6 +98,6 @@ WITH_SLASH: Sequence[Row] = tuple(
 
 
 @cache
-def operations() -> Sequence[Operation]:
+def operations() -> Sequence[HttpOperation]:
     """Return every operation. This imports the module of every route."""
     return tuple(row.operation() for row in ROWS)

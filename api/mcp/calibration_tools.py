@@ -85,7 +85,7 @@ class DecisionAnswer(ReadResult, frozen=True, kw_only=True):
     cut: list[str] | UnsetType = UNSET
 
 
-class CalibrationParams(ReadParams, frozen=True, kw_only=True):
+class CalibrationToolParams(ReadParams, frozen=True, kw_only=True):
     """Which decisions to score, and how."""
 
     agent: str | None = None
@@ -208,7 +208,7 @@ async def _get(call: ToolCall, params: DecisionParams) -> Answer:
     }
 
 
-async def _calibrate(call: ToolCall, params: CalibrationParams) -> Answer:
+async def _calibrate(call: ToolCall, params: CalibrationToolParams) -> Answer:
     detail = "figures" if params.detail == "short" else params.detail
     given = stated(params, "as_of", "detail") | {"detail": detail}
     answer: Answer = msgspec.to_builtins(await get_calibration(call.view, call.caller, given))
@@ -293,7 +293,7 @@ CALIBRATION_TOOLS = (
         title="Compare confidence with outcomes",
         description="How often decisions succeeded, compared with the confidence stated for them.",
         toolset="decisions",
-        params=CalibrationParams,
+        params=CalibrationToolParams,
         result=CalibrationResult,
         answer=_calibrate,
         heavy=True,

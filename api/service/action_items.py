@@ -14,7 +14,7 @@ from api.service.largest import keep_largest
 from api.service.ledger import View
 from api.service.recent_drift import detect_recent_drift
 from projections.arrays import RowNumbers
-from projections.calibration.calibration import CalibrationFilter
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.window_comparison import DriftAlert, DriftLimits
 from projections.decisions.decision_index import DecisionIndex
 from projections.decisions.decision_lists import Order

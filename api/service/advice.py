@@ -4,12 +4,16 @@ from functools import partial
 
 from msgspec import UNSET, structs
 
+from api.principal import Principal
 from api.service.as_of import AsOf
+from api.service.calibration_params import AdviceParams
 from api.service.ledger import View
+from api.service.operation import operation
 from api.service.unknown_names import UnknownName, UnknownNames, find_unknown_filter_names, suggest
 from ledger.threads import run_on_thread
 from projections.calibration.advice import PastDecisions, PlannedDecision, has_category, summarize_past_decisions
-from projections.calibration.calibration import Calibration, CalibrationFilter
+from projections.calibration.calibration import Calibration
+from projections.calibration.calibration_filter import CalibrationFilter
 
 
 class Advice(PastDecisions, frozen=True, kw_only=True):
@@ -20,6 +24,18 @@ class Advice(PastDecisions, frozen=True, kw_only=True):
 
     as_of: AsOf
     unknown_names: UnknownNames = UNSET
+
+
+@operation("/calibration/advice", "calibration")
+async def get_advice(view: View, caller: Principal, params: AdviceParams) -> Advice:
+    """Summarize the outcomes of decisions that are similar to a planned one, by default those of the caller."""
+    plan = PlannedDecision(
+        agent=caller.agent if params.agent is None else params.agent,
+        category=params.category,
+        stakes=params.stakes,
+        confidence=params.confidence,
+    )
+    return await advise(view, plan)
 
 
 async def advise(view: View, plan: PlannedDecision) -> Advice:

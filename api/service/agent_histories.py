@@ -13,7 +13,8 @@ from api.service.model_names import MODEL_NAMES, find_model_names, model_resolve
 from api.service.view_queries import query_check
 from events.envelope import source_of
 from ledger.threads import run_on_thread
-from projections.calibration.calibration import Calibration, CalibrationFilter
+from projections.calibration.calibration import Calibration
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.change_point import REVIEWS_MIN, Drift, detect_drift
 from projections.calibration.counted_decisions import CountedDecisions
 from projections.calibration.model_groups import ResolveModel

@@ -4,11 +4,14 @@ from typing import NamedTuple
 
 from msgspec import UNSET, UnsetType, structs
 
+from api.principal import Principal
 from api.service.as_of import AsOf
+from api.service.calibration_params import CalibrationParams
 from api.service.calibration_plots import DrawnDecisions, find_plot_data
-from api.service.calibration_query import CalibrationQuery, compute_scores
+from api.service.calibration_query import compute_scores
 from api.service.ledger import View
 from api.service.model_names import MODEL_NAMES, find_model_names, model_resolver, names_of_model
+from api.service.operation import operation
 from api.service.unknown_names import UnknownNames, find_unknown_filter_names
 from api.service.view_queries import query_check
 from ledger.threads import run_on_thread
@@ -49,18 +52,20 @@ class CalibrationByCategory(NamedTuple):
     categories: list[CategoryScores]
 
 
-async def compute_calibration(view: View, query: CalibrationQuery) -> CalibrationAnswer:
-    """Compute the calibration of some decisions. Errors: InvalidQuery."""
-    return (await compute_calibration_by_category(view, query)).answer
+@operation("/calibration", "calibration", heavy=True)
+async def get_calibration(view: View, caller: Principal, params: CalibrationParams) -> CalibrationAnswer:
+    """Compare stated confidence with outcomes: does the agent succeed as often as it expects?"""
+    return (await compute_calibration(view, params)).answer
 
 
-async def compute_calibration_by_category(view: View, query: CalibrationQuery) -> CalibrationByCategory:
+async def compute_calibration(view: View, query: CalibrationParams) -> CalibrationByCategory:
     """Compute the calibration of some decisions, and the scores of each category. Errors: InvalidQuery."""
     by_model = query.group_by == "model" or "drift" in query.include or query.model is not None
     projection, position = await view.at(Calibration, also=MODEL_NAMES if by_model else ())
-    selection = projection.selection(query.filter)
-    decisions = projection.decisions(query.filter)
-    drawn = projection.drawn(query.filter, selection) if "plots" in query.include else None
+    filters = query.filter(view.clock())
+    selection = projection.selection(filters)
+    decisions = projection.decisions(filters)
+    drawn = projection.drawn(filters, selection) if "plots" in query.include else None
     names = await find_model_names(view) if by_model else None
     resolve = None if names is None else model_resolver(names)
     unknown_model = None
@@ -81,12 +86,10 @@ async def compute_calibration_by_category(view: View, query: CalibrationQuery) -
     if query.detail == "curves" or "reviews_by_age" in query.include:
         by_day = await run_on_thread(outcomes_by_day, decisions, query_check())
     if drawn is not None:
-        asked = DrawnDecisions(query.filter, query.model, position, len(view.engine.left_out))
+        asked = DrawnDecisions(filters, query.model, position, len(view.engine.left_out))
         history = structs.replace(history, plots=await find_plot_data(view, asked, drawn))
     fields = {**structs.asdict(scored), **structs.asdict(history)}
-    unknown = (
-        UNSET if scored.coverage.total else find_unknown_filter_names(selection.groups, query.filter, unknown_model)
-    )
+    unknown = UNSET if scored.coverage.total else find_unknown_filter_names(selection.groups, filters, unknown_model)
     answer = CalibrationAnswer(
         **fields, by_day=by_day or UNSET, as_of=await view.dated(position), unknown_names=unknown
     )

@@ -6,25 +6,25 @@ An answer depends on the query and on the position alone. So a kept one is exact
 from weakref import WeakKeyDictionary
 
 from api.service.calibration import CalibrationAnswer, compute_calibration
-from api.service.calibration_query import CalibrationQuery
+from api.service.calibration_params import CalibrationParams
 from api.service.ledger import View
 from projections.engine import Engine
 
 ANSWERS_MAX = 32
 """Answers that are kept for each ledger: those that were asked for last. One has at most about 300 KB."""
 
-_Question = tuple[CalibrationQuery, int]
+_Question = tuple[CalibrationParams, int]
 
 _kept: WeakKeyDictionary[Engine, dict[_Question, CalibrationAnswer]] = WeakKeyDictionary()
 
 
-async def find_calibration(view: View, query: CalibrationQuery) -> CalibrationAnswer:
+async def find_calibration(view: View, query: CalibrationParams) -> CalibrationAnswer:
     """Return the calibration of some decisions, computed once for each query and position. Errors: InvalidQuery."""
     kept = _kept.setdefault(view.engine, {})
     position = await view.head_position()
     answer = kept.pop((query, position), None)
     if answer is None:
-        answer = await compute_calibration(view, query)
+        answer = (await compute_calibration(view, query)).answer
     kept[query, answer.as_of.position] = answer
     for oldest in list(kept)[:-ANSWERS_MAX]:
         del kept[oldest]

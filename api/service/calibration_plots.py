@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 from api.service.ledger import View
 from api.service.view_queries import query_check
 from ledger.threads import run_on_thread
-from projections.calibration.calibration import CalibrationFilter
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.plot_data import PlotData, SelectedReviews, build_plot_data
 from projections.engine import Engine
 

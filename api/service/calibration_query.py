@@ -1,45 +1,15 @@
-"""Which decisions are scored, and how; and the scores, computed on a thread if they take long."""
+"""The scores of some decisions, computed on a thread if they take long."""
 
-from typing import Literal, get_args
-
-import msgspec
-
+from api.service.calibration_params import CalibrationParams
 from api.service.view_queries import query_check
 from ledger.threads import run_on_thread
-from projections.calibration.calibration import MIN_DECISIONS, CalibrationFilter
 from projections.calibration.calibration_view import CalibrationView, build_calibration_view, score_categories
-from projections.calibration.cell_groups import EVERY_GROUP, GroupBy, GroupPage, count_groups, fields_of
+from projections.calibration.cell_groups import GroupPage, count_groups, fields_of
 from projections.calibration.count_table import CountSelection
 from projections.calibration.counted_decisions import CountedDecisions
-from projections.calibration.history_view import HistoryPart
 from projections.calibration.score_recommendations import CategoryScores
-from projections.calibration.trend import TREND_DAYS
 from projections.calibration.view_evidence import find_evidence
 from projections.query_check import Check, no_check
-
-Detail = Literal["figures", "curves"]
-DETAILS: tuple[Detail, ...] = get_args(Detail)
-
-
-class CalibrationQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which decisions to score, and how.
-
-    `detail` selects figures alone, or curves too. `threshold` (0 to below 1) adds what acting only on decisions with at
-    least that confidence would have come to. `include` names the parts of the history over time to add,
-    `trend_days` is the length of the trend's windows. `page` selects groups. `model` selects decisions by one model, by
-    any of its names.
-    """
-
-    filter: CalibrationFilter = CalibrationFilter()
-    group_by: GroupBy = "confidence_bucket"
-    min_decisions: int = MIN_DECISIONS
-    detail: Detail = "figures"
-    threshold: float | None = None
-    include: tuple[HistoryPart, ...] = ()
-    trend_days: int = TREND_DAYS
-    page: GroupPage = EVERY_GROUP
-    model: str | None = None
-
 
 QUICK_GROUPS_MAX = 20
 QUICK_CELLS_MAX = 100_000
@@ -50,7 +20,7 @@ QUICK_ROWS_MAX = 500_000
 
 
 async def compute_scores(
-    selection: CountSelection, query: CalibrationQuery, decisions: CountedDecisions
+    selection: CountSelection, query: CalibrationParams, decisions: CountedDecisions
 ) -> tuple[CalibrationView, list[CategoryScores]]:
     """Compute the scores; on a thread if they take long, so that they do not block the event loop.
 
@@ -70,7 +40,7 @@ async def compute_scores(
             curves=query.detail == "curves",
             threshold=query.threshold,
             warned=categories,
-            page=query.page,
+            page=GroupPage(query.limit, query.offset, query.group_sort),
             evidence=found,
             check=check,
         )

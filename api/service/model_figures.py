@@ -5,7 +5,8 @@ import msgspec
 from api.service.ledger import View
 from api.service.model_names import MODEL_NAMES, find_model_names, model_resolver
 from ledger.threads import run_on_thread
-from projections.calibration.calibration import Calibration, CalibrationFilter
+from projections.calibration.calibration import Calibration
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.confidence_bins import merge_cells
 from projections.calibration.count_table import CountSelection
 from projections.calibration.model_groups import table_of_model

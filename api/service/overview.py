@@ -12,16 +12,15 @@ from api.service.action_items import STALE_AFTER, TIME_RESOLUTION, ActionItem, A
 from api.service.agent_histories import AgentHistories, AgentHistoryQuery, find_agent_histories
 from api.service.as_of import AsOf
 from api.service.calibration import CalibrationAnswer, compute_calibration
-from api.service.calibration_query import CalibrationQuery
+from api.service.calibration_params import CalibrationParams
 from api.service.decisions import DecisionQuery, select_decisions
 from api.service.discovery.queries import RunPage, RunQuery, list_runs
 from api.service.evaluation.queries import EvaluationPage, EvaluationQuery, list_evaluations
 from api.service.kept_answers import Found, KeptAnswers
 from api.service.ledger import LedgerService
 from api.service.status import CheckpointStatus, DecisionTotals, count_by_agent, read_checkpoint_status
-from projections.calibration.calibration import CalibrationFilter
-from projections.calibration.cell_groups import GroupPage
-from projections.calibration.trend import TREND_DAYS
+from projections.calibration.calibration_filter import CalibrationFilter
+from projections.calibration.words import TREND_DAYS
 from projections.decisions.decision_index import DecisionIndex
 from projections.decisions.decision_selection import DecisionSelection
 from projections.decisions.decision_state import DecisionState
@@ -108,14 +107,20 @@ async def read_overview(ledger: LedgerService, kept: KeptAnswers, query: Overvie
 async def _find_agents(ledger: LedgerService, kept: KeptAnswers, query: OverviewQuery) -> Found[CalibrationAnswer]:
     """Return the calibration of the agents with the most decisions."""
     position = await ledger.engine.catch_up()
-    asked = CalibrationQuery(
-        filter=CalibrationFilter(range=query.range),
+    asked = CalibrationParams(
+        since=query.range.since,
+        until=query.range.until,
         group_by="agent",
-        page=GroupPage(AGENTS_SHOWN, sort="decisions"),
+        limit=AGENTS_SHOWN,
+        group_sort="decisions",
     )
+
+    async def compute() -> CalibrationAnswer:
+        return (await compute_calibration(ledger, asked)).answer
+
     key = "agents", query.period
     version = position, query.range
-    return await kept.find(key, version, lambda: compute_calibration(ledger, asked), query.wait_s)
+    return await kept.find(key, version, compute, query.wait_s)
 
 
 def trend_days(ledger: LedgerService, when: TimeRange) -> int:

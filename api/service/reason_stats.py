@@ -1,7 +1,7 @@
 """The use case of reasons: how decisions turned out by kind of reason."""
 
 from api.service.ledger import View
-from projections.calibration.calibration import CalibrationFilter
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.reason_index import ReasonIndex
 from projections.calibration.reason_stats import ReasonsView
 

@@ -8,7 +8,8 @@ from api.service.ledger import View
 from api.service.model_names import MODEL_NAMES, find_model_names, model_resolver
 from api.service.view_queries import query_check
 from ledger.threads import run_on_thread
-from projections.calibration.calibration import Calibration, CalibrationFilter
+from projections.calibration.calibration import Calibration
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.window_comparison import (
     DriftLimits,
     RecentDrift,

@@ -8,32 +8,25 @@ import msgspec
 import numpy as np
 from msgspec import UNSET
 
+from api.principal import Principal
 from api.service.as_of import AsOf
+from api.service.calibration_params import ReviewSampleParams
 from api.service.decisions import decision_states
 from api.service.ledger import View
+from api.service.operation import Link, operation
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from events.decision import Outcome
 from ledger.errors import InvalidQuery
-from projections.calibration.calibration import Calibration, CalibrationFilter
+from projections.calibration.calibration import Calibration
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.sampled_gap import ReviewPopulation, SampledGap, estimate_gap, expected_half_width
 from projections.columns import names_by_field
 from projections.decisions.decision_state import DecisionState
 from projections.outcome_codes import OUTCOME_NUMBERS, OUTCOME_VALUES, UNREVIEWED
 from projections.stats.random_sample import draw_sample
 
-SAMPLE_SIZE_DEFAULT = 20
-
 NEW_SEEDS = 10**6
 """A new seed is below this, so that it is short to type."""
-
-
-class ReviewSampleQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """From which decisions to draw how many. Without a seed a new one is made; `drawn_at` is by default the newest."""
-
-    filter: CalibrationFilter = CalibrationFilter()
-    size: int = SAMPLE_SIZE_DEFAULT
-    seed: int | None = None
-    drawn_at: int | None = None
 
 
 class SampledDecision(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,11 +67,26 @@ class ReviewSample(msgspec.Struct, frozen=True, kw_only=True):
     unknown_names: UnknownNames = UNSET
 
 
-async def draw_review_sample(view: View, query: ReviewSampleQuery) -> ReviewSample:
+@operation(
+    "/reviews/sample",
+    "decisions",
+    heavy=True,
+    links={"decision": Link("get_decision", "decision_id", "$response.body#/decisions/0/decision_id")},
+)
+async def get_review_sample(view: View, caller: Principal, params: ReviewSampleParams) -> ReviewSample:
+    """Draw a random set of unreviewed decisions, whose reviews tell the gap of all decisions.
+
+    The answer states `seed` and `drawn_at`, which draw the same set again.
+    """
+    return await draw_review_sample(view, params)
+
+
+async def draw_review_sample(view: View, query: ReviewSampleParams) -> ReviewSample:
     """Draw unreviewed decisions uniformly, without replacement, and say what their reviews tell.
 
-    The sample is drawn as of `drawn_at`; the outcomes are those as of `as_of`. Errors: InvalidQuery.
+    The sample is drawn as of `drawn_at`; the outcomes are those of the view. Errors: InvalidQuery.
     """
+    filters = CalibrationFilter(**query.keys())
     projection, position = await view.at(Calibration)
     drawn_at = position if query.drawn_at is None else query.drawn_at
     if drawn_at > position:
@@ -86,14 +94,14 @@ async def draw_review_sample(view: View, query: ReviewSampleQuery) -> ReviewSamp
         raise InvalidQuery("drawn_at", detail, "Name the position that the sample was drawn at.")
     if drawn_at < position:
         projection, _ = await view.engine.at(Calibration, drawn_at)
-    rows = projection.cells.rows(query.filter.key_filter(), query.filter.range)
+    rows = projection.cells.rows(filters.key_filter(), filters.range)
     stated = ~np.isnan(rows.confidence)
     number, confidence, outcome = rows.number[stated], rows.confidence[stated], rows.outcome[stated]
     waiting = np.flatnonzero(outcome == UNREVIEWED)
     seed = secrets.randbelow(NEW_SEEDS) if query.seed is None else query.seed
     drawn = waiting[draw_sample(len(waiting), query.size, seed)]
     recorded = projection.cells.numbers.positions(number[drawn])
-    unknown = UNSET if len(rows.number) else _unknown_names(projection, query.filter)
+    unknown = UNSET if len(rows.number) else _unknown_names(projection, filters)
     population = ReviewPopulation(
         total=len(number),
         unreviewed=len(waiting),

@@ -17,7 +17,7 @@ from projections.decisions.decision_index import DecisionIndex
 from projections.discovery.run_index import RunIndex
 
 if TYPE_CHECKING:
-    from projections.calibration.calibration import CalibrationFilter
+    from projections.calibration.calibration_filter import CalibrationFilter
 
 SIMILARITY_MIN = 0.6
 """Names that are less similar (difflib's ratio) are not proposed."""

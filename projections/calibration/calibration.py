@@ -6,43 +6,23 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import msgspec
 
 from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionRetracted, DecisionReviewed
-from events.envelope import source_of
 from events.payload import Payload
-from projections.calibration.cells import KeyFilter
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.count_table import CountSelection, CountTable
 from projections.calibration.counted_decisions import CountedDecisions
 from projections.calibration.outcome_counts import OutcomeCounts
 from projections.calibration.reviewed_decisions import DatedDecisions, ReviewedDecisions
+from projections.calibration.words import MIN_DECISIONS
 from projections.column_table import ColumnTable
 from projections.decisions.decision_index import DecisionIndex
 from projections.event_slice import EventSlice
 from projections.projection import Projection
 from projections.query_check import no_check
-from projections.time_range import TimeRange
 
 if TYPE_CHECKING:
     from projections.calibration.calibration_view import CalibrationView
-    from projections.calibration.cell_groups import GroupBy
     from projections.calibration.plot_data import SelectedReviews
-
-MIN_DECISIONS = 5
-"""Default for the number of reviewed decisions that scores require."""
-
-
-class CalibrationFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """A filter of decisions. `range` bounds the times at which they were made."""
-
-    agent: str | None = None
-    category: str | None = None
-    stakes: str | None = None
-    project: str | None = None
-    feature: str | None = None
-    range: TimeRange = TimeRange()
-
-    def key_filter(self) -> KeyFilter:
-        """Return the required values of the fields of a `GroupKey`."""
-        source = None if self.agent is None else source_of(self.agent)
-        return source, self.category, self.stakes, self.project, self.feature
+    from projections.calibration.words import GroupBy
 
 
 class Calibration(Projection):

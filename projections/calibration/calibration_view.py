@@ -15,7 +15,7 @@ from projections.calibration.category_recalibration import (
     RecalibrationMaps,
     fit_recalibration_maps,
 )
-from projections.calibration.cell_groups import EVERY_GROUP, GroupBy, GroupPage, Groups, make_groups, sum_cells
+from projections.calibration.cell_groups import EVERY_GROUP, GroupPage, Groups, make_groups, sum_cells
 from projections.calibration.confidence_bins import bin_counts, merge_cells, merge_cells_by_group
 from projections.calibration.confidence_use import ConfidenceUse, UseFields, score_use
 from projections.calibration.corp import Corp
@@ -54,6 +54,7 @@ from projections.calibration.scores import (
 )
 from projections.calibration.shrinkage import ShrunkGaps, shrink_gaps
 from projections.calibration.view_evidence import COUNTS_ALONE, NO_EVIDENCE, GroupEvidence, ViewEvidence
+from projections.calibration.words import GroupBy
 from projections.query_check import Check, no_check
 from projections.stats.intervals import Interval
 

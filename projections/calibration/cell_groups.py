@@ -1,7 +1,7 @@
 """Group the cells of a table by a field of their keys or by bucket of confidence, and sum them by group."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +16,9 @@ from projections.calibration.scores import (
     BUCKETS,
     bucket_numbers,
 )
+from projections.calibration.words import GroupBy, GroupSort
 from projections.outcome_codes import OUTCOMES_COUNT
 from projections.query_check import Check
-
-GroupBy = Literal["confidence_bucket", "category", "stakes", "agent", "project", "feature", "model"]
-GROUPINGS: tuple[GroupBy, ...] = ("confidence_bucket", "category", "stakes", "agent", "project", "feature", "model")
 
 _CELL_SUMS = np.array(
     [
@@ -146,11 +144,6 @@ def _group_cells(table: CountTable, group_by: GroupBy, check: Check) -> "tuple[G
     numbers[used] = (np.cumsum(present) - 1)[used_ranks]
     check()
     return GroupNames(names, np.flatnonzero(present)), numbers[table.group]
-
-
-GroupSort = Literal["name", "decisions"]
-GROUP_SORTS: tuple[GroupSort, ...] = ("name", "decisions")
-"""The order of groups: by their names, or those with the most decisions first."""
 
 
 class GroupPage(NamedTuple):

@@ -14,14 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from projections.arrays import Floats, RowNumbers
+from projections.calibration.calibration_filter import KeyFilter
 from projections.calibration.field_values import FieldValues
 from projections.columns import ModelGroupKey, as_array
 
 GROUP_FIELDS_COUNT: Final = 6
 """The number of fields of a `ModelGroupKey`."""
-
-KeyFilter = tuple[str | None, str | None, str | None, str | None, str | None]
-"""Required values of the fields of a `GroupKey`; None matches any value, and every model matches."""
 
 _NO_VALUE: Final = 2**32 - 1
 

@@ -6,7 +6,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from projections.calibration.cells import Cells, KeyFilter
+from projections.calibration.calibration_filter import KeyFilter
+from projections.calibration.cells import Cells
 from projections.calibration.count_table import CATEGORY_FIELD
 from projections.calibration.counted_columns import COLUMNS_COUNT, COUNTS_WIDTH, OPEN, CountedColumns, Places
 from projections.calibration.dependence import NewestReviews

@@ -4,7 +4,7 @@ They need the order or the age of decisions; the scores need only counts.
 """
 
 from collections.abc import Collection
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType, structs
@@ -16,11 +16,9 @@ from projections.calibration.missing_reviews import ReviewsByAge, compare_ages
 from projections.calibration.model_groups import ResolveModel, decisions_by_model
 from projections.calibration.plot_data import PlotData
 from projections.calibration.reviewed_decisions import ReviewedDecisions
-from projections.calibration.trend import TREND_DAYS, Trend, compute_trend
+from projections.calibration.trend import Trend, compute_trend
+from projections.calibration.words import TREND_DAYS, HistoryPart
 from projections.query_check import Check
-
-HistoryPart = Literal["trend", "drift", "comparison", "reviews_by_age", "plots"]
-HISTORY_PARTS: tuple[HistoryPart, ...] = get_args(HistoryPart)
 
 
 class CalibrationHistory(msgspec.Struct, frozen=True, kw_only=True):

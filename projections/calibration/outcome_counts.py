@@ -17,7 +17,8 @@ from events.envelope import EventFacts
 from events.model_names import join_names
 from ledger import microseconds
 from projections.arrays import Ints
-from projections.calibration.cells import CellNumbers, CellParts, Cells, KeyFilter
+from projections.calibration.calibration_filter import KeyFilter
+from projections.calibration.cells import CellNumbers, CellParts, Cells
 from projections.calibration.count_table import CountSelection, CountsWithin, CountTable
 from projections.calibration.counted_columns import CountedColumns
 from projections.calibration.counted_decisions import CountedDecisions, DecisionRows

@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from events.decision import DecisionAmended, DecisionRecorded, Reason, ReasonType
 from events.payload import Payload
-from projections.calibration.calibration import Calibration, CalibrationFilter
+from projections.calibration.calibration import Calibration
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.counted_decisions import DecisionRows
 from projections.calibration.outcome_counts import OutcomeCounts
 from projections.calibration.reason_stats import (

@@ -9,12 +9,8 @@ import numpy as np
 from ledger import microseconds, moment_of
 from projections.arrays import Floats, Ints
 from projections.calibration.change_point import gap_with_interval
+from projections.calibration.words import TREND_DAYS
 from projections.stats.intervals import Interval
-
-TREND_DAYS = 30
-"""Default length of a window."""
-
-TREND_DAYS_MAX = 3_650
 
 WINDOWS_MAX = 120
 """Most windows in a trend. A longer history has larger steps."""

@@ -6,12 +6,13 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from projections.calibration.cell_groups import GroupBy, number_groups
+from projections.calibration.cell_groups import number_groups
 from projections.calibration.count_table import CATEGORY_FIELD, CountSelection
 from projections.calibration.counted_decisions import CountedDecisions
 from projections.calibration.dependence import DEPENDENCE_REVIEWS, estimate_dependence
 from projections.calibration.gap_evidence import NO_ORDER, Dependence, ReviewEvidence
 from projections.calibration.named_clusters import ClusterPart
+from projections.calibration.words import GroupBy
 from projections.query_check import Check
 
 ROW_GROUPINGS: Final[tuple[GroupBy, ...]] = ("confidence_bucket", "category")

@@ -2,9 +2,6 @@
 
 from hashlib import sha256
 
-SEED_MAX = 2**53 - 1
-"""The largest seed: JSON readers keep whole numbers exact up to it."""
-
 
 def draw_sample(population: int, size: int, seed: int) -> list[int]:
     """Return `size` different numbers 0..population-1, drawn uniformly without replacement, in the order of drawing.

@@ -91,7 +91,7 @@ def test_an_alias_is_a_spelling_of_a_word() -> None:
 def test_a_list_names_the_value_that_is_unknown() -> None:
     include = choice_list_parameter("include", "", ("trend", "drift"))
     assert (include.read({}), include.parse("drift,trend")) == ((), ("drift", "trend"))
-    with pytest.raises(InvalidQuery, match="include: 'x' is not a known value"):
+    with pytest.raises(InvalidQuery, match="include: 'x' is not one of the choices"):
         include.parse("trend,x")
     with pytest.raises(InvalidQuery, match=f"{ITEMS_MAX + 1} values are more than {ITEMS_MAX}"):
         include.parse(",".join(["trend"] * (ITEMS_MAX + 1)))

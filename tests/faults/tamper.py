@@ -18,8 +18,8 @@ from typing import NamedTuple
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from api.principal import OWNER, Unauthenticated
-from api.service.calibration import compute_calibration
-from api.service.calibration_query import CalibrationQuery
+from api.service.calibration import get_calibration
+from api.service.calibration_params import CalibrationParams
 from api.service.decisions import DecisionQuery, select_decisions
 from api.service.evidence import Blob
 from api.service.ledger import LedgerService
@@ -171,7 +171,7 @@ async def _ask(path: Path, made: Made) -> Answers:
     try:
         proving = service.proving
         await proving.start()
-        await ask("calibration", lambda: _json(compute_calibration(service, CalibrationQuery())))
+        await ask("calibration", lambda: _json(get_calibration(service, OWNER, CalibrationParams())))
         await ask("decisions", lambda: _json(select_decisions(service, DecisionQuery(limit=DECISIONS))))
         for word in WORDS:
             await ask(f"search {word}", partial(_search, service, word))

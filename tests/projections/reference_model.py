@@ -14,7 +14,7 @@ import pytest
 from msgspec import UNSET
 
 from events.model_names import join_names
-from projections.calibration.calibration import CalibrationFilter
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.calibration_view import CalibrationView
 from projections.calibration.scores import Bucket, CalibrationScores, ConfidenceSpread
 from projections.decisions.decision_counts import DecisionCounts

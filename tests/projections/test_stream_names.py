@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from events import Draft
-from projections.calibration.calibration import Calibration, CalibrationFilter
+from projections.calibration.calibration import Calibration
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.decisions.decision_index import DecisionIndex
 from projections.decisions.decision_numbers import NO_ROW, DecisionNumbers
 from projections.decisions.decision_selection import DecisionSelection

@@ -7,7 +7,8 @@ import pytest
 
 from projections.arrays import Floats
 from projections.calibration.advice import PlannedDecision, summarize_past_decisions
-from projections.calibration.calibration import Calibration, CalibrationFilter
+from projections.calibration.calibration import Calibration
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.confidence_bins import bin_counts
 from projections.calibration.gap_evidence import evidence_of_counts
 from projections.calibration.named_clusters import OrderedReviews

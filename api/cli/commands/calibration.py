@@ -4,64 +4,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import structs
 
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import (
-    Agent,
-    AsOf,
-    Category,
-    Feature,
-    Model,
-    Project,
-    Since,
-    Stakes,
-    Until,
-    Window,
-    choice,
-    given,
-)
+from api.cli.options import AsOf, choice
+from api.service.calibration_params import AdviceParams, CalibrationParams
 
 if TYPE_CHECKING:
     from api.service.calibration import CalibrationAnswer
 
-GROUPINGS = ("confidence_bucket", "category", "stakes", "agent", "project", "feature", "model")
-DETAILS = ("figures", "curves")
 FIGURES = (
     "curve", "murphy", "evidence", "drift", "recalibration", "missing", "groups", "comparison", "threshold",
     "trend",
 )  # fmt: skip
-INCLUSIONS = ("trend", "drift", "comparison", "reviews_by_age", "plots")
 
 
 @verb(server=True, reads=True)
 def calibration(
     target: LedgerTarget,
+    params: CalibrationParams,
     *,
-    agent: Agent = None,
-    category: Category = None,
-    stakes: Stakes = None,
-    project: Project = None,
-    feature: Feature = None,
-    model: Model = None,
-    since: Since = None,
-    until: Until = None,
-    window: Window = None,
-    group_by: Annotated[
-        str | None, choice("One row of figures for each of these.", GROUPINGS, also=("confidenceBucket",))
-    ] = None,
-    min_decisions: Annotated[
-        str | None, typer.Option(help="Reviewed decisions needed for figures.  \\[default: 5]")
-    ] = None,
-    detail: Annotated[
-        str | None, choice("curves adds the curve, its bands, the AUC, and what each confidence has meant.", DETAILS)
-    ] = None,
-    threshold: Annotated[
-        str | None, typer.Option(help="Add what acting only at this confidence or above would have come to.")
-    ] = None,
-    include: Annotated[
-        str | None, choice("Add these, separated by commas; plots is what drawings show.", INCLUSIONS, separator=",")
-    ] = None,
-    trend_days: Annotated[str | None, typer.Option(help="Days in a window of the trend.  \\[default: 30]")] = None,
     plot: Annotated[
         Path | None,
         typer.Option(help="Draw the calibration curve, or another --figure, into this SVG file.", metavar="FILE.svg"),
@@ -70,8 +32,6 @@ def calibration(
     murphy: Annotated[
         Path | None, typer.Option(help="Draw the Murphy diagram into this SVG file.", metavar="FILE.svg")
     ] = None,
-    limit: Annotated[str | None, typer.Option(help="Show at most this many groups.  \\[default: 1000]")] = None,
-    offset: Annotated[str | None, typer.Option(help="Skip this many groups first.")] = None,
     as_of: AsOf = None,
 ) -> None:
     """Compare stated confidence with outcomes.
@@ -84,46 +44,31 @@ def calibration(
 
     Example: tallystick calibration --agent claude --threshold 0.8 --murphy loss.svg
     """
-    from api.cli.open_ledger import answer_as_of
-    from api.service.calibration import compute_calibration
-    from api.service.calibration_params import parse_calibration_query
-    from ledger import system_clock
+    from api.cli.open_ledger import ask
+    from api.service.calibration import get_calibration
 
     drawings = _name_drawings(plot, figure, murphy)
-    detail, include = _check_drawings(target, drawings, detail, include)
-    parameters = given(
-        agent=agent, category=category, stakes=stakes, project=project, feature=feature, model=model, since=since,
-        until=until, window=window, group_by=group_by, min_decisions=min_decisions, detail=detail, threshold=threshold,
-        include=include, trend_days=trend_days, limit=limit, offset=offset,
-    )  # fmt: skip
-    query = parse_calibration_query(parameters, system_clock())
-    answer = answer_as_of(
-        target,
-        as_of,
-        lambda view: compute_calibration(view, query),
-        lambda server: server.calibration(parameters),
-    )
-    _show(target, answer, parameters, drawings)
+    params = _check_drawings(target, drawings, params)
+    _show(target, ask(target, get_calibration, params, as_of), params, drawings)
 
 
 def _check_drawings(
-    target: LedgerTarget, drawings: dict[str, tuple[str, Path]], detail: str | None, include: str | None
-) -> tuple[str | None, str | None]:
-    """Check the files of drawings; return the detail and the inclusions that they need.
+    target: LedgerTarget, drawings: dict[str, tuple[str, Path]], params: CalibrationParams
+) -> CalibrationParams:
+    """Check the files of drawings; return the parameters with the detail and the inclusions that they need.
 
     Errors: InvalidQuery, naming the option.
     """
     if not drawings:
-        return detail, include
+        return params
     from api.reports.plots.figures import FIGURES as DRAWN
 
-    included = include.split(",") if include else []
+    included = list(params.include)
     for option, (name, path) in drawings.items():
-        if DRAWN[name].curves:
-            detail = detail or "curves"
-        _check_plot(target, option, path, detail if DRAWN[name].curves else None)
+        _check_plot(target, option, path)
         included += [part for part in DRAWN[name].include if part not in included]
-    return detail, ",".join(included) or None
+    curves = any(DRAWN[name].curves for name, _ in drawings.values())
+    return structs.replace(params, detail="curves" if curves else params.detail, include=tuple(included))
 
 
 def _name_drawings(plot: Path | None, figure: str | None, murphy: Path | None) -> dict[str, tuple[str, Path]]:
@@ -141,22 +86,21 @@ def _name_drawings(plot: Path | None, figure: str | None, murphy: Path | None) -
 def _show(
     target: LedgerTarget,
     answer: "CalibrationAnswer",
-    parameters: dict[str, str],
+    params: CalibrationParams,
     drawings: dict[str, tuple[str, Path]],
 ) -> None:
     """Draw the figures of an answer, and print it. Errors: InvalidQuery, if it has not all figures."""
     from api.cli.output import print_json
     from api.cli.render.calibration import print_calibration
 
-    _draw_all(drawings, answer, parameters)
+    _draw_all(drawings, answer, params)
     if target.json:
         print_json(answer)
     else:
-        by = parameters.get("group_by", "confidence_bucket")
-        print_calibration(answer, parameters.get("agent"), by, window=parameters.get("window", "all") != "all")
+        print_calibration(answer, params.agent, params.group_by, window=params.window not in (None, "all"))
 
 
-def _draw_all(drawings: dict[str, tuple[str, Path]], answer: "CalibrationAnswer", parameters: dict[str, str]) -> None:
+def _draw_all(drawings: dict[str, tuple[str, Path]], answer: "CalibrationAnswer", params: CalibrationParams) -> None:
     """Draw figures of an answer into their files; all or none. Errors: InvalidQuery, if the answer has not all."""
     if not drawings:
         return
@@ -166,7 +110,7 @@ def _draw_all(drawings: dict[str, tuple[str, Path]], answer: "CalibrationAnswer"
     from api.service.calibration_figures import figure_source
     from ledger.errors import InvalidQuery
 
-    source = figure_source(answer, parameters)
+    source = figure_source(answer, params.texts())
     drawn = {}
     for option, (name, _) in drawings.items():
         try:
@@ -177,49 +121,28 @@ def _draw_all(drawings: dict[str, tuple[str, Path]], answer: "CalibrationAnswer"
         write_file(option, path, drawn[option])
 
 
-def _check_plot(target: LedgerTarget, option: str, path: Path, detail: str | None) -> None:
+def _check_plot(target: LedgerTarget, option: str, path: Path) -> None:
     """Check that the drawing can be written, before anything is computed. Errors: InvalidQuery, naming the option."""
     from api.reports.report_files import check_file
     from ledger.errors import InvalidQuery
 
-    if detail == "figures":
-        raise InvalidQuery(option, "it needs the curve.", f"Leave out --detail figures, or --{option}.")
     if path.resolve() == target.place.path.resolve():
         raise InvalidQuery(option, f"{path} is the ledger.", "Name another file.")
     check_file(option, path)
 
 
 @verb(server=True, reads=True)
-def advice(
-    target: LedgerTarget,
-    *,
-    agent: Annotated[str, typer.Option(help="The agent that is about to decide.")],
-    category: Category = None,
-    stakes: Stakes = None,
-    confidence: Annotated[
-        str | None, typer.Option(help="How confident the agent is, 0 to 1. Without it, decisions of any confidence.")
-    ] = None,
-    as_of: AsOf = None,
-) -> None:
+def advice(target: LedgerTarget, params: AdviceParams, as_of: AsOf = None) -> None:
     """Show how earlier decisions like a planned one turned out.
 
     Example: tallystick advice --agent claude --category architecture --stakes high --confidence 0.9
     """
-    from api.cli.open_ledger import answer_as_of
-    from api.cli.output import open_console, print_json
-    from api.service.advice import advise
-    from api.service.calibration_params import parse_planned_decision
+    from api.cli.open_ledger import ask, show
+    from api.cli.output import open_console
+    from api.service.advice import get_advice
+    from ledger.errors import InvalidQuery
 
-    parameters = given(agent=agent, category=category, stakes=stakes, confidence=confidence)
-    planned = parse_planned_decision(parameters, agent)
-    answer = answer_as_of(
-        target,
-        as_of,
-        lambda view: advise(view, planned),
-        lambda server: server.advice(parameters),
-        may_be_new=("category",),
-    )
-    if target.json:
-        print_json(answer)
-    else:
-        open_console().print(answer.message)
+    if params.agent is None:
+        raise InvalidQuery("agent", "Missing option '--agent'.", "Name the agent that is about to decide.")
+    answer = ask(target, get_advice, params, as_of, may_be_new=("category",))
+    show(target, answer, lambda advice: open_console().print(advice.message))

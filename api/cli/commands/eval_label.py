@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.commands.judge_report import JudgeName, Suite
-from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import AsOf, Limit, Offset, given, source_of_agent
+from api.cli.ledger_target import LedgerTarget, source_of_agent, verb
+from api.cli.options import AsOf, Limit, Offset, given
 
 if TYPE_CHECKING:
     from api.service.answer_label import RecordedLabel

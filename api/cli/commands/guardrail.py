@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from api.cli.errors import exit_2_on_error
-from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import STAKES, AsOf, choice, source_of_agent
+from api.cli.ledger_target import LedgerTarget, source_of_agent, verb
+from api.cli.options import STAKES, AsOf, choice
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import REASON_TYPES, STAKES, choice, source_of_agent
+from api.cli.ledger_target import LedgerTarget, source_of_agent, verb
+from api.cli.options import REASON_TYPES, STAKES, choice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

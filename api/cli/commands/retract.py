@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import source_of_agent
+from api.cli.ledger_target import LedgerTarget, source_of_agent, verb
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import OUTCOMES, AsOf, Category, Feature, Project, Stakes, choice, given, source_of_agent
+from api.cli.ledger_target import LedgerTarget, source_of_agent, verb
+from api.cli.options import OUTCOMES, AsOf, Category, Feature, Project, Stakes, choice, given
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -138,21 +138,11 @@ def _refuse(kind: str, given_values: "Mapping[str, object]") -> None:
 
 def _print_sample(target: LedgerTarget, parameters: dict[str, str]) -> None:
     """Draw a sample and print it."""
-    from api.cli.open_ledger import answer_as_of
-    from api.cli.output import print_json
+    from api.cli.open_ledger import ask, show
     from api.cli.render.review_sample import print_review_sample
-    from api.service.calibration_params import parse_review_sample_query
-    from api.service.review_sample import draw_review_sample
+    from api.service.calibration_params import ReviewSampleParams
+    from api.service.review_sample import get_review_sample
 
     as_of = parameters.pop("as_of", None)
-    query = parse_review_sample_query(parameters)
-    found = answer_as_of(
-        target,
-        as_of,
-        lambda view: draw_review_sample(view, query),
-        lambda server: server.review_sample(parameters),
-    )
-    if target.json:
-        print_json(found)
-    else:
-        print_review_sample(found, parameters)
+    answer = ask(target, get_review_sample, ReviewSampleParams.parse(parameters), as_of)
+    show(target, answer, lambda sample: print_review_sample(sample, parameters))

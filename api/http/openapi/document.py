@@ -9,7 +9,7 @@ import msgspec
 from api.errors import Problem
 from api.http.media_types import PROBLEM
 from api.http.openapi.schemas import make_schemas
-from api.http.operation import TEXT, Answer, ArrayOf, Operation, Shape, reference
+from api.http.operation import TEXT, Answer, ArrayOf, HttpOperation, Shape, reference
 from api.parameters import JsonSchema, Parameter
 
 DESCRIPTION = """\
@@ -49,7 +49,7 @@ TOKEN_ERRORS = (401, 403, 429)
 BODY_ERRORS = (413, 415)
 
 
-def make_document(operations: Sequence[Operation]) -> JsonSchema:
+def make_document(operations: Sequence[HttpOperation]) -> JsonSchema:
     """Return the OpenAPI document of some operations."""
     paths: JsonSchema = {}
     for operation in operations:
@@ -79,7 +79,7 @@ def make_document(operations: Sequence[Operation]) -> JsonSchema:
     }
 
 
-def _operation(operation: Operation) -> JsonSchema:
+def _operation(operation: HttpOperation) -> JsonSchema:
     described: JsonSchema = {"operationId": operation.name, "tags": [operation.tag], "summary": operation.summary}
     if operation.description:
         described["description"] = operation.description
@@ -111,7 +111,7 @@ def _parameter(parameter: Parameter[Any], location: str) -> JsonSchema:
     return described
 
 
-def _responses(operation: Operation) -> JsonSchema:
+def _responses(operation: HttpOperation) -> JsonSchema:
     """Return the answers by status. If a status of ANY_ERRORS has an answer, too, its description has both bodies."""
     responses: dict[int, JsonSchema] = {status: _answer(answer) for status, answer in operation.answers.items()}
     for status, answer in responses.items():
@@ -130,7 +130,7 @@ def _responses(operation: Operation) -> JsonSchema:
     return {str(status): responses[status] for status in sorted(responses)}
 
 
-def _error_statuses(operation: Operation) -> tuple[int, ...]:
+def _error_statuses(operation: HttpOperation) -> tuple[int, ...]:
     return (
         *ANY_ERRORS,
         *(() if operation.public else TOKEN_ERRORS),
@@ -173,7 +173,7 @@ def _schema(shape: Shape) -> JsonSchema:
     return reference(shape.__name__)
 
 
-def _structs(operation: Operation) -> Iterator[type[msgspec.Struct]]:
+def _structs(operation: HttpOperation) -> Iterator[type[msgspec.Struct]]:
     """Yield the structs of the bodies."""
     for content in (
         operation.body,

@@ -15,9 +15,9 @@ from api.reports.plots.sparkline import SparkScale, draw_sparkline
 from api.service.agent_histories import AgentHistories
 from api.service.calibration import CalibrationAnswer
 from api.service.overview import AGENTS_SHOWN, Overview, OverviewQuery, read_overview
-from projections.calibration.calibration import MIN_DECISIONS
 from projections.calibration.calibration_view import CalibrationGroup
 from projections.calibration.change_point import Drift
+from projections.calibration.words import MIN_DECISIONS
 from projections.time_range import TimeRange
 
 PERIODS: Mapping[str | None, str] = {None: "all time", "90d": "90 days", "60d": "60 days", "30d": "30 days"}

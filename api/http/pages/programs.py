@@ -8,7 +8,7 @@ from typing import NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http.operation import Operation
+from api.http.operation import HttpOperation
 from api.http.pages.public_route import PublicRoute
 from api.http.pages.response import html_response
 from api.http.request import ledger_of
@@ -28,7 +28,7 @@ class OperationGroup(NamedTuple):
     """A heading with operations."""
 
     title: str
-    operations: list[Operation]
+    operations: list[HttpOperation]
 
 
 @PublicRoute("GET", "/ui/programs")

@@ -3,12 +3,12 @@
 from starlette.responses import Response
 
 from api.http.media_types import JSON
-from api.http.operation import Operation, json_answer
+from api.http.operation import HttpOperation, json_answer
 from api.http.request import Call, json_response, read_json
 from api.service.evaluation.alert_receiver import AlertmanagerWebhook, ReceivedAlerts, receive_alerts
 
 
-@Operation(
+@HttpOperation(
     method="POST",
     path="/alertmanager",
     scopes=("append",),

@@ -3,13 +3,13 @@
 from starlette.responses import Response
 
 from api.http.media_types import NOTE
-from api.http.operation import Operation, note_answer
+from api.http.operation import HttpOperation, note_answer
 from api.http.path_parameters import POSITION
 from api.http.request import Call
 from ledger import SignedCheckpoint
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/checkpoint",
     answers={200: note_answer("The newest checkpoint.")},
@@ -23,7 +23,7 @@ async def get_checkpoint(call: Call) -> Response:
     return _note(await call.ledger.proving.checkpoint())
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/checkpoint/witnessed",
     answers={200: note_answer("The checkpoint with the cosignatures.")},
@@ -39,7 +39,7 @@ def _note(signed: SignedCheckpoint) -> Response:
     return Response(signed.note.encode(), headers={"content-type": NOTE, "cache-control": "max-age=1"})
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/events/{position}/receipt",
     path_parameters=(POSITION,),

@@ -29,7 +29,7 @@ from api.cstp.jsonrpc import Request as RpcFrame
 from api.cstp.method_table import METHODS
 from api.errors import INVALID_PARAMS, error_codes, problem_name
 from api.http.media_types import JSON, PROBLEM
-from api.http.operation import TEXT, Answer, ArrayOf, Operation, json_answer, reference, with_left_out
+from api.http.operation import TEXT, Answer, ArrayOf, HttpOperation, json_answer, reference, with_left_out
 from api.http.problems import limit_refusals
 from api.http.request import Call, json_response, ledger_of, read_body, requests_of, run_query, within_limit
 from api.principal import AccessRefused, Unauthenticated
@@ -67,7 +67,7 @@ class RpcAnswer(msgspec.Struct, frozen=True, kw_only=True):
     error: RpcErrorSchema | None = None
 
 
-@Operation(
+@HttpOperation(
     method="POST",
     path="/cstp",
     scopes=(),
@@ -162,7 +162,7 @@ async def _reply_to_request(call: Call, request: RpcFrame) -> bytes | None:
     return None if request.is_notification else reply
 
 
-@Operation(method="GET", path="/health", public=True, answers={200: _STATUS, 503: _STATUS}).raw
+@HttpOperation(method="GET", path="/health", public=True, answers={200: _STATUS, 503: _STATUS}).raw
 async def get_health(request: Request) -> Response:
     """Report whether the ledger accepts events, as CSTP defines it."""
     ledger = ledger_of(request)
@@ -177,7 +177,7 @@ async def get_health(request: Request) -> Response:
     return json_response(body, 200 if healthy else 503)
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/.well-known/agent.json",
     public=True,

@@ -6,10 +6,9 @@ import msgspec
 from starlette.responses import Response
 
 from api.http.media_types import JSON
-from api.http.operation import Link, Operation, json_answer
+from api.http.operation import HttpOperation, json_answer
 from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response, read_json
-from api.service.calibration_params import REVIEW_SAMPLE_PARAMETERS, parse_review_sample_query
 from api.service.decision_search import find_decisions
 from api.service.decision_writer import (
     RecordedDecision,
@@ -21,7 +20,7 @@ from api.service.decision_writer import (
 )
 from api.service.decisions import DecisionPage, find_decision
 from api.service.event_params import AS_OF, PREFIX
-from api.service.review_sample import ReviewSample, draw_review_sample
+from api.service.operation import Link
 from api.service.search_params import SEARCH_PARAMETERS, parse_decision_search
 from api.service.supplied_vector import embedding_to_record
 from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
@@ -35,7 +34,7 @@ _WRITE_ERRORS = (404, 409, 413, 422, 507)
 DECISION_ID = stream_id_parameter("decision_id", "The decision's id.")
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/decisions",
     query=SEARCH_PARAMETERS,
@@ -51,7 +50,7 @@ async def get_decisions(call: Call) -> Response:
     return json_response(await find_decisions(await call.view(), query))
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/decisions/{decision_id}",
     path_parameters=(DECISION_ID,),
@@ -108,7 +107,7 @@ class RetractionBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """Whether data.decision_id may be an unambiguous prefix of the id; this needs the scope `read`."""
 
 
-@Operation(
+@HttpOperation(
     method="POST",
     path="/decisions",
     scopes=("append",),
@@ -140,7 +139,7 @@ async def post_decision(call: Call) -> Response:
     return json_response(recorded, 200 if recorded.duplicate else 201)
 
 
-@Operation(
+@HttpOperation(
     method="POST",
     path="/reviews",
     scopes=("append",),
@@ -165,24 +164,7 @@ async def post_review(call: Call) -> Response:
     return json_response(recorded, 200 if recorded.duplicate else 201)
 
 
-@Operation(
-    method="GET",
-    path="/reviews/sample",
-    heavy=True,
-    query=REVIEW_SAMPLE_PARAMETERS,
-    answers={200: json_answer("The random set, and what its reviews tell so far.", ReviewSample)},
-    links={"decision": Link("get_decision", "decision_id", "$response.body#/decisions/0/decision_id")},
-)
-async def get_review_sample(call: Call) -> Response:
-    """Draw a random set of unreviewed decisions, whose reviews tell the gap of all decisions.
-
-    The answer states `seed` and `drawn_at`, which draw the same set again.
-    """
-    query = parse_review_sample_query(call.parameters)
-    return json_response(await draw_review_sample(await call.view(), query))
-
-
-@Operation(
+@HttpOperation(
     method="POST",
     path="/retractions",
     scopes=("append",),

@@ -6,7 +6,7 @@ import msgspec
 from starlette.responses import Response
 
 from api.http.media_types import JSON
-from api.http.operation import TEXT, Answer, Link, Operation, json_answer
+from api.http.operation import TEXT, Answer, HttpOperation, json_answer
 from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response, read_json
 from api.parameters import (
@@ -30,6 +30,7 @@ from api.service.discovery.run_types import (
 )
 from api.service.discovery.stated_answer import ElapsedMs, to_router_answer
 from api.service.discovery.summary import read_golden
+from api.service.operation import Link
 from api.service.store import LocalStore
 from events.envelope import timestamp
 from events.payload import COUNT_MAX, Count, Label, Text
@@ -78,7 +79,7 @@ class FinishBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     reason: Text | None = None
 
 
-@Operation(
+@HttpOperation(
     method="POST",
     path="/discovery",
     scopes=("append",),
@@ -109,7 +110,7 @@ async def post_discovery(call: Call) -> Response:
     return json_response(prompt, 200 if started.duplicate else 201, headers)
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/discovery/{run}/prompt",
     path_parameters=(RUN,),
@@ -121,7 +122,7 @@ async def get_prompt(call: Call) -> Response:
     return json_response(await run_operations.prompt(_store(call), call.path(RUN)))
 
 
-@Operation(
+@HttpOperation(
     method="POST",
     path="/discovery/{run}/responses",
     scopes=("append",),
@@ -138,7 +139,7 @@ async def post_response(call: Call) -> Response:
     return json_response(await run_operations.respond(store, call.path(RUN), to_router_answer(body), body.attempt))
 
 
-@Operation(
+@HttpOperation(
     method="POST",
     path="/discovery/{run}/signals",
     scopes=("append",),
@@ -154,7 +155,7 @@ async def post_signal(call: Call) -> Response:
     return json_response(await run_signals.signal(_store(call), call.path(RUN), signal), 201)
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/discovery/{run}/signals",
     path_parameters=(RUN,),
@@ -173,7 +174,7 @@ async def get_signals(call: Call) -> Response:
     return json_response(await run_signals.signals(store, run_id, since=timestamp(parse_instant("since", since))))
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/discovery/{run}/golden",
     path_parameters=(RUN,),
@@ -185,7 +186,7 @@ async def get_golden(call: Call) -> Response:
     return Response((await read_golden(_store(call), call.path(RUN))).encode(), media_type=GOLDEN)
 
 
-@Operation(
+@HttpOperation(
     method="POST",
     path="/discovery/{run}/finish",
     scopes=("append", "read"),

@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from api.http.operation import Link, Operation, json_answer
+from api.http.operation import HttpOperation, json_answer
 from api.http.path_parameters import STREAM_ID_SCHEMA, stream_id_parameter
 from api.http.request import Call, json_response
 from api.parameters import choice_list_parameter, integer_parameter, number_parameter, text_parameter
@@ -13,6 +13,7 @@ from api.service.evaluation import queries
 from api.service.evaluation.gate import GateAnswer, GateQuery, build_gate_answer, judge_run
 from api.service.evaluation.scenario_queries import ScenarioHistoryAnswer, show_history
 from api.service.event_params import AS_OF, PREFIX
+from api.service.operation import Link
 from api.service.run_params import (
     EVALUATIONS_PARAMETERS,
     SCENARIO_PARAMETERS,
@@ -74,7 +75,7 @@ USAGE_LIMITS = (MAX_LATENCY, MAX_LATENCY_P95, MAX_COST)
 LIMITS = (MAX_REGRESSIONS, MAX_ERRORS, MIN_SCORE, ALPHA_LEVEL, DROP_SIZE, DROP_IN, *USAGE_LIMITS)
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/scoreboard",
     heavy=True,
@@ -87,7 +88,7 @@ async def get_scoreboard(call: Call) -> Response:
     return json_response(await queries.show_scoreboard(await call.view(), query))
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/evaluations",
     heavy=True,
@@ -101,7 +102,7 @@ async def get_evaluations(call: Call) -> Response:
     return json_response(await queries.list_evaluations(await call.view(), query))
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/evaluations/{run}",
     heavy=True,
@@ -117,7 +118,7 @@ async def get_evaluation(call: Call) -> Response:
     return json_response(await queries.show_evaluation(view, run_id, analyses=analyses, prefix=prefix))
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/evaluations/compare",
     heavy=True,
@@ -134,7 +135,7 @@ async def get_comparison(call: Call) -> Response:
     return json_response(await queries.compare_evaluations(view, baseline, candidate, prefix=prefix))
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/scenarios/{scenario_id}",
     path_parameters=(SCENARIO,),
@@ -148,7 +149,7 @@ async def get_scenario(call: Call) -> Response:
     return json_response(await show_history(await call.view(), query))
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/evaluations/{run}/gate",
     path_parameters=(CANDIDATE_RUN,),

@@ -19,7 +19,7 @@ from api.http.media_types import (
     JSON,
     LINES,
 )
-from api.http.operation import TEXT, Answer, Link, Operation, json_answer, reference
+from api.http.operation import TEXT, Answer, HttpOperation, json_answer, reference
 from api.http.path_parameters import POSITION
 from api.http.request import Call, Headers, headers_of, read_body, requests_of
 from api.parameters import (
@@ -31,6 +31,7 @@ from api.parameters import (
 from api.service.batch_evaluation import RemarkedEvent, RemarkedResult, remarks_on_batch, with_remarks
 from api.service.event_params import AFTER, EVENT_PARAMETERS, LIMIT, check_followable, parse_event_query
 from api.service.ledger import LedgerService, page_json
+from api.service.operation import Link
 from api.service.store import AppendResult, append_result
 from events.decode_error_messages import DECODE_ERRORS
 from events.envelope import Draft
@@ -119,7 +120,7 @@ class PostEvents:
 
 _ANSWERS = (AppendedEvent, AppendResult, RemarkedEvent, RemarkedResult)
 
-post_events = Operation(
+post_events = HttpOperation(
     method="POST",
     path="/events",
     scopes=("append",),
@@ -190,7 +191,7 @@ def _decode_binary_mode(headers: Headers, body: bytes, media: bytes) -> Draft:
     return VOCABULARY.draft(_encode(attributes))
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/events",
     query=EVENT_PARAMETERS,
@@ -225,7 +226,7 @@ async def get_events(call: Call) -> Response:
     return await _page(call.ledger, await call.ledger.read(query))
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/events/{position}",
     path_parameters=(POSITION,),
@@ -237,7 +238,7 @@ async def get_event(call: Call) -> Response:
     return Response(await call.ledger.event(call.path(POSITION)), media_type=EVENT)
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/streams/{subject:path}",
     path_parameters=(SUBJECT,),

@@ -4,12 +4,13 @@ from starlette.responses import Response
 
 from api.http.compressed_document import etag_matches
 from api.http.media_types import OCTETS
-from api.http.operation import BYTES, Answer, Link, Operation, json_answer
+from api.http.operation import BYTES, Answer, HttpOperation, json_answer
 from api.http.path_parameters import DIGEST_SCHEMA
 from api.http.request import Call, json_response, read_body
 from api.parameters import text_parameter
 from api.service.event_params import AS_OF, LIMIT, OFFSET
 from api.service.evidence import Blob, ErasureReceipt, EvidencePage, StoredEvidence, digest_of
+from api.service.operation import Link
 from events.limits import EVIDENCE_NOTE_CHARS_MAX
 from ledger.errors import InvalidQuery
 
@@ -25,7 +26,7 @@ REASON = text_parameter("reason", "Why it is erased. It stays in the log permane
 _TO_EVENT = Link("get_event", "position", "$response.body#/position")
 
 
-@Operation(
+@HttpOperation(
     method="PUT",
     path="/evidence",
     scopes=("append",),
@@ -56,7 +57,7 @@ async def put_evidence(call: Call) -> Response:
     return json_response(stored, 200 if stored.duplicate else 201, headers)
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/evidence/{digest}",
     path_parameters=(DIGEST,),
@@ -78,7 +79,7 @@ async def get_evidence(call: Call) -> Response:
     return Response(content.data, headers=headers)
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/evidence",
     query=(LIMIT, OFFSET, AS_OF),
@@ -91,7 +92,7 @@ async def list_evidence(call: Call) -> Response:
     return json_response(await call.ledger.evidence.catalogue(call.caller, offset, limit, (await call.view()).position))
 
 
-@Operation(
+@HttpOperation(
     method="DELETE",
     path="/evidence/{digest}",
     scopes=("admin",),

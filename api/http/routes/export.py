@@ -8,12 +8,12 @@ from starlette.responses import Response, StreamingResponse
 from api.export import ExportSelection, ZipTarget, open_export, parse_selection
 from api.export.selection import EXPORT_PARAMETERS
 from api.http.media_types import OCTETS, ZIP
-from api.http.operation import BYTES, Answer, Operation
+from api.http.operation import BYTES, Answer, HttpOperation
 from api.http.request import Call
 from api.service.ledger import LedgerService
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/export",
     query=EXPORT_PARAMETERS,

@@ -4,7 +4,7 @@ import msgspec
 from starlette.responses import Response
 
 from api.http.media_types import JSON
-from api.http.operation import Link, Operation, json_answer
+from api.http.operation import HttpOperation, json_answer
 from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response, read_json
 from api.parameters import flag_parameter, text_parameter
@@ -21,6 +21,7 @@ from api.service.guardrails.rule_set import (
     set_rules,
     show_rule,
 )
+from api.service.operation import Link
 from events.envelope import EventId, Source
 
 GUARDRAIL_ID = stream_id_parameter("guardrail_id", "The id of the rule.")
@@ -48,7 +49,7 @@ class CheckBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """The agent, as /agents/NAME; by default the agent of the token."""
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/guardrails",
     heavy=True,
@@ -61,7 +62,7 @@ async def get_guardrails(call: Call) -> Response:
     return json_response(await list_rules(await call.view(), retired=RETIRED.read(call.parameters)))
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/guardrails/{guardrail_id}",
     path_parameters=(GUARDRAIL_ID,),
@@ -74,7 +75,7 @@ async def get_guardrail(call: Call) -> Response:
     return json_response(await show_rule(await call.view(), call.path(GUARDRAIL_ID)))
 
 
-@Operation(
+@HttpOperation(
     method="POST",
     path="/guardrails",
     scopes=("admin",),
@@ -92,7 +93,7 @@ async def post_guardrails(call: Call) -> Response:
     return json_response(await set_rules(call.ledger, call.caller, body.yaml.encode()))
 
 
-@Operation(
+@HttpOperation(
     method="DELETE",
     path="/guardrails/{guardrail_id}",
     scopes=("admin",),
@@ -107,7 +108,7 @@ async def delete_guardrail(call: Call) -> Response:
     return json_response(await retire_rule(call.ledger, call.caller, guardrail_id, reason))
 
 
-@Operation(
+@HttpOperation(
     method="POST",
     path="/guardrails/check",
     scopes=(),

@@ -12,7 +12,7 @@ from api.http.compressed_document import accepts_gzip, etag_matches
 from api.http.media_types import JSON
 from api.http.metrics import Metrics
 from api.http.openapi.served_document import compressed_openapi
-from api.http.operation import TEXT, Answer, Operation, json_answer
+from api.http.operation import TEXT, Answer, HttpOperation, json_answer
 from api.http.readiness import Readiness, read_readiness
 from api.http.request import Call, json_response
 from api.service.status import LedgerStatus, read_status
@@ -28,7 +28,7 @@ class Liveness(msgspec.Struct, frozen=True):
 _ALIVE = to_json(Liveness())
 
 
-@Operation(
+@HttpOperation(
     method="GET", path="/healthz", public=True, answers={200: json_answer("The process is alive.", Liveness)}
 ).raw
 async def get_healthz(request: Request) -> Response:
@@ -36,7 +36,7 @@ async def get_healthz(request: Request) -> Response:
     return Response(_ALIVE, media_type=JSON)
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/readyz",
     public=True,
@@ -48,7 +48,7 @@ async def get_readyz(request: Request) -> Response:
     return json_response(readiness, 200 if readiness.status == "ready" else 503)
 
 
-@Operation(method="GET", path="/status", heavy=True, answers={200: json_answer("The status.", LedgerStatus)})
+@HttpOperation(method="GET", path="/status", heavy=True, answers={200: json_answer("The status.", LedgerStatus)})
 async def get_status(call: Call) -> Response:
     """Return the contents and the state of the ledger, and the process that writes it.
 
@@ -58,7 +58,7 @@ async def get_status(call: Call) -> Response:
     return json_response(await read_status(call.ledger))
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/metrics",
     public=True,
@@ -70,7 +70,7 @@ async def get_metrics(request: Request) -> Response:
     return Response(generate_latest(metrics.registry), headers={"content-type": CONTENT_TYPE_LATEST})
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/openapi.json",
     public=True,

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from api.http.media_types import JSON
-from api.http.operation import Answer, Operation
+from api.http.operation import Answer, HttpOperation
 from api.http.request import json_response, ledger_of
 from api.http.route_table import operations
 
@@ -27,7 +27,7 @@ class HomeIndex(msgspec.Struct, frozen=True):
     instance: str | None
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/",
     public=True,

@@ -4,7 +4,7 @@ import msgspec
 from starlette.responses import Response
 
 from api.http.media_types import JSON
-from api.http.operation import Operation, json_answer
+from api.http.operation import HttpOperation, json_answer
 from api.http.request import Call, json_response, read_json
 from api.service.answer_label import LabelToRecord, RecordedLabel
 from api.service.evaluation.judge_queries import JudgingReportAnswer, UnlabelledPage, list_unlabelled, report_on_judges
@@ -26,7 +26,7 @@ class LabelBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """Whether data.run_id may be an unambiguous prefix of the id."""
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/judges",
     heavy=True,
@@ -39,7 +39,7 @@ async def get_judges(call: Call) -> Response:
     return json_response(await report_on_judges(await call.view(), query))
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/labels/queue",
     heavy=True,
@@ -52,7 +52,7 @@ async def get_label_queue(call: Call) -> Response:
     return json_response(await list_unlabelled(await call.view(), query))
 
 
-@Operation(
+@HttpOperation(
     method="POST",
     path="/labels",
     scopes=("read", "append"),

@@ -4,7 +4,7 @@ import msgspec
 from starlette.responses import Response
 
 from api.http.media_types import JSON
-from api.http.operation import Link, Operation, json_answer
+from api.http.operation import HttpOperation, json_answer
 from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response, read_json
 from api.service.decision_links import (
@@ -17,6 +17,7 @@ from api.service.decision_links import (
 )
 from api.service.event_params import AS_OF, PREFIX
 from api.service.link_params import GRAPH_PARAMETERS, NEIGHBORS_PARAMETERS, parse_graph_query
+from api.service.operation import Link
 from events.envelope import EventId, Source
 from events.link import DecisionLinked
 
@@ -36,7 +37,7 @@ class LinkBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Whether both decisions may be named by an unambiguous prefix of their ids; this needs the scope `read`."""
 
 
-@Operation(
+@HttpOperation(
     method="POST",
     path="/links",
     scopes=("append",),
@@ -62,7 +63,7 @@ async def post_link(call: Call) -> Response:
     return json_response(recorded, 200 if recorded.duplicate else 201)
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/decisions/{decision_id}/neighbors",
     path_parameters=(DECISION_ID,),
@@ -77,7 +78,7 @@ async def get_neighbors(call: Call) -> Response:
     return json_response(await list_neighbors(view, decision_id, query.selection, query.limit, prefix=prefix))
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/decisions/{decision_id}/graph",
     heavy=True,

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from api.cstp.jsonrpc import error_reply
 from api.http.mcp_server import McpServer
 from api.http.media_types import JSON
-from api.http.operation import Answer, Operation, json_answer
+from api.http.operation import Answer, HttpOperation, json_answer
 from api.http.request import read_body, read_request
 from api.mcp.tool import TOOLSETS
 from api.mcp.tool import Answer as ToolAnswer
@@ -24,7 +24,7 @@ TOOLS_PARAMETER = choice_list_parameter("tools", "The toolsets to offer, by defa
 READ_ONLY_PARAMETER = flag_parameter("read_only", "Whether to offer only tools that read.")
 
 
-@Operation(
+@HttpOperation(
     method="POST",
     path="/mcp",
     scopes=(),

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from api.http.compressed_document import accepts_gzip
 from api.http.media_types import OCTETS
-from api.http.operation import BYTES, Answer, Operation, json_answer
+from api.http.operation import BYTES, Answer, HttpOperation, json_answer
 from api.http.path_parameters import POSITION
 from api.http.request import Call, json_response
 from api.parameters import Parameter, integer_parameter
@@ -65,7 +65,7 @@ OLDER_SIZE = integer_parameter("from", "The number of events in the older tree."
 NEWER_SIZE = integer_parameter("to", "The number of events in the newer tree; by default all.", 0)
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     resource="tiles",
     path="/tile/{level}/{tile:path}",
@@ -85,7 +85,7 @@ async def get_tile(call: Call) -> Response:
     return Response(data, headers={**_CACHED, "vary": "authorization"}, media_type=OCTETS)
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     resource="tiles",
     path="/tile/entries/{tile:path}",
@@ -112,7 +112,7 @@ async def get_entries(call: Call) -> Response:
     return Response(data, headers=headers, media_type=OCTETS)
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     resource="tiles",
     path="/proofs/inclusion",
@@ -125,7 +125,7 @@ async def get_inclusion(call: Call) -> Response:
     return json_response(await proofs.inclusion(call.ledger, position, size))
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     resource="tiles",
     path="/proofs/consistency",

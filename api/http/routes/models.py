@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from api.http.operation import Operation, json_answer
+from api.http.operation import HttpOperation, json_answer
 from api.http.request import Call, json_response
 from api.service.event_params import AS_OF
 from api.service.model_params import (
@@ -22,7 +22,7 @@ from api.service.model_queries import (
 from api.service.wrappers import WrapperList, list_wrappers
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/inventory",
     heavy=True,
@@ -40,7 +40,7 @@ async def get_inventory(call: Call) -> Response:
     return json_response(await list_inventory(await call.view(), query))
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/profiles",
     heavy=True,
@@ -52,7 +52,7 @@ async def get_profiles(call: Call) -> Response:
     return json_response(await profile_models(await call.view(), MODEL.find(call.parameters)))
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/wrappers",
     heavy=True,
@@ -68,7 +68,7 @@ async def get_wrappers(call: Call) -> Response:
     return json_response(await list_wrappers(await call.view()))
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/probes",
     heavy=True,

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from api.errors import UnsupportedMedia
 from api.http.compressed_body import read_compressed_body
 from api.http.media_types import JSON, PROTOBUF
-from api.http.operation import BYTES, Answer, Operation
+from api.http.operation import BYTES, Answer, HttpOperation
 from api.http.problems import RETRY_AFTER_S, answer_error
 from api.http.request import read_request
 from api.principal import Principal, Scope
@@ -118,7 +118,7 @@ _LOGS = _Signal(decode_json_logs, decode_protobuf_logs, _receive_logs, _logs_jso
 _SPANS = _Signal(decode_json_spans, decode_protobuf_spans, _receive_spans, _spans_json, _spans_protobuf)
 
 
-@Operation(
+@HttpOperation(
     method="POST",
     path="/v1/logs",
     scopes=_SCOPES,
@@ -139,7 +139,7 @@ async def post_logs(request: Request) -> Response:
     return await _answer(request, _LOGS)
 
 
-@Operation(
+@HttpOperation(
     method="POST",
     path="/v1/traces",
     scopes=_SCOPES,

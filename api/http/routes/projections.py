@@ -2,18 +2,19 @@
 
 from starlette.responses import Response
 
-from api.http.operation import Link, Operation, json_answer
+from api.http.operation import HttpOperation, json_answer
 from api.http.request import Call, json_response
 from api.parameters import text_parameter
 from api.service.breakers import BreakerList, list_breakers
 from api.service.event_params import AS_OF
+from api.service.operation import Link
 from api.service.projections import ProjectionList, ProjectionState, list_projections, show_projection
 from projections.registry import PROJECTIONS
 
 NAME = text_parameter("name", "The projection's name.", {"enum": [kind.name for kind in PROJECTIONS]})
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/projections",
     answers={200: json_answer("Every projection, with the position up to which it is folded.", ProjectionList)},
@@ -24,7 +25,7 @@ async def get_projections(call: Call) -> Response:
     return json_response(ProjectionList(await list_projections(call.ledger)))
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/projections/{name}",
     heavy=True,
@@ -38,7 +39,7 @@ async def get_projection(call: Call) -> Response:
     return json_response(await show_projection(await call.view(), call.path(NAME)))
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/breakers",
     query=(AS_OF,),

@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from api.http.operation import Operation, json_answer
+from api.http.operation import HttpOperation, json_answer
 from api.http.request import Call, json_response
 from api.parameters import text_parameter
 from api.service.event_params import AFTER, AS_OF, LIMIT
@@ -14,7 +14,7 @@ CORRELATION_ID = text_parameter(
 )
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/related",
     heavy=True,

@@ -3,12 +3,13 @@
 from msgspec.structs import replace
 from starlette.responses import Response
 
-from api.http.operation import Link, Operation, json_answer
+from api.http.operation import HttpOperation, json_answer
 from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response
 from api.parameters import choice_list_parameter
 from api.service.discovery.queries import RunPage, list_runs, show_run
 from api.service.event_params import AS_OF, PREFIX
+from api.service.operation import Link
 from api.service.run_params import RUNS_PARAMETERS, parse_run_query
 from projections.discovery.run_report import RunDetail
 
@@ -20,7 +21,7 @@ INCLUDE = choice_list_parameter(
 )
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/runs",
     query=RUNS_PARAMETERS,
@@ -33,7 +34,7 @@ async def get_runs(call: Call) -> Response:
     return json_response(await list_runs(await call.view(), query))
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/runs/{run_id}",
     path_parameters=(RUN_ID,),

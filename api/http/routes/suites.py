@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from api.http.operation import BYTES, Answer, Link, Operation, json_answer
+from api.http.operation import BYTES, Answer, HttpOperation, json_answer
 from api.http.path_parameters import STREAM_ID_SCHEMA, stream_id_parameter
 from api.http.request import Call, json_response
 from api.http.routes.evaluations import SCENARIO
@@ -10,6 +10,7 @@ from api.parameters import text_parameter
 from api.service.evaluation import suite_comparison, suite_queries
 from api.service.evaluation.suite_files import JSON, YAML, media_type_of
 from api.service.event_params import AS_OF, LIMIT, OFFSET
+from api.service.operation import Link
 from api.service.suite_params import SUITES_PARAMETERS, parse_suite_query
 
 VERSION = stream_id_parameter(
@@ -21,7 +22,7 @@ AFTER = text_parameter("candidate", "The newer version, named as `version` is.",
 PATH = text_parameter("path", "The path of the file, such as `job-image/scenario.yaml`.", required=True)
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/suites",
     heavy=True,
@@ -36,7 +37,7 @@ async def get_suite_versions(call: Call) -> Response:
     return json_response(found)
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/suites/{version}",
     heavy=True,
@@ -54,7 +55,7 @@ async def get_suite_version(call: Call) -> Response:
     return json_response(found)
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/suites/compare",
     heavy=True,
@@ -69,7 +70,7 @@ async def get_suite_comparison(call: Call) -> Response:
     return json_response(found)
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/suites/{version}/scenarios/{scenario_id}",
     heavy=True,
@@ -85,7 +86,7 @@ async def get_kept_scenario(call: Call) -> Response:
     return json_response(found)
 
 
-@Operation(
+@HttpOperation(
     method="GET",
     path="/suites/{version}/file",
     path_parameters=(VERSION,),

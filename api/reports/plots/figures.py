@@ -18,7 +18,7 @@ from api.reports.plots import (
 )
 from api.reports.plots.figure_source import FigureSource
 from api.reports.plots.figure_table import FigureTable
-from projections.calibration.history_view import HistoryPart
+from projections.calibration.words import HistoryPart
 
 
 class Figure(NamedTuple):

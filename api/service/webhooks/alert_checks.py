@@ -24,7 +24,7 @@ from events.payload import Payload
 from ledger import Query
 from ledger.errors import NotFound
 from projections.alert_index import AlertIndex
-from projections.calibration.calibration import CalibrationFilter
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.window_comparison import RECENT, DriftLimits, examined_range
 from projections.decisions.decision_index import DecisionIndex
 from projections.decisions.decision_selection import DecisionSelection

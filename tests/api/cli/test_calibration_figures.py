@@ -293,7 +293,6 @@ def test_an_old_position_has_its_own_drawing(ledger: Path, tmp_path: Path) -> No
         ("groups", ("--group-by", "agent", "--min-decisions", "700"), "no group has enough reviewed decisions"),
         ("comparison", ("--agent", "pilot"), "no two of these agents have 30 reviewed questions in common"),
         ("threshold", ("--agent", "pilot", "--until", "2025-01-02"), "too few for a figure"),
-        ("curve", ("--detail", "figures"), "needs the curve"),
     ],
 )
 def test_a_figure_that_does_not_exist_says_why(

@@ -13,7 +13,7 @@ from tests.api.cli.command import done
     [
         (("decisions",), "List at most this many.  [default: 100]"),
         (("run", "list"), "List at most this many.  [default: 100]"),
-        (("calibration",), "Days in a window of the trend.  [default: 30]"),
+        (("calibration",), "The length of the trend's windows, in days.  [default: 30]"),
         (("token", "add"), "[default: append, read]"),
         (("probe", "prompt"), f"The probe.  [default: {PROBE}]"),
     ],

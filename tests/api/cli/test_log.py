@@ -37,7 +37,7 @@ def test_filters(ledger: Path) -> None:
 
 
 def test_refusals(ledger: Path, tmp_path: Path) -> None:
-    assert "--type: 'x' is not a known value" in refused(ledger, "log", "--type", "x")
+    assert "--type: 'x' is not one of the choices" in refused(ledger, "log", "--type", "x")
     assert "--limit: '0' is not a whole number from 1 to 1000" in refused(ledger, "log", "--limit", 0)
     assert "after: 9999 is beyond the head, 1200" in refused(ledger, "log", "--after", 9999)
     assert "--order: " in refused(ledger, "log", "--follow", "--order", "desc")

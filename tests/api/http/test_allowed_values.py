@@ -42,7 +42,7 @@ def test_allowed_values_and_types_are_named(
 @pytest.mark.trial("A13")
 def test_the_choices_of_a_parameter_have_no_empty_one(client: httpx.Client) -> None:
     problem = problem_of(client.get("/decisions", params={"status": "done"}), 400, "invalid-query")
-    assert problem["advice"] == "Values: pending, reviewed, retracted."
+    assert problem["advice"] == "Choose one of pending, reviewed, retracted."
 
 
 @pytest.mark.trial("A12")

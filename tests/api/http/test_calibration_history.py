@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from projections.calibration.history_view import HISTORY_PARTS
+from projections.calibration.words import HISTORY_PARTS
 from tests.api.cstp.client import Caller, recorded, reviewed
 
 DAWN = datetime.fromisoformat("2025-01-01T00:00:00+00:00")

@@ -131,7 +131,7 @@ def test_unreviewed_decisions_are_counted_beside_every_figure(cstp: Caller, mixe
 def test_what_a_detail_may_be(cstp: Caller, project: str) -> None:
     response = cstp.http.get("/calibration", params={"detail": "all"})
     assert response.status_code == 400
-    assert (response.json()["field"], response.json()["advice"]) == ("detail", "Values: figures, curves.")
+    assert (response.json()["field"], response.json()["advice"]) == ("detail", "Choose one of figures, curves.")
     assert cstp.result("getCalibration", {"project": project, "detail": "all"})["ignored"] == ["detail"]
 
 

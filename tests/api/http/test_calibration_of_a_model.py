@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from projections.calibration.history_view import HISTORY_PARTS
+from projections.calibration.words import HISTORY_PARTS
 from tests.api.cli.command import done
 from tests.api.http.posts import Json, post
 from tests.api.simulated_ledger import import_simulated_agents

@@ -11,7 +11,7 @@ from api.errors import ERROR_TABLE
 from api.http.app import routes
 from api.http.openapi.document import ANY_ERRORS
 from api.http.openapi.served_document import openapi_document
-from api.http.operation import Operation
+from api.http.operation import HttpOperation
 from api.http.route_table import ROWS, operations
 from events import VOCABULARY
 from events.limits import HEAD_BYTES_MAX, URL_BYTES_MAX
@@ -165,7 +165,7 @@ def test_a_parameter_that_is_not_described_is_refused(client: httpx.Client, oper
 
 
 @pytest.mark.parametrize("operation", [each for each in operations() if each.query], ids=lambda each: each.name)
-def test_a_default_is_within_the_bounds(operation: Operation) -> None:
+def test_a_default_is_within_the_bounds(operation: HttpOperation) -> None:
     for parameter in operation.query:
         if "default" in parameter.schema:
             text = msgspec.json.encode(parameter.default).decode().strip('"')

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from projections.calibration.cell_groups import GROUPINGS
+from projections.calibration.words import GROUPINGS
 from projections.registry import PROJECTIONS
 from tests.api.http.posts import (
     BATCH,

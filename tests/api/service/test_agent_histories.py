@@ -10,12 +10,12 @@ from api.principal import OWNER
 from api.service import agent_histories
 from api.service.agent_histories import AgentHistories, AgentHistoryQuery, find_agent_histories
 from api.service.calibration import compute_calibration
-from api.service.calibration_query import CalibrationQuery
+from api.service.calibration_params import CalibrationParams
 from api.service.kept_answers import KeptAnswers
 from api.service.ledger import LedgerService
 from events.decision import DecisionRecorded, DecisionReviewed, Outcome
 from events.envelope import source_of
-from projections.calibration.calibration import CalibrationFilter
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.time_range import TimeRange
 from tests.api.service.ledgers import within
 from tests.support.drafts import draft_of
@@ -58,17 +58,15 @@ def test_each_figure_is_that_of_the_agent_alone(tmp_path: Path) -> None:
         assert found.range == when
         assert found.as_of.position == await ledger.head_position()
         for agent in ("ada", "bo"):
-            alone = CalibrationQuery(
-                filter=CalibrationFilter(agent=agent, range=when), include=("trend", "drift"), trend_days=20
-            )
-            expected = await compute_calibration(ledger, alone)
+            alone = CalibrationParams(agent=agent, since=when.since, include=("trend", "drift"), trend_days=20)
+            expected = (await compute_calibration(ledger, alone)).answer
             assert found.trends[agent] == expected.trend
             if agent == "ada":
                 assert found.drift_by_agent == {"ada": expected.drift}
                 assert found.drift_by_agent["ada"].alarm
         assert found.trends["nobody"].windows == []
-        whole = CalibrationQuery(filter=CalibrationFilter(range=when), include=("drift",))
-        assert found.drift == (await compute_calibration(ledger, whole)).drift
+        whole = CalibrationParams(since=when.since, include=("drift",))
+        assert found.drift == (await compute_calibration(ledger, whole)).answer.drift
         return True
 
     assert done

@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 
 from projections.arrays import Floats
 from projections.calibration.advice import REVIEWS_ENOUGH, PastDecisions, PlannedDecision, summarize_past_decisions
-from projections.calibration.calibration import CalibrationFilter
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.count_table import CountTable
 from tests.projections.short_decisions import KNOWN, calibration_of, judged
 

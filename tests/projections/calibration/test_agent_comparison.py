@@ -25,7 +25,8 @@ from projections.calibration.agent_comparison import (
     compare_agents,
     rank_agents,
 )
-from projections.calibration.calibration import Calibration, CalibrationFilter
+from projections.calibration.calibration import Calibration
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.columns import GroupKey
 from projections.outcome_codes import OUTCOME_NUMBERS

@@ -14,10 +14,12 @@ from msgspec.structs import replace
 
 from events import VOCABULARY, Draft
 from ledger.admission import prepare
-from projections.calibration.calibration import MIN_DECISIONS, Calibration, CalibrationFilter
+from projections.calibration.calibration import Calibration
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.calibration_view import build_calibration_view
-from projections.calibration.cell_groups import GROUP_SORTS, GROUPINGS, GroupBy, GroupPage, GroupSort
+from projections.calibration.cell_groups import GroupPage
 from projections.calibration.view_evidence import find_evidence
+from projections.calibration.words import GROUP_SORTS, GROUPINGS, MIN_DECISIONS, GroupBy, GroupSort
 from projections.query_check import no_check
 from projections.time_range import TimeRange
 from tests.projections import reference_model

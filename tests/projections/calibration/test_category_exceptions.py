@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from projections.calibration.calibration import CalibrationFilter
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.calibration_view import build_calibration_view
 from projections.calibration.count_table import CountTable
 from tests.projections.short_decisions import calibration_of, judged

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from projections.calibration.calibration import Calibration, CalibrationFilter
+from projections.calibration.calibration import Calibration
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.category_recalibration import (
     CategoryRecalibration,
     RecalibrationMaps,

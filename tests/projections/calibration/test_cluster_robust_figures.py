@@ -9,7 +9,7 @@ from scipy import stats
 from api.reports.calibration_text import describe_skill, describe_tests
 from api.reports.use_text import describe_auc
 from projections.arrays import Floats, Ints
-from projections.calibration.calibration import CalibrationFilter
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.confidence_use import rank_outcomes
 from projections.calibration.gap_evidence import ReviewEvidence
 from projections.calibration.recalibration import FOLDS, REPEATS, fit_map, fit_recalibration, merge_neighbours, split

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from events import Draft
 from projections import column_table
 from projections.arrays import Ints, RowNumbers
-from projections.calibration.calibration import Calibration, CalibrationFilter
+from projections.calibration.calibration import Calibration
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.cells import CellNumbers
 from projections.calibration.counted_columns import COUNTS_WIDTH, OPEN, WAITING, CountedColumns
 from projections.calibration.maturity import Maturity

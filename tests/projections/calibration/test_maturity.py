@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from events import DecisionReviewed, Draft
-from projections.calibration.calibration import Calibration, CalibrationFilter
+from projections.calibration.calibration import Calibration
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.maturity import REVIEWS_MIN, Horizons
 from projections.calibration.scores import CalibrationScores, Coverage
 from tests.projections.drafts import post, record, retract

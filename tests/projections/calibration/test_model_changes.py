@@ -7,7 +7,7 @@ from msgspec import UNSET
 from events import Draft
 from events.decision import Outcome
 from events.model import ModelAliased, ModelRegistered
-from projections.calibration.calibration import CalibrationFilter
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.change_point import Drift, detect_drift
 from projections.calibration.model_changes import CHANGES_MAX, DriftModels
 from projections.discovery.model_names import ModelNames

@@ -9,7 +9,8 @@ from events import Draft
 from events.model import ModelAliased, ModelRegistered
 from events.model_names import join_names, split_names
 from projections.calibration.agent_comparison import compare_agents
-from projections.calibration.calibration import Calibration, CalibrationFilter
+from projections.calibration.calibration import Calibration
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.calibration_view import build_calibration_view
 from projections.calibration.cell_groups import EVERY_GROUP
 from projections.calibration.model_groups import decisions_by_model, table_of_model, with_models

@@ -13,7 +13,8 @@ from scipy.special import ndtri
 from events import Draft
 from events.decision import Outcome
 from projections.arrays import Floats, Ints
-from projections.calibration.calibration import Calibration, CalibrationFilter
+from projections.calibration.calibration import Calibration
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.gap_evidence import evidence_of_counts
 from projections.calibration.named_clusters import OrderedReviews
 from projections.stats.clustered_mean import clustered_mean

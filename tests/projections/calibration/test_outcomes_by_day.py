@@ -7,7 +7,7 @@ import pytest
 
 from events import Draft
 from events.decision import DecisionRetracted, DecisionReviewed, Outcome
-from projections.calibration.calibration import CalibrationFilter
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.outcomes_by_day import OutcomesByDay, outcomes_by_day
 from projections.stats.late_outcomes import incidence, kaplan_meier
 from tests.projections.drafts import post, record

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from events import Draft
 from events.decision import Outcome
-from projections.calibration.calibration import Calibration, CalibrationFilter
-from projections.calibration.history_view import HISTORY_PARTS, build_history
+from projections.calibration.calibration import Calibration
+from projections.calibration.calibration_filter import CalibrationFilter
+from projections.calibration.history_view import build_history
 from projections.calibration.plot_data import build_plot_data
+from projections.calibration.words import HISTORY_PARTS
 from tests.projections.drafts import record, retract, review
 from tests.projections.random_histories import NOON
 from tests.projections.short_decisions import calibration_of

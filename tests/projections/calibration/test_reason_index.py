@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 from events import Draft
 from events.decision import Outcome, Reason, ReasonType
-from projections.calibration.calibration import CalibrationFilter
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.reason_index import REVIEWED_MIN, ReasonIndex
 from projections.calibration.reason_stats import ReasonStats, ReasonsView
 from projections.time_range import TimeRange

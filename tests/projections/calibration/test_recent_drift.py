@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from events import Draft
-from projections.calibration.calibration import CalibrationFilter
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.window_comparison import (
     LEVEL,
     DriftLimits,

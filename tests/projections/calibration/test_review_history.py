@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from events import Draft, agent_of
 from ledger import microseconds
-from projections.calibration.calibration import Calibration, CalibrationFilter
+from projections.calibration.calibration import Calibration
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.outcome_codes import OUTCOMES
 from projections.time_range import TimeRange

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from events import Draft
 from projections import column_table
 from projections.calibration import count_table, view_evidence
-from projections.calibration.calibration import Calibration, CalibrationFilter
+from projections.calibration.calibration import Calibration
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.history_view import build_history
 from projections.calibration.plot_data import build_plot_data
 from projections.calibration.reason_index import ReasonIndex

@@ -5,7 +5,7 @@ import pytest
 
 from api.reports.calibration_text import describe_skill
 from api.text_format import format_figure
-from projections.calibration.calibration import CalibrationFilter
+from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.calibration_view import CalibrationView
 from projections.calibration.confidence_bins import bin_counts
 from projections.calibration.figure_text import format_percent, format_rate

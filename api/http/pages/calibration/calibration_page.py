@@ -17,8 +17,8 @@ from api.service.calibration import CalibrationAnswer
 from api.service.calibration_figures import describe_selection
 from api.service.decision_names import list_decision_names
 from projections.calibration.agent_comparison import AgentComparison
-from projections.calibration.cell_groups import GROUPINGS
 from projections.calibration.scores import CalibrationScores
+from projections.calibration.words import GROUPINGS
 from projections.decisions.decision_selection import STAKES
 
 LIVE_DECISIONS_MAX = 100_000

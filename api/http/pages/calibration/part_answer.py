@@ -8,7 +8,7 @@ from api.http.pages.page import address_of
 from api.http.request import Call
 from api.service.calibration import CalibrationAnswer
 from api.service.calibration_answers import find_calibration
-from api.service.calibration_params import parse_calibration_query
+from api.service.calibration_params import CalibrationParams
 
 
 class PartAnswer(NamedTuple):
@@ -22,11 +22,10 @@ class PartAnswer(NamedTuple):
 async def read_answer(call: Call, name: str) -> PartAnswer:
     """Return the answer for a part. Errors: InvalidQuery."""
     part = PARTS[name]
-    now, given = call.ledger.clock(), call.parameters
+    given = call.parameters
     LIMIT.find(given)
-    parse_calibration_query(given, now)  # a wrong value is an error, also of a parameter that the part does not use
+    CalibrationParams.parse(given)  # a wrong value is an error, also of a parameter that the part does not use
     parameters = {**part.defaults, **part.used(given), **part.asked()}
     view = await call.view()
-    query = parse_calibration_query(parameters, now)
-    answer = await find_calibration(view, query)
+    answer = await find_calibration(view, CalibrationParams.parse(parameters))
     return PartAnswer(answer, parameters, address_of("/calibration", parameters))

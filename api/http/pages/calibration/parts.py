@@ -6,9 +6,9 @@ from typing import NamedTuple
 from api.parameters import choice_parameter, integer_parameter
 from api.reports.plots.figures import FIGURES
 from api.reports.plots.groups import GROUPS_MAX
-from api.service.calibration_params import CALIBRATION_PARAMETERS, DETAIL, GROUP_LIMIT, INCLUDE
-from api.service.event_params import Parameters
-from projections.calibration.history_view import HISTORY_PARTS
+from api.service.calibration_params import CalibrationParams
+from api.service.event_params import AS_OF, Parameters
+from projections.calibration.words import HISTORY_PARTS
 
 PAGE = "/ui/calibration"
 COMPARE = f"{PAGE}/compare"
@@ -55,13 +55,14 @@ PARTS: Mapping[str, CalibrationPart] = {
 PART = choice_parameter("part", "What to show.", [name for name in PARTS if name != "compare"], default="summary")
 FIGURE_PART = choice_parameter("part", "The part of the pages that shows the figure.", list(PARTS))
 
-LIMIT = integer_parameter(GROUP_LIMIT.name, GROUP_LIMIT.description, 1, GROUPS_MAX, default=GROUPS_SHOWN)
+LIMIT = integer_parameter("limit", "The largest number of groups.", 1, GROUPS_MAX, default=GROUPS_SHOWN)
 
 COMPARED = choice_parameter("group_by", "What to compare.", ("agent", "model"), default="agent")
 
 QUERY: Parameters = (
-    *(each for each in CALIBRATION_PARAMETERS if each not in (DETAIL, INCLUDE, GROUP_LIMIT)),
+    *(each for each in CalibrationParams.declared() if each.name not in ("detail", "include", "limit")),
     LIMIT,
+    AS_OF,
 )
 """The parameters of `GET /calibration` but for those that follow from the part; a page shows fewer groups."""
 

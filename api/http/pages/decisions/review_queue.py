@@ -14,13 +14,14 @@ from api.http.pages.decisions.review_form import RefusedReview, review_form
 from api.http.pages.page import Page, address_of
 from api.http.request import Call, run_query
 from api.parameters import flag_parameter, text_parameter
-from api.service.calibration_params import DRAWN_AT, SAMPLE_SIZE, SEED, parse_review_sample_query
+from api.service.calibration_params import ReviewSampleParams
 from api.service.decision_names import list_decision_names
-from api.service.decision_params import DECISION_FILTERS, parse_decision_query
+from api.service.decision_params import parse_decision_query
 from api.service.decisions import find_decision, select_decisions
 from api.service.event_params import OFFSET
 from api.service.review_permission import may_review_some
 from api.service.review_sample import ReviewSample, draw_review_sample
+from api.service.shared_params import DecisionFilterParams
 from ledger.errors import NotFound
 from projections.decisions.decision_selection import STAKES
 from projections.decisions.decision_state import DecisionState
@@ -30,7 +31,7 @@ TEMPLATE = "decisions/queue"
 
 SAMPLE = flag_parameter("sample", "Whether to review a random set of the decisions, and not the oldest.")
 RECORDED = text_parameter("recorded", "The decision whose review was just recorded.")
-QUEUE_PARAMETERS = (*DECISION_FILTERS, OFFSET, SAMPLE, SAMPLE_SIZE, SEED, DRAWN_AT, RECORDED)
+QUEUE_PARAMETERS = (*ReviewSampleParams.declared(), OFFSET, SAMPLE, RECORDED)
 
 _OLDEST_FIRST = {"status": "pending", "sort": "created_at", "order": "asc", "limit": "1"}
 
@@ -56,7 +57,7 @@ async def queue_content(
     """Return what the queue shows: its next decision, or a named one with a review that was refused."""
     parameters = _selection(call)
     place = await _find_place(call, parameters)
-    if place.sample is not None and SEED.name not in parameters:
+    if place.sample is not None and "seed" not in parameters:
         drawn = {"seed": place.sample.seed, "drawn_at": place.sample.drawn_at}
         return RedirectResponse(address_of(PATH, parameters, **drawn), 303)
     shown = decision_id or place.decision_id
@@ -92,7 +93,7 @@ def _selection(call: Call) -> Mapping[str, str]:
 
 
 async def _find_place(call: Call, parameters: Mapping[str, str]) -> QueuePlace:
-    filters = {each.name: parameters[each.name] for each in DECISION_FILTERS if each.name in parameters}
+    filters = {name: parameters[name] for name in DecisionFilterParams.named() if name in parameters}
     skipped = OFFSET.read(parameters)
     if SAMPLE.read(parameters):
         return await _find_sampled(call, parameters, filters, skipped)
@@ -106,8 +107,8 @@ async def _find_place(call: Call, parameters: Mapping[str, str]) -> QueuePlace:
 async def _find_sampled(
     call: Call, parameters: Mapping[str, str], filters: Mapping[str, str], skipped: int
 ) -> QueuePlace:
-    drawn = {each.name: parameters[each.name] for each in (SAMPLE_SIZE, SEED, DRAWN_AT) if each.name in parameters}
-    query = parse_review_sample_query({**filters, **drawn})
+    drawn = {name: parameters[name] for name in ("size", "seed", "drawn_at") if name in parameters}
+    query = ReviewSampleParams.parse({**filters, **drawn})
     # shared: the page may be computed on after its first request was answered
     sample = await run_query(call, partial(draw_review_sample, call.ledger, query), shared=True)
     waiting = [each.decision_id for each in sample.decisions if each.outcome is None and not each.retracted]
@@ -134,7 +135,7 @@ def _active(parameters: Mapping[str, str]) -> Sequence[ActiveFilter]:
     return active_filters(PATH, kept)
 
 
-_OF_ONE_QUEUE = (OFFSET.name, SEED.name, DRAWN_AT.name)
+_OF_ONE_QUEUE = (OFFSET.name, "seed", "drawn_at")
 
 
 class QueueOrder(NamedTuple):
@@ -147,7 +148,7 @@ class QueueOrder(NamedTuple):
 
 def _orders(parameters: Mapping[str, str]) -> Sequence[QueueOrder]:
     sampled = SAMPLE.read(parameters)
-    kept = {name: value for name, value in parameters.items() if name not in (*_OF_ONE_QUEUE, SAMPLE_SIZE.name)}
+    kept = {name: value for name, value in parameters.items() if name not in (*_OF_ONE_QUEUE, "size")}
     return [
         QueueOrder("oldest first", address_of(PATH, kept, sample=None), not sampled),
         QueueOrder("a random sample", address_of(PATH, kept, sample="true"), sampled),

@@ -143,7 +143,7 @@ def test_many_probes_are_listed_and_one_is_chosen(client: httpx.Client) -> None:
 @pytest.mark.parametrize(
     ("path", "status", "says"),
     [
-        ("/ui/models?sort=size", 400, "&#39;size&#39; is not a known value"),
+        ("/ui/models?sort=size", 400, "&#39;size&#39; is not one of the choices"),
         ("/ui/models?colour=red", 400, "is not a parameter here"),
         ("/ui/models?limit=5000", 400, "not a whole number from 1 to 100"),
         ("/ui/models/runs?since=soon", 400, "neither a date nor"),

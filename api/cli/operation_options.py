@@ -1,0 +1,79 @@
+"""Make the options of a verb from the parameters of an operation."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Annotated, Any
+
+import typer
+
+from api.cli.options import complete_words
+from api.parameters import Parameter, Params
+
+PREFIX = "prefix"
+"""This parameter is always true here: an id may be given by its beginning."""
+
+_METAVARS: Mapping[object, str] = {"time": "TIME", "integer": "N", "number": "NUMBER"}
+
+
+def with_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a verb that takes the parameters of an operation as options, instead of as the struct `params`.
+
+    A required parameter is an argument. Errors: InvalidQuery, for a wrong text.
+    """
+    params: type[Params] = function.__annotations__["params"]
+    declared = params.named()
+
+    @wraps(function)
+    def run(target: object, **options: Any) -> None:  # noqa: ANN401 - options of any type
+        texts = {
+            name: "true" if value is True else value
+            for name in declared
+            if (value := options.pop(name, None)) not in (None, False)
+        }
+        if PREFIX in declared:
+            texts[PREFIX] = "true"
+        function(target, params=params.parse(texts), **options)
+
+    first, *own = inspect.signature(function).parameters.values()
+    made = sorted(map(_option, declared.values()), key=lambda option: option.default is not option.empty)
+    options = [option for option in made if option.name != PREFIX]
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [first, *options, *(each.replace(kind=each.KEYWORD_ONLY) for each in own if each.name != "params")]
+    )
+    return run
+
+
+def _option(parameter: Parameter[Any]) -> inspect.Parameter:
+    default = inspect.Parameter.empty if parameter.required else False if _is_flag(parameter) else None
+    return inspect.Parameter(
+        parameter.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=_annotation(parameter)
+    )
+
+
+def _kind(schema: Mapping[str, Any]) -> object:
+    return "time" if "anyOf" in schema else schema.get("type")
+
+
+def _is_flag(parameter: Parameter[Any]) -> bool:
+    return parameter.schema.get("type") == "boolean"
+
+
+def _annotation(parameter: Parameter[Any]) -> Any:  # noqa: ANN401 - a type for Typer
+    text = parameter.description.replace("[", "\\[")
+    if parameter.required:
+        return Annotated[str, typer.Argument(help=text, metavar=parameter.name.removesuffix("_id").upper())]
+    if _is_flag(parameter):
+        return Annotated[bool, typer.Option(f"--{parameter.name.replace('_', '-')}", help=text)]
+    if parameter.default not in (None, ()):
+        text = f"{text}  \\[default: {parameter.default}]"
+    schema: Mapping[str, Any] = parameter.schema
+    separator = "," if schema.get("type") == "array" else None
+    choices = schema.get("items", schema).get("enum", ())
+    words = [str(word) for word in choices if word and word not in parameter.aliases]
+    if not words:
+        return Annotated[str | None, typer.Option(help=text, metavar=_METAVARS.get(_kind(schema), "TEXT"))]
+    metavar = f"[{'|'.join(words)}]{'' if separator is None else f'{separator}...'}"
+    return Annotated[
+        str | None, typer.Option(help=text, metavar=metavar, autocompletion=complete_words(words, separator))
+    ]
