@@ -1,7 +1,10 @@
 """Declare the parameters of queries, and parse their values.
 
-A struct of `Params` declares the parameters of an operation: each field is one, with its type, bounds, default and
-meaning. A `Parameter` is made of each. It parses query strings and the command line, and `/openapi.json` describes it.
+A struct declares the parameters of an operation: each field is one. Its type is `Annotated` with a `Meta` of its
+meaning and bounds; `extra` of the Meta has `aliases` of a choice, or `end` for the time that ends a period. Every
+interface takes the parameters from these fields, and may only rename and hide them.
+
+A `Parameter` is made of each field. It parses query strings and the command line, and `/openapi.json` describes it.
 Every error is an InvalidQuery that names the parameter.
 
 A time in an event needs a zone. Here, and so in filters, in options of commands and in files to import, one without a
@@ -16,10 +19,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Generic, Literal, Self, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
-from msgspec import Meta, structs
+from msgspec import structs
 
 from events.limits import ITEMS_MAX
 from ledger.errors import InvalidQuery
@@ -48,6 +51,7 @@ _decimal = re.compile(r"\d{0,20}\.?\d{1,20}(e-?\d{1,3})?", re.ASCII | re.IGNOREC
 
 _Value = TypeVar("_Value")
 _Word = TypeVar("_Word", bound=str)
+_Params = TypeVar("_Params", bound=msgspec.Struct)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,42 +204,36 @@ def time_parameter(name: str, description: str, *, end: bool = False) -> Paramet
     )
 
 
-class Params(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The parameters of an operation. Every interface takes them from the fields, and may only rename and hide them.
+@cache
+def declared(params: Any) -> tuple[Parameter[Any], ...]:  # noqa: ANN401 - a type of struct
+    """Return each parameter of a struct of parameters, in the order of its fields."""
+    hints = get_type_hints(params, include_extras=True)
+    return tuple(_declare(each.name, hints[each.name], each.default) for each in structs.fields(params))
 
-    The type of a field is `Annotated` with a `Meta` of its description and bounds. `extra` of a Meta has `aliases` of a
-    choice, or `end` for the time that ends a period.
-    """
 
-    @classmethod
-    def declared(cls) -> tuple[Parameter[Any], ...]:
-        """Return each parameter, in the order of the fields."""
-        return _declared(cls)
+def named(params: type[msgspec.Struct]) -> dict[str, Parameter[Any]]:
+    """Return each parameter of a struct of parameters by its name."""
+    return {parameter.name: parameter for parameter in declared(params)}
 
-    @classmethod
-    def named(cls) -> dict[str, Parameter[Any]]:
-        """Return each parameter by its name."""
-        return {parameter.name: parameter for parameter in cls.declared()}
 
-    @classmethod
-    def parse(cls, texts: Mapping[str, str]) -> Self:
-        """Return the parameters whose texts are given by name. Errors: InvalidQuery."""
-        return cls(
-            **{
-                parameter.name: parameter.read(texts) if parameter.required else parameter.find(texts)
-                for parameter in cls.declared()
-            }
-        )
-
-    def texts(self) -> dict[str, str]:
-        """Return the texts of the parameters that are not the default: `parse` reads them."""
-        given = {parameter.name: getattr(self, parameter.name) for parameter in self.declared() if parameter.required}
-        given |= {
-            parameter.name: value
-            for parameter in self.declared()
-            if (value := getattr(self, parameter.name)) != parameter.default
+def parse_params(params: type[_Params], texts: Mapping[str, str]) -> _Params:
+    """Return the parameters whose texts are given by name. Errors: InvalidQuery."""
+    return params(
+        **{
+            parameter.name: parameter.read(texts) if parameter.required else parameter.find(texts)
+            for parameter in declared(params)
         }
-        return {name: _text_of(value) for name, value in given.items()}
+    )
+
+
+def texts_of(params: msgspec.Struct) -> dict[str, str]:
+    """Return the texts of the parameters that are required or differ from the default: `parse_params` reads them."""
+    values = ((parameter, getattr(params, parameter.name)) for parameter in declared(type(params)))
+    return {
+        parameter.name: _text_of(value)
+        for parameter, value in values
+        if parameter.required or value != parameter.default
+    }
 
 
 def _text_of(value: object) -> str:
@@ -244,12 +242,6 @@ def _text_of(value: object) -> str:
     if isinstance(value, datetime):
         return value.isoformat()
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-@cache
-def _declared(kind: type[Params]) -> tuple[Parameter[Any], ...]:
-    hints = get_type_hints(kind, include_extras=True)
-    return tuple(_declare(each.name, hints[each.name], each.default) for each in structs.fields(kind))
 
 
 def _declare(name: str, hint: Any, default: Any) -> Parameter[Any]:  # noqa: ANN401 - any type of a field
@@ -266,6 +258,9 @@ def _declare(name: str, hint: Any, default: Any) -> Parameter[Any]:  # noqa: ANN
         declared = choice_list_parameter(name, text, get_args(arguments[0]))
     elif origin is tuple:
         declared = text_list_parameter(name, text)
+    elif kind is bool and default is None:
+        either = choice_parameter(name, text, ("true", "false"))
+        declared = replace(either, parse=lambda text: either.parse(text) == "true")  # type: ignore[arg-type, return-value]
     elif kind is bool:
         declared = flag_parameter(name, text)
     elif kind is int:
@@ -279,16 +274,6 @@ def _declare(name: str, hint: Any, default: Any) -> Parameter[Any]:  # noqa: ANN
     else:
         declared = text_parameter(name, text, meta.extra_json_schema)
     return replace(declared, required=required)
-
-
-Since = Annotated[datetime | None, Meta(description="From this time on, or from the first moment of this day, UTC.")]
-Until = Annotated[
-    datetime | None,
-    Meta(description="Up to this time, or to the last moment of this day, UTC.", extra={"end": True}),
-]
-Window = Annotated[
-    Literal["30d", "60d", "90d", "all"] | None, Meta(description="Days back from now. Overrides `since`.")
-]
 
 
 def time_range(since: datetime | None, until: datetime | None, window: str | None, now: datetime) -> TimeRange:

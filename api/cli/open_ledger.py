@@ -85,7 +85,7 @@ def ask(
     return answer_as_of(
         target,
         as_of,
-        lambda view: operation(view, OWNER, params),
+        lambda view: operation(view, params, OWNER),
         lambda server: server.answer(operation, params),
         may_be_new=may_be_new,
     )

@@ -6,9 +6,10 @@ from functools import wraps
 from typing import Annotated, Any
 
 import typer
+from msgspec import Struct
 
 from api.cli.options import complete_words
-from api.parameters import Parameter, Params
+from api.parameters import Parameter, named, parse_params
 
 PREFIX = "prefix"
 """This parameter is always true here: an id may be given by its beginning."""
@@ -21,8 +22,8 @@ def with_options(function: Callable[..., None]) -> Callable[..., None]:
 
     A required parameter is an argument. Errors: InvalidQuery, for a wrong text.
     """
-    params: type[Params] = function.__annotations__["params"]
-    declared = params.named()
+    params: type[Struct] = function.__annotations__["params"]
+    declared = named(params)
 
     @wraps(function)
     def run(target: object, **options: Any) -> None:  # noqa: ANN401 - options of any type
@@ -33,7 +34,7 @@ def with_options(function: Callable[..., None]) -> Callable[..., None]:
         }
         if PREFIX in declared:
             texts[PREFIX] = "true"
-        function(target, params=params.parse(texts), **options)
+        function(target, params=parse_params(params, texts), **options)
 
     first, *own = inspect.signature(function).parameters.values()
     made = sorted(map(_option, declared.values()), key=lambda option: option.default is not option.empty)

@@ -1,12 +1,12 @@
 """The views of a remote server: each method gets a route and decodes the struct that the local use case returns."""
 
-import re
 from urllib.parse import quote
 
 from msgspec import UNSET, structs
 
 from api.client.remote_decision_views import PREFIX, Parameters, id_segment
 from api.client.remote_trace_views import RemoteTraceViews
+from api.parameters import texts_of
 from api.reports import EvaluationReport, GateLimits
 from api.service.decisions import DecisionPage
 from api.service.discovery.queries import RunPage, RunView
@@ -38,8 +38,8 @@ class RemoteViews(RemoteTraceViews):
 
     async def answer(self, operation: Operation[P, A], params: P) -> A:
         """Return the answer of an operation."""
-        texts = params.texts()
-        placed = {name: texts.pop(name) for name in re.findall(r"{(\w+)}", operation.path)}
+        texts = texts_of(params)
+        placed = {name: texts.pop(name) for name in operation.placed}
         path = operation.path.format(**{name: id_segment(text, _noun(name)) for name, text in placed.items()})
         return await self._store.view(path, operation.answer, {**texts, **self._as_of})
 

@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from api.http.media_types import JSON, NOTE
 from api.http.request import Call, json_response, read_request, run_query
-from api.parameters import JsonSchema, Parameter, collect_assumed_utc
+from api.parameters import JsonSchema, Parameter, collect_assumed_utc, declared, parse_params
 from api.principal import Scope
 from api.service.event_params import AS_OF
 from api.service.ledger import LedgerService
@@ -146,19 +146,19 @@ class HttpOperation:
 
 def http_operation(operation: Operation[Any, Any]) -> HttpOperation:
     """Return how HTTP answers an operation: `as_of` selects the view."""
-    placed = set(re.findall(r"{(\w+)}", operation.path))
-    declared = operation.params.declared()
+    placed = operation.placed
+    parameters = declared(operation.params)
 
     async def answer(call: Call) -> Response:
         texts = {**call.parameters, **call.request.path_params}
-        params = operation.params.parse(texts)
-        return json_response(await operation(await call.view(), call.caller, params))
+        params = parse_params(operation.params, texts)
+        return json_response(await operation(await call.view(), params, call.caller))
 
     return HttpOperation(
         method="GET",
         path=operation.path,
-        path_parameters=tuple(each for each in declared if each.name in placed),
-        query=(*(each for each in declared if each.name not in placed), AS_OF),
+        path_parameters=tuple(each for each in parameters if each.name in placed),
+        query=(*(each for each in parameters if each.name not in placed), AS_OF),
         answers={200: json_answer(_first_sentence(operation.answer.__doc__ or ""), operation.answer)},
         errors=operation.errors,
         links=operation.links,

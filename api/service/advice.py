@@ -27,7 +27,7 @@ class Advice(PastDecisions, frozen=True, kw_only=True):
 
 
 @operation("/calibration/advice", "calibration")
-async def get_advice(view: View, caller: Principal, params: AdviceParams) -> Advice:
+async def get_advice(view: View, params: AdviceParams, caller: Principal) -> Advice:
     """Summarize the outcomes of decisions that are similar to a planned one, by default those of the caller."""
     plan = PlannedDecision(
         agent=caller.agent if params.agent is None else params.agent,

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 from msgspec import UNSET, UnsetType, structs
 
-from api.principal import Principal
 from api.service.as_of import AsOf
 from api.service.calibration_params import CalibrationParams
 from api.service.calibration_plots import DrawnDecisions, find_plot_data
@@ -53,7 +52,7 @@ class CalibrationByCategory(NamedTuple):
 
 
 @operation("/calibration", "calibration", heavy=True)
-async def get_calibration(view: View, caller: Principal, params: CalibrationParams) -> CalibrationAnswer:
+async def get_calibration(view: View, params: CalibrationParams) -> CalibrationAnswer:
     """Compare stated confidence with outcomes: does the agent succeed as often as it expects?"""
     return (await compute_calibration(view, params)).answer
 

@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
 
-from api.parameters import Params, Since, Until, Window, time_range
-from api.service.shared_params import Agent, Category, DecisionFilterParams, DecisionModel, StakesFilter
+from api.parameters import time_range
 from events.limits import PAGE_EVENTS_MAX
 from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.words import (
@@ -17,6 +17,16 @@ from projections.calibration.words import (
     GroupBy,
     GroupSort,
     HistoryPart,
+)
+from projections.shared_params import (
+    Agent,
+    Category,
+    DecisionFilterParams,
+    DecisionModel,
+    Since,
+    StakesFilter,
+    Until,
+    Window,
 )
 
 THRESHOLD_MAX = 0.999
@@ -76,7 +86,7 @@ class CalibrationParams(DecisionFilterParams, frozen=True, kw_only=True):
         return CalibrationFilter(**self.keys(), range=time_range(self.since, self.until, self.window, now))
 
 
-class AdviceParams(Params, frozen=True, kw_only=True):
+class AdviceParams(msgspec.Struct, frozen=True, kw_only=True):
     """A planned decision."""
 
     agent: Agent = None

@@ -1,15 +1,17 @@
 """Operations: the questions to a ledger, each declared once. Every interface is made from these declarations."""
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from inspect import get_annotations
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from api.parameters import Params
+import msgspec
+
 from api.principal import Principal
 from api.service.ledger import View
 
-P = TypeVar("P", bound=Params)
+P = TypeVar("P", bound=msgspec.Struct)
 A = TypeVar("A")
 
 
@@ -25,28 +27,38 @@ class Link(NamedTuple):
 class Operation(Generic[P, A]):
     """A question to a ledger: its parameters, its answer, and the function that answers it from a view.
 
-    `run` names it, and its docstring describes it. A field of `params` that `path` names is a part of the address over
-    HTTP. A `heavy` operation computes for long enough that each token may run one at a time. `resource` is its tag in
-    OpenAPI. `errors` are the error statuses that neither the token nor the parameters add.
+    `run` names it, and its docstring describes it; it takes a view, the parameters, and perhaps the caller. A field of
+    `params` that `path` names is a part of the address over HTTP. A `heavy` operation computes for long enough that
+    each token may run one at a time. `resource` is its tag in OpenAPI. `errors` are the error statuses that neither the
+    token nor the parameters add.
     """
 
     path: str
     params: type[P]
     answer: type[A]
-    run: Callable[[View, Principal, P], Awaitable[A]] = field(repr=False)
+    run: Callable[..., Awaitable[A]] = field(repr=False)
+    takes_caller: bool
     resource: str
     heavy: bool = False
     errors: tuple[int, ...] = ()
     links: Mapping[str, Link] = field(default_factory=dict)
 
-    async def __call__(self, view: View, caller: Principal, params: P) -> A:
+    async def __call__(self, view: View, params: P, caller: Principal | None = None) -> A:
         """Answer the question. Errors: InvalidQuery, and those of `run`."""
-        return await self.run(view, caller, params)
+        if not self.takes_caller:
+            return await self.run(view, params)
+        assert caller is not None, f"the answer of {self.name} depends on the caller"
+        return await self.run(view, params, caller)
 
     @property
     def name(self) -> str:
         name: str = self.run.__name__
         return name
+
+    @property
+    def placed(self) -> list[str]:
+        """The names of the parameters that are in the path."""
+        return re.findall(r"{(\w+)", self.path)
 
 
 def operation(
@@ -56,17 +68,17 @@ def operation(
     heavy: bool = False,
     errors: tuple[int, ...] = (),
     links: Mapping[str, Link] | None = None,
-) -> Callable[[Callable[[View, Principal, P], Awaitable[A]]], Operation[P, A]]:
+) -> Callable[[Callable[..., Awaitable[A]]], Operation[Any, A]]:
     """Make a function an operation. The types of its parameters and of its answer are those in its signature."""
 
-    def declare(run: Callable[[View, Principal, P], Awaitable[A]]) -> Operation[P, A]:
+    def declare(run: Callable[..., Awaitable[A]]) -> Operation[Any, A]:
         types: dict[str, Any] = get_annotations(run)
-        params, answer = types["params"], types["return"]
         return Operation(
             path=path,
-            params=params,
-            answer=answer,
+            params=types["params"],
+            answer=types["return"],
             run=run,
+            takes_caller="caller" in types,
             resource=resource,
             heavy=heavy,
             errors=errors,

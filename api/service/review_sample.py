@@ -8,7 +8,6 @@ import msgspec
 import numpy as np
 from msgspec import UNSET
 
-from api.principal import Principal
 from api.service.as_of import AsOf
 from api.service.calibration_params import ReviewSampleParams
 from api.service.decisions import decision_states
@@ -73,7 +72,7 @@ class ReviewSample(msgspec.Struct, frozen=True, kw_only=True):
     heavy=True,
     links={"decision": Link("get_decision", "decision_id", "$response.body#/decisions/0/decision_id")},
 )
-async def get_review_sample(view: View, caller: Principal, params: ReviewSampleParams) -> ReviewSample:
+async def get_review_sample(view: View, params: ReviewSampleParams) -> ReviewSample:
     """Draw a random set of unreviewed decisions, whose reviews tell the gap of all decisions.
 
     The answer states `seed` and `drawn_at`, which draw the same set again.

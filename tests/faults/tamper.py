@@ -171,7 +171,7 @@ async def _ask(path: Path, made: Made) -> Answers:
     try:
         proving = service.proving
         await proving.start()
-        await ask("calibration", lambda: _json(get_calibration(service, OWNER, CalibrationParams())))
+        await ask("calibration", lambda: _json(get_calibration(service, CalibrationParams())))
         await ask("decisions", lambda: _json(select_decisions(service, DecisionQuery(limit=DECISIONS))))
         for word in WORDS:
             await ask(f"search {word}", partial(_search, service, word))

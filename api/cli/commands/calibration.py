@@ -104,13 +104,14 @@ def _draw_all(drawings: dict[str, tuple[str, Path]], answer: "CalibrationAnswer"
     """Draw figures of an answer into their files; all or none. Errors: InvalidQuery, if the answer has not all."""
     if not drawings:
         return
+    from api.parameters import texts_of
     from api.reports.plots.figure_source import FigureMissing
     from api.reports.plots.figures import FIGURES as DRAWN
     from api.reports.report_files import write_file
     from api.service.calibration_figures import figure_source
     from ledger.errors import InvalidQuery
 
-    source = figure_source(answer, params.texts())
+    source = figure_source(answer, texts_of(params))
     drawn = {}
     for option, (name, _) in drawings.items():
         try:

@@ -140,9 +140,10 @@ def _print_sample(target: LedgerTarget, parameters: dict[str, str]) -> None:
     """Draw a sample and print it."""
     from api.cli.open_ledger import ask, show
     from api.cli.render.review_sample import print_review_sample
+    from api.parameters import parse_params
     from api.service.calibration_params import ReviewSampleParams
     from api.service.review_sample import get_review_sample
 
     as_of = parameters.pop("as_of", None)
-    answer = ask(target, get_review_sample, ReviewSampleParams.parse(parameters), as_of)
+    answer = ask(target, get_review_sample, parse_params(ReviewSampleParams, parameters), as_of)
     show(target, answer, lambda sample: print_review_sample(sample, parameters))

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from api.http.pages.calibration.parts import LIMIT, PARTS
 from api.http.pages.page import address_of
 from api.http.request import Call
+from api.parameters import parse_params
 from api.service.calibration import CalibrationAnswer
 from api.service.calibration_answers import find_calibration
 from api.service.calibration_params import CalibrationParams
@@ -24,8 +25,8 @@ async def read_answer(call: Call, name: str) -> PartAnswer:
     part = PARTS[name]
     given = call.parameters
     LIMIT.find(given)
-    CalibrationParams.parse(given)  # a wrong value is an error, also of a parameter that the part does not use
+    parse_params(CalibrationParams, given)  # a wrong value is an error, also of a parameter that the part does not use
     parameters = {**part.defaults, **part.used(given), **part.asked()}
     view = await call.view()
-    answer = await find_calibration(view, CalibrationParams.parse(parameters))
+    answer = await find_calibration(view, parse_params(CalibrationParams, parameters))
     return PartAnswer(answer, parameters, address_of("/calibration", parameters))

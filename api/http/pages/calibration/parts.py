@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from api.parameters import choice_parameter, integer_parameter
+from api.parameters import choice_parameter, declared, integer_parameter
 from api.reports.plots.figures import FIGURES
 from api.reports.plots.groups import GROUPS_MAX
 from api.service.calibration_params import CalibrationParams
@@ -60,7 +60,7 @@ LIMIT = integer_parameter("limit", "The largest number of groups.", 1, GROUPS_MA
 COMPARED = choice_parameter("group_by", "What to compare.", ("agent", "model"), default="agent")
 
 QUERY: Parameters = (
-    *(each for each in CalibrationParams.declared() if each.name not in ("detail", "include", "limit")),
+    *(each for each in declared(CalibrationParams) if each.name not in ("detail", "include", "limit")),
     LIMIT,
     AS_OF,
 )

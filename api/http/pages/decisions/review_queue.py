@@ -13,7 +13,7 @@ from api.http.pages.decisions.list_controls import ActiveFilter, active_filters
 from api.http.pages.decisions.review_form import RefusedReview, review_form
 from api.http.pages.page import Page, address_of
 from api.http.request import Call, run_query
-from api.parameters import flag_parameter, text_parameter
+from api.parameters import declared, flag_parameter, named, parse_params, text_parameter
 from api.service.calibration_params import ReviewSampleParams
 from api.service.decision_names import list_decision_names
 from api.service.decision_params import parse_decision_query
@@ -21,17 +21,17 @@ from api.service.decisions import find_decision, select_decisions
 from api.service.event_params import OFFSET
 from api.service.review_permission import may_review_some
 from api.service.review_sample import ReviewSample, draw_review_sample
-from api.service.shared_params import DecisionFilterParams
 from ledger.errors import NotFound
 from projections.decisions.decision_selection import STAKES
 from projections.decisions.decision_state import DecisionState
+from projections.shared_params import DecisionFilterParams
 
 PATH = "/ui/reviews"
 TEMPLATE = "decisions/queue"
 
 SAMPLE = flag_parameter("sample", "Whether to review a random set of the decisions, and not the oldest.")
 RECORDED = text_parameter("recorded", "The decision whose review was just recorded.")
-QUEUE_PARAMETERS = (*ReviewSampleParams.declared(), OFFSET, SAMPLE, RECORDED)
+QUEUE_PARAMETERS = (*declared(ReviewSampleParams), OFFSET, SAMPLE, RECORDED)
 
 _OLDEST_FIRST = {"status": "pending", "sort": "created_at", "order": "asc", "limit": "1"}
 
@@ -93,7 +93,7 @@ def _selection(call: Call) -> Mapping[str, str]:
 
 
 async def _find_place(call: Call, parameters: Mapping[str, str]) -> QueuePlace:
-    filters = {name: parameters[name] for name in DecisionFilterParams.named() if name in parameters}
+    filters = {name: parameters[name] for name in named(DecisionFilterParams) if name in parameters}
     skipped = OFFSET.read(parameters)
     if SAMPLE.read(parameters):
         return await _find_sampled(call, parameters, filters, skipped)
@@ -108,7 +108,7 @@ async def _find_sampled(
     call: Call, parameters: Mapping[str, str], filters: Mapping[str, str], skipped: int
 ) -> QueuePlace:
     drawn = {name: parameters[name] for name in ("size", "seed", "drawn_at") if name in parameters}
-    query = ReviewSampleParams.parse({**filters, **drawn})
+    query = parse_params(ReviewSampleParams, {**filters, **drawn})
     # shared: the page may be computed on after its first request was answered
     sample = await run_query(call, partial(draw_review_sample, call.ledger, query), shared=True)
     waiting = [each.decision_id for each in sample.decisions if each.outcome is None and not each.retracted]
