@@ -204,9 +204,13 @@ def time_parameter(name: str, description: str, *, end: bool = False) -> Paramet
     )
 
 
-@cache
-def declared(params: Any) -> tuple[Parameter[Any], ...]:  # noqa: ANN401 - a type of struct
+def declared(params: type[msgspec.Struct]) -> tuple[Parameter[Any], ...]:
     """Return each parameter of a struct of parameters, in the order of its fields."""
+    return _declared(params)
+
+
+@cache
+def _declared(params: Any) -> tuple[Parameter[Any], ...]:  # noqa: ANN401 - a type, which mypy does not call hashable
     hints = get_type_hints(params, include_extras=True)
     return tuple(_declare(each.name, hints[each.name], each.default) for each in structs.fields(params))
 

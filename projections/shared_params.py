@@ -48,3 +48,7 @@ class DecisionFilterParams(msgspec.Struct, frozen=True, kw_only=True):
     def keys(self) -> dict[str, Any]:
         """Return the filters by name."""
         return {name: getattr(self, name) for name in DecisionFilterParams.__struct_fields__}
+
+
+class NoParams(msgspec.Struct, frozen=True, kw_only=True):
+    """An operation without parameters."""

@@ -29,18 +29,13 @@ SURFACE: dict[str, list[str]] = {
     "api.importers.runs": [
         "FileFault",
         "RunImportResult",
-        "RunPage",
-        "RunQuery",
-        "RunView",
         "SaveResult",
         "TOLERANCE",
         "UnsupportedScore",
         "import_runs",
-        "list_runs",
         "read_run",
         "read_runs",
         "save_run",
-        "show_run",
     ],
     "api.reports": [
         "EvaluationReport",

@@ -2,12 +2,10 @@
 
 from urllib.parse import quote
 
-from api.client.remote_decision_views import id_segment
 from api.client.remote_store import RemoteStore
-from api.client.remote_views import RemoteViews
 from api.service.decision_writer import act_as
 from api.service.guardrails.action_check import CheckAnswer, PlannedAction, check_action
-from api.service.guardrails.rule_set import GuardrailRow, RetiredRule, SetAnswer, retire_rule, set_rules
+from api.service.guardrails.rule_set import RetiredRule, SetAnswer, retire_rule, set_rules
 from api.service.store import EventStore, LocalStore
 from events.errors import InvalidEvent
 
@@ -38,11 +36,6 @@ async def check_in_store(
         return await store.post("/guardrails/check", body, CheckAnswer)
     local = _local(store)
     return await check_action(local.ledger, act_as(local.caller, source), action, event_id=event_id)
-
-
-async def view_guardrail(server: RemoteViews, guardrail_id: str) -> GuardrailRow:
-    """Return one rule of a server. Errors: NotFound, and those of `RemoteViews`."""
-    return await server.view(f"/guardrails/{id_segment(guardrail_id, 'guardrail')}", GuardrailRow, {})
 
 
 def _local(store: EventStore) -> LocalStore:

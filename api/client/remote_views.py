@@ -1,7 +1,5 @@
 """The views of a remote server: each method gets a route and decodes the struct that the local use case returns."""
 
-from urllib.parse import quote
-
 from msgspec import UNSET, structs
 
 from api.client.remote_decision_views import PREFIX, Parameters, id_segment
@@ -9,23 +7,17 @@ from api.client.remote_trace_views import RemoteTraceViews
 from api.parameters import texts_of
 from api.reports import EvaluationReport, GateLimits
 from api.service.decisions import DecisionPage
-from api.service.discovery.queries import RunPage, RunView
+from api.service.discovery.queries import RunView
 from api.service.evaluation.gate import GateAnswer, GateQuery
-from api.service.evaluation.judge_queries import JudgingReportAnswer, UnlabelledPage
 from api.service.evaluation.queries import (
     EvaluationAnswer,
-    EvaluationPage,
     RunComparisonAnswer,
     ScoreboardAnswer,
 )
 from api.service.evidence import EvidencePage
-from api.service.model_profiles import ProfilesAnswer
-from api.service.model_queries import InventoryAnswer, ModelList, ProbesAnswer, registered_models
 from api.service.operation import A, Operation, P
-from api.service.projections import ProjectionInfo, ProjectionList, ProjectionState
-from api.service.related_events import RelatedEvents
+from api.service.projections import ProjectionInfo, ProjectionList
 from api.service.status import LedgerStatus
-from api.service.wrappers import WrapperList
 from events.limits import PAGE_EVENTS_MAX
 from projections.discovery.run_report import RunDetail
 
@@ -60,9 +52,6 @@ class RemoteViews(RemoteTraceViews):
             after = further.next if len(entries) < page.total else None
         return structs.replace(page, evidence=entries, next=None)
 
-    async def runs(self, parameters: Parameters) -> RunPage:
-        return await self._store.view("/runs", RunPage, {**parameters, **self._as_of})
-
     async def run(self, run_id: str, *, attempts: bool) -> RunView:
         include = "attempts,summary" if attempts else "summary"
         path = f"/runs/{id_segment(run_id, 'run')}"
@@ -71,47 +60,11 @@ class RemoteViews(RemoteTraceViews):
             raise self._store.unexpected(path)
         return RunView(entry=detail.summary, detail=structs.replace(detail, summary=UNSET))
 
-    async def related(self, correlationid: str, after: int) -> RelatedEvents:
-        parameters = {"correlationid": correlationid, "after": str(after), "limit": str(PAGE_EVENTS_MAX)}
-        return await self._store.view("/related", RelatedEvents, parameters | self._as_of)
-
-    async def inventory(self, model: str | None = None) -> InventoryAnswer:
-        parameters = {} if model is None else {"model": model}
-        return await self._store.view("/inventory", InventoryAnswer, parameters | self._as_of)
-
-    async def registered_models(self) -> ModelList:
-        return registered_models(await self.inventory())
-
-    async def profiles(self, model: str | None = None) -> ProfilesAnswer:
-        parameters = {} if model is None else {"model": model}
-        return await self._store.view("/profiles", ProfilesAnswer, parameters | self._as_of)
-
-    async def wrappers(self) -> WrapperList:
-        return await self._store.view("/wrappers", WrapperList, self._as_of)
-
-    async def probe_scores(self, parameters: Parameters) -> ProbesAnswer:
-        return await self._store.view("/probes", ProbesAnswer, {**parameters, **self._as_of})
-
     async def projections(self) -> list[ProjectionInfo]:
         return (await self._store.view("/projections", ProjectionList)).projections
 
-    async def projection(self, name: str) -> ProjectionState:
-        return await self._store.view(f"/projections/{quote(name, safe='')}", ProjectionState, self._as_of)
-
     async def status(self) -> LedgerStatus:
         return await self._store.view("/status", LedgerStatus)
-
-    async def evaluations(self, parameters: Parameters) -> EvaluationPage:
-        return await self._store.view("/evaluations", EvaluationPage, {**parameters, **self._as_of})
-
-    async def scoreboard(self, parameters: Parameters) -> ScoreboardAnswer:
-        return await self._store.view("/scoreboard", ScoreboardAnswer, {**parameters, **self._as_of})
-
-    async def judges(self, parameters: Parameters) -> JudgingReportAnswer:
-        return await self._store.view("/judges", JudgingReportAnswer, {**parameters, **self._as_of})
-
-    async def label_queue(self, parameters: Parameters) -> UnlabelledPage:
-        return await self._store.view("/labels/queue", UnlabelledPage, {**parameters, **self._as_of})
 
     async def evaluation_report(self, run_id: str) -> EvaluationReport:
         """Return the report data of an evaluation, with its answers and the trend of its agent."""

@@ -10,11 +10,12 @@ from api.cstp.jsonrpc import RpcError
 from api.cstp.params_schema import ParamsSchema
 from api.errors import INVALID_PARAMS
 from api.principal import Principal
-from api.service.breakers import blocking_breakers, find_breaker, list_breakers, reset_breaker
+from api.service.breakers import blocking_breakers, find_breaker, get_breakers, reset_breaker
 from api.service.ledger import LedgerService
 from events.payload import Text
 from ledger.errors import InvalidQuery, NotFound
 from projections.breaker_states import BreakerView
+from projections.shared_params import NoParams
 
 NonEmpty = Annotated[str, msgspec.Meta(min_length=1)]
 
@@ -41,7 +42,7 @@ _reset: ParamsSchema[_Reset] = ParamsSchema(_Reset)
 
 async def list_circuit_breakers(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """Return every circuit breaker with its state, now or as of a position or time (`asOf`)."""
-    listed = await list_breakers(await ledger.as_of(_list.decode(params).as_of))
+    listed = await get_breakers(await ledger.as_of(_list.decode(params).as_of), NoParams())
     names = (
         "scope", "state", "failure_count", "failure_threshold", "window_ms", "cooldown_ms", "cooldown_remaining_ms",
     )  # fmt: skip

@@ -9,6 +9,7 @@ from hashlib import sha256, sha512
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import structs
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope
@@ -16,7 +17,7 @@ from starlette.types import Receive, Scope
 from api.errors import BodyTooLarge, UnsupportedMedia
 from api.http.limits import RunningRequests
 from api.http.media_types import JSON
-from api.parameters import Parameter, check_parameter_names, parameters_by_name
+from api.parameters import Parameter, check_parameter_names, parameters_by_name, parse_params
 from api.principal import Principal
 from api.principal import Scope as TokenScope
 from api.service.ledger import LedgerService, View
@@ -51,6 +52,10 @@ class Call:
     def path(self, parameter: Parameter[_Value]) -> _Value:
         """Return the value of a path parameter. Errors: InvalidQuery."""
         return parameter.parse(self.request.path_params[parameter.name])
+
+    def asked(self, kind: type[_Shape], **fixed: object) -> _Shape:
+        """Return the parameters of the path and of the query, some with a fixed value. Errors: InvalidQuery."""
+        return structs.replace(parse_params(kind, {**self.parameters, **self.request.path_params}), **fixed)
 
     async def view(self) -> View:
         """Return the view as of the parameter `as_of`, by default now. Errors: InvalidQuery."""

@@ -8,8 +8,8 @@ from msgspec import UNSET, UnsetType
 from api.mcp.decision_tools import Rows
 from api.mcp.tool import Answer, PageSize, ReadParams, ReadResult, Tool, ToolCall
 from api.service.evaluation import queries
-from projections.evaluation.evaluation_index import EvaluationSelection
-from projections.evaluation.scoreboard import ScoreboardQuery
+from api.service.run_params import EvaluationQuery
+from projections.evaluation.query_params import ScoreboardQuery
 
 PAGE_ROWS = 5
 
@@ -89,12 +89,8 @@ _LISTS = ("regressed", "missing", "lower", "improved", "added", "errors", "not_c
 
 
 async def _list(call: ToolCall, params: EvaluationsParams) -> Answer:
-    query = queries.EvaluationQuery(
-        selection=EvaluationSelection(suite=params.suite, agent=params.agent),
-        limit=call.limit or PAGE_ROWS,
-        offset=call.offset,
-    )
-    page = await queries.list_evaluations(call.view, query)
+    query = EvaluationQuery(suite=params.suite, agent=params.agent, limit=call.limit or PAGE_ROWS, offset=call.offset)
+    page = await queries.get_evaluations(call.view, query)
     rows = [_selected(msgspec.to_builtins(summary), _SUMMARY) for summary in page.evaluations]
     return {"evaluations": rows, "total": page.total, "next": page.next}
 
@@ -122,7 +118,7 @@ async def _compare(call: ToolCall, params: ComparisonParams) -> Answer:
 
 async def _scoreboard(call: ToolCall, params: ScoreboardParams) -> Answer:
     query = ScoreboardQuery(suite=params.suite, agent=params.agent, group_by=params.group_by)
-    board: Answer = msgspec.to_builtins(await queries.show_scoreboard(call.view, query))
+    board: Answer = msgspec.to_builtins(await queries.get_scoreboard(call.view, query))
     suites = board.get("suites", [])
     if params.detail == "short":
         suites = [

@@ -30,7 +30,7 @@ _ADVICE = {
     "Check not found": "Give the checkId of your own check_action or pre_action, or leave it out.",
     "Run not found": "Give the run_id that start_discovery returned.",
     "Run .* ended": "get_discovery_report is its report; start_discovery begins another.",
-    "Evaluation not found": "Find its id: list_evaluations lists ids.",
+    "Evaluation not found": "Find its id: get_evaluations lists ids.",
 }
 """What to do about a thing that is not found or has ended, by the error, in the words of these tools."""
 

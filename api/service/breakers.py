@@ -9,6 +9,7 @@ import msgspec
 from api.principal import Principal
 from api.service.as_of import AsOf
 from api.service.ledger import LedgerService, View
+from api.service.operation import operation
 from api.service.store import AppendResult, EventStore
 from events.breaker import BreakerReset, BreakerRule, BreakersConfigured
 from events.envelope import source_of
@@ -16,6 +17,7 @@ from events.registry import VOCABULARY
 from ledger import Query
 from ledger.errors import InvalidQuery, NotFound
 from projections.breaker_states import BreakerStates, BreakerView, State, scopes_of
+from projections.shared_params import NoParams
 
 FILE_BYTES_MAX = 1024 * 1024
 """Bytes of a configuration: far more than the breakers of an installation need."""
@@ -77,15 +79,16 @@ async def configure_breakers(
     return await store.append([VOCABULARY.draft_of(BreakersConfigured(breakers=tuple(rules)), source=source)])
 
 
-async def list_breakers(view: View) -> BreakerList:
-    """Return every circuit breaker, as of the time of the view. Errors: InvalidQuery."""
+@operation("/breakers", "projections")
+async def get_breakers(view: View, params: NoParams) -> BreakerList:
+    """List the circuit breakers with their states."""
     projection, position = await view.at(BreakerStates)
     return BreakerList(projection.view(view.clock()), await view.dated(position))
 
 
 async def find_breaker(view: View, scope: str) -> BreakerView:
     """Return one circuit breaker. Errors: NotFound, InvalidQuery."""
-    for breaker in (await list_breakers(view)).breakers:
+    for breaker in (await get_breakers(view, NoParams())).breakers:
         if breaker.scope == scope:
             return breaker
     raise NotFound(f"No circuit breaker found for scope: {scope}", "See cstp.listBreakers.")

@@ -13,9 +13,11 @@ from projections.calibration.model_groups import table_of_model
 from projections.calibration.scores import compute_scores, count_coverage
 from projections.discovery.model_names import ModelNames
 from projections.discovery.probe_score_index import ProbeScoreColumns, ProbeScoreIndex
-from projections.discovery.probe_score_tables import ProbeScoreQuery, build_score_tables
+from projections.discovery.probe_score_tables import build_score_tables
+from projections.discovery.query_params import ProbeScoreQuery
 from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationScoreColumns
-from projections.evaluation.scoreboard import ScoreboardQuery, build_scoreboard
+from projections.evaluation.query_params import ScoreboardQuery
+from projections.evaluation.scoreboard import build_scoreboard
 from projections.evaluation.view_types import StatedConfidence
 from projections.stats.intervals import Interval
 

@@ -6,19 +6,15 @@ from msgspec import UNSET, UnsetType
 from api.service.as_of import AsOf
 from api.service.ledger import View
 from api.service.model_figures import ModelFigures, compute_model_figures, is_empty_of_figures
+from api.service.operation import operation
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from ledger.threads import run_on_thread
 from projections.discovery.attempt_index import AttemptColumns, AttemptIndex
-from projections.discovery.model_inventory import (
-    WHOLE_INVENTORY,
-    InventoryModel,
-    InventoryQuery,
-    InventoryView,
-    build_inventory,
-)
+from projections.discovery.model_inventory import WHOLE_INVENTORY, InventoryModel, InventoryView, build_inventory
 from projections.discovery.model_names import ModelNames
 from projections.discovery.probe_score_index import ProbeScoreColumns, ProbeScoreIndex
-from projections.discovery.probe_score_tables import ProbeScoreQuery, ProbeScores, build_score_tables
+from projections.discovery.probe_score_tables import ProbeScores, build_score_tables
+from projections.discovery.query_params import InventoryQuery, ProbeScoreQuery
 
 
 class InventoryAnswer(InventoryView, frozen=True, kw_only=True):
@@ -45,16 +41,22 @@ class ModelList(msgspec.Struct, frozen=True, kw_only=True):
     as_of: AsOf
 
 
-async def list_inventory(view: View, query: InventoryQuery = WHOLE_INVENTORY) -> InventoryAnswer:
-    """List the models that answered, as claimed and as reported; with `model`, only the one that has that name."""
+@operation("/inventory", "models", heavy=True)
+async def get_inventory(view: View, params: InventoryQuery) -> InventoryAnswer:
+    """List the models that answered, each with its evidence.
+
+    The inventory lists host products, and answers that name no model, separately. It compares the name that a model
+    claims with the name that the endpoint reports, and finds the same output under several names. With `limit`, each
+    list is a page, and `totals` has the number of all rows.
+    """
     projection, position = await view.at(AttemptIndex)
-    attempts, model = projection.attempts(), query.model
-    inventory = await run_on_thread(build_inventory, attempts, query)
+    attempts, model = projection.attempts(), params.model
+    inventory = await run_on_thread(build_inventory, attempts, params)
     fields = {name: getattr(inventory, name) for name in inventory.__struct_fields__}
     is_empty = not (inventory.models or inventory.wrappers or inventory.unresolved)
     known = {"model": await run_on_thread(_model_names, attempts) if is_empty and model is not None else set()}
     known["router"] = {row.router for row in inventory.routers if row.router is not None}
-    unknown = find_unknown_names({"model": model, "router": query.router}, known) if is_empty else UNSET
+    unknown = find_unknown_names({"model": model, "router": params.router}, known) if is_empty else UNSET
     figures = UNSET if model is None else await compute_model_figures(view, model)
     if figures is not UNSET and not is_empty_of_figures(figures):
         unknown = UNSET
@@ -70,7 +72,7 @@ def _model_names(attempts: AttemptColumns) -> set[str]:
 
 async def list_registered_models(view: View) -> ModelList:
     """List the registered models by key, also those that never answered."""
-    return registered_models(await list_inventory(view))
+    return registered_models(await get_inventory(view, WHOLE_INVENTORY))
 
 
 def registered_models(inventory: InventoryAnswer) -> ModelList:
@@ -79,14 +81,18 @@ def registered_models(inventory: InventoryAnswer) -> ModelList:
     return ModelList(models=models, as_of=inventory.as_of)
 
 
-async def compare_probe_scores(view: View, query: ProbeScoreQuery) -> ProbesAnswer:
-    """Return score tables by model, and how well the probes tell models apart."""
+@operation("/probes", "models", heavy=True)
+async def get_probes(view: View, params: ProbeScoreQuery) -> ProbesAnswer:
+    """Compare the models' scores on each probe, and test whether the probe distinguishes models.
+
+    With `limit`, the models of each table are a page, and `rows` is the number of all.
+    """
     score_index, position = await view.at(ProbeScoreIndex, also=(AttemptIndex,))
     scores = score_index.scores()
     names = (await view.beside(AttemptIndex)).names.copy()
-    tables = await run_on_thread(build_score_tables, scores, names, query)
+    tables = await run_on_thread(build_score_tables, scores, names, params)
     is_empty = not any(table.models for table in tables)
-    unknown = _unknown_score_names(scores, names, query) if is_empty else UNSET
+    unknown = _unknown_score_names(scores, names, params) if is_empty else UNSET
     return ProbesAnswer(probes=tables, as_of=await view.dated(position), unknown_names=unknown)
 
 

@@ -14,10 +14,11 @@ from api.service.as_of import AsOf
 from api.service.calibration import CalibrationAnswer, compute_calibration
 from api.service.calibration_params import CalibrationParams
 from api.service.decisions import DecisionQuery, select_decisions
-from api.service.discovery.queries import RunPage, RunQuery, list_runs
-from api.service.evaluation.queries import EvaluationPage, EvaluationQuery, list_evaluations
+from api.service.discovery.queries import RunPage, get_runs
+from api.service.evaluation.queries import EvaluationPage, get_evaluations
 from api.service.kept_answers import Found, KeptAnswers
 from api.service.ledger import LedgerService
+from api.service.run_params import EvaluationQuery, RunQuery
 from api.service.status import CheckpointStatus, DecisionTotals, count_by_agent, read_checkpoint_status
 from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.words import TREND_DAYS
@@ -98,8 +99,8 @@ async def read_overview(ledger: LedgerService, kept: KeptAnswers, query: Overvie
         agents=agents,
         histories=histories,
         waiting=await _read_waiting(ledger),
-        evaluations=await list_evaluations(ledger, EvaluationQuery(limit=EVALUATIONS_SHOWN)),
-        runs=await list_runs(ledger, RunQuery(limit=1)),
+        evaluations=await get_evaluations(ledger, EvaluationQuery(limit=EVALUATIONS_SHOWN)),
+        runs=await get_runs(ledger, RunQuery(limit=1)),
         checkpoint=await read_checkpoint_status(ledger),
     )
 

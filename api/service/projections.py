@@ -1,9 +1,13 @@
 """Use cases of projections: list, show and replay them."""
 
+from typing import Annotated
+
 import msgspec
+from msgspec import Meta
 
 from api.service.as_of import AsOf
 from api.service.ledger import LedgerService, View
+from api.service.operation import operation
 from events.registry import VOCABULARY
 from ledger.errors import NotFound
 from projections.engine import Engine, Progress
@@ -64,9 +68,19 @@ async def list_projections(view: View) -> list[ProjectionInfo]:
     return [ProjectionInfo(**_info(view, kind, position)) for kind in PROJECTIONS]  # type: ignore[arg-type]
 
 
-async def show_projection(view: View, name: str) -> ProjectionState:
-    """Return a projection as of a position. Errors: NotFound, InvalidQuery."""
-    kind = _kind_of(name)
+class ProjectionQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which projection to show."""
+
+    name: Annotated[
+        str,
+        Meta(description="The projection's name.", extra_json_schema={"enum": [kind.name for kind in PROJECTIONS]}),
+    ]
+
+
+@operation("/projections/{name}", "projections", heavy=True, errors=(404,))
+async def get_projection(view: View, params: ProjectionQuery) -> ProjectionState:
+    """Return one projection: the digest of its state, and its summary."""
+    kind = _kind_of(params.name)
     projection, position = await view.at(kind)
     digest, summary = projection.digest(), dict(projection.summary())
     info = _info(view, kind, position)

@@ -3,20 +3,24 @@
 from collections.abc import Iterable
 from datetime import datetime
 from math import inf
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from api.service.as_of import AsOf
 from api.service.decisions import decision_states
 from api.service.event_search import search_events
 from api.service.ledger import View
+from api.service.operation import operation
 from events.envelope import Event
 from events.evaluation import EvalScored, ScoreState
-from events.limits import PAGE_EVENTS_MAX
+from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
 from events.probe import ProbeScored
 from ledger import LogPage, Query
 from ledger.errors import InvalidQuery
 from projections.decisions.decision_state import DecisionState
+from projections.shared_params import Limit
 
 
 class RelatedEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,6 +82,25 @@ class RelatedEvents(msgspec.Struct, frozen=True, kw_only=True):
     probe_scores: list[RelatedProbeScore]
     next: int | None
     as_of: AsOf
+
+
+class RelatedQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Under which correlation id to look, and for which page of events."""
+
+    correlationid: Annotated[
+        str, Meta(description="The correlation id.", extra_json_schema={"type": "string", "minLength": 1})
+    ]
+    after: Annotated[int, Meta(ge=0, description="Events after this position: the `next` of the previous page.")] = 0
+    limit: Limit = PAGE_EVENTS_DEFAULT
+
+
+@operation("/related", "related", heavy=True)
+async def get_related(view: View, params: RelatedQuery) -> RelatedEvents:
+    """Show all that happened under one correlation id.
+
+    It joins the decisions with their reviews, the scores of evaluations and of probes, and lists every event.
+    """
+    return await find_related(view, params.correlationid, params.after, params.limit)
 
 
 async def find_related(

@@ -1,68 +1,92 @@
-"""Query parameters of discovery runs, of evaluations and of the scoreboard."""
+"""The parameters of lists of discovery runs, of evaluations, and of questions about suite versions."""
 
-from collections.abc import Mapping
 from datetime import datetime
+from typing import Annotated
 
-from api.parameters import SINCE, UNTIL, WINDOW, choice_parameter, integer_parameter, parse_time_range, text_parameter
-from api.service.decision_params import AGENT, parse_texts
-from api.service.discovery.queries import RunQuery
-from api.service.evaluation.queries import EvaluationQuery
-from api.service.event_params import AS_OF, LIMIT, OFFSET, Parameters
-from projections.discovery.run_index import RunSelection
-from projections.evaluation.evaluation_index import EvaluationSelection
-from projections.evaluation.scenario_history import ScenarioQuery
-from projections.evaluation.scoreboard import ROWS_OF, ScoreboardQuery
-from projections.evaluation.scoreboard import VERSIONS_SHOWN as VERSIONS_DEFAULT
+import msgspec
+from msgspec import Meta
 
-VERSIONS_MAX = 1_000
-"""The most versions of an agent that a scoreboard shows."""
-
-ROUTER = text_parameter("router", "Runs that asked one router.")
-PROBE = text_parameter("probe", "Runs with one probe, by its id.")
-SUITE = text_parameter("suite", "One suite, by its name.")
-EVALUATED_AGENT = text_parameter("agent", "One agent, by the name under which it is evaluated.")
-VERSIONS = integer_parameter(
-    "versions",
-    "How many versions of each agent to list, newest first by their first run. The trend has all.",
-    1,
-    VERSIONS_MAX,
-    default=VERSIONS_DEFAULT,
+from api.parameters import time_range
+from events.limits import PAGE_EVENTS_DEFAULT
+from projections.shared_params import (
+    Agent,
+    EvaluatedAgent,
+    Limit,
+    Offset,
+    Since,
+    Suite,
+    Until,
+    Window,
+    stream_id,
 )
-ROWS = choice_parameter("group_by", "What a row is about: a version of an agent, or a model.", ROWS_OF, default="agent")
-RUNS_PARAMETERS: Parameters = (AGENT, ROUTER, PROBE, SINCE, UNTIL, WINDOW, LIMIT, OFFSET, AS_OF)
-SCOREBOARD_PARAMETERS: Parameters = (SUITE, EVALUATED_AGENT, VERSIONS, ROWS, AS_OF)
-EVALUATIONS_PARAMETERS: Parameters = (SUITE, EVALUATED_AGENT, SINCE, UNTIL, WINDOW, LIMIT, OFFSET, AS_OF)
-SCENARIO_PARAMETERS: Parameters = (SUITE, EVALUATED_AGENT, LIMIT, OFFSET, AS_OF)
+from projections.time_range import TimeRange
+
+Version = Annotated[
+    str,
+    stream_id(
+        "A run of the version, its suite digest or the digest of its list of files, or a unique beginning of one."
+    ),
+]
 
 
-def parse_run_query(parameters: Mapping[str, str], now: datetime) -> RunQuery:
-    """Return the query for a list of discovery runs. Errors: InvalidQuery."""
-    selection = RunSelection(**parse_texts((AGENT, ROUTER, PROBE), parameters), range=parse_time_range(parameters, now))
-    return RunQuery(selection=selection, limit=LIMIT.read(parameters), offset=OFFSET.read(parameters))
+class RunQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which runs to list: a page of them, the most recently begun first."""
+
+    agent: Agent = None
+    router: Annotated[str | None, Meta(description="Runs that asked one router.")] = None
+    probe: Annotated[str | None, Meta(description="Runs with one probe, by its id.")] = None
+    since: Since = None
+    until: Until = None
+    window: Window = None
+    limit: Limit = PAGE_EVENTS_DEFAULT
+    offset: Offset = 0
+
+    def range(self, now: datetime) -> TimeRange:
+        """Return when the runs began. Errors: InvalidQuery."""
+        return time_range(self.since, self.until, self.window, now)
 
 
-def parse_scoreboard_query(parameters: Mapping[str, str]) -> ScoreboardQuery:
-    """Return the query for a scoreboard. Errors: InvalidQuery."""
-    return ScoreboardQuery(
-        **parse_texts((SUITE, EVALUATED_AGENT), parameters),
-        versions=VERSIONS.read(parameters),
-        group_by=ROWS.read(parameters),
-    )
+class EvaluationQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which evaluations to list: a page of them, the most recently begun first."""
+
+    suite: Suite = None
+    agent: EvaluatedAgent = None
+    since: Since = None
+    until: Until = None
+    window: Window = None
+    limit: Limit = PAGE_EVENTS_DEFAULT
+    offset: Offset = 0
+
+    def range(self, now: datetime) -> TimeRange:
+        """Return when the evaluations began. Errors: InvalidQuery."""
+        return time_range(self.since, self.until, self.window, now)
 
 
-def parse_evaluation_query(parameters: Mapping[str, str], now: datetime) -> EvaluationQuery:
-    """Return the query for a list of evaluations. Errors: InvalidQuery."""
-    selection = EvaluationSelection(
-        **parse_texts((SUITE, EVALUATED_AGENT), parameters), range=parse_time_range(parameters, now)
-    )
-    return EvaluationQuery(selection=selection, limit=LIMIT.read(parameters), offset=OFFSET.read(parameters))
+class SuiteVersionsQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which suite versions to list: a page of them, the last used first."""
+
+    suite: Suite = None
+    limit: Limit = PAGE_EVENTS_DEFAULT
+    offset: Offset = 0
 
 
-def parse_scenario_query(scenario_id: str, parameters: Mapping[str, str]) -> ScenarioQuery:
-    """Return the query for the history of a scenario. Errors: InvalidQuery."""
-    return ScenarioQuery(
-        scenario_id=scenario_id,
-        **parse_texts((SUITE, EVALUATED_AGENT), parameters),
-        limit=LIMIT.read(parameters),
-        offset=OFFSET.read(parameters),
-    )
+class SuiteVersionQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which suite version to show, with a page of its scenarios."""
+
+    version: Version
+    limit: Limit = PAGE_EVENTS_DEFAULT
+    offset: Offset = 0
+
+
+class KeptScenarioQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which scenario of a suite version to show."""
+
+    version: Version
+    scenario_id: Annotated[str, stream_id("The scenario's id.")]
+
+
+class SuiteComparisonQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which two suite versions to compare."""
+
+    baseline: Annotated[str, stream_id("The older version, named as `version` is.")]
+    candidate: Annotated[str, stream_id("The newer version, named as `version` is.")]

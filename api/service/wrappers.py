@@ -6,9 +6,12 @@ import msgspec
 
 from api.service.as_of import AsOf
 from api.service.ledger import View
-from api.service.model_queries import list_inventory
+from api.service.model_queries import get_inventory
+from api.service.operation import operation
 from events.host_names import HOSTS, host_key
 from projections.discovery.attempt_index import AttemptIndex
+from projections.discovery.model_inventory import WHOLE_INVENTORY
+from projections.shared_params import NoParams
 
 
 class StatedName(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,9 +35,14 @@ class WrapperList(msgspec.Struct, frozen=True, kw_only=True):
     as_of: AsOf
 
 
-async def list_wrappers(view: View) -> WrapperList:
-    """List the names of hosts. Errors: InvalidQuery."""
-    inventory = await list_inventory(view)
+@operation("/wrappers", "models", heavy=True)
+async def get_wrappers(view: View, params: NoParams) -> WrapperList:
+    """List the names of hosts (wrappers): those that owners stated, and the default list.
+
+    To declare one, post the event `wrapper.declared.v1`; to withdraw it, or to take a name of the default list out,
+    post `wrapper.withdrawn.v1`.
+    """
+    inventory = await get_inventory(view, WHOLE_INVENTORY)
     index, _ = await view.engine.at(AttemptIndex, inventory.as_of.position)
     sightings: Counter[str] = Counter()
     for row in inventory.wrappers:

@@ -8,7 +8,7 @@ claims.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -31,31 +31,12 @@ from projections.discovery.identity_conflicts import (
     resolve_claims,
 )
 from projections.discovery.model_names import Kind, ModelNames, ResolvedName
+from projections.discovery.query_params import InventoryQuery, ModelOrder
 
 RUNS_SHOWN = 50
 """A list has at most so many runs or attempts, the newest ones. The inventory of a single model lists all."""
 
 _NOWHERE = np.zeros(0, dtype=np.intp)
-
-
-ModelOrder = Literal["sightings", "last_seen", "name"]
-MODEL_ORDERS: tuple[ModelOrder, ...] = ("sightings", "last_seen", "name")
-
-
-class InventoryQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of the inventory.
-
-    `model` is one model, by any of its names; `search` a part of a name, whatever its case; `known` means registered.
-    With `router`, only its attempts count. `limit` and `offset` apply to each list but that of routers; None: all rows.
-    """
-
-    model: str | None = None
-    search: str | None = None
-    known: bool | None = None
-    router: str | None = None
-    sort: ModelOrder = "sightings"
-    limit: int | None = None
-    offset: int = 0
 
 
 WHOLE_INVENTORY = InventoryQuery()

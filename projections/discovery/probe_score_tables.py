@@ -19,6 +19,7 @@ from ledger import moment_of
 from projections.arrays import Floats, RowNumbers, row_numbers_by_group
 from projections.discovery.model_names import ModelNames, ResolvedName
 from projections.discovery.probe_score_index import ProbeScoreColumns, Table
+from projections.discovery.query_params import ProbeScoreQuery
 from projections.stats.discrimination import Discrimination, measure_discrimination
 from projections.stats.intervals import Interval, mean_score_interval
 
@@ -94,19 +95,6 @@ class ProbeScores(msgspec.Struct, frozen=True, kw_only=True):
     discrimination: Discrimination
     models: list[ModelScores]
     rows: int | UnsetType = UNSET
-
-
-class ProbeScoreQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """A filter of tables and rows. A probe or scorer is an id or `ID@VERSION`; a model is any of its names.
-
-    `limit` and `offset` apply to the rows of each table; None: all.
-    """
-
-    probe: str | None = None
-    scorer: str | None = None
-    model: str | None = None
-    limit: int | None = None
-    offset: int = 0
 
 
 def build_score_tables(scores: ProbeScoreColumns, names: ModelNames, query: ProbeScoreQuery) -> list[ProbeScores]:

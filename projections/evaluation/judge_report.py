@@ -11,7 +11,6 @@ from itertools import groupby
 from math import isnan
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 
 from projections.arrays import Floats, Ints
@@ -38,6 +37,7 @@ from projections.evaluation.judge_view_types import (
     ShareEstimate,
     SubjectBias,
 )
+from projections.evaluation.query_params import JudgeQuery
 from projections.stats.clustered_mean import clustered_mean
 from projections.stats.clustered_share import effective_number, share_interval
 from projections.stats.corrected_rate import CorrectedRate, Sample, correct_rate
@@ -49,13 +49,6 @@ GOOD_KAPPA = 0.6
 
 POINTS = 100.0
 _TOLERANCE = 1e-9
-
-
-class JudgeQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which judges to report on: all, or those with one name; on all suites, or on one."""
-
-    judge: str | None = None
-    suite: str | None = None
 
 
 class JudgedAnswer(NamedTuple):

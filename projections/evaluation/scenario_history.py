@@ -19,22 +19,13 @@ from ledger import moment_of
 from projections.arrays import RowNumbers
 from projections.evaluation.aggregation import ScenarioLabels, ScoreTally, scenario_verdict, tally_scores
 from projections.evaluation.evaluation_index import EvaluationScoreColumns
+from projections.evaluation.query_params import ScenarioQuery
 from projections.evaluation.score_context import run_fields
 from projections.evaluation.view_types import Verdict
 from projections.stats.intervals import Interval, wilson_interval
 
 VERSIONS_MAX = 100
 """The most versions of a history: those with the latest first run."""
-
-
-class ScenarioQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """A scenario, a filter of its runs by suite and agent, and a page of them, the most recently begun first."""
-
-    scenario_id: str
-    suite: str | None = None
-    agent: str | None = None
-    limit: int
-    offset: int = 0
 
 
 class AttemptCounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

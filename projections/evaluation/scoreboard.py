@@ -12,9 +12,8 @@ errors), or if it passes less often and the two Wilson intervals do not overlap.
 
 from collections.abc import Callable, Sequence
 from itertools import groupby, pairwise
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 from msgspec import structs
@@ -31,6 +30,7 @@ from projections.evaluation.aggregation import (
     tally_scores,
 )
 from projections.evaluation.evaluation_index import EvaluationScoreColumns, stated_weights
+from projections.evaluation.query_params import ScoreboardQuery
 from projections.evaluation.score_context import ScoreAttribution, other_recorders
 from projections.evaluation.stated_confidence import measure_stated
 from projections.evaluation.usage_figures import EarlierTries, measure_usage
@@ -41,29 +41,8 @@ MISSING = -1
 """The number of a value that is not stated, or that is absent."""
 
 
-VERSIONS_SHOWN = 100
-"""Default for the number of versions of an agent that have a row."""
-
-
-RowsOf = Literal["agent", "model"]
-ROWS_OF: tuple[RowsOf, ...] = get_args(RowsOf)
-"""What a row of the scoreboard is about: a version of an agent, or a model."""
-
 ResolveModel = Callable[[str], str | None]
 """Returns the model that joined names (`events.model_names.join_names`) mean; None if they name nothing."""
-
-
-class ScoreboardQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """A filter of the scoreboard by suite and agent. Baselines are always shown.
-
-    `versions` is the number of versions of each agent with a row: those with the latest first run. The trend has all.
-    With `group_by` model, a row has all answers of a model, whichever agent gave them; it is compared with none.
-    """
-
-    suite: str | None = None
-    agent: str | None = None
-    versions: int = VERSIONS_SHOWN
-    group_by: RowsOf = "agent"
 
 
 class AgentVersion(NamedTuple):

@@ -16,7 +16,7 @@ import ledger.postgres.writer
 import ledger.sqlite.writer
 from api.export import open_export, parse_selection, write_export
 from api.service.ledger import LedgerService
-from api.service.projections import list_projections, replay_projections, show_projection
+from api.service.projections import ProjectionQuery, get_projection, list_projections, replay_projections
 from api.service.store import LocalStore
 from api.verify import verify_ledger
 from events.errors import TallystickError
@@ -101,8 +101,13 @@ class Session:
         replayed = await replay_projections(service, check=True)
         assert all(one.same for one in replayed), replayed
         found += [replayed, await list_projections(service)]
-        found.append([await show_projection(service, one.name) for one in replayed])
-        found.append([await show_projection(await service.past(head.position // 2), one.name) for one in replayed])
+        found.append([await get_projection(service, ProjectionQuery(name=one.name)) for one in replayed])
+        found.append(
+            [
+                await get_projection(await service.past(head.position // 2), ProjectionQuery(name=one.name))
+                for one in replayed
+            ]
+        )
         positions = range(1, head.position + 1)
         found.append(await reader.subjects(list(positions)))
         found.append([await reader.recorded_at(at) for at in positions])

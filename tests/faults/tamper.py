@@ -23,7 +23,7 @@ from api.service.calibration_params import CalibrationParams
 from api.service.decisions import DecisionQuery, select_decisions
 from api.service.evidence import Blob
 from api.service.ledger import LedgerService
-from api.service.projections import show_projection
+from api.service.projections import ProjectionQuery, get_projection
 from api.service.search import SearchQuery, search_decisions
 from api.text_format import to_json
 from events.errors import TallystickError
@@ -197,7 +197,7 @@ async def _search(service: LedgerService, word: str) -> bytes:
 
 
 async def _projection(service: LedgerService, name: str) -> bytes:
-    return await _json(show_projection(service, name))
+    return await _json(get_projection(service, ProjectionQuery(name=name)))
 
 
 async def _checked(answer: Awaitable[SignedCheckpoint], made: Made, service: LedgerService) -> bool:

@@ -15,9 +15,10 @@ from events import (
     ProbeScored,
 )
 from projections.discovery.attempt_index import AttemptIndex
-from projections.discovery.model_inventory import InventoryQuery, InventoryView, build_inventory
+from projections.discovery.model_inventory import InventoryView, build_inventory
 from projections.discovery.probe_score_index import ProbeScoreIndex
-from projections.discovery.probe_score_tables import ProbeScoreQuery, ProbeScores, build_score_tables
+from projections.discovery.probe_score_tables import ProbeScores, build_score_tables
+from projections.discovery.query_params import InventoryQuery, ProbeScoreQuery
 from tests.projections.drafts import post
 from tests.projections.random_histories import events_of
 from tests.support.paths import SHARED

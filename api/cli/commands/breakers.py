@@ -64,18 +64,13 @@ def list_breakers(target: LedgerTarget, as_of: AsOf = None) -> None:
 
     Example: tallystick breakers list
     """
-    from api.cli.open_ledger import answer_as_of
+    from api.cli.open_ledger import ask
     from api.cli.output import make_table, open_console, print_json, print_note
-    from api.service.breakers import BreakerList
-    from api.service.breakers import list_breakers as list_them
+    from api.service.breakers import get_breakers
     from api.text_format import format_time, one_line
+    from projections.shared_params import NoParams
 
-    answer = answer_as_of(
-        target,
-        as_of,
-        list_them,
-        lambda server: server.view("/breakers", BreakerList, {}),
-    )
+    answer = ask(target, get_breakers, NoParams(), as_of)
     if target.json:
         print_json(answer)
         return

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import AsOf, BegunSince, BegunUntil, Limit, Offset, Window, given
+from api.cli.options import AsOf
+from api.service.run_params import RunQuery
 
 if TYPE_CHECKING:
     from api.importers.runs import SaveResult
@@ -75,7 +76,7 @@ def show(
     from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json
     from api.cli.render.discovery_runs import print_run
-    from api.importers.runs import show_run
+    from api.service.discovery.queries import show_run
     from ledger.errors import InvalidQuery
 
     if golden and (attempts or as_of is not None):
@@ -103,43 +104,15 @@ async def _read_golden(target: LedgerTarget, run_id: str) -> str:
 
 
 @verb(server=True, reads=True)
-def list_runs(
-    target: LedgerTarget,
-    *,
-    agent: Annotated[str | None, typer.Option(help="Only runs of this agent.")] = None,
-    router: Annotated[str | None, typer.Option(help="Only runs with this router.")] = None,
-    probe: Annotated[str | None, typer.Option(help="Only runs with this probe.", metavar="ID")] = None,
-    since: BegunSince = None,
-    until: BegunUntil = None,
-    window: Window = None,
-    limit: Limit = None,
-    offset: Offset = None,
-    as_of: AsOf = None,
-) -> None:
+def list_runs(target: LedgerTarget, params: RunQuery, as_of: AsOf = None) -> None:
     """List discovery runs.
 
     The newest comes first.
 
     Example: tallystick run list --probe refactor-v1 --since 2026-02-01
     """
-    from api.cli.open_ledger import answer_as_of
-    from api.cli.output import print_json
+    from api.cli.open_ledger import ask, show
     from api.cli.render.discovery_runs import print_runs
-    from api.importers import runs
-    from api.service.run_params import parse_run_query
-    from ledger import system_clock
+    from api.service.discovery.queries import get_runs
 
-    parameters = given(
-        agent=agent, router=router, probe=probe, since=since, until=until, window=window, limit=limit, offset=offset
-    )
-    query = parse_run_query(parameters, system_clock())
-    page = answer_as_of(
-        target,
-        as_of,
-        lambda view: runs.list_runs(view, query),
-        lambda server: server.runs(parameters),
-    )
-    if target.json:
-        print_json(page)
-    else:
-        print_runs(page)
+    show(target, ask(target, get_runs, params, as_of), print_runs)

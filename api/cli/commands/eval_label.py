@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from api.cli.commands.judge_report import JudgeName, Suite
 from api.cli.ledger_target import LedgerTarget, source_of_agent, verb
-from api.cli.options import AsOf, Limit, Offset, given
+from api.cli.options import AsOf
+from projections.evaluation.query_params import QueueQuery
 
 if TYPE_CHECKING:
     from api.service.answer_label import RecordedLabel
@@ -85,36 +85,15 @@ async def _label(
 
 
 @verb(server=True, reads=True)
-def labels(
-    target: LedgerTarget,
-    *,
-    judge: JudgeName = None,
-    suite: Suite = None,
-    limit: Limit = None,
-    offset: Offset = None,
-    as_of: AsOf = None,
-) -> None:
+def labels(target: LedgerTarget, params: QueueQuery, as_of: AsOf = None) -> None:
     """List the judged answers that lack a label.
 
     Their order depends neither on verdicts nor on time, so that the first ones are a fair sample.
 
     Example: tallystick eval labels --suite examples --limit 20
     """
-    from api.cli.open_ledger import answer_as_of
-    from api.cli.output import print_json
+    from api.cli.open_ledger import ask, show
     from api.cli.render.judge_report import print_queue
-    from api.service.evaluation.judge_queries import list_unlabelled
-    from api.service.judge_params import parse_queue_query
+    from api.service.evaluation.judge_queries import get_label_queue
 
-    parameters = given(judge=judge, suite=suite, limit=limit, offset=offset)
-    query = parse_queue_query(parameters)
-    page = answer_as_of(
-        target,
-        as_of,
-        lambda view: list_unlabelled(view, query),
-        lambda server: server.label_queue(parameters),
-    )
-    if target.json:
-        print_json(page)
-    else:
-        print_queue(page)
+    show(target, ask(target, get_label_queue, params, as_of), print_queue)

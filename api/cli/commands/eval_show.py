@@ -6,7 +6,9 @@ from typing import Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import AsOf, BegunSince, BegunUntil, Limit, Offset, Window, choice, given
+from api.cli.options import AsOf
+from api.service.run_params import EvaluationQuery
+from projections.evaluation.query_params import ScoreboardQuery
 
 Junit = Annotated[Path | None, typer.Option(help="Write JUnit XML, for a CI server.", metavar="FILE")]
 Html = Annotated[Path | None, typer.Option(help="Write one self-contained HTML page.", metavar="FILE")]
@@ -149,79 +151,32 @@ def compare(
 
 
 @verb(server=True, reads=True)
-def list_evaluations(
-    target: LedgerTarget,
-    *,
-    suite: Suite = None,
-    agent: Agent = None,
-    since: BegunSince = None,
-    until: BegunUntil = None,
-    window: Window = None,
-    limit: Limit = None,
-    offset: Offset = None,
-    as_of: AsOf = None,
-) -> None:
+def list_evaluations(target: LedgerTarget, params: EvaluationQuery, as_of: AsOf = None) -> None:
     """List evaluations.
 
     The newest comes first.
 
     Example: tallystick eval list --suite examples --since 2026-02-01
     """
-    from api.cli.open_ledger import answer_as_of
-    from api.cli.output import print_json
+    from api.cli.open_ledger import ask, show
     from api.cli.render.evaluations import print_evaluation_list
-    from api.service.evaluation import queries
-    from api.service.run_params import parse_evaluation_query
-    from ledger import system_clock
+    from api.service.evaluation.queries import get_evaluations
 
-    parameters = given(suite=suite, agent=agent, since=since, until=until, window=window, limit=limit, offset=offset)
-    query = parse_evaluation_query(parameters, system_clock())
-    page = answer_as_of(
-        target,
-        as_of,
-        lambda view: queries.list_evaluations(view, query),
-        lambda server: server.evaluations(parameters),
-    )
-    if target.json:
-        print_json(page)
-    else:
-        print_evaluation_list(page)
+    show(target, ask(target, get_evaluations, params, as_of), print_evaluation_list)
 
 
 @verb(server=True, reads=True)
-def scoreboard(
-    target: LedgerTarget,
-    *,
-    suite: Suite = None,
-    agent: Agent = None,
-    versions: Annotated[
-        str | None,
-        typer.Option(help="At most this many versions of each agent, the newest.  \\[default: 100]", metavar="N"),
-    ] = None,
-    group_by: Annotated[str | None, choice("One row for each of these.", ROWS_OF)] = None,
-    as_of: AsOf = None,
-) -> None:
+def scoreboard(target: LedgerTarget, params: ScoreboardQuery, as_of: AsOf = None) -> None:
     """Compare the versions of each agent, suite by suite.
 
     Shows whether the last change made an agent worse. The scores of a version are those of all its runs.
 
     Example: tallystick scoreboard --suite examples --as-of 2026-02-01
     """
-    from api.cli.open_ledger import answer_as_of
-    from api.cli.output import print_json
+    from api.cli.open_ledger import ask, show
     from api.cli.render.scoreboard import print_scoreboard
-    from api.service.evaluation.queries import show_scoreboard
-    from api.service.run_params import parse_scoreboard_query
+    from api.service.evaluation.queries import get_scoreboard
 
-    parameters = given(suite=suite, agent=agent, versions=versions, group_by=group_by)
-    query = parse_scoreboard_query(parameters)
-    answer = answer_as_of(
-        target,
-        as_of,
-        lambda view: show_scoreboard(view, query),
-        lambda server: server.scoreboard(parameters),
-    )
-    if target.json:
-        print_json(answer)
-    else:
-        print_scoreboard(answer, filtered=suite is not None or agent is not None)
+    filtered = params.suite is not None or params.agent is not None
+    answer = ask(target, get_scoreboard, params, as_of)
+    show(target, answer, lambda board: print_scoreboard(board, filtered=filtered))

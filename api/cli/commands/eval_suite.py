@@ -6,59 +6,37 @@ from typing import Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import AsOf, Limit, Offset, given
+from api.cli.options import AsOf
+from api.service.run_params import KeptScenarioQuery, SuiteComparisonQuery, SuiteVersionQuery, SuiteVersionsQuery
 
 VERSION_HELP = "A run of the version, or its digest, or an unambiguous beginning of one."
 Version = Annotated[str, typer.Argument(metavar="VERSION", help=VERSION_HELP)]
 
 
 @verb(server=True, reads=True)
-def list_versions(
-    target: LedgerTarget,
-    *,
-    suite: Annotated[str | None, typer.Option(help="Only this suite.", metavar="NAME")] = None,
-    limit: Limit = None,
-    offset: Offset = None,
-    as_of: AsOf = None,
-) -> None:
+def list_versions(target: LedgerTarget, params: SuiteVersionsQuery, as_of: AsOf = None) -> None:
     """List the versions of suites that runs used.
 
     The version of the last run comes first. Runs of one version have the same scenarios and expectations.
 
     Example: tallystick eval suite list --suite examples
     """
-    from api.cli.open_ledger import answer_as_of
-    from api.cli.output import print_json
+    from api.cli.open_ledger import ask, show
     from api.cli.render.suite_versions import print_suite_versions
-    from api.principal import OWNER
-    from api.service.evaluation.suite_queries import list_suite_versions
-    from api.service.suite_params import parse_suite_query
+    from api.service.evaluation.suite_queries import get_suite_versions
 
-    parameters = given(suite=suite, limit=limit, offset=offset)
-    query = parse_suite_query(parameters)
-    page = answer_as_of(
-        target,
-        as_of,
-        lambda view: list_suite_versions(view, OWNER, query),
-        lambda server: server.suite_versions(parameters),
-    )
-    if target.json:
-        print_json(page)
-    else:
-        print_suite_versions(page)
+    show(target, ask(target, get_suite_versions, params, as_of), print_suite_versions)
 
 
 @verb(server=True, reads=True)
 def show(
     target: LedgerTarget,
-    version: Version,
+    params: SuiteVersionQuery,
     scenario: Annotated[
         str | None, typer.Argument(metavar="[SCENARIO]", help="Only this scenario, with the texts of its files.")
     ] = None,
     *,
     file: Annotated[str | None, typer.Option(help="Print the bytes of this file.", metavar="PATH")] = None,
-    limit: Limit = None,
-    offset: Offset = None,
     as_of: AsOf = None,
 ) -> None:
     """Show a version of a suite, or one of its scenarios.
@@ -69,55 +47,32 @@ def show(
 
     Example: tallystick eval suite show 3f2a9c1e --file image-pull/scenario.yaml
     """
-    from api.cli.open_ledger import answer_as_of
-    from api.cli.output import print_json
+    from api.cli.open_ledger import ask
+    from api.cli.open_ledger import show as show_answer
     from api.cli.render.suite_versions import print_suite_version
-    from api.principal import OWNER
-    from api.service.evaluation.suite_queries import show_suite_version
-    from api.service.event_params import LIMIT, OFFSET
+    from api.service.evaluation.suite_queries import get_suite_version
     from ledger.errors import InvalidQuery
 
     if file is not None and scenario is not None:
         raise InvalidQuery("file", "is given beside a scenario.", "Name one of them.")
     if file is not None:
-        _print_file(target, version, file, as_of)
-        return
-    if scenario is not None:
-        show_fixture(target, version, scenario, as_of)
-        return
-    parameters = given(limit=limit, offset=offset)
-    first, count = OFFSET.read(parameters), LIMIT.read(parameters)
-    answer = answer_as_of(
-        target,
-        as_of,
-        lambda view: show_suite_version(view, OWNER, version, limit=count, offset=first),
-        lambda server: server.suite_version(version, parameters),
-    )
-    if target.json:
-        print_json(answer)
+        _print_file(target, params.version, file, as_of)
+    elif scenario is not None:
+        show_fixture(target, params.version, scenario, as_of)
     else:
-        print_suite_version(answer)
+        show_answer(target, ask(target, get_suite_version, params, as_of), print_suite_version)
 
 
 def show_fixture(target: LedgerTarget, version: str, scenario: str, as_of: str | None) -> None:
     """Print one scenario of a suite version, with the texts of its files. Errors: NotFound, Gone."""
-    from api.cli.open_ledger import answer_as_of
-    from api.cli.output import print_json
+    from api.cli.open_ledger import ask
+    from api.cli.open_ledger import show as show_answer
     from api.cli.render.suite_versions import print_kept_scenario
-    from api.principal import OWNER
-    from api.service.evaluation.suite_queries import show_kept_scenario
+    from api.service.evaluation.suite_queries import get_kept_scenario
     from instruments.evals.suite.loader import scenario_id
 
-    answer = answer_as_of(
-        target,
-        as_of,
-        lambda view: show_kept_scenario(view, OWNER, version, scenario),
-        lambda server: server.kept_scenario(version, scenario_id(scenario)),
-    )
-    if target.json:
-        print_json(answer)
-    else:
-        print_kept_scenario(answer)
+    asked = KeptScenarioQuery(version=version, scenario_id=scenario_id(scenario))
+    show_answer(target, ask(target, get_kept_scenario, asked, as_of), print_kept_scenario)
 
 
 def _print_file(target: LedgerTarget, version: str, path: str, as_of: str | None) -> None:
@@ -177,31 +132,15 @@ def save(
 
 
 @verb(server=True, reads=True)
-def diff(
-    target: LedgerTarget,
-    baseline: Annotated[str, typer.Argument(metavar="BASELINE", help=VERSION_HELP)],
-    candidate: Annotated[str, typer.Argument(metavar="CANDIDATE", help=VERSION_HELP)],
-    as_of: AsOf = None,
-) -> None:
+def diff(target: LedgerTarget, params: SuiteComparisonQuery, as_of: AsOf = None) -> None:
     """Compare two versions of a suite.
 
     Scenarios that were added, removed and changed, and what changed in them. It tells whether scores can be compared.
 
     Example: tallystick eval suite diff 3f2a9c1e 77aa01be
     """
-    from api.cli.open_ledger import answer_as_of
-    from api.cli.output import print_json
+    from api.cli.open_ledger import ask, show
     from api.cli.render.suite_versions import print_suite_comparison
-    from api.principal import OWNER
-    from api.service.evaluation.suite_comparison import compare_suite_versions
+    from api.service.evaluation.suite_comparison import get_suite_comparison
 
-    found = answer_as_of(
-        target,
-        as_of,
-        lambda view: compare_suite_versions(view, OWNER, baseline, candidate),
-        lambda server: server.suite_comparison(baseline, candidate),
-    )
-    if target.json:
-        print_json(found)
-    else:
-        print_suite_comparison(found)
+    show(target, ask(target, get_suite_comparison, params, as_of), print_suite_comparison)

@@ -7,6 +7,7 @@ import typer
 from api.cli.errors import exit_2_on_error
 from api.cli.ledger_target import LedgerTarget, source_of_agent, verb
 from api.cli.options import STAKES, AsOf, choice
+from api.service.guardrails.rule_params import GuardrailQuery, GuardrailsQuery
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -48,58 +49,33 @@ def set_file(
 
 
 @verb(server=True, reads=True)
-def list_guardrails(
-    target: LedgerTarget,
-    retired: Annotated[bool, typer.Option("--retired", help="List retired rules, too.")] = False,
-    as_of: AsOf = None,
-) -> None:
+def list_guardrails(target: LedgerTarget, params: GuardrailsQuery, as_of: AsOf = None) -> None:
     """List the rules, and how often each fired.
 
     Also shows the outcomes of the decisions that were recorded although a rule fired.
 
     Example: tallystick guardrail list
     """
-    from api.cli.open_ledger import answer_as_of
-    from api.cli.output import print_json
+    from api.cli.open_ledger import ask, show
     from api.cli.render.guardrails import print_guardrails
-    from api.service.guardrails.rule_set import GuardrailList, list_rules
+    from api.service.guardrails.rule_set import get_guardrails
 
-    answer = answer_as_of(
-        target,
-        as_of,
-        lambda view: list_rules(view, retired=retired),
-        lambda server: server.view("/guardrails", GuardrailList, {"retired": "true"} if retired else {}),
-    )
-    if target.json:
-        print_json(answer)
-    else:
-        print_guardrails(answer)
+    show(target, ask(target, get_guardrails, params, as_of), print_guardrails)
 
 
 @verb(server=True, reads=True)
-def show(target: LedgerTarget, guardrail_id: GuardrailId, as_of: AsOf = None) -> None:
+def show(target: LedgerTarget, params: GuardrailQuery, as_of: AsOf = None) -> None:
     """Show one rule.
 
     Also a retired one.
 
     Example: tallystick guardrail show no-high-stakes-low-confidence
     """
-    from api.cli.open_ledger import answer_as_of
-    from api.cli.output import print_json
+    from api.cli.open_ledger import ask, show
     from api.cli.render.guardrails import print_guardrail
-    from api.client.guardrail_store import view_guardrail
-    from api.service.guardrails.rule_set import show_rule
+    from api.service.guardrails.rule_set import get_guardrail
 
-    row = answer_as_of(
-        target,
-        as_of,
-        lambda view: show_rule(view, guardrail_id),
-        lambda server: view_guardrail(server, guardrail_id),
-    )
-    if target.json:
-        print_json(row)
-    else:
-        print_guardrail(row)
+    show(target, ask(target, get_guardrail, params, as_of), print_guardrail)
 
 
 @verb(server=True)

@@ -86,16 +86,12 @@ def list_models(target: LedgerTarget, as_of: AsOf = None) -> None:
 
     Example: tallystick model list
     """
-    from api.cli.open_ledger import answer_as_of
-    from api.cli.output import print_json
+    from api.cli.open_ledger import ask, show
     from api.cli.render.model_inventory import print_models
-    from api.service.model_queries import list_registered_models
+    from api.service.model_queries import get_inventory, registered_models
+    from projections.discovery.query_params import InventoryQuery
 
-    models = answer_as_of(target, as_of, list_registered_models, lambda server: server.registered_models())
-    if target.json:
-        print_json(models)
-    else:
-        print_models(models)
+    show(target, registered_models(ask(target, get_inventory, InventoryQuery(), as_of)), print_models)
 
 
 @verb(server=True, reads=True)
@@ -111,18 +107,10 @@ def profile(
 
     Example: tallystick model profile example-large
     """
-    from api.cli.open_ledger import answer_as_of
-    from api.cli.output import print_json
+    from api.cli.open_ledger import ask, show
     from api.cli.render.model_profiles import print_profiles
-    from api.service.model_profiles import profile_models
+    from api.service.model_profiles import get_profiles
+    from projections.discovery.query_params import ProfileQuery
 
-    answer = answer_as_of(
-        target,
-        as_of,
-        lambda view: profile_models(view, model),
-        lambda server: server.profiles(model),
-    )
-    if target.json:
-        print_json(answer)
-    else:
-        print_profiles(answer, whole=model is not None)
+    answer = ask(target, get_profiles, ProfileQuery(model=model), as_of)
+    show(target, answer, lambda profiles: print_profiles(profiles, whole=model is not None))

@@ -67,13 +67,9 @@ def list_names(target: LedgerTarget, as_of: AsOf = None) -> None:
 
     Example: tallystick model wrapper list
     """
-    from api.cli.open_ledger import answer_as_of
-    from api.cli.output import print_json
+    from api.cli.open_ledger import ask, show
     from api.cli.render.wrappers import print_wrappers
-    from api.service.wrappers import list_wrappers
+    from api.service.wrappers import get_wrappers
+    from projections.shared_params import NoParams
 
-    answer = answer_as_of(target, as_of, list_wrappers, lambda server: server.wrappers())
-    if target.json:
-        print_json(answer)
-    else:
-        print_wrappers(answer)
+    show(target, ask(target, get_wrappers, NoParams(), as_of), print_wrappers)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import AsOf, given
+from api.cli.options import AsOf
+from projections.discovery.query_params import ProbeScoreQuery
 
 if TYPE_CHECKING:
     from api.service.rescore import RescoreQuery, RescoreResult
@@ -18,37 +19,18 @@ ProbeId = Annotated[
 
 
 @verb(server=True, reads=True)
-def scores(
-    target: LedgerTarget,
-    *,
-    probe: Annotated[str | None, typer.Option(help="Only this probe.", metavar="ID|ID@VERSION")] = None,
-    scorer: Annotated[str | None, typer.Option(help="Only this scorer.", metavar="ID|ID@VERSION")] = None,
-    model: Annotated[str | None, typer.Option(help="Only this model, by any of its names.")] = None,
-    as_of: AsOf = None,
-) -> None:
+def scores(target: LedgerTarget, params: ProbeScoreQuery, as_of: AsOf = None) -> None:
     """Show how each model scored on the probes.
 
     Also says whether a probe tells models apart.
 
     Example: tallystick probe scores --probe refactor --scorer syntax@1
     """
-    from api.cli.open_ledger import answer_as_of
-    from api.cli.output import print_json
+    from api.cli.open_ledger import ask, show
     from api.cli.render.model_inventory import print_scores
-    from api.service.model_queries import compare_probe_scores
-    from projections.discovery.probe_score_tables import ProbeScoreQuery
+    from api.service.model_queries import get_probes
 
-    query = ProbeScoreQuery(probe=probe, scorer=scorer, model=model)
-    answer = answer_as_of(
-        target,
-        as_of,
-        lambda view: compare_probe_scores(view, query),
-        lambda server: server.probe_scores(given(probe=probe, scorer=scorer, model=model)),
-    )
-    if target.json:
-        print_json(answer)
-    else:
-        print_scores(answer)
+    show(target, ask(target, get_probes, params, as_of), print_scores)
 
 
 @verb(ledger=False, json=False)

@@ -51,12 +51,7 @@ def _list(target: LedgerTarget, as_of: str | None) -> "list[ProjectionInfo]":
 
 
 def _show(target: LedgerTarget, name: str, as_of: str | None) -> "ProjectionState":
-    from api.cli.open_ledger import answer_as_of
-    from api.service.projections import show_projection
+    from api.cli.open_ledger import ask
+    from api.service.projections import ProjectionQuery, get_projection
 
-    return answer_as_of(
-        target,
-        as_of,
-        lambda view: show_projection(view, name),
-        lambda server: server.projection(name),
-    )
+    return ask(target, get_projection, ProjectionQuery(name=name), as_of)

@@ -22,18 +22,10 @@ def related(
 
     Example: tallystick related order-66
     """
-    from api.cli.open_ledger import answer_as_of
-    from api.cli.output import print_json
+    from api.cli.open_ledger import ask, show
     from api.cli.render.related import print_related
-    from api.service.related_events import find_related
+    from api.service.related_events import RelatedQuery, get_related
+    from events.limits import PAGE_EVENTS_MAX
 
-    answer = answer_as_of(
-        target,
-        as_of,
-        lambda view: find_related(view, correlationid, after),
-        lambda server: server.related(correlationid, after),
-    )
-    if target.json:
-        print_json(answer)
-    else:
-        print_related(answer)
+    query = RelatedQuery(correlationid=correlationid, after=after, limit=PAGE_EVENTS_MAX)
+    show(target, ask(target, get_related, query, as_of), print_related)

@@ -17,8 +17,9 @@ from api.http.pages.problem_page import problem_page
 from api.http.pages.response import page_response, unfinished_response
 from api.http.problems import note_refusal
 from api.http.request import Call, authenticate, run_query
-from api.parameters import Parameter, check_parameter_names, parameters_by_name
+from api.parameters import Parameter, check_parameter_names, declared, parameters_by_name
 from api.principal import Scope, Unauthenticated
+from api.service.event_params import AS_OF
 from events.errors import TallystickError
 
 SIGN_IN = "/ui/sign-in"
@@ -98,6 +99,11 @@ async def sign_in_first(request: Request, error: Unauthenticated) -> Response:
     wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     address = SIGN_IN if request.method != "GET" else f"{SIGN_IN}?{urlencode({'next': wanted})}"
     return RedirectResponse(address, 303)
+
+
+def query_of(params: Any, *left_out: str) -> tuple[Parameter[Any], ...]:  # noqa: ANN401 - a type of struct
+    """Return the parameters of a page that asks an operation, without those of the path and some others."""
+    return (*(each for each in declared(params) if not each.required and each.name not in left_out), AS_OF)
 
 
 def address_of(path: str, parameters: Mapping[str, str], **changed: object) -> str:

@@ -11,17 +11,7 @@ from api.reports.loss_test import ALPHA, DROP
 from api.reports.report import POINTS_MAX
 from api.service.evaluation import queries
 from api.service.evaluation.gate import GateAnswer, GateQuery, build_gate_answer, judge_run
-from api.service.evaluation.scenario_queries import ScenarioHistoryAnswer, show_history
 from api.service.event_params import AS_OF, PREFIX
-from api.service.operation import Link
-from api.service.run_params import (
-    EVALUATIONS_PARAMETERS,
-    SCENARIO_PARAMETERS,
-    SCOREBOARD_PARAMETERS,
-    parse_evaluation_query,
-    parse_scenario_query,
-    parse_scoreboard_query,
-)
 from events.evaluation import COST_USD_MAX
 
 SECONDS_MAX = 1e9
@@ -77,33 +67,6 @@ LIMITS = (MAX_REGRESSIONS, MAX_ERRORS, MIN_SCORE, ALPHA_LEVEL, DROP_SIZE, DROP_I
 
 @HttpOperation(
     method="GET",
-    path="/scoreboard",
-    heavy=True,
-    query=SCOREBOARD_PARAMETERS,
-    answers={200: json_answer("A scoreboard for each suite.", queries.ScoreboardAnswer)},
-)
-async def get_scoreboard(call: Call) -> Response:
-    """Rank the versions of each agent by suite, with two baselines."""
-    query = parse_scoreboard_query(call.parameters)
-    return json_response(await queries.show_scoreboard(await call.view(), query))
-
-
-@HttpOperation(
-    method="GET",
-    path="/evaluations",
-    heavy=True,
-    query=EVALUATIONS_PARAMETERS,
-    answers={200: json_answer("A page of evaluations.", queries.EvaluationPage)},
-    links={"evaluation": Link("get_evaluation", "run", "$response.body#/evaluations/0/run_id")},
-)
-async def get_evaluations(call: Call) -> Response:
-    """List summaries of evaluations, the last started first."""
-    query = parse_evaluation_query(call.parameters, call.ledger.clock())
-    return json_response(await queries.list_evaluations(await call.view(), query))
-
-
-@HttpOperation(
-    method="GET",
     path="/evaluations/{run}",
     heavy=True,
     path_parameters=(RUN,),
@@ -133,20 +96,6 @@ async def get_comparison(call: Call) -> Response:
     baseline, candidate = BASELINE.read(call.parameters), CANDIDATE.read(call.parameters)
     view, prefix = await call.view(), PREFIX.read(call.parameters)
     return json_response(await queries.compare_evaluations(view, baseline, candidate, prefix=prefix))
-
-
-@HttpOperation(
-    method="GET",
-    path="/scenarios/{scenario_id}",
-    path_parameters=(SCENARIO,),
-    query=SCENARIO_PARAMETERS,
-    answers={200: json_answer("A page of its runs, and its results by version.", ScenarioHistoryAnswer)},
-    errors=(404,),
-)
-async def get_scenario(call: Call) -> Response:
-    """Return the history of a scenario: its result in each run, the last begun first, and by version of each agent."""
-    query = parse_scenario_query(call.path(SCENARIO), call.parameters)
-    return json_response(await show_history(await call.view(), query))
 
 
 @HttpOperation(

@@ -9,17 +9,12 @@ from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response, read_json
 from api.parameters import flag_parameter, text_parameter
 from api.service.decision_writer import act_as
-from api.service.event_params import AS_OF
 from api.service.guardrails.action_check import CheckAnswer, PlannedAction, check_action
 from api.service.guardrails.rule_set import (
-    GuardrailList,
-    GuardrailRow,
     RetiredRule,
     SetAnswer,
-    list_rules,
     retire_rule,
     set_rules,
-    show_rule,
 )
 from api.service.operation import Link
 from events.envelope import EventId, Source
@@ -47,32 +42,6 @@ class CheckBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """The id of the event. The same action with the same id is a retry, which returns the first answer."""
     source: Source | None = None
     """The agent, as /agents/NAME; by default the agent of the token."""
-
-
-@HttpOperation(
-    method="GET",
-    path="/guardrails",
-    heavy=True,
-    query=(RETIRED, AS_OF),
-    answers={200: json_answer("The rules.", GuardrailList)},
-    links={"guardrail": _TO_RULE},
-)
-async def get_guardrails(call: Call) -> Response:
-    """List the guardrails, how often each fired, and the outcomes of the decisions that it let through."""
-    return json_response(await list_rules(await call.view(), retired=RETIRED.read(call.parameters)))
-
-
-@HttpOperation(
-    method="GET",
-    path="/guardrails/{guardrail_id}",
-    path_parameters=(GUARDRAIL_ID,),
-    query=(AS_OF,),
-    answers={200: json_answer("The rule.", GuardrailRow)},
-    errors=(404,),
-)
-async def get_guardrail(call: Call) -> Response:
-    """Return one guardrail, also a retired one."""
-    return json_response(await show_rule(await call.view(), call.path(GUARDRAIL_ID)))
 
 
 @HttpOperation(

@@ -7,10 +7,8 @@ from api.http.operation import HttpOperation, json_answer
 from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response
 from api.parameters import choice_list_parameter
-from api.service.discovery.queries import RunPage, list_runs, show_run
+from api.service.discovery.queries import show_run
 from api.service.event_params import AS_OF, PREFIX
-from api.service.operation import Link
-from api.service.run_params import RUNS_PARAMETERS, parse_run_query
 from projections.discovery.run_report import RunDetail
 
 RUN_ID = stream_id_parameter("run_id", "The run's id.")
@@ -19,19 +17,6 @@ INCLUDE = choice_list_parameter(
     "Further parts of the report. `attempts`: all attempts and signals. `summary`: the run as the list of runs has it.",
     ("attempts", "summary"),
 )
-
-
-@HttpOperation(
-    method="GET",
-    path="/runs",
-    query=RUNS_PARAMETERS,
-    answers={200: json_answer("A page of runs.", RunPage)},
-    links={"run": Link("get_run", "run_id", "$response.body#/runs/0/run_id")},
-)
-async def get_runs(call: Call) -> Response:
-    """List summaries of discovery runs, the last started first."""
-    query = parse_run_query(call.parameters, call.ledger.clock())
-    return json_response(await list_runs(await call.view(), query))
 
 
 @HttpOperation(

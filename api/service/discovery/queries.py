@@ -9,9 +9,11 @@ from api.service.as_of import AsOf
 from api.service.evidence import read_blobs
 from api.service.id_prefix import resolve_id
 from api.service.ledger import LedgerService, View
+from api.service.operation import Link, operation
+from api.service.run_params import RunQuery
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from events.envelope import EventFacts
-from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
+from events.limits import PAGE_EVENTS_MAX
 from events.probe import ProbeScored
 from events.registry import VOCABULARY
 from ledger import Query
@@ -26,14 +28,6 @@ SCORED = VOCABULARY.names_of(ProbeScored)
 
 NAMES_MAX = 50
 """Names of each kind that `list_run_names` returns."""
-
-
-class RunQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which runs to list: a page of them, the most recently begun first."""
-
-    selection: RunSelection = RunSelection()
-    limit: int = PAGE_EVENTS_DEFAULT
-    offset: int = 0
 
 
 class RunPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,14 +55,22 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     detail: RunDetail
 
 
-async def list_runs(view: View, query: RunQuery) -> RunPage:
-    """Return a page of runs. Errors: InvalidQuery."""
+@operation(
+    "/runs",
+    "runs",
+    links={"run": Link("get_run", "run_id", "$response.body#/runs/0/run_id")},
+)
+async def get_runs(view: View, params: RunQuery) -> RunPage:
+    """List summaries of discovery runs, the last started first."""
     projection, position = await view.at(RunIndex)
-    rows = projection.find(query.selection)
-    runs = projection.entries(rows[query.offset : query.offset + query.limit])
-    after = query.offset + len(runs)
-    total, selection = len(rows), query.selection
-    asked = {"agent": selection.agent, "router": selection.router, "probe": selection.probe}
+    selection = RunSelection(
+        agent=params.agent, router=params.router, probe=params.probe, range=params.range(view.clock())
+    )
+    rows = projection.find(selection)
+    runs = projection.entries(rows[params.offset : params.offset + params.limit])
+    after = params.offset + len(runs)
+    total = len(rows)
+    asked = {"agent": params.agent, "router": params.router, "probe": params.probe}
     return RunPage(
         runs=runs,
         total=total,

@@ -8,8 +8,9 @@ from instruments.evals import Scenario
 from ledger.errors import Damaged, Gone, NotFound
 from projections.evaluation.aggregation import ScenarioLabels
 from projections.evaluation.evaluation_index import EvaluationIndex
+from projections.evaluation.query_params import ScoreboardQuery
 from projections.evaluation.run_view import build_evaluation, evidence_digests
-from projections.evaluation.scoreboard import ScoreboardQuery, build_scoreboard
+from projections.evaluation.scoreboard import build_scoreboard
 from projections.evaluation.view_types import Evaluation, TrendPoint
 
 _types = VOCABULARY.names_of(*EvaluationIndex.reads)

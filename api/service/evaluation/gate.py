@@ -9,15 +9,15 @@ from api.service.evaluation.queries import (
     RunComparisonAnswer,
     compare_evaluations,
     find_latest,
+    get_scoreboard,
     show_evaluation,
-    show_scoreboard,
 )
 from api.service.evaluation.report_data import build_comparison_report
 from api.service.ledger import View
 from ledger.errors import NotFound
 from ledger.threads import run_on_thread
 from projections.evaluation.evaluation_index import EvaluationIndex
-from projections.evaluation.scoreboard import ScoreboardQuery
+from projections.evaluation.query_params import ScoreboardQuery
 from projections.evaluation.view_types import Evaluation, RunComparison
 
 
@@ -68,7 +68,7 @@ async def _judge(view: View, contrast: RunComparison, limits: GateLimits) -> Gat
     """Judge a comparison, and name the compared scenarios that are flaky under the version of the baseline."""
     judgement = await run_on_thread(judge, contrast, limits)
     first = contrast.baseline
-    board = await show_scoreboard(view, ScoreboardQuery(suite=first.suite, agent=first.agent))
+    board = await get_scoreboard(view, ScoreboardQuery(suite=first.suite, agent=first.agent))
     of_version = (first.agent, first.agent_version, first.baseline)
     compared = {each.scenario_id for each in contrast.passes}
     flaky = [

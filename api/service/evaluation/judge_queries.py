@@ -7,12 +7,13 @@ from api.service.as_of import AsOf
 from api.service.evaluation.queries import find_scenario_result
 from api.service.evaluation.scenario_queries import ScenarioOfRun, show_scenario_of_run
 from api.service.ledger import LedgerService, View
+from api.service.operation import operation
 from api.service.unknown_names import UnknownNames, find_unknown_names
-from events.limits import PAGE_EVENTS_DEFAULT
 from ledger.threads import run_on_thread
 from projections.evaluation.judge_index import WHOLE, JudgedScore, JudgeIndex, JudgingRecords, records_of
-from projections.evaluation.judge_report import JudgeQuery, build_judging_report
+from projections.evaluation.judge_report import build_judging_report
 from projections.evaluation.judge_view_types import JudgingReport
+from projections.evaluation.query_params import JudgeQuery, QueueQuery
 from projections.evaluation.view_types import ScoreRow
 from projections.evidence_index import EvidenceIndex
 
@@ -22,15 +23,6 @@ class JudgingReportAnswer(JudgingReport, frozen=True, kw_only=True):
 
     as_of: AsOf
     unknown_names: UnknownNames = UNSET
-
-
-class QueueQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which answers to label: a page of those that a judge scored and that lack a label."""
-
-    judge: str | None = None
-    suite: str | None = None
-    limit: int = PAGE_EVENTS_DEFAULT
-    offset: int = 0
 
 
 class UnlabelledAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,15 +57,16 @@ class AnswerToLabel(msgspec.Struct, frozen=True, kw_only=True):
     row: ScoreRow
 
 
-async def report_on_judges(view: View, query: JudgeQuery) -> JudgingReportAnswer:
-    """Return how well judges agree with labels, and the pass rates corrected for their errors. Errors: InvalidQuery."""
+@operation("/judges", "judges", heavy=True)
+async def get_judges(view: View, params: JudgeQuery) -> JudgingReportAnswer:
+    """Report how well judges agree with the labels of people, and correct pass rates for their errors."""
     evidence, _ = await view.at(EvidenceIndex, also=(JudgeIndex,))
     projection, position = await view.at(JudgeIndex)
     records, names = projection.records(), projection.names()
     stored = {score.answer: evidence.size_bytes(score.answer) for score in records.scores if score.length < 0}
     sizes = {digest: size for digest, size in stored.items() if size is not None}
-    report = await run_on_thread(build_judging_report, records, query, sizes)
-    unknown = find_unknown_names({"judge": query.judge, "suite": query.suite}, names)
+    report = await run_on_thread(build_judging_report, records, params, sizes)
+    unknown = find_unknown_names({"judge": params.judge, "suite": params.suite}, names)
     return JudgingReportAnswer(
         judges=report.judges,
         orders=report.orders,
@@ -82,15 +75,16 @@ async def report_on_judges(view: View, query: JudgeQuery) -> JudgingReportAnswer
     )
 
 
-async def list_unlabelled(view: View, query: QueueQuery) -> UnlabelledPage:
-    """Return a page of the answers that lack a label of a criterion with a verdict. Errors: InvalidQuery."""
+@operation("/labels/queue", "judges", heavy=True)
+async def get_label_queue(view: View, params: QueueQuery) -> UnlabelledPage:
+    """List the judged answers that lack a label of a criterion, in an order that does not depend on verdicts."""
     projection, position = await view.at(JudgeIndex)
     state, names = projection.encode(), projection.names()
     records = await run_on_thread(records_of, state)
-    judged, waiting = await run_on_thread(_find_unlabelled, records, query)
-    listed = waiting[query.offset : query.offset + query.limit]
-    after = query.offset + len(listed)
-    unknown = find_unknown_names({"judge": query.judge, "suite": query.suite}, names)
+    judged, waiting = await run_on_thread(_find_unlabelled, records, params)
+    listed = waiting[params.offset : params.offset + params.limit]
+    after = params.offset + len(listed)
+    unknown = find_unknown_names({"judge": params.judge, "suite": params.suite}, names)
     return UnlabelledPage(
         answers=listed,
         total=len(waiting),
@@ -103,7 +97,7 @@ async def list_unlabelled(view: View, query: QueueQuery) -> UnlabelledPage:
 
 async def show_next_answer(ledger: LedgerService, query: QueueQuery) -> tuple[AnswerToLabel | None, UnlabelledPage]:
     """Return the first answer of a page of the queue with its text, None without one, and the page."""
-    page = await list_unlabelled(ledger, structs.replace(query, limit=1))
+    page = await get_label_queue(ledger, structs.replace(query, limit=1))
     if not page.answers:
         return None, page
     answer = page.answers[0]

@@ -13,18 +13,20 @@ from api.service.evidence import read_blobs
 from api.service.id_prefix import resolve_id
 from api.service.ledger import View
 from api.service.model_names import MODEL_NAMES, find_model_names, model_resolver
+from api.service.operation import Link, operation
+from api.service.run_params import EvaluationQuery
 from api.service.unknown_names import UnknownNames, find_unknown_names
-from events.limits import PAGE_EVENTS_DEFAULT
 from ledger.errors import NotFound
 from ledger.threads import run_on_thread
 from projections.evaluation.aggregation import ScenarioLabels
 from projections.evaluation.corrected_rows import correct_rows
 from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationSelection, ScoreFilter
 from projections.evaluation.judge_index import JudgeIndex, LabelKey, records_of
+from projections.evaluation.query_params import ScoreboardQuery
 from projections.evaluation.run_comparison import compare_runs
 from projections.evaluation.run_summaries import summarize_runs
 from projections.evaluation.run_view import NO_LABELS, build_evaluation, evidence_digests
-from projections.evaluation.scoreboard import ScoreboardQuery, build_scoreboard
+from projections.evaluation.scoreboard import build_scoreboard
 from projections.evaluation.view_types import Evaluation, EvaluationSummary, RunComparison, ScenarioResult, Scoreboard
 
 LATEST = "latest"
@@ -32,14 +34,6 @@ LATEST = "latest"
 
 SCENARIOS_LISTED_MAX = 20
 """An error about an unknown scenario lists no more scenarios than this."""
-
-
-class EvaluationQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which evaluations to list: a page of them, the most recently begun first."""
-
-    selection: EvaluationSelection = EvaluationSelection()
-    limit: int = PAGE_EVENTS_DEFAULT
-    offset: int = 0
 
 
 class EvaluationPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,22 +65,29 @@ class ScoreboardAnswer(Scoreboard, frozen=True, kw_only=True):
     unknown_names: UnknownNames = UNSET
 
 
-async def list_evaluations(view: View, query: EvaluationQuery) -> EvaluationPage:
-    """Return a page of evaluations. Errors: InvalidQuery."""
+@operation(
+    "/evaluations",
+    "evaluations",
+    heavy=True,
+    links={"evaluation": Link("get_evaluation", "run", "$response.body#/evaluations/0/run_id")},
+)
+async def get_evaluations(view: View, params: EvaluationQuery) -> EvaluationPage:
+    """List summaries of evaluations, the last started first."""
     projection, position = await view.at(EvaluationIndex, also=CALLS)
-    rows = projection.find(query.selection)
-    listed = rows[query.offset : query.offset + query.limit]
+    selection = EvaluationSelection(suite=params.suite, agent=params.agent, range=params.range(view.clock()))
+    rows = projection.find(selection)
+    listed = rows[params.offset : params.offset + params.limit]
     scores = projection.scores(ScoreFilter(runs=listed))
     scores = await (await CallRecords.find(view)).fill_scores(scores)
     summaries = await run_on_thread(summarize_runs, scores, listed)
-    after = query.offset + len(summaries)
+    after = params.offset + len(summaries)
     total, dated = len(rows), await view.dated(position)
     return EvaluationPage(
         evaluations=summaries,
         total=total,
         next=after if after < total else None,
         as_of=dated,
-        unknown_names=UNSET if total else _unknown_names(projection, query.selection),
+        unknown_names=UNSET if total else _unknown_names(projection, selection),
     )
 
 
@@ -145,19 +146,20 @@ async def find_latest(
     )
 
 
-async def show_scoreboard(view: View, query: ScoreboardQuery) -> ScoreboardAnswer:
-    """Return by suite the scores of each version of each agent, or of each model. Errors: InvalidQuery."""
-    also = (JudgeIndex, *CALLS, *(MODEL_NAMES if query.group_by == "model" else ()))
+@operation("/scoreboard", "evaluations", heavy=True)
+async def get_scoreboard(view: View, params: ScoreboardQuery) -> ScoreboardAnswer:
+    """Rank the versions of each agent by suite, with two baselines."""
+    also = (JudgeIndex, *CALLS, *(MODEL_NAMES if params.group_by == "model" else ()))
     projection, position = await view.at(EvaluationIndex, also=also)
     # Baselines are always shown: a board without a row of an agent may be a board of an unknown one.
-    unknown = _unknown_names(projection, query)
-    resolve = model_resolver(await find_model_names(view)) if query.group_by == "model" else None
-    scores = projection.scores(ScoreFilter(suite=query.suite))
+    unknown = _unknown_names(projection, params)
+    resolve = model_resolver(await find_model_names(view)) if params.group_by == "model" else None
+    scores = projection.scores(ScoreFilter(suite=params.suite))
     judging = (await view.beside(JudgeIndex)).encode()
     scores = await (await CallRecords.find(view)).fill_scores(scores)
-    scoreboard = await run_on_thread(build_scoreboard, scores, query, resolve)
+    scoreboard = await run_on_thread(build_scoreboard, scores, params, resolve)
     records = await run_on_thread(records_of, judging)
-    scoreboard = await run_on_thread(correct_rows, scoreboard, records, query.agent, resolve)
+    scoreboard = await run_on_thread(correct_rows, scoreboard, records, params.agent, resolve)
     return ScoreboardAnswer(suites=scoreboard.suites, as_of=await view.dated(position), unknown_names=unknown)
 
 

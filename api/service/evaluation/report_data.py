@@ -5,11 +5,11 @@ from msgspec import structs
 from api.reports import EvaluationReport
 from api.service.evaluation.queries import (
     compare_evaluations,
+    get_scoreboard,
     show_evaluation,
-    show_scoreboard,
 )
 from api.service.ledger import View
-from projections.evaluation.scoreboard import ScoreboardQuery
+from projections.evaluation.query_params import ScoreboardQuery
 from projections.evaluation.view_types import Evaluation, TrendPoint
 
 
@@ -33,5 +33,5 @@ async def _read_trend(view: View, run: Evaluation) -> tuple[TrendPoint, ...]:
     """Return the scores of the versions of the evaluated agent."""
     if run.baseline is not None:
         return ()
-    board = await show_scoreboard(view, ScoreboardQuery(suite=run.suite, agent=run.agent, versions=1))
+    board = await get_scoreboard(view, ScoreboardQuery(suite=run.suite, agent=run.agent, versions=1))
     return tuple(point for suite in board.suites for point in suite.trend)

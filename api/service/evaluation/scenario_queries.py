@@ -10,6 +10,7 @@ from api.service.evaluation.queries import find_scenario_result
 from api.service.evidence import read_blobs
 from api.service.id_prefix import resolve_id
 from api.service.ledger import View
+from api.service.operation import operation
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from events.envelope import EventFacts
 from events.evaluation import EvalScored
@@ -17,8 +18,9 @@ from ledger.errors import NotFound
 from ledger.threads import run_on_thread
 from projections.evaluation.evaluation_index import EvaluationIndex, ScoreFilter
 from projections.evaluation.judge_index import JudgeIndex
+from projections.evaluation.query_params import ScenarioQuery
 from projections.evaluation.run_view import build_evaluation, evidence_digests
-from projections.evaluation.scenario_history import ScenarioHistory, ScenarioQuery, build_history
+from projections.evaluation.scenario_history import ScenarioHistory, build_history
 from projections.evaluation.view_types import Evaluation, ScenarioResult
 
 
@@ -44,14 +46,15 @@ class EvaluatedNames(msgspec.Struct, frozen=True, kw_only=True):
     agents: Sequence[str]
 
 
-async def show_history(view: View, query: ScenarioQuery) -> ScenarioHistoryAnswer:
-    """Return the results of a scenario by run and by version. Errors: NotFound, for an unknown scenario."""
+@operation("/scenarios/{scenario_id}", "evaluations", errors=(404,))
+async def get_scenario(view: View, params: ScenarioQuery) -> ScenarioHistoryAnswer:
+    """Return the history of a scenario: its result in each run, the last begun first, and by version of each agent."""
     projection, position = await view.at(EvaluationIndex)
-    if not projection.has_scenario(query.scenario_id):
-        raise NotFound(f"Scenario not found: {query.scenario_id}", "Check the id; a run lists its scenarios.")
-    scores, names = projection.scores(ScoreFilter(scenario=query.scenario_id)), projection.names()
-    history = await run_on_thread(build_history, scores, query)
-    unknown = find_unknown_names({"suite": query.suite, "agent": query.agent}, names)
+    if not projection.has_scenario(params.scenario_id):
+        raise NotFound(f"Scenario not found: {params.scenario_id}", "Check the id; a run lists its scenarios.")
+    scores, names = projection.scores(ScoreFilter(scenario=params.scenario_id)), projection.names()
+    history = await run_on_thread(build_history, scores, params)
+    unknown = find_unknown_names({"suite": params.suite, "agent": params.agent}, names)
     fields = {name: getattr(history, name) for name in history.__struct_fields__}
     return ScenarioHistoryAnswer(
         **fields, as_of=await view.dated(position), unknown_names=msgspec.UNSET if history.total else unknown

@@ -10,6 +10,8 @@ from api.service.as_of import AsOf
 from api.service.evaluation.kept_suite import KeptFile, KeptVersion, require_kept
 from api.service.evaluation.suite_queries import SuiteVersionEntry, describe, find_kept
 from api.service.ledger import View
+from api.service.operation import operation
+from api.service.run_params import SuiteComparisonQuery
 from instruments.errors import BadFixtures
 from instruments.evals.suite.changed_keys import changed_keys
 from instruments.evals.suite.json_yaml_reader import json_value, yaml_value
@@ -49,12 +51,13 @@ class SuiteComparison(msgspec.Struct, frozen=True, kw_only=True):
     as_of: AsOf
 
 
-async def compare_suite_versions(view: View, caller: Principal, baseline: str, candidate: str) -> SuiteComparison:
-    """Compare two versions by their names. Errors: NotFound, Gone, BadFixtures, Forbidden."""
-    before, _ = await find_kept(view, caller, baseline)
-    after, as_of_now = await find_kept(view, caller, candidate)
-    require_kept(before, baseline)
-    require_kept(after, candidate)
+@operation("/suites/compare", "suites", heavy=True, errors=(404, 410, 422))
+async def get_suite_comparison(view: View, params: SuiteComparisonQuery, caller: Principal) -> SuiteComparison:
+    """Compare two suite versions by scenario, to tell whether the suite changed or the agent."""
+    before, _ = await find_kept(view, caller, params.baseline)
+    after, as_of_now = await find_kept(view, caller, params.candidate)
+    require_kept(before, params.baseline)
+    require_kept(after, params.candidate)
     old, new = _files_by_title(before), _files_by_title(after)
     changed = [
         await _compare_scenario(view, caller, title, old[title], new[title])

@@ -21,9 +21,10 @@ from api.service.evaluation.kept_suite import (
 )
 from api.service.evidence import EvidenceContent
 from api.service.ledger import View
+from api.service.operation import Link, operation
+from api.service.run_params import KeptScenarioQuery, SuiteVersionQuery, SuiteVersionsQuery
 from api.service.store import LocalStore
 from api.service.unknown_names import UnknownNames, find_unknown_names
-from events.limits import PAGE_EVENTS_DEFAULT
 from instruments.evals.suite.json_yaml_reader import json_value, yaml_value
 from instruments.evals.suite.loader import INVESTIGATION_FILE, scenario_id
 from instruments.yaml_reader import UnreadableFile
@@ -35,14 +36,6 @@ from projections.evidence_index import EvidenceIndex
 
 PATHS_SHOWN = 20
 """An error about an unknown scenario or file lists no more than this."""
-
-
-class SuiteVersionQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which suite versions to list: a page of them, the last used first."""
-
-    suite: str | None = None
-    limit: int = PAGE_EVENTS_DEFAULT
-    offset: int = 0
 
 
 class SuiteVersionEntry(SuiteVersion, frozen=True, kw_only=True, omit_defaults=True):
@@ -110,40 +103,37 @@ class KeptScenarioAnswer(msgspec.Struct, frozen=True, kw_only=True):
     as_of: AsOf
 
 
-async def list_suite_versions(view: View, caller: Principal, query: SuiteVersionQuery) -> SuiteVersionPage:
-    """Return a page of suite versions. Errors: Forbidden, InvalidQuery."""
+@operation(
+    "/suites",
+    "suites",
+    heavy=True,
+    links={"version": Link("get_suite_version", "version", "$response.body#/versions/0/suite_digest")},
+)
+async def get_suite_versions(view: View, params: SuiteVersionsQuery, caller: Principal) -> SuiteVersionPage:
+    """List the versions of suites that runs used, the last used first, and whether their files are stored."""
     projection, position = await view.at(EvaluationIndex)
     runs, names = projection.runs(), projection.names()
-    versions = await run_on_thread(build_suite_versions, runs, query.suite)
-    listed = versions[query.offset : query.offset + query.limit]
+    versions = await run_on_thread(build_suite_versions, runs, params.suite)
+    listed = versions[params.offset : params.offset + params.limit]
     kept = await read_versions(LocalStore(view.ledger, caller), listed, partial(_read_states, view))
-    after, total = query.offset + len(listed), len(versions)
+    after, total = params.offset + len(listed), len(versions)
     return SuiteVersionPage(
         versions=list(map(describe, kept)),
         total=total,
         next=after if after < total else None,
         as_of=await view.dated(position),
-        unknown_names=UNSET if total else find_unknown_names({"suite": query.suite}, names),
+        unknown_names=UNSET if total else find_unknown_names({"suite": params.suite}, names),
     )
 
 
-async def show_suite_version(
-    view: View,
-    caller: Principal,
-    name: str,
-    *,
-    limit: int = PAGE_EVENTS_DEFAULT,
-    offset: int = 0,
-) -> SuiteVersionAnswer:
-    """Return a suite version with a page of its scenarios; without any if its files were not kept.
-
-    `name` is a run, a digest of the version, or a unique beginning of one. Errors: NotFound, InvalidQuery, Forbidden.
-    """
-    kept, as_of_now = await find_kept(view, caller, name)
+@operation("/suites/{version}", "suites", heavy=True, errors=(404, 422))
+async def get_suite_version(view: View, params: SuiteVersionQuery, caller: Principal) -> SuiteVersionAnswer:
+    """Return a suite version with its scenarios and files. Without kept files, it has no scenarios here."""
+    kept, as_of_now = await find_kept(view, caller, params.version)
     by_title = _files_by_title(kept.files)
-    listed = by_title[offset : offset + limit]
+    listed = by_title[params.offset : params.offset + params.limit]
     store = LocalStore(view.ledger, caller)
-    after = offset + len(listed)
+    after = params.offset + len(listed)
     return SuiteVersionAnswer(
         version=describe(kept),
         scenarios=[(await _read_scenario(store, title, files))[0] for title, files in listed],
@@ -153,13 +143,12 @@ async def show_suite_version(
     )
 
 
-async def show_kept_scenario(view: View, caller: Principal, name: str, scenario: str) -> KeptScenarioAnswer:
-    """Return one scenario of a suite version, named by its id or title, with the texts of its files.
-
-    Errors: NotFound; Gone, if the list of files was erased; BadFixtures, Damaged, InvalidQuery, Forbidden.
-    """
-    kept, as_of_now = await find_kept(view, caller, name)
-    require_kept(kept, name)
+@operation("/suites/{version}/scenarios/{scenario_id}", "suites", heavy=True, errors=(404, 410, 422))
+async def get_kept_scenario(view: View, params: KeptScenarioQuery, caller: Principal) -> KeptScenarioAnswer:
+    """Return one scenario of a suite version, with its files as they were when a run kept them."""
+    scenario = params.scenario_id
+    kept, as_of_now = await find_kept(view, caller, params.version)
+    require_kept(kept, params.version)
     by_title = _files_by_title(kept.files)
     found = next((each for each in by_title if scenario in (each[0], scenario_id(each[0]))), None)
     if found is None:

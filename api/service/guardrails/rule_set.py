@@ -9,8 +9,10 @@ from msgspec import UNSET, UnsetType
 
 from api.principal import Principal
 from api.service.as_of import AsOf
+from api.service.guardrails.rule_params import GuardrailQuery, GuardrailsQuery
 from api.service.id_prefix import id_not_found
 from api.service.ledger import LedgerService, View
+from api.service.operation import Link, operation
 from events.errors import InvalidEvent
 from events.guardrail import GuardrailRetired, GuardrailSet
 from events.limits import ITEMS_MAX
@@ -162,10 +164,16 @@ async def retire_rule(
     return RetiredRule(guardrail_id=guardrail_id, position=placed.position, duplicate=False)
 
 
-async def list_rules(view: View, *, retired: bool = False) -> GuardrailList:
-    """List the rules in force, with `retired` also the others, and how often each fired."""
+@operation(
+    "/guardrails",
+    "guardrails",
+    heavy=True,
+    links={"guardrail": Link("get_guardrail", "guardrail_id", "$response.body#/guardrails/0/guardrail_id")},
+)
+async def get_guardrails(view: View, params: GuardrailsQuery) -> GuardrailList:
+    """List the guardrails, how often each fired, and the outcomes of the decisions that it let through."""
     index, position = await view.at(GuardrailIndex)
-    entries = [entry for entry in index.entries() if retired or entry.retired is None]
+    entries = [entry for entry in index.entries() if params.retired or entry.retired is None]
     in_force, checks = index.rules(), msgspec.structs.replace(index.checks)
     outcomes = await _read_outcomes(view, entries)
     return GuardrailList(
@@ -177,10 +185,11 @@ async def list_rules(view: View, *, retired: bool = False) -> GuardrailList:
     )
 
 
-async def show_rule(view: View, guardrail_id: str) -> GuardrailRow:
-    """Return one rule, also a retired one. Errors: NotFound."""
+@operation("/guardrails/{guardrail_id}", "guardrails", errors=(404,))
+async def get_guardrail(view: View, params: GuardrailQuery) -> GuardrailRow:
+    """Return one guardrail, also a retired one."""
     index, _ = await view.at(GuardrailIndex)
-    entry = _find(index, guardrail_id)
+    entry = _find(index, params.guardrail_id)
     latest = tuple(dict.fromkeys(reversed(entry.decisions_fired)))[:LATEST_MAX]
     outcomes = await _read_outcomes(view, [entry])
     return msgspec.structs.replace(_row(entry, outcomes), latest_fired=latest)

@@ -12,7 +12,7 @@ from tests.api.cli.command import done
     ("verb", "shown"),
     [
         (("decisions",), "List at most this many.  [default: 100]"),
-        (("run", "list"), "List at most this many.  [default: 100]"),
+        (("run", "list"), "The largest number of results.  [default: 100]"),
         (("calibration",), "The length of the trend's windows, in days.  [default: 30]"),
         (("token", "add"), "[default: append, read]"),
         (("probe", "prompt"), f"The probe.  [default: {PROBE}]"),

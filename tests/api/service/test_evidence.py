@@ -13,7 +13,7 @@ from api.errors import BodyTooLarge
 from api.principal import OWNER, Forbidden, Principal
 from api.service.evidence import Blob
 from api.service.ledger import LedgerService
-from api.service.projections import list_projections, replay_projections, show_projection
+from api.service.projections import ProjectionQuery, get_projection, list_projections, replay_projections
 from events import Draft, EvidenceErased, EvidenceStored
 from events.errors import InvalidEvent, TallystickError
 from events.limits import EVIDENCE_BYTES_MAX
@@ -267,11 +267,17 @@ def test_erasing_changes_no_figure_and_no_line(tmp_path: Path) -> None:
             await service.record(drafts, OWNER)
         names = [info.name for info in await list_projections(service)]
         lines = (await service.read(Query(limit=1000))).lines
-        digests = {name: (await show_projection(service, name)).digest for name in names}
+        digests = {name: (await get_projection(service, ProjectionQuery(name=name))).digest for name in names}
         await service.evidence.erase(digest_of(b"an answer"), None, OWNER)
         assert (await service.read(Query(limit=1000))).lines[:-1] == lines
-        assert {name: (await show_projection(await service.past(8), name)).digest for name in names} == digests
-        changed = {name for name in names if (await show_projection(service, name)).digest != digests[name]}
+        assert {
+            name: (await get_projection(await service.past(8), ProjectionQuery(name=name))).digest for name in names
+        } == digests
+        changed = {
+            name
+            for name in names
+            if (await get_projection(service, ProjectionQuery(name=name))).digest != digests[name]
+        }
         assert changed == {"evidence", "events"}, "one counts what is erased, one the new event"
         assert all(replayed.same for replayed in await replay_projections(service, check=True))
 

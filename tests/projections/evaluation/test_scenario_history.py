@@ -6,10 +6,11 @@ from hypothesis import given, settings
 
 from events import Draft, EvalFinished, EvalScored, EvalStarted, EventFacts
 from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationSelection, ScoreFilter
+from projections.evaluation.query_params import ScenarioQuery, ScoreboardQuery
 from projections.evaluation.run_summaries import summarize_runs
 from projections.evaluation.run_view import build_evaluation
-from projections.evaluation.scenario_history import VERSIONS_MAX, ScenarioHistory, ScenarioQuery, build_history
-from projections.evaluation.scoreboard import ScoreboardQuery, build_scoreboard
+from projections.evaluation.scenario_history import VERSIONS_MAX, ScenarioHistory, build_history
+from projections.evaluation.scoreboard import build_scoreboard
 from tests.projections.random_evaluations import SCENARIOS, SUITES
 from tests.projections.random_histories import evaluations, events_of
 from tests.projections.short_evaluations import begin, end, fail, score, skip

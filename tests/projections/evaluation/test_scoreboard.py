@@ -9,8 +9,9 @@ from hypothesis import given, settings
 
 from events import Draft, EvalScored, source_of
 from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationSelection
+from projections.evaluation.query_params import ScoreboardQuery
 from projections.evaluation.run_summaries import summarize_runs
-from projections.evaluation.scoreboard import ScoreboardQuery, build_scoreboard
+from projections.evaluation.scoreboard import build_scoreboard
 from projections.evaluation.view_types import Scoreboard, ScoreboardRow, SuiteScoreboard
 from tests.projections.drafts import post
 from tests.projections.evaluation.test_evaluation_index import FIGURES, plain

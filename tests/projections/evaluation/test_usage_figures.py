@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from events import Draft, EvalScored
 from events.evaluation import EvalScoredV1
 from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationSelection
+from projections.evaluation.query_params import ScoreboardQuery
 from projections.evaluation.run_summaries import summarize_runs
 from projections.evaluation.run_view import build_evaluation
-from projections.evaluation.scoreboard import ScoreboardQuery, build_scoreboard
+from projections.evaluation.scoreboard import build_scoreboard
 from projections.evaluation.usage_figures import USAGE_NAMES, Quantity, UsageFigures
 from tests.projections.drafts import post
 from tests.projections.random_histories import evaluations, events_of

@@ -6,14 +6,14 @@ from typing import NamedTuple
 from api.http.pages.content import Content
 from api.http.pages.page import Page, address_of
 from api.http.request import Call
+from api.parameters import declared
 from api.service.evaluation.judge_queries import show_next_answer
-from api.service.event_params import OFFSET
-from api.service.judge_params import JUDGE, JUDGED_SUITE, parse_queue_query
 from events.errors import TallystickError
+from projections.evaluation.query_params import QueueQuery
 
 PATH = "/ui/labels"
 TEMPLATE = "evaluations/labels"
-PAGE_PARAMETERS = (JUDGE, JUDGED_SUITE, OFFSET)
+PAGE_PARAMETERS = tuple(each for each in declared(QueueQuery) if each.name != "limit")
 
 
 class RefusedLabel(NamedTuple):
@@ -30,8 +30,9 @@ async def show_label_queue(call: Call) -> Content:
 
 async def label_content(call: Call, refused: RefusedLabel | None = None) -> Content:
     """Return what the queue shows: its next answer, with a form for one criterion, perhaps one that was refused."""
-    shown, page = await show_next_answer(call.ledger, parse_queue_query(call.parameters))
-    skipped = OFFSET.read(call.parameters)
+    query = call.asked(QueueQuery)
+    shown, page = await show_next_answer(call.ledger, query)
+    skipped = query.offset
     caller = call.caller
     criterion = None if shown is None or not shown.answer.criteria else shown.answer.criteria[0]
     components = () if shown is None else shown.row.components

@@ -4,14 +4,11 @@ from urllib.parse import urlencode
 
 from api.http.pages.content import Content
 from api.http.pages.evaluations.lists import ROWS, RUNS, locate
-from api.http.pages.page import Page, address_of
+from api.http.pages.page import Page, address_of, query_of
 from api.http.request import Call
-from api.service.evaluation.queries import list_evaluations
+from api.service.evaluation.queries import get_evaluations
 from api.service.evaluation.scenario_queries import list_names
-from api.service.event_params import LIMIT
-from api.service.run_params import EVALUATIONS_PARAMETERS, parse_evaluation_query
-
-PARAMETERS = tuple(parameter for parameter in EVALUATIONS_PARAMETERS if parameter is not LIMIT)
+from api.service.run_params import EvaluationQuery
 
 NAMES_MAX = 100
 """Names of suites and agents that are proposed while one types; others can be typed, too."""
@@ -19,12 +16,14 @@ NAMES_MAX = 100
 LIVE = urlencode({"type": "eval.started.v1,eval.started.v2,eval.finished.v1,eval.reopened.v1"})
 
 
-@Page(path=RUNS, template="evaluations/runs", section="evaluations", query=PARAMETERS, heavy=True)
+@Page(
+    path=RUNS, template="evaluations/runs", section="evaluations", query=query_of(EvaluationQuery, "limit"), heavy=True
+)
 async def show_runs(call: Call) -> Content:
     """List evaluations, the last started first."""
     parameters = {**call.parameters, "limit": str(ROWS)}
-    query, view = parse_evaluation_query(parameters, call.ledger.clock()), await call.view()
-    found = await list_evaluations(view, query)
+    query, view = call.asked(EvaluationQuery, limit=ROWS), await call.view()
+    found = await get_evaluations(view, query)
     names = await list_names(view)
     variables = {
         "found": found,

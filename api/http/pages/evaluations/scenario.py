@@ -6,16 +6,14 @@ from api.http.pages.content import Content
 from api.http.pages.drawing_file import drawing_response
 from api.http.pages.evaluations.lists import ROWS, RUNS, locate
 from api.http.pages.evaluations.run_list import NAMES_MAX
-from api.http.pages.page import Page, address_of
+from api.http.pages.page import Page, address_of, query_of
 from api.http.pages.page_figure import PageFigure, embed
 from api.http.request import Call
 from api.http.routes.evaluations import SCENARIO
 from api.reports.plots.scores import SCENARIO_READING, draw_scenario, tabulate_scenario
-from api.service.evaluation.scenario_queries import ScenarioHistoryAnswer, list_names, show_history
-from api.service.event_params import LIMIT
-from api.service.run_params import SCENARIO_PARAMETERS, parse_scenario_query
+from api.service.evaluation.scenario_queries import ScenarioHistoryAnswer, get_scenario, list_names
+from projections.evaluation.query_params import ScenarioQuery
 
-PARAMETERS = tuple(parameter for parameter in SCENARIO_PARAMETERS if parameter is not LIMIT)
 PATH = f"{RUNS}/scenarios/{{scenario_id}}"
 DRAWING = "figures/pass-rates.svg"
 
@@ -25,7 +23,7 @@ DRAWING = "figures/pass-rates.svg"
     template="evaluations/scenario",
     section="evaluations",
     path_parameters=(SCENARIO,),
-    query=PARAMETERS,
+    query=query_of(ScenarioQuery, "limit"),
     heavy=True,
 )
 async def show_scenario(call: Call) -> Content:
@@ -61,7 +59,7 @@ async def show_scenario(call: Call) -> Content:
     template="",
     section="evaluations",
     path_parameters=(SCENARIO,),
-    query=PARAMETERS,
+    query=query_of(ScenarioQuery, "limit"),
     waits=True,
 )
 async def get_pass_rates(call: Call) -> Response:
@@ -71,5 +69,4 @@ async def get_pass_rates(call: Call) -> Response:
 
 
 async def _find(call: Call) -> ScenarioHistoryAnswer:
-    query = parse_scenario_query(call.path(SCENARIO), {**call.parameters, "limit": str(ROWS)})
-    return await show_history(await call.view(), query)
+    return await get_scenario(await call.view(), call.asked(ScenarioQuery, limit=ROWS))

@@ -8,15 +8,17 @@ from api.http.pages.content import Content
 from api.http.pages.drawing_file import drawing_response
 from api.http.pages.evaluations.lists import SCOREBOARD
 from api.http.pages.evaluations.run_list import NAMES_MAX
-from api.http.pages.page import Page, address_of
+from api.http.pages.page import Page, address_of, query_of
 from api.http.pages.page_figure import PageFigure, embed
 from api.http.request import Call
+from api.parameters import parse_params
 from api.reports.judge_text import corrected_cell
 from api.reports.plots.scores import BOARD_READING, draw_scoreboard, tabulate_scoreboard
-from api.service.evaluation.queries import EvaluationQuery, ScoreboardAnswer, list_evaluations, show_scoreboard
+from api.service.evaluation.queries import ScoreboardAnswer, get_evaluations, get_scoreboard
 from api.service.evaluation.scenario_queries import list_names
-from api.service.run_params import ROWS, SCOREBOARD_PARAMETERS, VERSIONS, parse_scoreboard_query
+from api.service.run_params import EvaluationQuery
 from ledger.errors import NotFound
+from projections.evaluation.query_params import ScoreboardQuery
 from projections.evaluation.view_types import SuiteScoreboard
 
 VERSIONS_SHOWN = "5"
@@ -31,7 +33,7 @@ DRAWING = f"{SCOREBOARD}/figures/means.svg"
     path=SCOREBOARD,
     template="evaluations/scoreboard",
     section="evaluations",
-    query=SCOREBOARD_PARAMETERS,
+    query=query_of(ScoreboardQuery),
     heavy=True,
 )
 async def show_board(call: Call) -> Content:
@@ -46,17 +48,17 @@ async def show_board(call: Call) -> Content:
         "rows_max": ROWS_MAX,
         "regressed_max": REGRESSED_MAX,
         "filters": parameters,
-        "versions": VERSIONS.read(parameters),
+        "versions": parse_params(ScoreboardQuery, parameters).versions,
         "suites": names.suites[:NAMES_MAX],
         "agents": names.agents[:NAMES_MAX],
         "judged": board is not None and any(row.corrected is not None for row in board.rows),
         "corrected_cell": corrected_cell,
-        "by_model": ROWS.read(parameters) == "model",
+        "by_model": parameters.get("group_by") == "model",
     }
     return Content("Scoreboard", variables, address_of("/scoreboard", parameters))
 
 
-@Page(path=DRAWING, template="", section="evaluations", query=SCOREBOARD_PARAMETERS, heavy=True, waits=True)
+@Page(path=DRAWING, template="", section="evaluations", query=query_of(ScoreboardQuery), heavy=True, waits=True)
 async def get_means(call: Call) -> Response:
     """Return the drawing of the page as a file. Errors: NotFound, without a suite."""
     answer = await _find(call, await _complete(call))
@@ -68,17 +70,17 @@ async def get_means(call: Call) -> Response:
 async def _complete(call: Call) -> Mapping[str, str]:
     """Return the parameters with the suite that was evaluated last, if they name none."""
     parameters = dict(call.parameters)
-    if ROWS.read(parameters) == "agent":
+    if call.asked(ScoreboardQuery).group_by == "agent":
         parameters = {"versions": VERSIONS_SHOWN, **parameters}
     if "suite" not in parameters:
-        newest = await list_evaluations(await call.view(), EvaluationQuery(limit=1))
+        newest = await get_evaluations(await call.view(), EvaluationQuery(limit=1))
         if newest.evaluations:
             parameters["suite"] = newest.evaluations[0].suite
     return parameters
 
 
 async def _find(call: Call, parameters: Mapping[str, str]) -> ScoreboardAnswer:
-    return await show_scoreboard(await call.view(), parse_scoreboard_query(parameters))
+    return await get_scoreboard(await call.view(), parse_params(ScoreboardQuery, parameters))
 
 
 def _figure(board: SuiteScoreboard, parameters: Mapping[str, str], position: int) -> PageFigure:

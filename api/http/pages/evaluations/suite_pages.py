@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from api.http.pages.content import Content
 from api.http.pages.evaluations.lists import ROWS, RUNS, SCENARIOS, locate
-from api.http.pages.page import Page, address_of
+from api.http.pages.page import Page, address_of, query_of
 from api.http.request import Call
 from api.http.routes.evaluations import SCENARIO
 from api.http.routes.suites import VERSION
@@ -13,20 +13,18 @@ from api.service.evaluation.suite_queries import (
     KeptFileText,
     KeptScenarioAnswer,
     SuiteVersionAnswer,
-    list_suite_versions,
-    show_kept_scenario,
-    show_suite_version,
+    get_kept_scenario,
+    get_suite_version,
+    get_suite_versions,
 )
-from api.service.event_params import AS_OF, LIMIT, OFFSET
-from api.service.suite_params import SUITES_PARAMETERS, parse_suite_query
+from api.service.event_params import AS_OF
+from api.service.run_params import KeptScenarioQuery, SuiteVersionQuery, SuiteVersionsQuery
 from ledger.errors import Damaged, Gone, NotFound
 
 PATH = f"{RUNS}/suites"
 
 TEXT_BYTES_MAX = 60_000
 """The most bytes of a file on a page, escaped."""
-
-PARAMETERS = tuple(parameter for parameter in SUITES_PARAMETERS if parameter is not LIMIT)
 
 
 class ShortFile(NamedTuple):
@@ -37,12 +35,18 @@ class ShortFile(NamedTuple):
     shortened: bool
 
 
-@Page(path=PATH, template="evaluations/suites", section="evaluations", query=PARAMETERS, heavy=True)
+@Page(
+    path=PATH,
+    template="evaluations/suites",
+    section="evaluations",
+    query=query_of(SuiteVersionsQuery, "limit"),
+    heavy=True,
+)
 async def show_suites(call: Call) -> Content:
     """List suite versions, the last used first."""
     parameters = {**call.parameters, "limit": str(ROWS)}
-    query = parse_suite_query(parameters)
-    found = await list_suite_versions(await call.view(), call.caller, query)
+    query = call.asked(SuiteVersionsQuery, limit=ROWS)
+    found = await get_suite_versions(await call.view(), query, call.caller)
     variables = {
         "found": found,
         "position_in_list": locate(PATH, call.parameters, query.offset, len(found.versions), found.total, ROWS),
@@ -55,13 +59,14 @@ async def show_suites(call: Call) -> Content:
     template="evaluations/suite_version",
     section="evaluations",
     path_parameters=(VERSION,),
-    query=(OFFSET, AS_OF),
+    query=query_of(SuiteVersionQuery, "limit"),
     heavy=True,
 )
 async def show_version(call: Call) -> Content:
     """Show a suite version, named by a run or a digest."""
-    name, offset = call.path(VERSION), OFFSET.read(call.parameters)
-    found = await show_suite_version(await call.view(), call.caller, name, limit=SCENARIOS, offset=offset)
+    query = call.asked(SuiteVersionQuery, limit=SCENARIOS)
+    name, offset = query.version, query.offset
+    found = await get_suite_version(await call.view(), query, call.caller)
     address = f"{PATH}/{name}"
     variables = {
         "found": found,
@@ -100,9 +105,9 @@ async def _find_scenario(call: Call, name: str, scenario_id: str) -> KeptScenari
     """Return the scenario; the version alone if its files were not kept, or their list was erased."""
     view = await call.view()
     try:
-        return await show_kept_scenario(view, call.caller, name, scenario_id)
+        return await get_kept_scenario(view, KeptScenarioQuery(version=name, scenario_id=scenario_id), call.caller)
     except (NotFound, Gone, Damaged):
-        version = await show_suite_version(view, call.caller, name, limit=1)
+        version = await get_suite_version(view, SuiteVersionQuery(version=name, limit=1), call.caller)
         if version.version.state in {"not_kept", "erased", "missing"}:
             return version
         raise

@@ -2,19 +2,19 @@
 
 from collections.abc import Mapping
 
-from msgspec import UNSET, structs
+from msgspec import UNSET
 
 from api.http.pages.content import Content
 from api.http.pages.models.list_links import ROWS, list_links
-from api.http.pages.page import Page, address_of
+from api.http.pages.page import Page, address_of, query_of
 from api.http.request import Call
 from api.parameters import choice_parameter
-from api.service.model_params import INVENTORY_PARAMETERS, parse_inventory_query
-from api.service.model_profiles import profile_models
-from api.service.model_queries import InventoryAnswer, list_inventory
+from api.service.model_profiles import get_profiles
+from api.service.model_queries import InventoryAnswer, get_inventory
 from api.service.stored_model_names import NAME_EVENTS
 from projections.discovery.model_inventory import RUNS_SHOWN, InventoryTotals
 from projections.discovery.model_profiles import ModelProfile
+from projections.discovery.query_params import InventoryQuery, ProfileQuery
 
 PATH = "/ui/models"
 
@@ -36,13 +36,13 @@ NEWS = f"type={','.join(('discovery.attempted.v1', *NAME_EVENTS))}"
 """The events that change an inventory."""
 
 
-@Page(path=PATH, template="models/inventory", section="models", query=(*INVENTORY_PARAMETERS, LIST), heavy=True)
+@Page(path=PATH, template="models/inventory", section="models", query=(*query_of(InventoryQuery), LIST), heavy=True)
 async def show_models(call: Call) -> Content:
     """Show the models that answered, with their conflicts; or one model."""
     parameters = call.parameters
     limit, chosen = ROWS.read(parameters), LIST.find(parameters)
-    query = structs.replace(parse_inventory_query(parameters), limit=limit)
-    answer = await list_inventory(await call.view(), query)
+    query = call.asked(InventoryQuery, limit=limit)
+    answer = await get_inventory(await call.view(), query)
     assert answer.totals is not UNSET
     stated = {name: value for name, value in parameters.items() if name != LIST.name}
     json = address_of("/inventory", {**stated, "limit": str(limit)} if query.model is None else stated)
@@ -75,7 +75,7 @@ async def _profile(call: Call, model: str | None, answer: InventoryAnswer) -> Mo
     """Return the profile of the model that the page shows; None without one, or for a list of models."""
     if model is None:
         return None
-    profiles = (await profile_models(await call.ledger.past(answer.as_of.position), model)).profiles
+    profiles = (await get_profiles(await call.ledger.past(answer.as_of.position), ProfileQuery(model=model))).profiles
     return profiles[0] if profiles else None
 
 

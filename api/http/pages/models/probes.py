@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
-from msgspec import UNSET, structs
+from msgspec import UNSET
 from starlette.responses import Response
 
 from api.http.pages.content import Content
 from api.http.pages.drawing_file import drawing_response
 from api.http.pages.models.list_links import ROWS, list_links
-from api.http.pages.page import Page, address_of
+from api.http.pages.page import Page, address_of, query_of
 from api.http.pages.page_figure import FigureTable, PageFigure, embed
 from api.http.request import Call
 from api.reports.plots.probe_scores import (
@@ -20,13 +20,12 @@ from api.reports.plots.probe_scores import (
     row_name,
     scorer_name,
 )
-from api.service.event_params import AS_OF, OFFSET
-from api.service.model_params import MODEL, PROBE, PROBES_PARAMETERS, SCORER, parse_probe_query
-from api.service.model_queries import compare_probe_scores
+from api.service.model_queries import get_probes
 from api.service.stored_model_names import NAME_EVENTS
 from events import VOCABULARY, ProbeScored
 from ledger.errors import NotFound
 from projections.discovery.probe_score_tables import ProbeScores
+from projections.discovery.query_params import ProbeScoreQuery
 
 PATH = "/ui/models/probes"
 FIGURE_PATH = f"{PATH}/figures/scores.svg"
@@ -38,13 +37,13 @@ NEWS = f"type={','.join((*VOCABULARY.names_of(ProbeScored), *NAME_EVENTS))}"
 """The events that change the scores."""
 
 
-@Page(path=PATH, template="models/probes", section="models", query=PROBES_PARAMETERS, heavy=True)
+@Page(path=PATH, template="models/probes", section="models", query=query_of(ProbeScoreQuery), heavy=True)
 async def show_probes(call: Call) -> Content:
     """Show the scores of each probe by model, and whether the probe tells models apart."""
     parameters = call.parameters
     limit = ROWS.read(parameters)
-    query = structs.replace(parse_probe_query(parameters), limit=limit)
-    answer = await compare_probe_scores(await call.view(), query)
+    query = call.asked(ProbeScoreQuery, limit=limit)
+    answer = await get_probes(await call.view(), query)
     tables = [table for table in answer.probes if table.models or query.model is None]
     page = None
     if len(tables) == 1 and tables[0].rows is not UNSET:
@@ -66,11 +65,11 @@ async def show_probes(call: Call) -> Content:
     return Content("Probe scores", variables, json=json, live=None if "as_of" in parameters else NEWS)
 
 
-@Page(path=FIGURE_PATH, template="problem", section="models", query=PROBES_PARAMETERS, heavy=True, waits=True)
+@Page(path=FIGURE_PATH, template="problem", section="models", query=query_of(ProbeScoreQuery), heavy=True, waits=True)
 async def get_scores_drawing(call: Call) -> Response:
     """Return the drawing of one probe's scores as a file."""
-    query = structs.replace(parse_probe_query(call.parameters), limit=MODELS_DRAWN)
-    answer = await compare_probe_scores(await call.view(), query)
+    query = call.asked(ProbeScoreQuery, limit=MODELS_DRAWN)
+    answer = await get_probes(await call.view(), query)
     tables = [table for table in answer.probes if can_draw(table)]
     exact = [table for table in tables if _names(table) == (query.probe, query.scorer)] or tables
     if not exact:
@@ -95,7 +94,7 @@ def _address(table: ProbeScores, parameters: Mapping[str, str]) -> str:
 
 def _selection(table: ProbeScores) -> dict[str, str]:
     """Return the query parameters that select a table."""
-    return dict(zip((PROBE.name, SCORER.name), _names(table), strict=True))
+    return dict(zip(("probe", "scorer"), _names(table), strict=True))
 
 
 def _figure(number: int, table: ProbeScores, position: int, call: Call) -> PageFigure | None:
@@ -103,8 +102,8 @@ def _figure(number: int, table: ProbeScores, position: int, call: Call) -> PageF
     if not can_draw(table):
         return None
     figure_id = f"scores-{number}"
-    stated = {name: call.parameters[name] for name in (MODEL.name, OFFSET.name) if name in call.parameters}
-    address = address_of(FIGURE_PATH, {**stated, **_selection(table), AS_OF.name: str(position)})
+    stated = {name: call.parameters[name] for name in ("model", "offset") if name in call.parameters}
+    address = address_of(FIGURE_PATH, {**stated, **_selection(table), "as_of": str(position)})
     rows = [row for row in table.models if row.counted_mean is not None][:MODELS_DRAWN]
     return PageFigure(
         id=figure_id,

@@ -1,13 +1,11 @@
 """The list of discovery runs."""
 
-from msgspec import structs
-
 from api.http.pages.content import Content
 from api.http.pages.models.list_links import ROWS, list_links
-from api.http.pages.page import Page, address_of
+from api.http.pages.page import Page, address_of, query_of
 from api.http.request import Call
-from api.service.discovery.queries import list_run_names, list_runs
-from api.service.run_params import RUNS_PARAMETERS, parse_run_query
+from api.service.discovery.queries import get_runs, list_run_names
+from api.service.run_params import RunQuery
 from events import VOCABULARY, DiscoveryAttempted, DiscoveryFinished, DiscoveryStarted
 from events.discovery import DiscoverySignalledLate
 
@@ -19,13 +17,13 @@ NEWS = "type=" + ",".join(
 """The events that change the list."""
 
 
-@Page(path=PATH, template="models/runs", section="models", query=RUNS_PARAMETERS)
+@Page(path=PATH, template="models/runs", section="models", query=query_of(RunQuery))
 async def show_runs(call: Call) -> Content:
     """Show discovery runs, the last started first."""
     parameters = call.parameters
     limit = ROWS.read(parameters)
-    query = structs.replace(parse_run_query(parameters, call.ledger.clock()), limit=limit)
-    answer = await list_runs(await call.view(), query)
+    query = call.asked(RunQuery, limit=limit)
+    answer = await get_runs(await call.view(), query)
     page = list_links(PATH, parameters, offset=query.offset, limit=limit, shown=len(answer.runs), total=answer.total)
     variables: dict[str, object] = {
         "answer": answer,

@@ -9,12 +9,14 @@ from api.http.pages.content import Content
 from api.http.pages.page import Page
 from api.http.readiness import read_readiness
 from api.http.request import Call
-from api.service.breakers import list_breakers
-from api.service.guardrails.rule_set import list_rules
+from api.service.breakers import get_breakers
+from api.service.guardrails.rule_params import GuardrailsQuery
+from api.service.guardrails.rule_set import get_guardrails
 from api.service.operator_lists import TokenRow, WebhookRow, list_tokens, list_webhooks
 from api.service.projections import ProjectionList, list_projections
 from api.service.status import read_status
 from events.errors import TallystickError
+from projections.shared_params import NoParams
 
 ROWS_MAX = 200
 """The most rows of a list. The command line has all."""
@@ -57,7 +59,7 @@ async def show_operate(call: Call) -> Content:
     ledger, state = call.ledger, call.request.app.state
     metrics: Metrics = state.metrics
     is_operator = call.caller.scopes & {"admin"}
-    rules = await list_rules(ledger)
+    rules = await get_guardrails(ledger, GuardrailsQuery())
     return Content(
         "Operate",
         {
@@ -68,7 +70,7 @@ async def show_operate(call: Call) -> Content:
             "projections": ProjectionList(await list_projections(ledger)).projections,
             "rules": rules,
             "shown_rules": _cut(rules.guardrails),
-            "breakers": _cut((await list_breakers(ledger)).breakers),
+            "breakers": _cut((await get_breakers(ledger, NoParams())).breakers),
             "tokens": await _tokens(call) if is_operator else None,
             "webhooks": await _webhooks(call) if is_operator else None,
             "now": ledger.clock(),
