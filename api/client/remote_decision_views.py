@@ -9,7 +9,6 @@ import msgspec
 from msgspec import Raw, Struct, structs
 
 from api.client.remote_store import RemoteStore
-from api.service.decision_links import DecisionGraph
 from api.service.id_prefix import id_not_found
 from events.payload import STORED_ID_PATTERN
 from events.registry import VOCABULARY
@@ -53,10 +52,6 @@ class RemoteDecisionViews:
         entries = self._store.decode(path, fields.pop("history", Raw(b"[]")), list[_Entry])
         state = self._store.decode(path, msgspec.json.encode(fields), DecisionState)
         return structs.replace(state, history=tuple(self._history_entry(path, entry) for entry in entries))
-
-    async def graph(self, decision_id: str, parameters: Parameters) -> DecisionGraph:
-        path = f"/decisions/{id_segment(decision_id, 'decision')}/graph"
-        return await self._store.view(path, DecisionGraph, {**parameters, **PREFIX, **self._as_of})
 
     def _history_entry(self, path: str, entry: _Entry) -> HistoryEntry:
         kind = VOCABULARY.event_types.get(entry.type)

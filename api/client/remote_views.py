@@ -2,11 +2,10 @@
 
 from msgspec import UNSET, structs
 
-from api.client.remote_decision_views import PREFIX, Parameters, id_segment
+from api.client.remote_decision_views import PREFIX, id_segment
 from api.client.remote_trace_views import RemoteTraceViews
 from api.parameters import texts_of
 from api.reports import EvaluationReport, GateLimits
-from api.service.decisions import DecisionPage
 from api.service.discovery.queries import RunView
 from api.service.evaluation.gate import GateAnswer, GateQuery
 from api.service.evaluation.queries import (
@@ -34,9 +33,6 @@ class RemoteViews(RemoteTraceViews):
         placed = {name: texts.pop(name) for name in operation.placed}
         path = operation.path.format(**{name: id_segment(text, _noun(name)) for name, text in placed.items()})
         return await self._store.view(path, operation.answer, {**texts, **self._as_of})
-
-    async def decisions(self, parameters: Parameters) -> DecisionPage:
-        return await self._store.view("/decisions", DecisionPage, {**parameters, **self._as_of})
 
     async def evidence(self) -> EvidencePage:
         """Return all evidence, which the server lists in pages."""

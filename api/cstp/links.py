@@ -13,7 +13,6 @@ from api.cstp.stream_ids import check_stream_ids
 from api.errors import INVALID_PARAMS
 from api.principal import Principal
 from api.service.decision_links import (
-    DEPTH_MAX,
     DecisionLink,
     LinkedDecision,
     link_decisions,
@@ -21,6 +20,7 @@ from api.service.decision_links import (
     list_related,
     walk_graph,
 )
+from api.service.decision_params import DEPTH_MAX
 from api.service.ledger import LedgerService, View
 from events.envelope import EventId
 from events.limits import PAGE_EVENTS_MAX

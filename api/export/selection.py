@@ -6,14 +6,14 @@ from importlib.util import find_spec
 import msgspec
 
 from api.export.manifest import FORMATS, Filters, Format
-from api.parameters import SINCE, UNTIL, choice_parameter, flag_parameter
-from api.service.decision_params import AGENT
+from api.parameters import SINCE, UNTIL, choice_parameter, flag_parameter, text_parameter
 from api.service.event_params import SUBJECT, TYPE, Parameters, parse_event_query
 from api.service.unknown_names import check_event_names
 from events.envelope import agent_of, timestamp
 from ledger import LogReader, Query, moment_of
 from ledger.errors import InvalidQuery
 
+AGENT = text_parameter("agent", "One agent, by its name.")
 FORMAT = choice_parameter("format", "The format of the events.", FORMATS, default="ndjson")
 GZIP = flag_parameter("gzip", "Compress the events. Parquet is compressed already.")
 EVIDENCE = flag_parameter("evidence", "Add the evidence that the events name.")

@@ -8,7 +8,8 @@ from msgspec import UNSET, UnsetType
 from api.cstp.links import NEIGHBORS_MAX, edge_json, link, node_json
 from api.mcp.decision_tools import Rows, stated
 from api.mcp.tool import AgentParams, Answer, PageSize, ReadParams, ReadResult, Tool, ToolCall
-from api.service.decision_links import DEPTH_MAX, list_neighbors, walk_graph
+from api.service.decision_links import list_neighbors, walk_graph
+from api.service.decision_params import DEPTH_MAX
 from events.envelope import EventId
 from events.link import LinkType, Weight
 from events.payload import StreamName

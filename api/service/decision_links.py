@@ -10,10 +10,12 @@ from msgspec import structs
 from api.principal import Principal
 from api.service.as_of import AsOf
 from api.service.decision_ids import has_decision, ids_starting_with, position_of_views
+from api.service.decision_params import DEPTH_MAX, LinkGraphParams, NeighborParams
 from api.service.decision_writer import act_as, append_payload, decision_exists
 from api.service.decisions import decision_states
 from api.service.id_prefix import id_not_found
 from api.service.ledger import LedgerService, View
+from api.service.operation import operation
 from events.decision import Outcome, Stakes
 from events.errors import InvalidEvent
 from events.limits import ITEMS_MAX
@@ -23,7 +25,6 @@ from projections.decisions.decision_index import DecisionIndex
 from projections.decisions.decision_state import DecisionState
 from projections.decisions.link_graph import GraphLink, LinkGraph, LinkSelection
 
-DEPTH_MAX = 5
 """Steps that a graph can reach."""
 
 SUMMARY_CHARS = 120
@@ -168,6 +169,23 @@ async def find_named(ledger: LedgerService, caller: Principal, given: str, *, pr
     if len(matches) > 1:
         raise id_not_found(given, "decision", ambiguous=True)
     return (matches[0], True) if matches else (given, False)
+
+
+@operation("/decisions/{decision_id}/neighbors", "links", errors=(404,))
+async def get_neighbors(view: View, params: NeighborParams) -> NeighborList:
+    """List the links of a decision with the decisions at their other ends, the strongest first."""
+    selection = LinkSelection(params.direction, params.edge_type)
+    return await list_neighbors(view, params.decision_id, selection, params.limit, prefix=params.prefix)
+
+
+@operation("/decisions/{decision_id}/graph", "links", heavy=True, errors=(404,))
+async def get_graph(view: View, params: LinkGraphParams) -> DecisionGraph:
+    """Follow links from a decision, up to 5 steps.
+
+    The nearest come first, and each link is there once. `limit` is the largest number of links.
+    """
+    selection = LinkSelection(params.direction, params.edge_type)
+    return await walk_graph(view, params.decision_id, params.depth, selection, params.limit, prefix=params.prefix)
 
 
 async def list_neighbors(

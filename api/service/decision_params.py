@@ -1,69 +1,95 @@
-"""Query parameters of lists of decisions, and the filters of decisions that other queries share."""
+"""The parameters of lists and searches of decisions, of one decision, and of the links around it."""
 
-from collections.abc import Mapping
-from datetime import datetime
-from typing import Any
+from typing import Annotated, Literal
 
-from api.parameters import (
-    SINCE,
-    UNTIL,
-    WINDOW,
-    Parameter,
-    choice_parameter,
-    parse_time_range,
-    text_list_parameter,
-    text_parameter,
+import msgspec
+from msgspec import Meta
+
+from events.limits import PAGE_EVENTS_DEFAULT
+from events.link import LinkType
+from projections.decisions.decision_selection import SortField
+from projections.shared_params import (
+    DecisionFilterParams,
+    DecisionModel,
+    Limit,
+    Offset,
+    Prefix,
+    Since,
+    Until,
+    Window,
+    stream_id,
 )
-from api.service.decisions import DecisionQuery
-from api.service.event_params import AS_OF, LIMIT, OFFSET, ORDER_DESCENDING, Parameters
-from projections.decisions.decision_selection import STAKES as STAKES_CHOICES
-from projections.decisions.decision_selection import STATUSES, DecisionSelection, SortField
 
-SORTS: tuple[SortField, ...] = ("created_at", "confidence", "category", "stakes", "status")
-OUTCOMES = ("success", "partial", "failure", "abandoned")
-AGENT = text_parameter("agent", "One agent, by its name.")
-CATEGORY = text_parameter("category", "Decisions of one category.")
-STAKES = choice_parameter("stakes", "Decisions with these stakes.", STAKES_CHOICES)
-PROJECT = text_parameter("project", "Decisions of one project.")
-FEATURE = text_parameter("feature", "Decisions of one feature.")
-DECISION_FILTERS = (AGENT, CATEGORY, STAKES, PROJECT, FEATURE)
-CLUSTER = text_parameter("cluster", "Decisions of one cluster: a task, a session, a day.")
-MODEL = text_parameter("model", "Decisions by one model, by any of its names.")
-STATUS = choice_parameter(
-    "status",
-    "Decisions with or without a review, or those that were retracted. Empty: all but retracted ones.",
-    (*STATUSES, ""),
-)
-OUTCOME = choice_parameter("outcome", "Decisions with this outcome. Empty: all.", (*OUTCOMES, ""))
-TAG = text_list_parameter("tag", "Decisions with any of these tags, separated by commas.")
-SEARCH = text_parameter("search", "Decisions whose texts contain every one of these words, as whole words.")
-SORT = choice_parameter("sort", "What to sort by.", SORTS, default="created_at")
-DECISIONS_PARAMETERS: Parameters = (
-    *DECISION_FILTERS, CLUSTER, MODEL, STATUS, OUTCOME, TAG, SINCE, UNTIL, WINDOW, SEARCH, SORT, ORDER_DESCENDING,
-    LIMIT, OFFSET, AS_OF,
-)  # fmt: skip
+DEPTH_MAX = 5
+"""The most steps of a walk over links."""
+
+DecisionId = Annotated[str, stream_id("The decision's id.")]
 
 
-def parse_decision_query(parameters: Mapping[str, str], now: datetime) -> DecisionQuery:
-    """Return the query for a list of decisions. Errors: InvalidQuery."""
-    return DecisionQuery(
-        selection=DecisionSelection(
-            **parse_texts(DECISION_FILTERS, parameters),
-            status=STATUS.find(parameters) or None,  # type: ignore[arg-type]
-            outcome=OUTCOME.find(parameters) or None,
-            tags=TAG.read(parameters),
-            cluster=CLUSTER.find(parameters),
-            range=parse_time_range(parameters, now),
+class DecisionListParams(DecisionFilterParams, frozen=True, kw_only=True):
+    """Which decisions to list, and how. With `retrieval_mode` the search is ranked, the best match first."""
+
+    cluster: Annotated[str | None, Meta(description="Decisions of one cluster: a task, a session, a day.")] = None
+    model: DecisionModel = None
+    status: Annotated[
+        Literal["pending", "reviewed", "retracted", ""] | None,
+        Meta(
+            description="Decisions with or without a review, or those that were retracted. Empty: all but retracted "
+            "ones."
         ),
-        sort=SORT.read(parameters),
-        descending=ORDER_DESCENDING.read(parameters) == "desc",
-        limit=LIMIT.read(parameters),
-        offset=OFFSET.read(parameters),
-        search=SEARCH.find(parameters),
-        model=MODEL.find(parameters),
-    )
+    ] = None
+    outcome: Annotated[
+        Literal["success", "partial", "failure", "abandoned", ""] | None,
+        Meta(description="Decisions with this outcome. Empty: all."),
+    ] = None
+    tag: Annotated[tuple[str, ...], Meta(description="Decisions with any of these tags, separated by commas.")] = ()
+    since: Since = None
+    until: Until = None
+    window: Window = None
+    search: Annotated[
+        str | None, Meta(description="Decisions whose texts contain every one of these words, as whole words.")
+    ] = None
+    sort: Annotated[SortField, Meta(description="What to sort by.")] = "created_at"
+    order: Annotated[Literal["asc", "desc"], Meta(description="Ascending or descending.")] = "desc"
+    limit: Limit = PAGE_EVENTS_DEFAULT
+    offset: Offset = 0
+    retrieval_mode: Annotated[
+        Literal["semantic", "keyword", "hybrid"] | None,
+        Meta(
+            description="Rank the search, the best match first: by its meaning, by its words, or by both. Without "
+            "vectors, by its words."
+        ),
+    ] = None
+    hybrid_weight: Annotated[
+        float | None, Meta(ge=0, le=1, description="The weight of the meaning in the mode `hybrid`; 0.7 without it.")
+    ] = None
+    embedding: Annotated[
+        str | None,
+        Meta(description="The vector of the search: a JSON array, or 32-bit floats, the lower byte first, in Base64."),
+    ] = None
+    embedding_model: Annotated[str | None, Meta(description="The model that made `embedding`.")] = None
 
 
-def parse_texts(declared: tuple[Parameter[str], ...], parameters: Mapping[str, str]) -> dict[str, Any]:
-    """Return the texts of some parameters by name, None for absent ones."""
-    return {parameter.name: parameter.find(parameters) for parameter in declared}
+class OneDecisionParams(msgspec.Struct, frozen=True, kw_only=True):
+    """Which decision to show."""
+
+    decision_id: DecisionId
+    prefix: Prefix = False
+
+
+class NeighborParams(msgspec.Struct, frozen=True, kw_only=True):
+    """Which links of a decision to list."""
+
+    decision_id: DecisionId
+    direction: Annotated[
+        Literal["outgoing", "incoming", "both"], Meta(description="Which links of a decision to follow.")
+    ] = "both"
+    edge_type: Annotated[tuple[LinkType, ...], Meta(description="Links of these types, separated by commas.")] = ()
+    limit: Limit = PAGE_EVENTS_DEFAULT
+    prefix: Prefix = False
+
+
+class LinkGraphParams(NeighborParams, frozen=True, kw_only=True):
+    """How far to follow which links of a decision."""
+
+    depth: Annotated[int, Meta(ge=1, le=DEPTH_MAX, description="The number of steps to follow links.")] = 1

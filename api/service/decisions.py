@@ -8,8 +8,10 @@ from msgspec import UNSET, UnsetType, structs
 
 from api.service.as_of import AsOf
 from api.service.decision_ids import position_of_views, resolve_decision_id
+from api.service.decision_params import OneDecisionParams
 from api.service.ledger import LedgerService, View
 from api.service.model_names import MODEL_NAMES, find_model_names
+from api.service.operation import operation
 from api.service.retrieval import Ranking, Retrieval
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from events.envelope import Event
@@ -119,6 +121,12 @@ def find_unknown(projection: DecisionIndex, selection: DecisionSelection, model:
     models = {name for joined in projection.models for name in split_names(joined) if name}
     known = {**projection.names(), "model": models | ({model} if model is not None and selection.models else set())}
     return find_unknown_names({**asked, "tag": selection.tags, "model": model}, known)
+
+
+@operation("/decisions/{decision_id}", "decisions", errors=(404,))
+async def get_decision(view: View, params: OneDecisionParams) -> DecisionState:
+    """Return one decision with its history."""
+    return await find_decision(view, params.decision_id, prefix=params.prefix)
 
 
 async def find_decision(view: View, decision_id: str, *, prefix: bool = False) -> DecisionState:

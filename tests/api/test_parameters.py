@@ -47,7 +47,7 @@ def fits(value: object, schema: dict[str, Any]) -> bool:
         assert schema["type"] == "array"
         return len(value) <= schema["maxItems"] and all(fits(one, schema["items"]) for one in value)
     if "enum" in schema:
-        return value in schema["enum"]
+        return (str(value).lower() if isinstance(value, bool) else value) in schema["enum"]
     if schema.get("type") in ("integer", "number"):
         assert isinstance(value, int | float)
         return bool(schema["minimum"] <= value <= schema["maximum"])

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, source_of_agent, verb
-from api.cli.options import AsOf, Limit, choice, given
+from api.cli.options import AsOf, choice
+from api.service.decision_params import LinkGraphParams
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from api.service.decision_links import RecordedLink
 
 LINK_TYPES = ("relates_to", "supersedes", "depends_on")
-DIRECTIONS = ("outgoing", "incoming", "both")
 
 
 @verb(server=True)
@@ -83,39 +83,15 @@ async def _link(
 
 
 @verb(server=True, reads=True)
-def graph(
-    target: LedgerTarget,
-    decision_id: Annotated[str, typer.Argument(metavar="ID", help="The id, or an unambiguous beginning of it.")],
-    *,
-    depth: Annotated[str | None, typer.Option(help="Follow links this many steps, 1 to 5.  \\[default: 1]")] = None,
-    direction: Annotated[str | None, choice("Which links of a decision to follow.", DIRECTIONS)] = None,
-    edge_type: Annotated[
-        str | None, choice("Only links of these types, separated by commas.", LINK_TYPES, separator=",")
-    ] = None,
-    limit: Limit = None,
-    as_of: AsOf = None,
-) -> None:
+def graph(target: LedgerTarget, params: LinkGraphParams, as_of: AsOf = None) -> None:
     """Show the links around a decision.
 
     Lists each link once, the nearest first, and the decisions that they join.
 
     Example: tallystick graph 3f2a9c1e --depth 3 --edge-type supersedes,depends_on
     """
-    from api.cli.open_ledger import answer_as_of
-    from api.cli.output import print_json
+    from api.cli.open_ledger import ask, show
     from api.cli.render.graph import print_graph
-    from api.service.decision_links import walk_graph
-    from api.service.link_params import parse_graph_query
+    from api.service.decision_links import get_graph
 
-    parameters = given(depth=depth, direction=direction, edge_type=edge_type, limit=limit)
-    query = parse_graph_query(parameters)
-    answer = answer_as_of(
-        target,
-        as_of,
-        lambda view: walk_graph(view, decision_id, *query, prefix=True),
-        lambda server: server.graph(decision_id, parameters),
-    )
-    if target.json:
-        print_json(answer)
-    else:
-        print_graph(answer)
+    show(target, ask(target, get_graph, params, as_of), print_graph)

@@ -9,7 +9,6 @@ from api.http.media_types import JSON
 from api.http.operation import HttpOperation, json_answer
 from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response, read_json
-from api.service.decision_search import find_decisions
 from api.service.decision_writer import (
     RecordedDecision,
     RecordedRetraction,
@@ -18,50 +17,16 @@ from api.service.decision_writer import (
     retract_decision,
     review_decision,
 )
-from api.service.decisions import DecisionPage, find_decision
-from api.service.event_params import AS_OF, PREFIX
 from api.service.operation import Link
-from api.service.search_params import SEARCH_PARAMETERS, parse_decision_search
 from api.service.supplied_vector import embedding_to_record
 from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import EventId, Source
 from events.payload import Label
 from events.vector import Numbers
-from projections.decisions.decision_state import DecisionState
 
 _WRITE_ERRORS = (404, 409, 413, 422, 507)
 
 DECISION_ID = stream_id_parameter("decision_id", "The decision's id.")
-
-
-@HttpOperation(
-    method="GET",
-    path="/decisions",
-    query=SEARCH_PARAMETERS,
-    answers={200: json_answer("A page of decisions.", DecisionPage)},
-    links={"decision": Link("get_decision", "decision_id", "$response.body#/decisions/0/decision_id")},
-)
-async def get_decisions(call: Call) -> Response:
-    """List decisions in their current state, newest first.
-
-    With `retrieval_mode` the search is ranked, the best match first, by meaning, by words or by both.
-    """
-    query = parse_decision_search(call.parameters, call.ledger.clock())
-    return json_response(await find_decisions(await call.view(), query))
-
-
-@HttpOperation(
-    method="GET",
-    path="/decisions/{decision_id}",
-    path_parameters=(DECISION_ID,),
-    query=(PREFIX, AS_OF),
-    answers={200: json_answer("The decision.", DecisionState)},
-    errors=(404,),
-)
-async def get_decision(call: Call) -> Response:
-    """Return one decision with its history."""
-    decision_id, prefix = call.path(DECISION_ID), PREFIX.read(call.parameters)
-    return json_response(await find_decision(await call.view(), decision_id, prefix=prefix))
 
 
 class DecisionBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -8,15 +8,9 @@ from api.http.operation import HttpOperation, json_answer
 from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response, read_json
 from api.service.decision_links import (
-    DecisionGraph,
-    NeighborList,
     RecordedLink,
     link_decisions,
-    list_neighbors,
-    walk_graph,
 )
-from api.service.event_params import AS_OF, PREFIX
-from api.service.link_params import GRAPH_PARAMETERS, NEIGHBORS_PARAMETERS, parse_graph_query
 from api.service.operation import Link
 from events.envelope import EventId, Source
 from events.link import DecisionLinked
@@ -61,37 +55,3 @@ async def post_link(call: Call) -> Response:
         call.ledger, call.caller, body.data, event_id=body.id, source=body.source, prefix=body.prefix
     )
     return json_response(recorded, 200 if recorded.duplicate else 201)
-
-
-@HttpOperation(
-    method="GET",
-    path="/decisions/{decision_id}/neighbors",
-    path_parameters=(DECISION_ID,),
-    query=(*NEIGHBORS_PARAMETERS, PREFIX, AS_OF),
-    answers={200: json_answer("The links of the decision.", NeighborList)},
-    errors=(404,),
-)
-async def get_neighbors(call: Call) -> Response:
-    """List the links of a decision with the decisions at their other ends, the strongest first."""
-    query, prefix = parse_graph_query(call.parameters), PREFIX.read(call.parameters)
-    decision_id, view = call.path(DECISION_ID), await call.view()
-    return json_response(await list_neighbors(view, decision_id, query.selection, query.limit, prefix=prefix))
-
-
-@HttpOperation(
-    method="GET",
-    path="/decisions/{decision_id}/graph",
-    heavy=True,
-    path_parameters=(DECISION_ID,),
-    query=(*GRAPH_PARAMETERS, PREFIX, AS_OF),
-    answers={200: json_answer("The decisions and links around the decision.", DecisionGraph)},
-    errors=(404,),
-)
-async def get_graph(call: Call) -> Response:
-    """Follow links from a decision, up to 5 steps.
-
-    The nearest come first, and each link is there once. `limit` is the largest number of links.
-    """
-    query, prefix = parse_graph_query(call.parameters), PREFIX.read(call.parameters)
-    decision_id, view = call.path(DECISION_ID), await call.view()
-    return json_response(await walk_graph(view, decision_id, *query, prefix=prefix))

@@ -11,7 +11,7 @@ from tests.api.cli.command import done
 @pytest.mark.parametrize(
     ("verb", "shown"),
     [
-        (("decisions",), "List at most this many.  [default: 100]"),
+        (("decisions",), "The largest number of results.  [default: 100]"),
         (("run", "list"), "The largest number of results.  [default: 100]"),
         (("calibration",), "The length of the trend's windows, in days.  [default: 30]"),
         (("token", "add"), "[default: append, read]"),

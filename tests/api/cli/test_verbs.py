@@ -12,14 +12,13 @@ from typing import Any, get_args
 import pytest
 
 from api.cli import options
-from api.cli.commands import PANELS, VERBS, decisions, eval_import, export, serve, token
+from api.cli.commands import PANELS, VERBS, eval_import, export, serve, token
 from api.cli.lazy_group import Verb
 from api.http.connection_table import ConnectionLimits
 from api.http.limits import DEFAULT_LIMITS, RequestLimits
 from api.importers.benchmark_scenarios import FORMATS
 from api.parameters import WINDOWS
 from api.principal import SCOPES
-from api.service.decision_params import SORTS
 from api.service.view_queries import QueryLimits
 from events.decision import Outcome, ReasonType, Stakes
 from tests.api.cli.command import Ended, done, environment, refused, tally
@@ -131,7 +130,6 @@ def test_the_choices_are_those_of_the_program() -> None:
     assert get_args(Stakes) == options.STAKES
     assert get_args(ReasonType) == options.REASON_TYPES
     assert tuple(WINDOWS) == options.WINDOWS
-    assert tuple(SORTS) == decisions.SORTS
     assert eval_import.FORMATS == FORMATS
     assert export.FORMATS == ("ndjson", "csv", "parquet")
     assert token.SCOPES == SCOPES

@@ -1,7 +1,7 @@
 """The list of decisions: search, filters, order and pages."""
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 from urllib.parse import urlencode
 
 from msgspec import UNSET
@@ -9,15 +9,14 @@ from starlette.responses import RedirectResponse
 
 from api.http.pages.content import Content
 from api.http.pages.decisions.list_controls import active_filters, settle_ranking, sort_columns, without_filters
-from api.http.pages.page import Page, address_of
+from api.http.pages.page import Page, address_of, query_of
 from api.http.request import Call
-from api.parameters import integer_parameter
+from api.parameters import integer_parameter, parse_params
 from api.service.decision_names import DecisionNames, list_decision_names
-from api.service.decision_params import OUTCOMES
-from api.service.decision_search import find_decisions
+from api.service.decision_params import DecisionListParams
+from api.service.decision_search import find_decisions, to_query
 from api.service.decisions import DecisionPage, DecisionQuery
-from api.service.event_params import LIMIT
-from api.service.search_params import SEARCH_PARAMETERS, parse_decision_search
+from events.decision import Outcome
 from events.registry import VOCABULARY
 from projections.decisions.decision_selection import STAKES, STATUSES
 from projections.decisions.decision_state import DecisionState
@@ -25,7 +24,6 @@ from projections.decisions.decision_state import DecisionState
 PATH = "/ui/decisions"
 ROWS_DEFAULT, ROWS_MAX = 50, 100
 ROWS = integer_parameter("limit", "The largest number of decisions on a page.", 1, ROWS_MAX, default=ROWS_DEFAULT)
-LIST_PARAMETERS = tuple(ROWS if parameter is LIMIT else parameter for parameter in SEARCH_PARAMETERS)
 
 MORE_FILTERS = ("model", "project", "feature", "tag", "cluster", "since", "until", "retrieval_mode")
 """Filters that are folded while none of them is in force."""
@@ -41,14 +39,14 @@ class ListedDecision(NamedTuple):
     match: float | None
 
 
-@Page(path=PATH, template="decisions/list", section="decisions", query=LIST_PARAMETERS)
+@Page(path=PATH, template="decisions/list", section="decisions", query=(*query_of(DecisionListParams, "limit"), ROWS))
 async def show_decisions(call: Call) -> Content | RedirectResponse:
     """List decisions in their current state."""
     settled = settle_ranking(call.parameters)
     if settled != call.parameters:
         return RedirectResponse(address_of(PATH, settled), 303)
     parameters = {**settled, "limit": str(ROWS.read(settled))}
-    query, view = parse_decision_search(parameters, call.ledger.clock()), await call.view()
+    query, view = to_query(parse_params(DecisionListParams, parameters), call.ledger.clock()), await call.view()
     found = await find_decisions(view, query)
     names = await list_decision_names(call.ledger)
     variables = {
@@ -122,6 +120,6 @@ def _choices(names: DecisionNames) -> dict[str, object]:
         "recorded": names.recorded,
         "names": names.by_parameter,
         "stakes": _pairs(STAKES),
-        "outcomes": _pairs(OUTCOMES),
+        "outcomes": _pairs(get_args(Outcome)),
         "statuses": _pairs(STATUSES),
     }

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from api.http.pages.page import address_of
+from api.parameters import split_list
 from api.reports.escape import one_line
-from api.service.decision_params import TAG
 from api.service.decisions import DecisionQuery
 from projections.decisions.decision_selection import SortField
 
@@ -45,8 +45,8 @@ def _active(path: str, parameters: Mapping[str, str]) -> Iterator[ActiveFilter]:
         value = parameters.get(name)
         if value is None:
             continue
-        if name == TAG.name:
-            tags = TAG.read(parameters)
+        if name == "tag":
+            tags = split_list("tag", value)
             for tag in tags:
                 others = ",".join(other for other in tags if other != tag) or None
                 yield ActiveFilter(name, _shown(tag), address_of(path, parameters, tag=others, offset=None))

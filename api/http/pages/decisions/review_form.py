@@ -3,15 +3,14 @@
 import secrets
 from collections.abc import Mapping, Sequence
 from math import isfinite, nan
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import msgspec
 
 from api.http.request import Call
-from api.service.decision_params import OUTCOMES
 from api.service.decision_writer import RecordedReview, review_decision
 from api.service.review_permission import may_review
-from events.decision import DecisionReviewed
+from events.decision import DecisionReviewed, Outcome
 from events.decode_error_messages import DECODE_ERRORS, explain_decode_error
 from events.errors import InvalidEvent, TallystickError
 from ledger.errors import IdentityConflict
@@ -61,7 +60,7 @@ def review_form(call: Call, state: DecisionState, refused: "RefusedReview | None
     return ReviewForm(
         decision_id=state.decision_id,
         event_id=typed.get(EVENT_ID) or "" if keeps_id else _new_event_id(),
-        outcomes=OUTCOMES,
+        outcomes=get_args(Outcome),
         typed=typed,
         indicators=[
             IndicatorField(name, typed.get(INDICATOR + name, ""))

@@ -16,7 +16,8 @@ from api.http.request import Call, run_query
 from api.parameters import declared, flag_parameter, named, parse_params, text_parameter
 from api.service.calibration_params import ReviewSampleParams
 from api.service.decision_names import list_decision_names
-from api.service.decision_params import parse_decision_query
+from api.service.decision_params import DecisionListParams
+from api.service.decision_search import to_query
 from api.service.decisions import find_decision, select_decisions
 from api.service.event_params import OFFSET
 from api.service.review_permission import may_review_some
@@ -98,7 +99,7 @@ async def _find_place(call: Call, parameters: Mapping[str, str]) -> QueuePlace:
     if SAMPLE.read(parameters):
         return await _find_sampled(call, parameters, filters, skipped)
     listed = {**filters, **_OLDEST_FIRST, **({OFFSET.name: str(skipped)} if skipped else {})}
-    query = parse_decision_query(listed, call.ledger.clock())
+    query = to_query(parse_params(DecisionListParams, listed), call.ledger.clock())
     page = await select_decisions(call.ledger, query)
     first = page.decisions[0].decision_id if page.decisions else None
     return QueuePlace(first, max(0, page.total - skipped), address_of("/decisions", listed))
