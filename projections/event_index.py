@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import ClassVar, Final, NamedTuple
 from zlib import crc32
 
-import msgspec
 import numpy as np
 
 from events.payload import Payload
@@ -62,14 +61,6 @@ class CorrelationMarks(NamedTuple):
                 rows = np.flatnonzero(self.table.chunk("mark", group)[low - first : high - first] == mark) + low + 1
                 found += (rows[::-1] if newest_first else rows).tolist()
         return found[:limit]
-
-
-class _State(msgspec.Struct):
-    """What is encoded: events of each type, sorted, and the first and last time of each block."""
-
-    types: dict[str, int]
-    first_us: bytes
-    last_us: bytes
 
 
 class EventIndex(Projection):
