@@ -4,14 +4,12 @@ A file without a seal is accepted: an earlier version wrote it, or it was put th
 """
 
 import hmac
-import stat
 from contextlib import suppress
 from pathlib import Path
 
 from ledger.atomic_file import replace_whole, write_whole
+from ledger.private_file import FILE_MODE
 from ledger.view_key import read_view_key
-
-MODE = stat.S_IRUSR | stat.S_IWUSR
 
 
 def replace_sealed(ledger: Path, path: Path, data: bytes, *, mode: int | None = None) -> None:
@@ -26,9 +24,9 @@ def replace_sealed(ledger: Path, path: Path, data: bytes, *, mode: int | None = 
         return
     new = _digest(secret, path, data)
     with suppress(FileNotFoundError):
-        write_whole(seal_path(path), _digest(secret, path, path.read_bytes()) + new, mode=MODE)
+        write_whole(seal_path(path), _digest(secret, path, path.read_bytes()) + new, mode=FILE_MODE)
     replace_whole(path, data, mode=mode)
-    replace_whole(seal_path(path), new, mode=MODE)
+    replace_whole(seal_path(path), new, mode=FILE_MODE)
 
 
 def find_alteration(ledger: Path, path: Path, data: bytes) -> str | None:

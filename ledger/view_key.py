@@ -11,7 +11,9 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-KEY_MODE = stat.S_IRUSR | stat.S_IWUSR
+from ledger.errors import LedgerUnusable
+from ledger.private_file import open_new_private, open_private
+
 KEY_BYTES = 32
 FILE_BYTES_MAX = 256
 
@@ -40,21 +42,12 @@ def read_view_key(ledger: Path, *, make: bool) -> bytes | None:
 
 def _read(path: Path, ledger: Path) -> bytes | None:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
+        with os.fdopen(open_private(path, os.O_RDONLY), "rb") as file:
+            status, text = os.fstat(file.fileno()), file.read(FILE_BYTES_MAX)
+    except (OSError, LedgerUnusable):
         return None
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-            return None
-        if status.st_uid not in _owners(ledger):
-            return None
-        text = os.read(descriptor, FILE_BYTES_MAX)
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
-    return bytes.fromhex(text.decode()) if _hex_line.fullmatch(text) else None
+    is_private = not status.st_mode & (stat.S_IRWXG | stat.S_IRWXO) and status.st_uid in _owners(ledger)
+    return bytes.fromhex(text.decode()) if is_private and _hex_line.fullmatch(text) else None
 
 
 def _owners(ledger: Path) -> set[int]:
@@ -68,13 +61,10 @@ def _owners(ledger: Path) -> set[int]:
 def _make(path: Path, *, replace: bool) -> None:
     """Write a new secret; without `replace`, another process may be first. Errors: OSError."""
     part = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, KEY_MODE)
     try:
-        try:
-            os.write(descriptor, secrets.token_hex(KEY_BYTES).encode() + b"\n")
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        with open_new_private(part) as file:
+            file.write(secrets.token_hex(KEY_BYTES).encode() + b"\n")
+            os.fsync(file.fileno())
         if replace:
             part.replace(path)
         else:

@@ -2,22 +2,13 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Self
-
-import msgspec
+from typing import ClassVar
 
 from events.alert import AlertCheckpointUnsigned, AlertDriftDetected, AlertGateJudged, AlertReviewOverdue
 from events.envelope import EventFacts
 from events.payload import Payload
-from projections.columns import pack
 from projections.projection import Projection
-
-
-class _State(msgspec.Struct, frozen=True):
-    """The encoded state: the type of each alert by its id, and the drifts in their order."""
-
-    alerts: dict[str, str]
-    drifts: list[tuple[str, str, str]]
+from projections.saved_state import Part, rebuilt, saved_value
 
 
 class AlertIndex(Projection):
@@ -28,6 +19,16 @@ class AlertIndex(Projection):
     reads: ClassVar[tuple[type[Payload], ...]] = (
         AlertDriftDetected, AlertGateJudged, AlertReviewOverdue, AlertCheckpointUnsigned,
     )  # fmt: skip
+
+    parts: ClassVar[Mapping[str, Part]] = {
+        "alerts": saved_value("_types", dict[str, str]),
+        "drifts": rebuilt(
+            "_drifts",
+            list[tuple[str, str, str]],
+            lambda drifts: sorted((*key, time) for key, time in drifts.items()),
+            lambda rows: {(agent, score): time for agent, score, time in rows},
+        ),
+    }
 
     def __init__(self) -> None:
         self._types: dict[str, str] = {}
@@ -49,17 +50,6 @@ class AlertIndex(Projection):
     def last_drift(self, agent: str, score: str) -> str | None:
         """Return the time of the newest alert that a score of an agent drifts; None if there is none."""
         return self._drifts.get((agent, score))
-
-    def encode(self) -> bytes:
-        drifts = sorted((agent, score, time) for (agent, score), time in self._drifts.items())
-        return pack(msgspec.structs.asdict(_State(self._types, drifts)))
-
-    @classmethod
-    def decode(cls, state: bytes) -> Self:
-        new, stored = cls(), msgspec.msgpack.decode(state, type=_State)
-        new._types.update(stored.alerts)
-        new._drifts.update({(agent, score): time for agent, score, time in stored.drifts})
-        return new
 
     def summary(self) -> Mapping[str, object]:
         return {"alerts": len(self._types), "types": dict(sorted(Counter(self._types.values()).items()))}

@@ -8,7 +8,7 @@ decisions that were recorded after the first configuration.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import ClassVar, Literal, NamedTuple, Self
+from typing import ClassVar, Literal, NamedTuple
 
 import msgspec
 
@@ -16,8 +16,8 @@ from events.breaker import BreakerReset, BreakerRule, BreakersConfigured
 from events.decision import DecisionAmended, DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import EventFacts
 from events.payload import Payload
-from projections.columns import pack
 from projections.projection import Projection
+from projections.saved_state import Part, saved_value
 
 State = Literal["closed", "open", "half_open"]
 
@@ -99,14 +99,6 @@ class _Breaker(msgspec.Struct):
         self.failures, self.opened, self.reset, self.probe = {}, 0, False, ""
 
 
-class _State(msgspec.Struct):
-    """Every breaker by scope, and the decisions since the first configuration; before it, none is kept."""
-
-    configured: bool = False
-    breakers: dict[str, _Breaker] = {}
-    decisions: dict[str, _Subject] = {}
-
-
 class BreakerStates(Projection):
     """The states of all circuit breakers."""
 
@@ -116,27 +108,36 @@ class BreakerStates(Projection):
         BreakersConfigured, BreakerReset, DecisionRecorded, DecisionAmended, DecisionReviewed, DecisionRetracted,
     )  # fmt: skip
 
+    parts: ClassVar[Mapping[str, Part]] = {
+        "configured": saved_value("_configured", bool),
+        "breakers": saved_value("_breakers", dict[str, _Breaker]),
+        "decisions": saved_value("_decisions", dict[str, _Subject]),
+    }
+
     def __init__(self) -> None:
-        self._state = _State()
+        self._configured = False
+        self._breakers: dict[str, _Breaker] = {}
+        self._decisions: dict[str, _Subject] = {}
+        """The decisions since the first configuration; before it, none is kept."""
 
     def fold(self, events: Sequence[EventFacts]) -> None:
         for event in events:
             data = event.data
             if type(data) is BreakersConfigured:
                 self._configure(data)
-            elif self._state.configured:
+            elif self._configured:
                 self._fold_later(event, data)
 
     def _configure(self, data: BreakersConfigured) -> None:
-        before, self._state.configured = self._state.breakers, True
-        self._state.breakers = {rule.scope: _Breaker(rule) for rule in data.breakers}
-        for scope, breaker in self._state.breakers.items():
+        before, self._configured = self._breakers, True
+        self._breakers = {rule.scope: _Breaker(rule) for rule in data.breakers}
+        for scope, breaker in self._breakers.items():
             if (known := before.get(scope)) is not None:
                 breaker.failures, breaker.opened = known.failures, known.opened
                 breaker.reset, breaker.probe = known.reset, known.probe
 
     def _fold_later(self, event: EventFacts, data: Payload) -> None:
-        decisions = self._state.decisions
+        decisions = self._decisions
         if isinstance(data, DecisionRecorded):
             decisions[event.subject] = _Subject(event.agent, data.category, data.stakes, data.tags)
             self._probe(event)
@@ -147,7 +148,7 @@ class BreakerStates(Projection):
             self._review(event, data)
         elif isinstance(data, DecisionRetracted):
             decisions.pop(event.subject, None)
-            for breaker in self._state.breakers.values():
+            for breaker in self._breakers.values():
                 breaker.failures.pop(event.subject, None)
                 breaker.probe = "" if breaker.probe == event.subject else breaker.probe
         elif isinstance(data, BreakerReset):
@@ -168,7 +169,7 @@ class BreakerStates(Projection):
                 breaker.succeed(now)
 
     def _reset(self, data: BreakerReset, event: EventFacts) -> None:
-        breaker = self._state.breakers.get(data.scope)
+        breaker = self._breakers.get(data.scope)
         if breaker is None or breaker.state(_microseconds(event)) == "closed":
             return
         if data.state == "closed":
@@ -177,27 +178,18 @@ class BreakerStates(Projection):
             breaker.reset, breaker.probe = True, ""
 
     def _selecting(self, subject: str) -> Iterable[_Breaker]:
-        decision = self._state.decisions.get(subject)
-        if decision is None or not self._state.breakers:
+        decision = self._decisions.get(subject)
+        if decision is None or not self._breakers:
             return ()
-        found = (self._state.breakers.get(scope) for scope in sorted(decision.scopes()))
+        found = (self._breakers.get(scope) for scope in sorted(decision.scopes()))
         return [breaker for breaker in found if breaker is not None]
-
-    def encode(self) -> bytes:
-        return pack(msgspec.to_builtins(self._state))
-
-    @classmethod
-    def decode(cls, state: bytes) -> Self:
-        new = cls()
-        new._state = msgspec.msgpack.decode(state, type=_State)
-        return new
 
     def summary(self) -> Mapping[str, object]:
         return {
-            "configured": self._state.configured,
+            "configured": self._configured,
             "breakers": {
                 scope: {"failures": len(breaker.failures), "opened": bool(breaker.opened)}
-                for scope, breaker in self._state.breakers.items()
+                for scope, breaker in self._breakers.items()
             },
         }
 
@@ -205,9 +197,7 @@ class BreakerStates(Projection):
         """Return the breakers of some scopes, or all, as of a moment, in the order of their names."""
         at = round(now.timestamp() * 1_000_000)
         return [
-            _view(breaker, at)
-            for scope, breaker in sorted(self._state.breakers.items())
-            if scopes is None or scope in scopes
+            _view(breaker, at) for scope, breaker in sorted(self._breakers.items()) if scopes is None or scope in scopes
         ]
 
 

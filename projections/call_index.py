@@ -7,9 +7,8 @@ two are joined when a view is computed (`evaluation/call_usage.py`).
 
 from array import array
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -19,8 +18,9 @@ from events.evaluation import EvalScored
 from events.model_names import join_names
 from events.payload import Payload
 from projections.arrays import Floats, Ints
-from projections.columns import microseconds_column, pack
+from projections.columns import microseconds_column
 from projections.projection import Projection
+from projections.saved_state import Part, numbered, saved_columns, saved_value
 
 NO_RESPONSE = 2**32 - 1
 """The number of a response that is not stated."""
@@ -91,6 +91,13 @@ class CallIndex(Projection):
     version: ClassVar[int] = 1
     reads: ClassVar[tuple[type[Payload], ...]] = (CallRecorded, EvalScored)
 
+    parts: ClassVar[Mapping[str, Part]] = {
+        "attributions": numbered("_attributions", CallAttribution),
+        "responses": numbered("_responses", str),
+        "scores": saved_value("_scores", int),
+        "columns": saved_columns("_columns"),
+    }
+
     def __init__(self) -> None:
         self._columns: dict[str, array[Any]] = {name: array(code) for name, code in _COLUMNS.items()}
         self._attributions: dict[CallAttribution, int] = {}
@@ -130,29 +137,10 @@ class CallIndex(Projection):
         for name, number in zip(_KEYS, (*numbers, response), strict=True):
             self._columns[prefix + name].append(number)
 
-    def encode(self) -> bytes:
-        return pack(
-            {
-                "attributions": list(self._attributions),
-                "responses": list(self._responses),
-                "scores": self._scores,
-                "columns": {name: column.tobytes() for name, column in self._columns.items()},
-            }
-        )
-
-    @classmethod
-    def decode(cls, state: bytes) -> Self:
-        parts = msgspec.msgpack.decode(state, type=_Parts)
-        new = cls()
-        new._attributions = {by: number for number, by in enumerate(parts.attributions)}
-        new._responses = {response: number for number, response in enumerate(parts.responses)}
-        new._scores = parts.scores
-        for name, column in new._columns.items():
-            column.frombytes(parts.columns[name])
-        calls = {len(new._columns[name]) for name in _COLUMNS if not name.startswith("score_")}
-        scores = {len(new._columns[name]) for name in _COLUMNS if name.startswith("score_")}
+    def complete(self) -> None:
+        calls = {len(self._columns[name]) for name in _COLUMNS if not name.startswith("score_")}
+        scores = {len(self._columns[name]) for name in _COLUMNS if name.startswith("score_")}
         assert len(calls) == len(scores) == 1, "columns of unlike length"
-        return new
 
     def summary(self) -> Mapping[str, object]:
         return {
@@ -185,10 +173,3 @@ def span_numbers(trace_id: str | None, span_id: str | None) -> tuple[int, int, i
     """Return the halves of a trace id and a span id as numbers; 0 without one."""
     trace = trace_id or "0"
     return int(trace[:-_HALF] or "0", 16), int(trace[-_HALF:], 16), int(span_id or "0", 16)
-
-
-class _Parts(msgspec.Struct):
-    attributions: list[CallAttribution]
-    responses: list[str]
-    scores: int
-    columns: dict[str, bytes]

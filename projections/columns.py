@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any, TypeVar
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -48,21 +47,6 @@ def names_by_field(groups: Iterable[GroupKey | ModelGroupKey]) -> dict[str, set[
     return names
 
 
-def pack(parts: dict[str, Any]) -> bytes:
-    """Encode a state as canonical MessagePack: keys in the given order, arrays as their little-endian bytes."""
-    return msgspec.msgpack.encode(parts)
-
-
-def pack_names(names: "dict[str, int]") -> bytes:
-    """Encode the names of an index, in the order of their numbers 0..n-1."""
-    return "\n".join(names).encode()
-
-
 def names_starting_with(names: Iterable[str], prefix: str, limit: int) -> list[str]:
     """Return up to `limit` names that start with a prefix, in the order of the index."""
     return list(islice((name for name in names if name.startswith(prefix)), limit))
-
-
-def unpack_names(joined: bytes) -> "dict[str, int]":
-    """Decode what `pack_names` encoded."""
-    return {name: number for number, name in enumerate(joined.decode().split("\n"))} if joined else {}

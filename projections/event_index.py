@@ -9,10 +9,9 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import ClassVar, Final, NamedTuple, Self
+from typing import ClassVar, Final, NamedTuple
 from zlib import crc32
 
-import msgspec
 import numpy as np
 
 from events.payload import Payload
@@ -20,9 +19,10 @@ from events.registry import VOCABULARY
 from ledger.clock import microseconds
 from projections.arrays import split_runs
 from projections.column_table import ColumnTable
-from projections.columns import as_array, pack
+from projections.columns import as_array
 from projections.event_slice import EventSlice
 from projections.projection import Projection
+from projections.saved_state import Part, rebuilt, saved_column
 
 BLOCK_EVENTS: Final = 4_096
 """Consecutive positions of which the earliest and the latest time are kept."""
@@ -63,14 +63,6 @@ class CorrelationMarks(NamedTuple):
         return found[:limit]
 
 
-class _State(msgspec.Struct):
-    """What is encoded: events of each type, sorted, and the first and last time of each block."""
-
-    types: dict[str, int]
-    first_us: bytes
-    last_us: bytes
-
-
 class EventIndex(Projection):
     """Counts of events by type, the times of blocks of positions, and marks of correlation ids."""
 
@@ -79,6 +71,12 @@ class EventIndex(Projection):
     reads: ClassVar[tuple[type[Payload], ...]] = tuple(
         dict.fromkeys(kind.current for kind in VOCABULARY.event_types.values())
     )
+
+    parts: ClassVar[Mapping[str, Part]] = {
+        "types": rebuilt("_types", dict[str, int], lambda types: dict(sorted(types.items())), Counter),
+        "first_us": saved_column("_first_us"),
+        "last_us": saved_column("_last_us"),
+    }
 
     def __init__(self) -> None:
         self._types: Counter[str] = Counter()
@@ -150,17 +148,8 @@ class EventIndex(Projection):
     def tables(self) -> Mapping[str, ColumnTable]:
         return {"marks": self._marks}
 
-    def encode(self) -> bytes:
-        return pack({"types": self.types(), "first_us": self._first_us.tobytes(), "last_us": self._last_us.tobytes()})
-
-    @classmethod
-    def decode(cls, state: bytes) -> Self:
-        new, stored = cls(), msgspec.msgpack.decode(state, type=_State)
-        new._types.update(stored.types)
-        new._first_us.frombytes(stored.first_us)
-        new._last_us.frombytes(stored.last_us)
-        assert len(new._first_us) == len(new._last_us), "unlike lengths"
-        return new
+    def complete(self) -> None:
+        assert len(self._first_us) == len(self._last_us), "unlike lengths"
 
     def summary(self) -> Mapping[str, object]:
         return {"events": self._types.total(), "types": self.types()}

@@ -6,7 +6,7 @@ erased without an event.
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import msgspec
 from msgspec import structs
@@ -15,6 +15,7 @@ from events.envelope import EventFacts
 from events.evidence import EvidenceErased, EvidenceStored
 from events.payload import Payload
 from projections.projection import Projection
+from projections.saved_state import Part, keyed
 
 
 class Erasure(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -45,6 +46,10 @@ class EvidenceIndex(Projection):
     name: ClassVar[str] = "evidence"
     version: ClassVar[int] = 1
     reads: ClassVar[tuple[type[Payload], ...]] = (EvidenceStored, EvidenceErased)
+
+    parts: ClassVar[Mapping[str, Part]] = {
+        "evidence": keyed("_entries", EvidenceEntry, "digest"),
+    }
 
     def __init__(self) -> None:
         self._entries: dict[str, EvidenceEntry] = {}
@@ -84,17 +89,10 @@ class EvidenceIndex(Projection):
         self._erased += 1
         self._stored_bytes -= entry.size_bytes
 
-    def encode(self) -> bytes:
-        return msgspec.msgpack.encode({"evidence": list(self._entries.values())})
-
-    @classmethod
-    def decode(cls, state: bytes) -> Self:
-        new = cls()
-        for entry in msgspec.msgpack.decode(state, type=dict[str, list[EvidenceEntry]])["evidence"]:
-            new._entries[entry.digest] = entry
-            new._erased += entry.erased is not None
-            new._stored_bytes += entry.size_bytes if entry.erased is None else 0
-        return new
+    def complete(self) -> None:
+        for entry in self._entries.values():
+            self._erased += entry.erased is not None
+            self._stored_bytes += entry.size_bytes if entry.erased is None else 0
 
     def summary(self) -> Mapping[str, object]:
         return {"kept": len(self._entries) - self._erased, "erased": self._erased, "kept_bytes": self._stored_bytes}

@@ -3,16 +3,17 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar
 
 from events.payload import Payload
 from projections.event_slice import EventSlice
+from projections.saved_state import SavedState
 
 if TYPE_CHECKING:
     from projections.column_table import ColumnTable
 
 
-class Projection(ABC):
+class Projection(SavedState, ABC):
     """A state computed from events.
 
     `fold` uses the events alone: no clock, no I/O, no randomness. A view takes "now" as a parameter. Two projections
@@ -30,18 +31,6 @@ class Projection(ABC):
     def fold(self, events: EventSlice) -> None:
         """Fold a batch of events, oldest first. The state must not depend on the sizes of batches."""
 
-    @abstractmethod
-    def encode(self) -> bytes:
-        """Return the state but for its tables as canonical bytes: equal states give equal bytes."""
-
-    @classmethod
-    @abstractmethod
-    def decode(cls, state: bytes) -> Self:
-        """Return the state that `encode` wrote, with empty tables, which are then restored.
-
-        For other bytes it may raise any error; the engine then folds again.
-        """
-
     def tables(self) -> "Mapping[str, ColumnTable]":
         """Return the tables of the state by name: what grows with every event, loaded and saved chunk by chunk."""
         return {}
@@ -50,7 +39,7 @@ class Projection(ABC):
     def summary(self) -> Mapping[str, object]:
         """Return the default view, for callers that know only the projection's name."""
 
-    def share_with(self, others: Sequence["Projection"]) -> None:  # noqa: B027 - most share nothing
+    def share_with(self, others: Sequence["Projection"]) -> None:
         """Share equal parts of the state with other projections.
 
         All are at the same position, and the engine passes the same batches to them from now on. What

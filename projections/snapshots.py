@@ -39,6 +39,9 @@ NEWEST_SNAPSHOTS = 2
 EARLIER_APART = 10
 """Earlier ones are kept for answers as of a position: at least a tenth of the log apart. They share most chunks."""
 
+DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+"""Codes of the errors that a damaged file causes."""
+
 P = TypeVar("P", bound=Projection)
 
 log = logging.getLogger("tallystick.views")
@@ -251,7 +254,7 @@ class Snapshots:
 
     def _delete_damaged(self, error: sqlite3.Error) -> None:
         """Delete the file if an error says that it is damaged."""
-        if primary_code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) and self._path is not None:
+        if primary_code(error) in DAMAGED and self._path is not None:
             remove_database(self._path)
 
 
@@ -371,6 +374,13 @@ def primary_code(error: sqlite3.Error) -> int:
     """Return SQLite's primary error code, which is the low byte of the extended one; 0 without a code."""
     code: int = getattr(error, "sqlite_errorcode", 0)
     return code & 0xFF
+
+
+def foreign_file(path: Path) -> sqlite3.DatabaseError:
+    """Return the error for a file that is not an index, which is then replaced."""
+    error = sqlite3.DatabaseError(f"{path} is not an index that Tallystick made")
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return error
 
 
 def remove_database(path: Path) -> None:

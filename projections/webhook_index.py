@@ -1,7 +1,7 @@
 """The webhooks projection: how far the deliveries to each endpoint have come."""
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import msgspec
 from msgspec import structs
@@ -9,8 +9,8 @@ from msgspec import structs
 from events.envelope import EventFacts
 from events.payload import Payload
 from events.webhook import WebhookAbandoned, WebhookDelivered, WebhookEnded, WebhookEnding, WebhookStarted
-from projections.columns import pack
 from projections.projection import Projection
+from projections.saved_state import Part, keyed
 
 
 class EndpointState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -37,6 +37,10 @@ class WebhookIndex(Projection):
     version: ClassVar[int] = 1
     reads: ClassVar[tuple[type[Payload], ...]] = (WebhookStarted, WebhookDelivered, WebhookAbandoned, WebhookEnded)
 
+    parts: ClassVar[Mapping[str, Part]] = {
+        "endpoints": keyed("_endpoints", EndpointState, "endpoint_id"),
+    }
+
     def __init__(self) -> None:
         self._endpoints: dict[str, EndpointState] = {}
 
@@ -58,16 +62,6 @@ class WebhookIndex(Projection):
     def endpoint(self, endpoint_id: str) -> EndpointState | None:
         """Return one endpoint; None if no server has delivered to it yet."""
         return self._endpoints.get(endpoint_id)
-
-    def encode(self) -> bytes:
-        return pack({"endpoints": list(self._endpoints.values())})
-
-    @classmethod
-    def decode(cls, state: bytes) -> Self:
-        new = cls()
-        for endpoint in msgspec.msgpack.decode(state, type=dict[str, list[EndpointState]])["endpoints"]:
-            new._endpoints[endpoint.endpoint_id] = endpoint
-        return new
 
     def summary(self) -> Mapping[str, object]:
         return {"endpoints": [structs.asdict(endpoint) for endpoint in self._endpoints.values()]}

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def embeddings_endpoint(address: str | None, model: str | None) -> "EmbeddingsClient | None":
-    """Return a client of the endpoint; None without one. Errors: InvalidQuery, also if the extra is not installed."""
+    """Return a client of the endpoint; None without one. Errors: InvalidQuery."""
     if address is None:
         if model is not None:
             raise InvalidQuery("embeddings-model", "a model needs its endpoint.", "Add --embeddings-url ADDRESS.")
@@ -22,12 +22,8 @@ def embeddings_endpoint(address: str | None, model: str | None) -> "EmbeddingsCl
     # Only who names an endpoint needs a client, which loads httpx.
     from instruments.evals.scoring.embeddings_client import EmbeddingsClient, EmbeddingsUnavailable  # noqa: PLC0415
     from instruments.evals.scoring.semantic_matcher import KEY_ENV  # noqa: PLC0415
-    from projections.decisions.vector_file import VectorsUnavailable, check_installed  # noqa: PLC0415
 
     try:
-        check_installed()
         return EmbeddingsClient(address, model=model, key=os.environ.get(KEY_ENV, "").strip() or None)
-    except VectorsUnavailable as error:
-        raise InvalidQuery("embeddings-url", f"{error}.", "Then start again, or leave --embeddings-url out.") from None
     except EmbeddingsUnavailable as error:
         raise InvalidQuery("embeddings-url", f"{error}.", "Name it as in http://127.0.0.1:8080/v1.") from None

@@ -249,9 +249,7 @@ class LedgerService(View):
         place = Place.of(place).follow_link()
         path = place.path
         async with AsyncExitStack() as opened:  # an open connection has a thread, which would keep the process alive
-            connections = await open_connections(
-                opened, place, writable=writable, clock=clock, address=address, progress=progress
-            )
+            connections = await open_connections(opened, place, writable=writable, clock=clock, address=address)
             log, scanner, keeps_files, place, notes, _ = connections
             secret = await asyncio.to_thread(read_view_key, path, make=keeps_files)
             file = path.with_name(path.name + ".views.db")

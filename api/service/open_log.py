@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from ledger import Clock, LogReader, SqliteLog, SqliteReader, system_clock
 from ledger.errors import LedgerLocked, LedgerUnusable
-from ledger.log import Progress
 from ledger.place import DatabasePlace, Place
 from ledger.shared_notes import Notes
 from ledger.sqlite.lock import WriterLock
@@ -59,19 +58,13 @@ class CommittedReader:
         self.close = scanner.close
 
 
-async def open_log(
-    place: Place,
-    *,
-    clock: Clock = system_clock,
-    address: str | None = None,
-    progress: Progress | None = None,
-) -> TreeLog:
+async def open_log(place: Place, *, clock: Clock = system_clock, address: str | None = None) -> TreeLog:
     """Open the log of a place for writing. A file that does not exist is created.
 
     `address` is that of this process's server: the lock of a file names it. Errors: LedgerLocked, LedgerUnusable.
     """
     if place.database is None:
-        return await SqliteLog.open(place.path, clock=clock, address=address, progress=progress)
+        return await SqliteLog.open(place.path, clock=clock, address=address)
     with needing_extra():
         from ledger.postgres.log import PostgresLog  # noqa: PLC0415 - the extra postgres
     return await PostgresLog.open(place.database, durability=place.durability, clock=clock)
@@ -100,13 +93,7 @@ def can_write(place: Place) -> bool:
 
 
 async def open_connections(
-    opened: AsyncExitStack,
-    place: Place,
-    *,
-    writable: bool,
-    clock: Clock,
-    address: str | None,
-    progress: Progress | None,
+    opened: AsyncExitStack, place: Place, *, writable: bool, clock: Clock, address: str | None
 ) -> Connections:
     """Open the connections of a ledger service. `opened` closes them. Errors: LedgerLocked, LedgerUnusable."""
     log, keeps_files = None, writable
@@ -115,7 +102,7 @@ async def open_connections(
         if lock is not None:
             opened.callback(lock.release)
         keeps_files = lock is not None or place.database is None
-        log = await open_log(place, clock=clock, address=address, progress=progress)
+        log = await open_log(place, clock=clock, address=address)
         opened.push_async_callback(log.close)
     scanner = await open_reader(place, primary=writable)
     opened.push_async_callback(scanner.close)

@@ -22,7 +22,6 @@ from projections.decisions.decision_selection import DecisionSelection
 from projections.decisions.decision_state import DecisionState
 from projections.decisions.embedded_text import query_text
 from projections.decisions.search_hits import BridgeSide
-from projections.decisions.vector_file import VectorsUnavailable
 
 SCORE_DIGITS = 6
 
@@ -120,8 +119,6 @@ async def _by_meaning(view: View, query: RankedQuery) -> _Meaning:
     total, projection = projection.total(query.selection), projection.frozen()
     try:
         places, distances, missing = await index.find(vector, position, projection.numbers, go_on)
-    except VectorsUnavailable as error:
-        raise _NoVectors(f"{str(error)[0].upper()}{str(error)[1:]}") from None
     except ValueError as error:
         if query.ranking.embedding is None:
             raise _NoVectors(f"The embedding of the query {error}") from None

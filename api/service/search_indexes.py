@@ -52,7 +52,7 @@ class SearchIndexes:
             yield
 
     async def vectors_status(self) -> "VectorStatus | None":
-        """Return the state of the vectors of the endpoint's model; None without an endpoint, or without the extra."""
+        """Return the state of the vectors of the endpoint's model; None without an endpoint."""
         return await self.vectors.status() if self.endpoint is not None else None
 
     async def close(self) -> None:

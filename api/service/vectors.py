@@ -20,7 +20,6 @@ from events.registry import VOCABULARY
 from events.vector import SUPPLIED, DecisionEmbedded, ThoughtEmbedded, unpack_vector
 from ledger import LogReader, Query
 from projections.decisions.decision_index import DecisionIndex
-from projections.decisions.vector_file import VectorsUnavailable
 from projections.decisions.vector_search import Rest, VectorCounts, VectorSearch
 from projections.engine import Engine
 
@@ -211,21 +210,18 @@ class EmbeddingService:
             return vector
 
     async def status(self) -> VectorStatus | None:
-        """Return the state of the vectors of the endpoint's model; None without an endpoint, or without the extra."""
+        """Return the state of the vectors of the endpoint's model; None without an endpoint."""
         search = await self.index() if self.endpoint is not None else None
         if search is None:
             return None
         projection, position = await self._engine.at(DecisionIndex)
-        try:
-            counts = await search.catch_up(position, projection.numbers, go_on)
-        except VectorsUnavailable as error:
-            return VectorStatus(search.model, VectorCounts(0, 0), str(error))
+        counts = await search.catch_up(position, projection.numbers, go_on)
         return VectorStatus(search.model, counts, self.error)
 
     async def fill(self, rest: Rest) -> int:
         """Get vectors for the texts without one, in batches, each stored at once. Return how many were stored.
 
-        Errors: EndpointFailed, VectorsUnavailable.
+        Errors: EndpointFailed.
         """
         search = await self.index()
         assert search is not None, "an endpoint has a model"
@@ -257,7 +253,7 @@ class EmbeddingService:
             head = (await self._reader.head()).position
             try:
                 done = 0 if head == filled else await self.fill(_resting(pauses))
-            except (EndpointFailed, VectorsUnavailable) as error:
+            except EndpointFailed as error:
                 if self.error != str(error):
                     log.warning("no vectors", reason=str(error), advice="Searches are by words meanwhile.")
                 self.error = str(error)

@@ -27,18 +27,18 @@ from events.vocabulary import Vocabulary
 from ledger.append_queue import AppendQueue, Group, answer_group
 from ledger.clock import Clock, system_clock
 from ledger.errors import Forked, LedgerFull, LedgerUnavailable, LedgerUnusable
-from ledger.log import UNRESTRICTED, AppendedEvent, Head, Permissions, Progress
+from ledger.log import UNRESTRICTED, AppendedEvent, Head, Permissions
 from ledger.private_file import follow_typed_link, make_private_file, refuse_link
 from ledger.sqlite.connection import SqliteConnection, connect
 from ledger.sqlite.lock import WriterLock
 from ledger.sqlite.moved import require_unmoved
 from ledger.sqlite.reader import SqliteReader, connect_reader
-from ledger.sqlite.schema import CREATE, CREATE_TILES, HEAD, SCHEMA_VERSION, TILE_COUNT, UNTILED_VERSION
+from ledger.sqlite.schema import CREATE, HEAD
 from ledger.sqlite.schema_check import check_ledger, distrust_schema
 from ledger.sqlite.wal_check import require_undamaged
 from ledger.sqlite.wal_flush import MOVE_WAL, WalGauge, flush_wal
-from ledger.sqlite.writer import SqliteWriter, insert_events
-from ledger.transparency.tiles import WIDTH, TreeEdge
+from ledger.sqlite.writer import SqliteWriter
+from ledger.transparency.tiles import TreeEdge
 from ledger.transparency.tree import LogTree
 
 CACHE_KIB = 65_536
@@ -52,9 +52,6 @@ COMPANION_SUFFIXES = ("-wal", "-shm", "-journal")
 
 RECENT_GROUPS = 64
 """Groups of which a writer remembers the time, for answers as of a position that was just committed."""
-
-TILES_STEP = 8 * WIDTH
-"""Events per transaction, when tiles are made for a file that has none."""
 
 _NO_INDEX = "The disk was full when this append was in the write-ahead log, but not yet in the log's index."
 """The event is not in the ledger, and the next append overwrites it; but if the process ends before that, it stays."""
@@ -95,12 +92,10 @@ class SqliteLog(SqliteReader):
         vocabulary: Vocabulary = VOCABULARY,
         clock: Clock = system_clock,
         address: str | None = None,
-        progress: Progress | None = None,
     ) -> Self:
         """Acquire the lock of a ledger file and open the file; create it if it does not exist.
 
-        `address` is the address of this process's server, for the error message to a second writer. `progress` counts
-        the events whose tiles are made, when a file of version 1 is opened.
+        `address` is the address of this process's server, for the error message to a second writer.
         Errors: LedgerLocked, LedgerUnusable; LedgerDamaged, if SQLite would drop committed events.
         """
         if not path.parent.is_dir():
@@ -119,7 +114,7 @@ class SqliteLog(SqliteReader):
             opened.append(reader := await connect_reader(path))
             heads = list(await writer.execute_fetchall(HEAD))
             head = Head(*heads[0]) if heads else Head(0, 0)
-            edge = await _complete_tiles(writer, LogTree(SqliteReader(reader, path)), head.position, progress)
+            edge = await LogTree(SqliteReader(reader, path)).edge(head.position)
             await flush_wal(writer, path)
             gauge = WalGauge(path)
         except BaseException as error:
@@ -260,7 +255,8 @@ async def _connect_writer(path: Path) -> SqliteConnection:
 async def _prepare_file(connection: SqliteConnection, path: Path) -> None:
     ((tables,),) = await connection.execute_fetchall("SELECT count(*) FROM sqlite_master")
     await connection.run(distrust_schema)
-    version = await connection.run(check_ledger, path, writing=True) if tables else SCHEMA_VERSION
+    if tables:
+        await connection.run(check_ledger, path, writing=True)
     ((mode,),) = await connection.execute_fetchall("PRAGMA journal_mode = WAL")
     if mode != "wal":
         raise LedgerUnusable(f"{path} cannot keep a write-ahead log (it stays {mode}).", "Use a local file system.")
@@ -269,18 +265,3 @@ async def _prepare_file(connection: SqliteConnection, path: Path) -> None:
     await connection.execute("PRAGMA wal_autocheckpoint = 0")
     if not tables:
         await connection.executescript(f"BEGIN IMMEDIATE; {CREATE} COMMIT;")
-    elif version == UNTILED_VERSION:
-        await connection.executescript(f"BEGIN IMMEDIATE; {CREATE_TILES} COMMIT;")
-
-
-async def _complete_tiles(writer: SqliteConnection, tree: LogTree, size: int, progress: Progress | None) -> TreeEdge:
-    """Store the tiles of lines that an older version appended without tiles; return the edge of the whole tree."""
-    ((tiles,),) = await writer.execute_fetchall(TILE_COUNT)
-    edge = await tree.edge(tiles * WIDTH)
-    while size - edge.size >= WIDTH:
-        leaves = await tree.leaves(edge.size, min(size - size % WIDTH, edge.size + TILES_STEP))
-        edge, filled = edge.grow(leaves)
-        await writer.run(insert_events, [], filled)
-        if progress is not None:
-            progress(edge.size, size)
-    return await tree.edge(size)

@@ -17,31 +17,10 @@ APPLICATION_ID = 0x54616C79
 SCHEMA_VERSION = 2
 """SQLite's user_version of a ledger file."""
 
-UNTILED_VERSION = 1
-"""SQLite's user_version of a ledger file without tiles."""
-
 SQLITE_VERSION_MIN = (3, 37, 0)
 """The first version with STRICT tables."""
 
 COLUMNS = ("position", "source", "id", "subject", "streamversion", "type", "time", "recordedtime", "line")
-
-CREATE_TILES = f"""
-CREATE TABLE tiles (
-  level  INTEGER NOT NULL,
-  number INTEGER NOT NULL,
-  hashes BLOB NOT NULL CHECK (length(hashes) = {TILE_BYTES}),
-  PRIMARY KEY (level, number)
-) STRICT;
-CREATE TRIGGER tiles_contiguous BEFORE INSERT ON tiles
-WHEN NEW.number IS NOT (SELECT coalesce(max(number) + 1, 0) FROM tiles WHERE level = NEW.level)
-BEGIN SELECT RAISE(ABORT, 'a tile is not the next of its level'); END;
-CREATE TRIGGER tiles_unchanged BEFORE UPDATE ON tiles
-BEGIN SELECT RAISE(ABORT, 'tiles never change'); END;
-CREATE TRIGGER tiles_kept BEFORE DELETE ON tiles
-BEGIN SELECT RAISE(ABORT, 'tiles are never deleted'); END;
-PRAGMA user_version = {SCHEMA_VERSION};
-"""
-"""The full tiles of the Merkle tree (I7), in the order in which they fill."""
 
 CREATE = f"""
 CREATE TABLE events (
@@ -72,11 +51,24 @@ BEGIN SELECT RAISE(ABORT, 'events never change'); END;
 CREATE TRIGGER events_kept BEFORE DELETE ON events
 BEGIN SELECT RAISE(ABORT, 'events are never deleted'); END;
 PRAGMA application_id = {APPLICATION_ID};
-{CREATE_TILES}"""
+CREATE TABLE tiles (
+  level  INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  hashes BLOB NOT NULL CHECK (length(hashes) = {TILE_BYTES}),
+  PRIMARY KEY (level, number)
+) STRICT;
+CREATE TRIGGER tiles_contiguous BEFORE INSERT ON tiles
+WHEN NEW.number IS NOT (SELECT coalesce(max(number) + 1, 0) FROM tiles WHERE level = NEW.level)
+BEGIN SELECT RAISE(ABORT, 'a tile is not the next of its level'); END;
+CREATE TRIGGER tiles_unchanged BEFORE UPDATE ON tiles
+BEGIN SELECT RAISE(ABORT, 'tiles never change'); END;
+CREATE TRIGGER tiles_kept BEFORE DELETE ON tiles
+BEGIN SELECT RAISE(ABORT, 'tiles are never deleted'); END;
+PRAGMA user_version = {SCHEMA_VERSION};
+"""
+"""The events, and the full tiles of the Merkle tree (I7), in the order in which they fill."""
 
 TILES = "SELECT hashes FROM tiles WHERE level = ? AND number >= ? AND number < ? ORDER BY number"
-
-TILE_COUNT = "SELECT coalesce(max(number) + 1, 0) FROM tiles WHERE level = 0"
 
 INSERT_TILE = "INSERT INTO tiles (level, number, hashes) VALUES (?, ?, ?)"
 

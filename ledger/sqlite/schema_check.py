@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ledger.errors import LedgerUnusable
-from ledger.sqlite.schema import APPLICATION_ID, CREATE, SCHEMA_VERSION, UNTILED_VERSION
+from ledger.sqlite.schema import APPLICATION_ID, CREATE, SCHEMA_VERSION
 
 GUARD_STEPS = 100_000
 """Instructions of SQLite's virtual machine between two calls of the guard."""
@@ -32,20 +32,13 @@ class SchemaObject(NamedTuple):
     sql: str
 
 
-class FileIdentity(NamedTuple):
-    """The numbers by which a file says that it is a ledger."""
-
-    application: int
-    version: int
-
-
 def distrust_schema(connection: sqlite3.Connection) -> None:
     """Let the schema of a file call no function that has side effects."""
     connection.execute("PRAGMA trusted_schema = OFF")
 
 
-def read_identity(connection: sqlite3.Connection, path: Path) -> FileIdentity:
-    """Return the identity of a ledger file. Errors: LedgerUnusable, if it is not a ledger, or newer than this."""
+def check_identity(connection: sqlite3.Connection, path: Path) -> None:
+    """Check that a file says that it is a ledger of this version. Errors: LedgerUnusable."""
     try:
         distrust_schema(connection)
         ((application,),) = connection.execute("PRAGMA application_id")
@@ -56,32 +49,32 @@ def read_identity(connection: sqlite3.Connection, path: Path) -> FileIdentity:
         raise LedgerUnusable(f"{path} is not a ledger.", "Name another file with --ledger.")
     if version > SCHEMA_VERSION:
         raise LedgerUnusable(f"{path} was written by a newer Tallystick.", "Upgrade this one.")
-    return FileIdentity(application, version)
+    if version < SCHEMA_VERSION:
+        detail = f"{path} was written by a Tallystick before version 0.1.0."
+        raise LedgerUnusable(detail, "Open it once with version 0.1.0, for writing: tallystick serve.")
 
 
-def check_ledger(connection: sqlite3.Connection, path: Path, *, writing: bool = False) -> int:
-    """Check that a file is a ledger with a ledger's tables, and return its schema version.
+def check_ledger(connection: sqlite3.Connection, path: Path, *, writing: bool = False) -> None:
+    """Check that a file is a ledger with a ledger's tables.
 
     With `writing`, no trigger may run on an insert except those of a ledger. What is missing or differs otherwise is
     reported by `verify`. Errors: LedgerUnusable.
     """
-    version = read_identity(connection, path).version
+    check_identity(connection, path)
     stored = read_schema(connection, path)
-    if (fault := find_foreign_table(stored, version)) is not None:
+    if (fault := find_foreign_table(stored)) is not None:
         raise LedgerUnusable(f"{path}: {fault}.", ADVICE)
     if writing:
         known = known_objects()
         foreign = [item.name for item in stored if item.kind == "trigger" and item not in known]
         if foreign:
             raise LedgerUnusable(f"{path}: the trigger {foreign[0]} is not that of a ledger.", ADVICE)
-    return version
 
 
-def find_foreign_table(stored: frozenset[SchemaObject], version: int) -> str | None:
+def find_foreign_table(stored: frozenset[SchemaObject]) -> str | None:
     """Return which table of a ledger is missing or is something else, in words; None if all are as they must be."""
-    names = ("events",) if version == UNTILED_VERSION else ("events", "tiles")
     for known in sorted(known_objects()):
-        if known.kind == "table" and known.name in names and known not in stored:
+        if known.kind == "table" and known not in stored:
             found = next((item.kind for item in stored if item.name == known.name), None)
             if found is None:
                 return f"the table {known.name} is missing"

@@ -19,8 +19,8 @@ from ledger.evidence_store import EvidenceStore
 from ledger.log import Progress
 from ledger.private_file import read_private
 from ledger.sqlite.read_only import read_only_uri
-from ledger.sqlite.schema import COLUMNS, SCHEMA_VERSION
-from ledger.sqlite.schema_check import find_foreign_table, known_objects, read_identity, read_schema
+from ledger.sqlite.schema import COLUMNS
+from ledger.sqlite.schema_check import check_identity, find_foreign_table, known_objects, read_schema
 from ledger.sqlite.wal_check import find_damage
 from ledger.transparency.keys import KEY_BYTES_MAX, path_beside
 from ledger.transparency.merkle import leaf_hashes
@@ -158,14 +158,11 @@ def _connect(path: Path) -> sqlite3.Connection:
     except sqlite3.Error as error:
         raise LedgerUnusable(f"{path} cannot be opened: {error}.", "Check its permissions.") from error
     try:
-        version = read_identity(connection, path).version
+        check_identity(connection, path)
     except LedgerUnusable:
         connection.close()
         raise
-    if version == SCHEMA_VERSION:
-        return connection
-    connection.close()
-    raise LedgerUnusable(f"{path} was written by an older Tallystick.", "Open it once for writing: tallystick serve.")
+    return connection
 
 
 def _check_schema(findings: Findings, connection: sqlite3.Connection, path: Path) -> bool:
@@ -181,7 +178,7 @@ def _check_schema(findings: Findings, connection: sqlite3.Connection, path: Path
     for item in sorted(stored):
         if item.kind == "trigger" and item.table in tables and item.name not in names:
             check.fault(f"the trigger {item.name} does not belong to a ledger.")
-    return find_foreign_table(stored, SCHEMA_VERSION) is None
+    return find_foreign_table(stored) is None
 
 
 def _check_structure(findings: Findings, connection: sqlite3.Connection) -> None:

@@ -6,9 +6,8 @@ kept until one of its decisions changes or becomes due (`span_counts.py`, `matur
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -29,6 +28,7 @@ from projections.columns import ModelGroupKey, microseconds_column
 from projections.decisions.decision_numbers import DecisionNumbers, require_row
 from projections.event_slice import EventSlice
 from projections.outcome_codes import OUTCOME_NUMBERS, RETRACTED, UNREVIEWED
+from projections.saved_state import Part, SavedState, nested, numbered, rebuilt, saved_value
 from projections.time_range import TimeRange
 
 _OTHERS = frozenset((DecisionAmended, DecisionAsked, DecisionRetracted))
@@ -43,13 +43,20 @@ class _Known(NamedTuple):
     outcome: npt.NDArray[np.uint8]
 
 
-class OutcomeCounts:
+class OutcomeCounts(SavedState):
     """A row for each decision.
 
     Columns of `counted`: `cell`; `outcome`, a number of OUTCOMES or RETRACTED; `question`, a number from 1, or 0 if the
     decision has none; `due_us`, its `review_by` in microseconds since 1970 UTC, or 0 if it states none; `delay_us`, the
     microseconds from the decision to its first review, at least 1, or 0 if there is none.
     """
+
+    parts: ClassVar[Mapping[str, Part]] = {
+        "recorded": nested("numbers", DecisionNumbers),
+        "cells": rebuilt("_cells", CellParts, CellNumbers.parts, CellNumbers.from_parts),
+        "questions": numbered("_questions", str, first=1),
+        "now_us": saved_value("_now_us", int),
+    }
 
     def __init__(self) -> None:
         self.numbers = DecisionNumbers()
@@ -196,31 +203,3 @@ class OutcomeCounts:
     def tables(self) -> dict[str, ColumnTable]:
         """Return the tables by name."""
         return {"recorded": self.numbers.table, "counted": self.counted}
-
-    def encode(self) -> bytes:
-        """Return what is not in the tables."""
-        parts = _Parts(
-            recorded=self.numbers.encode(),
-            cells=self._cells.parts(),
-            questions=list(self._questions),
-            now_us=self._now_us,
-        )
-        return msgspec.msgpack.encode(parts)
-
-    @classmethod
-    def decode(cls, state: bytes) -> Self:
-        """Return what `encode` wrote, with empty tables."""
-        parts = msgspec.msgpack.decode(state, type=_Parts)
-        new = cls()
-        new.numbers = DecisionNumbers.decode(parts.recorded)
-        new._cells = CellNumbers.from_parts(parts.cells)
-        new._questions = {question: number for number, question in enumerate(parts.questions, 1)}
-        new._now_us = parts.now_us
-        return new
-
-
-class _Parts(msgspec.Struct):
-    recorded: bytes
-    cells: CellParts
-    questions: list[str]
-    now_us: int

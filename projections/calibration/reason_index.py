@@ -7,7 +7,7 @@ decisions.
 
 from array import array
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import msgspec
 import numpy as np
@@ -29,10 +29,11 @@ from projections.calibration.reason_stats import (
     recommend_from_reasons,
 )
 from projections.column_table import ColumnTable
-from projections.columns import as_array, pack
+from projections.columns import as_array
 from projections.event_slice import EventSlice
 from projections.outcome_codes import OUTCOME_VALUES, OUTCOMES_COUNT, UNREVIEWED
 from projections.projection import Projection
+from projections.saved_state import Part, nested, numbered
 
 REVIEWED_MIN = 3
 """Default for the number of reviewed decisions that a recommendation requires."""
@@ -59,6 +60,11 @@ class ReasonIndex(Projection):
     name: ClassVar[str] = "reasons"
     version: ClassVar[int] = 6
     reads: ClassVar[tuple[type[Payload], ...]] = Calibration.reads
+
+    parts: ClassVar[Mapping[str, Part]] = {
+        "cells": nested("_cells", OutcomeCounts),
+        "sets": numbered("_lists", ReasonList),
+    }
 
     def __init__(self) -> None:
         self._cells = OutcomeCounts()
@@ -115,18 +121,9 @@ class ReasonIndex(Projection):
             if isinstance(projection, Calibration) and self._cells.equals(projection.cells):
                 self._cells = projection.cells
 
-    def encode(self) -> bytes:
-        return pack({"cells": self._cells.encode(), "sets": list(self._lists)})
-
-    @classmethod
-    def decode(cls, state: bytes) -> Self:
-        parts = msgspec.msgpack.decode(state, type=_Parts)
-        new = cls()
-        new._cells = OutcomeCounts.decode(parts.cells)
-        for reason_list in parts.sets:
-            new._number(reason_list)
-        assert len(new._lists) == len(parts.sets), "a list of reasons twice"
-        return new
+    def complete(self) -> None:
+        for reason_list in self._lists:
+            self._number(reason_list)
 
     def tables(self) -> Mapping[str, ColumnTable]:
         return {**self._cells.tables(), "given": self._given}
@@ -191,8 +188,3 @@ class ReasonIndex(Projection):
 
 def _parts(reasons: Sequence[Reason]) -> ReasonList:
     return tuple([(reason.type, reason.strength) for reason in reasons])
-
-
-class _Parts(msgspec.Struct):
-    cells: bytes
-    sets: list[ReasonList]

@@ -8,7 +8,7 @@ and folded (`decision_state.py`).
 from array import array
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -21,7 +21,7 @@ from events.payload import Payload
 from ledger import microseconds, moment_of
 from projections.arrays import RowNumbers, row_numbers_by_group
 from projections.column_table import ColumnTable
-from projections.columns import GroupKey, as_array, pack
+from projections.columns import GroupKey, as_array
 from projections.decisions.decision_counts import DecisionCounts, LevelCounts, count_decisions, count_levels
 from projections.decisions.decision_lists import DecisionLists, Order, Rows
 from projections.decisions.decision_numbers import DecisionNumbers
@@ -34,6 +34,7 @@ from projections.decisions.word_rows import RowsWithWords
 from projections.event_slice import EventSlice
 from projections.outcome_codes import OUTCOME_NUMBERS
 from projections.projection import Projection
+from projections.saved_state import Part, nested, rebuilt
 
 _NAN = float("nan")
 
@@ -51,6 +52,15 @@ class DecisionIndex(Projection):
     reads: ClassVar[tuple[type[Payload], ...]] = (
         DecisionRecorded, DecisionAmended, DecisionPreserved, DecisionReviewed, DecisionRetracted,
     )  # fmt: skip
+
+    parts: ClassVar[Mapping[str, Part]] = {
+        "recorded": nested("_columns.numbers", DecisionNumbers),
+        "shareds": rebuilt("_columns.groups", list[GroupKey], lambda groups: list(groups.numbers), GroupFields),
+        "tagsets": rebuilt("_columns.tagsets", list[tuple[str, ...]], lambda tagsets: list(tagsets.numbers), TagSets),
+        "models": rebuilt("_columns.models", list[str], lambda models: list(models.texts), StatedTexts),
+        "by_fields": rebuilt("_columns.by_fields", bytes, StatusCounts.tobytes, StatusCounts),
+        "by_rows": rebuilt("_columns.by_rows", bytes, StatusCounts.tobytes, StatusCounts),
+    }
 
     def __init__(self) -> None:
         self._columns = IndexColumns()
@@ -90,31 +100,6 @@ class DecisionIndex(Projection):
                 changes.preserved[row] = data.preserve
         columns.append(len(group), new.columns(columns.models))
         changes.apply(columns)
-
-    def encode(self) -> bytes:
-        columns = self._columns
-        return pack(
-            {
-                "recorded": columns.numbers.encode(),
-                "shareds": list(columns.groups.numbers),
-                "tagsets": list(columns.tagsets.numbers),
-                "models": list(columns.models.texts),
-                "by_fields": columns.by_fields.tobytes(),
-                "by_rows": columns.by_rows.tobytes(),
-            }
-        )
-
-    @classmethod
-    def decode(cls, state: bytes) -> Self:
-        parts = msgspec.msgpack.decode(state, type=_Parts)
-        new = cls()
-        columns = new._columns
-        columns.numbers = DecisionNumbers.decode(parts.recorded)
-        columns.groups = GroupFields(parts.shareds)
-        columns.tagsets = TagSets(parts.tagsets)
-        columns.models = StatedTexts(parts.models)
-        columns.by_fields, columns.by_rows = StatusCounts(parts.by_fields), StatusCounts(parts.by_rows)
-        return new
 
     def tables(self) -> Mapping[str, ColumnTable]:
         return {"recorded": self._columns.numbers.table, "decisions": self._columns.table}
@@ -350,12 +335,3 @@ class _Changes:
 def _put_flag(table: ColumnTable, rows: RowNumbers, flag: int, stated: npt.NDArray[np.bool_]) -> None:
     others = table.take("flags", rows) & np.uint8(~flag & 0xFF)
     table.put("flags", rows, others | np.where(stated, np.uint8(flag), np.uint8(0)))
-
-
-class _Parts(msgspec.Struct):
-    recorded: bytes
-    shareds: list[GroupKey]
-    tagsets: list[tuple[str, ...]]
-    models: list[str]
-    by_fields: bytes
-    by_rows: bytes

@@ -5,10 +5,10 @@ the ledger (`projections/stream_names.py`).
 """
 
 from array import array
+from collections.abc import Mapping
 from copy import copy
-from typing import Final, Self
+from typing import ClassVar, Final, Self
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -19,6 +19,7 @@ from projections.columns import as_array, microseconds_column
 from projections.decisions.stated_texts import StatedTexts
 from projections.decisions.time_bounds import TimeBounds, TimeParts
 from projections.event_slice import EventSlice
+from projections.saved_state import Part, SavedState, rebuilt, saved_column
 
 NO_ROW: Final = 2**62
 """Stands for the row number of an event that is not about a recorded decision. To use it as an index raises an error.
@@ -32,12 +33,18 @@ def require_row(row: int) -> int:
     return row
 
 
-class DecisionNumbers:
+class DecisionNumbers(SavedState):
     """Position, time and cluster of each recorded decision. Projections of the same decisions share one object.
 
     Columns of `table`: `position`, ascending; `time_us`, when the decision was made, in microseconds since 1970 UTC;
     `cluster`, the number of a text of `clusters`.
     """
+
+    parts: ClassVar[Mapping[str, Part]] = {
+        "starts": saved_column("_starts"),
+        "clusters": rebuilt("clusters", list[str], lambda clusters: list(clusters.texts), StatedTexts),
+        "times": rebuilt("times", TimeParts, TimeBounds.parts, TimeBounds.from_parts),
+    }
 
     def __init__(self) -> None:
         self.table = ColumnTable(position=np.int64, time_us=np.int64, cluster=np.uint32)
@@ -105,29 +112,8 @@ class DecisionNumbers:
         positions: list[int] = self.table.take("position", rows).tolist()
         return positions
 
-    def encode(self) -> bytes:
-        """Return what is not in the table."""
-        parts = _Parts(self._starts.tobytes(), list(self.clusters.texts), self.times.parts())
-        return msgspec.msgpack.encode(parts)
-
     def frozen(self) -> Self:
         """Return what is known of the decisions that are recorded now. Later ones do not reach it."""
         frozen = copy(self)
         frozen.table, frozen.times, frozen._starts = self.table.freeze(), self.times.copy(), self._starts[:]
         return frozen
-
-    @classmethod
-    def decode(cls, state: bytes) -> Self:
-        """Return what `encode` wrote, with an empty table."""
-        parts = msgspec.msgpack.decode(state, type=_Parts)
-        new = cls()
-        new._starts.frombytes(parts.starts)
-        new.clusters = StatedTexts(parts.clusters)
-        new.times = TimeBounds.from_parts(parts.times)
-        return new
-
-
-class _Parts(msgspec.Struct):
-    starts: bytes
-    clusters: list[str]
-    times: TimeParts

@@ -44,7 +44,7 @@ from projections.decisions.searchable_text import (
 from projections.decisions.word_rows import KeptWords, RowsWithWords, WordRows, may_keep
 from projections.engine import Engine
 from projections.event_slice import EventSlice
-from projections.snapshots import primary_code
+from projections.snapshots import foreign_file, primary_code
 
 VERSION = 2
 """Increase it when the same events give another index."""
@@ -313,7 +313,7 @@ class FullTextSearch:
             await connection.execute("PRAGMA synchronous = NORMAL")
             await connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
             if not await connection.run(has_schema, self._path, _CREATE):
-                raise _foreign_file(self._path)
+                raise foreign_file(self._path)
             if not await rows_of(connection, "SELECT 1 FROM sqlite_schema LIMIT 1"):
                 await connection.executescript(_CREATE)
             await rows_of(connection, _PROBE)
@@ -335,7 +335,7 @@ class FullTextSearch:
             if self._path.exists() != self._path.is_file():
                 raise sqlite3.OperationalError(f"{self._path} is not a file")
             if self._path.is_symlink():
-                raise _foreign_file(self._path)
+                raise foreign_file(self._path)
             with suppress(OSError):  # a folder that cannot be written: SQLite says so
                 make_private_file(self._path)
             return None
@@ -373,10 +373,3 @@ class FullTextSearch:
 
 def _deserialize(connection: sqlite3.Connection, data: bytes) -> None:
     connection.deserialize(data)
-
-
-def _foreign_file(path: Path) -> sqlite3.DatabaseError:
-    """Return the error for a file that is not an index, which is then replaced."""
-    error = sqlite3.DatabaseError(f"{path} is not an index that Tallystick made")
-    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
-    return error

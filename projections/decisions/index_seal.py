@@ -9,17 +9,17 @@ import fcntl
 import hmac
 import logging
 import os
-import stat
 from contextlib import suppress
 from pathlib import Path
 
 from ledger.atomic_file import write_whole
+from ledger.errors import LedgerUnusable
+from ledger.private_file import FILE_MODE, open_private
 from projections.snapshots import remove_database
 
 log = logging.getLogger("tallystick.search")
 
 LABEL = b"tallystick search index\n"
-SECRET_MODE = stat.S_IRUSR | stat.S_IWUSR
 BLOCK_BYTES = 1 << 20
 SIDE_FILES = ("-journal", "-wal")
 """Files that SQLite applies to a database when it opens it; they are empty beside a sealed one."""
@@ -38,10 +38,9 @@ class IndexSeal:
         """Become the owner of the file; return False if another process is, or the folder cannot be written."""
         if self._lock is not None:
             return True
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
-            descriptor = os.open(self._path.with_name(self._path.name + ".lock"), flags, SECRET_MODE)
-        except OSError:
+            descriptor = open_private(self._path.with_name(self._path.name + ".lock"), os.O_RDWR | os.O_CREAT)
+        except (OSError, LedgerUnusable):
             return False
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -97,7 +96,7 @@ class IndexSeal:
     def write(self) -> None:
         """Seal the bytes that the file has now. If that fails, the next owner indexes the events again."""
         with suppress(OSError):
-            write_whole(self._seal, self._digest_of_file(), mode=SECRET_MODE)
+            write_whole(self._seal, self._digest_of_file(), mode=FILE_MODE)
 
     def _digest_of_file(self) -> bytes:
         """Return the seal of the bytes that the file has now, read in blocks. Errors: OSError."""

@@ -8,16 +8,14 @@ replaces the earlier one in its row. A decision is in the graph if a link names 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
-from typing import ClassVar, Literal, NamedTuple, Self, get_args
-
-import msgspec
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 from events.decision import DecisionRetracted
 from events.envelope import EventFacts
 from events.link import DecisionLinked, LinkType
 from events.payload import Payload
-from projections.columns import pack, pack_names, unpack_names
 from projections.projection import Projection
+from projections.saved_state import Part, ordered_set, rebuilt, saved_column, saved_names
 
 Direction = Literal["outgoing", "incoming", "both"]
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
@@ -70,12 +68,29 @@ class Subgraph(NamedTuple):
     total: int
 
 
+def _join_keys(keys: list[_LinkKey]) -> bytes:
+    return array("I", (number for key in keys for number in key)).tobytes()
+
+
+def _split_keys(joined: bytes) -> list[_LinkKey]:
+    flat = array("I", joined)
+    return list(zip(flat[::3], flat[1::3], flat[2::3], strict=True))
+
+
 class LinkGraph(Projection):
     """Every link, by the decisions that it joins."""
 
     name: ClassVar[str] = "links"
     version: ClassVar[int] = 1
     reads: ClassVar[tuple[type[Payload], ...]] = (DecisionLinked, DecisionRetracted)
+
+    parts: ClassVar[Mapping[str, Part]] = {
+        "decisions": saved_names("_decisions"),
+        "keys": rebuilt("_keys", bytes, _join_keys, _split_keys),
+        "weights": saved_column("_weights"),
+        "positions": saved_column("_positions"),
+        "retracted": ordered_set("_retracted"),
+    }
 
     def __init__(self) -> None:
         self._decisions: dict[str, int] = {}
@@ -109,10 +124,13 @@ class LinkGraph(Projection):
             self._weights[row], self._positions[row] = weight, position
 
     def _add(self, key: _LinkKey, weight: float, position: int) -> None:
-        row = self._rows[key] = len(self._keys)
         self._keys.append(key)
         self._weights.append(weight)
         self._positions.append(position)
+        self._index(len(self._keys) - 1, key)
+
+    def _index(self, row: int, key: _LinkKey) -> None:
+        self._rows[key] = row
         self._outgoing.setdefault(key[0], []).append(row)
         self._incoming.setdefault(key[1], []).append(row)
 
@@ -123,33 +141,11 @@ class LinkGraph(Projection):
             self._ids.append(decision_id)
         return number
 
-    def encode(self) -> bytes:
-        flat = array("I", (number for key in self._keys for number in key))
-        return pack(
-            {
-                "decisions": pack_names(self._decisions),
-                "keys": flat.tobytes(),
-                "weights": self._weights.tobytes(),
-                "positions": self._positions.tobytes(),
-                "retracted": list(self._retracted),
-            }
-        )
-
-    @classmethod
-    def decode(cls, state: bytes) -> Self:
-        parts = msgspec.msgpack.decode(state, type=_Parts)
-        new = cls()
-        new._decisions = unpack_names(parts.decisions)
-        new._ids = list(new._decisions)
-        new._retracted = dict.fromkeys(parts.retracted)
-        flat, weights, positions = array("I"), array("d"), array("Q")
-        flat.frombytes(parts.keys)
-        weights.frombytes(parts.weights)
-        positions.frombytes(parts.positions)
-        keys = zip(flat[::3], flat[1::3], flat[2::3], strict=True)
-        for key, weight, position in zip(keys, weights, positions, strict=True):
-            new._add(key, weight, position)
-        return new
+    def complete(self) -> None:
+        self._ids = list(self._decisions)
+        assert len(self._keys) == len(self._weights) == len(self._positions), "columns of unlike length"
+        for row, key in enumerate(self._keys):
+            self._index(row, key)
 
     def summary(self) -> Mapping[str, object]:
         by_type = dict.fromkeys(LINK_TYPES, 0)
@@ -231,14 +227,6 @@ class LinkGraph(Projection):
         weight = self._weights[row]
         stated = None if isnan(weight) else weight
         return GraphLink(self._ids[source], self._ids[target], LINK_TYPES[code], stated, self._positions[row])
-
-
-class _Parts(msgspec.Struct):
-    decisions: bytes
-    keys: bytes
-    weights: bytes
-    positions: bytes
-    retracted: list[str]
 
 
 def _codes(types: tuple[LinkType, ...]) -> frozenset[int]:

@@ -15,7 +15,6 @@ from msgspec import structs
 from events.envelope import EventFacts, agent_of
 from events.payload import Payload
 from events.thought import ThoughtAdopted, ThoughtRecorded, ThoughtTracked
-from projections.columns import pack
 from projections.projection import Projection
 
 THOUGHTS_MAX = 8_192
@@ -122,7 +121,7 @@ class ThoughtIndex(Projection):
             )
 
     def encode(self) -> bytes:
-        return pack({source: list(thoughts.values()) for source, thoughts in self._by_source.items()})
+        return msgspec.msgpack.encode({source: list(thoughts.values()) for source, thoughts in self._by_source.items()})
 
     @classmethod
     def decode(cls, state: bytes) -> Self:

@@ -176,14 +176,17 @@ class VectorPieces:
         """Return the text of the piece at a position of a decision's stream."""
         return next(piece.text for piece in self._pieces(stream) if piece.position == position)
 
-    def nearest(self, upto: int, known: Mapping[Key, int], distances: Mapping[int, float], count: int) -> Floats:
-        """Return for each of `count` decisions the least distance of its pieces as of a position; NaN without any."""
+    def nearest(self, upto: int, known: Mapping[Key, int], distances: Floats, count: int) -> Floats:
+        """Return for each of `count` decisions the least distance of its pieces as of a position; NaN without any.
+
+        `distances` are by the numbers of `known`, and have one place more, for a key that is not known.
+        """
         nearest = np.full(count, np.inf)
         positions = as_array(self._positions, np.uint64)
         untils = as_array(self._untils, np.uint64)
         valid = np.flatnonzero((positions <= upto) & ((untils == 0) | (untils > upto)))
-        found = [distances.get(known.get(self._keys[row], 0), np.inf) for row in valid.tolist()]
-        np.minimum.at(nearest, as_array(self._places, np.uint32)[valid], np.array(found, dtype=np.float64))
+        numbers = [known.get(self._keys[row], -1) for row in valid.tolist()]
+        np.minimum.at(nearest, as_array(self._places, np.uint32)[valid], distances[np.array(numbers, np.intp)])
         nearest[np.isinf(nearest)] = np.nan
         return nearest
 

@@ -73,7 +73,7 @@ class VectorSearch:
                 await run_on_thread(file.close)
 
     async def catch_up(self, upto: int, numbers: DecisionNumbers, rest: Rest) -> VectorCounts:
-        """Fold the events up to a position. `numbers` has the decisions up to it. Errors: VectorsUnavailable."""
+        """Fold the events up to a position. `numbers` has the decisions up to it."""
         async with self._turn:
             file = await self._catch_up(upto, numbers, rest)
             missing = await run_on_thread(self._pieces.count_missing, file.ids) if self._texts else 0
@@ -84,7 +84,7 @@ class VectorSearch:
     ) -> tuple[RowNumbers, Floats, int]:
         """Return the decisions with a vector as of a position, their cosine distances, and how many texts lack one.
 
-        Errors: VectorsUnavailable; ValueError, for a vector of another size.
+        Errors: ValueError, for a vector of another size.
         """
         async with self._turn:
             file = await self._catch_up(upto, numbers, rest)
@@ -119,9 +119,8 @@ class VectorSearch:
                 await run_on_thread(self._file.put, vectors)
 
     def _nearest(self, file: VectorFile, vector: Sequence[float], upto: int, count: int) -> tuple[Floats, int]:
-        distances = file.distances(vector) if file.ids else {}
         missing = self._pieces.count_missing(file.ids) if self._texts else 0
-        return self._pieces.nearest(upto, file.ids, distances, count), missing
+        return self._pieces.nearest(upto, file.ids, file.distances(vector), count), missing
 
     async def _catch_up(self, upto: int, numbers: DecisionNumbers, rest: Rest) -> VectorFile:
         file = self._file

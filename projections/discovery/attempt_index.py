@@ -7,9 +7,8 @@ columns (`model_inventory.py`).
 
 from array import array
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 from msgspec import structs
@@ -17,10 +16,12 @@ from msgspec import structs
 from events.discovery import DiscoveryAttempted, DiscoveryStarted
 from events.envelope import EventFacts
 from events.model import ModelAliased, ModelIdentity, ModelRegistered, WrapperDeclared, WrapperWithdrawn
+from events.model_names import claim_key
 from events.payload import Payload
-from projections.columns import as_array, microseconds_column, pack, pack_names, unpack_names
+from projections.columns import as_array, microseconds_column
 from projections.discovery.model_names import OWNER_EVENTS, ModelNames, RegisteredModel, StatedWrapper
 from projections.projection import Projection
+from projections.saved_state import Part, keyed, numbered, rebuilt, saved_column, saved_names
 
 DIGEST_BYTES = 32
 NO_DIGEST = "00" * DIGEST_BYTES
@@ -57,6 +58,32 @@ class AttemptIndex(Projection):
         DiscoveryAttempted, DiscoveryStarted, ModelRegistered, ModelAliased, WrapperDeclared, WrapperWithdrawn,
     )  # fmt: skip
 
+    parts: ClassVar[Mapping[str, Part]] = {
+        "models": rebuilt(
+            "_names.models",
+            list[RegisteredModel],
+            # Without a version as before there were versions: states of the same events stay the same.
+            lambda models: [one if one.version is not None else structs.astuple(one)[:-1] for one in models.values()],
+            lambda models: {model.key: model for model in models},
+        ),
+        "said": rebuilt(
+            "_names.by_claim",
+            list[tuple[str, str]],
+            lambda aliases: list(aliases.values()),
+            lambda pairs: {claim_key(name): (name, key) for name, key in pairs},
+        ),
+        "hosts": keyed("_names.wrappers", StatedWrapper, "key"),
+        "runs": saved_names("_index"),
+        "run_asked": saved_column("_run_request"),
+        "asked": numbered("_requests", RunRequest),
+        "claims": numbered("_claims", AttemptClaim),
+        "run": saved_column("_run"),
+        "number": saved_column("_number"),
+        "time_us": saved_column("_time_us"),
+        "claim": saved_column("_claim"),
+        "digest": saved_column("_digest"),
+    }
+
     def __init__(self) -> None:
         self._names = ModelNames()
         self._index: dict[str, int] = {}
@@ -68,7 +95,7 @@ class AttemptIndex(Projection):
         self._number = array("q")
         self._time_us = array("q")
         self._claim = array("I")
-        self._digest = bytearray()
+        self._digest = array("B")
 
     def fold(self, events: Sequence[EventFacts]) -> None:
         index, claims = self._index, self._claims
@@ -95,44 +122,13 @@ class AttemptIndex(Projection):
             elif type(data) in OWNER_EVENTS:
                 self._names.fold(data)
         self._time_us.frombytes(microseconds_column(times))
-        self._digest += bytes.fromhex("".join(digests))
+        self._digest.frombytes(bytes.fromhex("".join(digests)))
 
-    def encode(self) -> bytes:
-        models, aliases, wrappers = self._names.parts()
-        return pack(
-            {
-                # Without a version as before there were versions: states of the same events stay the same.
-                "models": [model if model.version is not None else structs.astuple(model)[:-1] for model in models],
-                "said": aliases,
-                "hosts": wrappers,
-                "runs": pack_names(self._index),
-                "run_asked": self._run_request.tobytes(),
-                "asked": list(self._requests),
-                "claims": list(self._claims),
-                "run": self._run.tobytes(),
-                "number": self._number.tobytes(),
-                "time_us": self._time_us.tobytes(),
-                "claim": self._claim.tobytes(),
-                "digest": bytes(self._digest),
-            }
-        )
-
-    @classmethod
-    def decode(cls, state: bytes) -> Self:
-        parts = msgspec.msgpack.decode(state, type=_Parts)
-        new = cls()
-        new._names = ModelNames.from_parts(parts.models, parts.said, parts.hosts)
-        new._index = unpack_names(parts.runs)
-        new._requests = {request: number for number, request in enumerate(parts.asked)}
-        new._claims = {key: number for number, key in enumerate(parts.claims)}
-        new._run_request.frombytes(parts.run_asked)
-        for name in ("run", "number", "time_us", "claim"):
-            getattr(new, f"_{name}").frombytes(getattr(parts, name))
-        new._digest.extend(parts.digest)
-        lengths = {len(new._run), len(new._number), len(new._time_us), len(new._claim)}
-        assert lengths == {len(new._digest) // DIGEST_BYTES}, "columns of unlike length"
-        assert len(new._index) == len(new._run_request), "runs and requests of unlike number"
-        return new
+    def complete(self) -> None:
+        self._names = self._names.copy()  # which also finds the models by other forms of their names
+        lengths = {len(self._run), len(self._number), len(self._time_us), len(self._claim)}
+        assert lengths == {len(self._digest) // DIGEST_BYTES}, "columns of unlike length"
+        assert len(self._index) == len(self._run_request), "runs and requests of unlike number"
 
     def summary(self) -> Mapping[str, object]:
         return {"runs": len(self._index), "attempts": len(self._run), "registered": sorted(self._names.models)}
@@ -163,18 +159,3 @@ class AttemptIndex(Projection):
             claims=list(self._claims),
             names=self._names.copy(),
         )
-
-
-class _Parts(msgspec.Struct):
-    models: list[RegisteredModel]
-    said: list[tuple[str, str]]
-    hosts: list[StatedWrapper]
-    runs: bytes
-    run_asked: bytes
-    asked: list[RunRequest]
-    claims: list[AttemptClaim]
-    run: bytes
-    number: bytes
-    time_us: bytes
-    claim: bytes
-    digest: bytes

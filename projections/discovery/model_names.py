@@ -62,12 +62,12 @@ class ModelNames:
         aliases: Mapping[str, tuple[str, str]] | None = None,
         wrappers: Mapping[str, StatedWrapper] | None = None,
     ) -> None:
-        self._wrappers = dict(wrappers or {})
+        self.wrappers = dict(wrappers or {})
         """By key of the host's name."""
-        self._models = dict(models or {})
-        self._aliases = dict(aliases or {})
+        self.models = dict(models or {})
+        self.by_claim = dict(aliases or {})
         """By normalized name: the name as an owner wrote it, and the model's key. A key is an alias of itself."""
-        self._by_canonical = {canonical_name(key): key for key in self._models}
+        self._by_canonical = {canonical_name(key): key for key in self.models}
         """The key by canonical name. Dated and prefixed names of a model have the same canonical name."""
 
     def fold(self, data: Payload) -> None:
@@ -84,7 +84,7 @@ class ModelNames:
     def register(self, event: ModelRegistered) -> None:
         """Add a registered model."""
         assert event.key is not None, "a stored registration has its key"
-        self._models[event.key] = RegisteredModel(event.key, event.provider, event.name, event.note, event.version)
+        self.models[event.key] = RegisteredModel(event.key, event.provider, event.name, event.note, event.version)
         self._by_canonical[canonical_name(event.key)] = event.key
         self._add(event.key, event.key)
 
@@ -93,61 +93,36 @@ class ModelNames:
         self._add(event.alias, event.key)
 
     def _add(self, name: str, key: str) -> None:
-        self._aliases[claim_key(name)] = name, key
-        stated = self._wrappers.get(host_key(name))
+        self.by_claim[claim_key(name)] = name, key
+        stated = self.wrappers.get(host_key(name))
         if stated is not None and stated.is_wrapper:
-            del self._wrappers[stated.key]
+            del self.wrappers[stated.key]
 
     def _state(self, stated: StatedWrapper) -> None:
-        self._wrappers[stated.key] = stated
+        self.wrappers[stated.key] = stated
         if stated.is_wrapper:
-            self._aliases = {claim: alias for claim, alias in self._aliases.items() if host_key(claim) != stated.key}
-
-    def parts(self) -> tuple[list[RegisteredModel], list[tuple[str, str]], list[StatedWrapper]]:
-        """Return models, aliases and stated wrappers, from which `from_parts` makes an equal object."""
-        return list(self._models.values()), list(self._aliases.values()), list(self._wrappers.values())
-
-    @classmethod
-    def from_parts(
-        cls, models: list[RegisteredModel], aliases: list[tuple[str, str]], wrappers: list[StatedWrapper]
-    ) -> "ModelNames":
-        """Make the object from what `parts` returned."""
-        return cls(
-            {model.key: model for model in models},
-            {claim_key(name): (name, key) for name, key in aliases},
-            {stated.key: stated for stated in wrappers},
-        )
+            self.by_claim = {claim: alias for claim, alias in self.by_claim.items() if host_key(claim) != stated.key}
 
     def copy(self) -> "ModelNames":
         """Return a copy that later events do not change."""
-        return ModelNames(self._models, self._aliases, self._wrappers)
-
-    @property
-    def models(self) -> Mapping[str, RegisteredModel]:
-        """Every registered model by its key."""
-        return self._models
-
-    @property
-    def wrappers(self) -> Mapping[str, StatedWrapper]:
-        """What owners said last about names of hosts, by key."""
-        return self._wrappers
+        return ModelNames(self.models, self.by_claim, self.wrappers)
 
     def aliases(self, key: str) -> list[str]:
         """Return the current aliases of a model other than its key, as owners wrote them, sorted."""
         return sorted(
-            name for name, model_key in self._aliases.values() if model_key == key and claim_key(name) != claim_key(key)
+            name for name, model_key in self.by_claim.values() if model_key == key and claim_key(name) != claim_key(key)
         )
 
     def resolve(self, name: str) -> ResolvedName:
         """Resolve a claimed name."""
         key, canonical = claim_key(name), canonical_name(name)
-        alias = self._aliases.get(key)
+        alias = self.by_claim.get(key)
         if alias is not None:
             return ResolvedName("model", alias[1])
-        stated = self._wrappers.get(host_key(name)) or self._wrappers.get(host_key(canonical))
+        stated = self.wrappers.get(host_key(name)) or self.wrappers.get(host_key(canonical))
         if stated is not None and stated.is_wrapper:
             return ResolvedName("wrapper", key)
-        if (alias := self._aliases.get(canonical)) is not None:
+        if (alias := self.by_claim.get(canonical)) is not None:
             return ResolvedName("model", alias[1])
         if stated is None and is_wrapper(name):
             return ResolvedName("wrapper", key)
@@ -175,4 +150,4 @@ class ModelNames:
     def known(self, name: str) -> bool:
         """Tell whether a name resolves to a registered model."""
         resolved = self.resolve(name)
-        return resolved.kind == "model" and resolved.key in self._models
+        return resolved.kind == "model" and resolved.key in self.models

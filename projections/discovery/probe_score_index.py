@@ -8,9 +8,8 @@ Claimed names are resolved when the view is computed (`model_names.py`), from co
 
 from array import array
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -18,8 +17,9 @@ from events.envelope import EventFacts
 from events.payload import Payload
 from events.probe import ProbeScored
 from projections.arrays import Floats, Ints
-from projections.columns import as_array, microseconds_column, pack
+from projections.columns import as_array, microseconds_column
 from projections.projection import Projection
+from projections.saved_state import Part, numbered, saved_column
 
 Table = tuple[str, str | None, str, str | None]
 """The key of a table of comparable scores: probe, its version, scorer, its version."""
@@ -51,6 +51,16 @@ class ProbeScoreIndex(Projection):
     name: ClassVar[str] = "probes"
     version: ClassVar[int] = 1
     reads: ClassVar[tuple[type[Payload], ...]] = (ProbeScored,)
+
+    parts: ClassVar[Mapping[str, Part]] = {
+        "abouts": numbered("_facts_numbers", ScoreFacts),
+        "labelled": numbered("_label_numbers", Labels),
+        "about": saved_column("_facts"),
+        "labels": saved_column("_labels"),
+        "total": saved_column("_total"),
+        "time_us": saved_column("_time_us"),
+        "values": saved_column("_values"),
+    }
 
     def __init__(self) -> None:
         self._facts_numbers: dict[ScoreFacts, int] = {}
@@ -91,32 +101,10 @@ class ProbeScoreIndex(Projection):
         self._time_us.frombytes(microseconds_column(times))
         self._values.extend(values)
 
-    def encode(self) -> bytes:
-        return pack(
-            {
-                "abouts": list(self._facts_numbers),
-                "labelled": list(self._label_numbers),
-                "about": self._facts.tobytes(),
-                "labels": self._labels.tobytes(),
-                "total": self._total.tobytes(),
-                "time_us": self._time_us.tobytes(),
-                "values": self._values.tobytes(),
-            }
-        )
-
-    @classmethod
-    def decode(cls, state: bytes) -> Self:
-        parts = msgspec.msgpack.decode(state, type=_Parts)
-        new = cls()
-        new._facts_numbers = {facts: number for number, facts in enumerate(parts.abouts)}
-        new._label_numbers = {labels: number for number, labels in enumerate(parts.labelled)}
-        new._facts.frombytes(parts.about)
-        for name in ("labels", "total", "time_us", "values"):
-            getattr(new, f"_{name}").frombytes(getattr(parts, name))
-        assert len({len(new._facts), len(new._labels), len(new._total), len(new._time_us)}) == 1, "unlike lengths"
-        sizes = [len(counts) + len(dimensions) for counts, dimensions in new._label_numbers]
-        assert len(new._values) == sum(sizes[number] for number in new._labels), "values of unlike number"
-        return new
+    def complete(self) -> None:
+        assert len({len(self._facts), len(self._labels), len(self._total), len(self._time_us)}) == 1, "unlike lengths"
+        sizes = [len(counts) + len(dimensions) for counts, dimensions in self._label_numbers]
+        assert len(self._values) == sum(sizes[number] for number in self._labels), "values of unlike number"
 
     def summary(self) -> Mapping[str, object]:
         return {"scores": len(self._facts), "probes": sorted({probe_id for probe_id, *_ in self._facts_numbers})}
@@ -132,13 +120,3 @@ class ProbeScoreIndex(Projection):
             facts_table=list(self._facts_numbers),
             labels_table=list(self._label_numbers),
         )
-
-
-class _Parts(msgspec.Struct):
-    abouts: list[ScoreFacts]
-    labelled: list[Labels]
-    about: bytes
-    labels: bytes
-    total: bytes
-    time_us: bytes
-    values: bytes

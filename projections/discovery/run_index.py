@@ -7,7 +7,7 @@ and turned into a report (`run_report.py`).
 from array import array
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, ClassVar, NamedTuple, Self, get_args
+from typing import Any, ClassVar, NamedTuple, get_args
 
 import msgspec
 import numpy as np
@@ -28,8 +28,9 @@ from events.payload import Payload
 from events.probe import ProbeScored
 from ledger import microseconds, moment_of
 from projections.arrays import RowNumbers
-from projections.columns import as_array, microseconds_column, names_starting_with, pack, pack_names, unpack_names
+from projections.columns import as_array, microseconds_column, names_starting_with
 from projections.projection import Projection
+from projections.saved_state import Part, number_keys, numbered, rebuilt, saved_column, saved_names
 from projections.time_range import TimeRange
 
 ATTEMPT_OUTCOMES: tuple[AttemptOutcome, ...] = get_args(AttemptOutcome)
@@ -99,6 +100,24 @@ class RunIndex(Projection):
         ProbeScored,
     )  # fmt: skip
 
+    parts: ClassVar[Mapping[str, Part]] = {
+        "index": saved_names("_index"),
+        "about": saved_column("_facts"),
+        "start_us": saved_column("_start_us"),
+        "end_us": saved_column("_end_us"),
+        "end": saved_column("_ending"),
+        "outcomes": saved_column("_outcomes"),
+        "signals": saved_column("_signals"),
+        "scores": saved_column("_scores"),
+        "abouts": numbered("_facts_numbers", RunFacts),
+        "ends": rebuilt(
+            "_ending_numbers",
+            list[RunEnding],
+            lambda numbers: list(numbers)[1:],
+            lambda ends: number_keys([None, *ends]),
+        ),
+    }
+
     def __init__(self) -> None:
         self._index: dict[str, int] = {}
         """Row number by run id."""
@@ -160,37 +179,10 @@ class RunIndex(Projection):
         ending = (data.ending, data.reason[:LABEL_CHARS_MAX])
         self._ending[row] = self._ending_numbers.setdefault(ending, len(self._ending_numbers))
 
-    def encode(self) -> bytes:
-        return pack(
-            {
-                "index": pack_names(self._index),
-                "about": self._facts.tobytes(),
-                "start_us": self._start_us.tobytes(),
-                "end_us": self._end_us.tobytes(),
-                "end": self._ending.tobytes(),
-                "outcomes": self._outcomes.tobytes(),
-                "signals": self._signals.tobytes(),
-                "scores": self._scores.tobytes(),
-                "abouts": list(self._facts_numbers),
-                "ends": list(self._ending_numbers)[1:],
-            }
-        )
-
-    @classmethod
-    def decode(cls, state: bytes) -> Self:
-        parts = msgspec.msgpack.decode(state, type=_Parts)
-        new = cls()
-        new._index = unpack_names(parts.index)
-        new._facts.frombytes(parts.about)
-        new._ending.frombytes(parts.end)
-        for name in ("start_us", "end_us", "outcomes", "signals", "scores"):
-            getattr(new, f"_{name}").frombytes(getattr(parts, name))
-        new._facts_numbers = {facts: number for number, facts in enumerate(parts.abouts)}
-        new._ending_numbers = {ending: number for number, ending in enumerate([None, *parts.ends])}
-        lengths = {len(new._index), len(new._facts), len(new._start_us), len(new._end_us), len(new._ending)}
-        assert lengths == {len(new._signals)}, "columns of unlike length"
-        assert len(new._outcomes) == len(new._index) * _WIDTH, "columns of unlike length"
-        return new
+    def complete(self) -> None:
+        lengths = {len(self._index), len(self._facts), len(self._start_us), len(self._end_us), len(self._ending)}
+        assert lengths == {len(self._signals)}, "columns of unlike length"
+        assert len(self._outcomes) == len(self._index) * _WIDTH, "columns of unlike length"
 
     def summary(self) -> Mapping[str, object]:
         counts = as_array(self._outcomes, np.uint32).reshape(-1, _WIDTH).sum(axis=0)
@@ -269,19 +261,6 @@ class RunIndex(Projection):
         rows, positions = as_array(self._scores, np.uint64).reshape(-1, 2).T
         of_run: list[int] = positions[rows == self._index[run_id]].tolist()
         return of_run
-
-
-class _Parts(msgspec.Struct):
-    index: bytes
-    about: bytes
-    start_us: bytes
-    end_us: bytes
-    end: bytes
-    outcomes: bytes
-    signals: bytes
-    scores: bytes
-    abouts: list[RunFacts]
-    ends: list[RunEnding]
 
 
 def _matches(selection: RunSelection, facts: RunFacts) -> bool:

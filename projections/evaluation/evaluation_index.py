@@ -8,7 +8,7 @@ columns (`run_summaries.py`, `scoreboard.py`).
 
 from array import array
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 import numpy as np
@@ -26,7 +26,7 @@ from events.evaluation import (
 from events.payload import Payload
 from ledger import microseconds
 from projections.arrays import Floats, Ints
-from projections.columns import as_array, microseconds_column, names_starting_with, pack, pack_names, unpack_names
+from projections.columns import as_array, microseconds_column, names_starting_with
 from projections.evaluation.aggregation import SKIPPED, ScenarioLabels
 from projections.evaluation.score_context import (
     RunEnd,
@@ -39,6 +39,7 @@ from projections.evaluation.score_context import (
 )
 from projections.evaluation.usage_figures import USAGE_NAMES, EarlierTries, UsageColumns, usage_values
 from projections.projection import Projection
+from projections.saved_state import Part, numbered, saved_column, saved_names, saved_pairs, saved_value
 from projections.time_range import TimeRange
 
 _NAN = float("nan")
@@ -147,6 +148,19 @@ class EvaluationIndex(Projection):
         EvalScored, EvalStarted, EvalFinished, EvalReopened, EvalScenarioCaptured, EvalScenarioRevised,
     )  # fmt: skip
 
+    parts: ClassVar[Mapping[str, Part]] = {
+        "index": saved_names("_index"),
+        "started": saved_value("_started", list[EvalStarted]),
+        "sources": saved_value("_sources", list[list[str]]),
+        "ends": saved_pairs("_ends", int, RunEnd),
+        "scenarios": saved_names("_scenarios"),
+        "known": saved_pairs("_labels", str, ScenarioLabels),
+        "bys": numbered("_attributions", ScoreAttribution),
+        "ons": numbered("_scenario_versions", ScenarioVersion),
+        "start_us": saved_column("_start_us"),
+        **{_ENCODED_NAMES.get(name, name): saved_column(f"_{name}") for name in _COLUMNS},
+    }
+
     def __init__(self) -> None:
         self._index: dict[str, int] = {}
         """Row number by run id."""
@@ -219,41 +233,15 @@ class EvaluationIndex(Projection):
     def _usage_columns(self) -> "tuple[array[float], ...]":
         return self._input_tokens, self._output_tokens, self._cost_usd, self._elapsed_ns
 
-    def encode(self) -> bytes:
-        return pack(
-            {
-                "index": pack_names(self._index),
-                "started": self._started,
-                "sources": self._sources,
-                "ends": list(self._ends.items()),
-                "scenarios": pack_names(self._scenarios),
-                "known": list(self._labels.items()),
-                "bys": list(self._attributions),
-                "ons": list(self._scenario_versions),
-                "start_us": self._start_us.tobytes(),
-                **{_ENCODED_NAMES.get(name, name): getattr(self, f"_{name}").tobytes() for name in _COLUMNS},
-            }
-        )
-
-    @classmethod
-    def decode(cls, state: bytes) -> Self:
-        parts = msgspec.msgpack.decode(state, type=_Parts)
-        new = cls()
-        new._index, new._scenarios = unpack_names(parts.index), unpack_names(parts.scenarios)
-        new._sources = parts.sources
-        new._started, new._ends, new._labels = parts.started, dict(parts.ends), dict(parts.known)
-        new._attributions = {attribution: number for number, attribution in enumerate(parts.bys)}
-        new._scenario_versions = {scenario_version: number for number, scenario_version in enumerate(parts.ons)}
-        new._start_us.frombytes(parts.start_us)
-        for name in _COLUMNS:
-            getattr(new, f"_{name}").frombytes(getattr(parts, _ENCODED_NAMES.get(name, name)))
-        width = len(new._attributions)
-        pairs = as_array(new._run, np.uint32).astype(np.int64) * width + as_array(new._attribution, np.uint32)
+    def complete(self) -> None:
+        width = len(self._attributions)
+        pairs = as_array(self._run, np.uint32).astype(np.int64) * width + as_array(self._attribution, np.uint32)
         for pair in np.unique(pairs).tolist():
-            new._run_attributions.setdefault(pair // width, set()).add(pair % width)
-        assert len(new._index) == len(new._started) == len(new._sources) == len(new._start_us), "runs of unlike number"
-        assert len({len(getattr(new, f"_{name}")) for name in _COLUMNS}) == 1, "columns of unlike length"
-        return new
+            self._run_attributions.setdefault(pair // width, set()).add(pair % width)
+        assert len(self._index) == len(self._started) == len(self._sources) == len(self._start_us), (
+            "runs of unlike number"
+        )
+        assert len({len(getattr(self, f"_{name}")) for name in _COLUMNS}) == 1, "columns of unlike length"
 
     def summary(self) -> Mapping[str, object]:
         return {
@@ -373,28 +361,3 @@ def stated_weights(scenario_versions: Collection[ScenarioVersion]) -> npt.NDArra
     """Return the stated weight of each scenario version; NaN without one."""
     weights = (scenario_version.weight for scenario_version in scenario_versions)
     return np.array([_NAN if weight is None else weight for weight in weights], dtype=np.float64)
-
-
-class _Parts(msgspec.Struct):
-    index: bytes
-    started: list[EvalStarted]
-    sources: list[list[str]]
-    ends: list[tuple[int, RunEnd]]
-    scenarios: bytes
-    known: list[tuple[str, ScenarioLabels]]
-    bys: list[ScoreAttribution]
-    ons: list[ScenarioVersion]
-    start_us: bytes
-    run: bytes
-    scenario: bytes
-    attempt: bytes
-    outcome: bytes
-    points: bytes
-    by: bytes
-    on: bytes
-    time_us: bytes
-    confidence: bytes
-    input_tokens: bytes
-    output_tokens: bytes
-    cost_usd: bytes
-    elapsed_ns: bytes

@@ -7,18 +7,18 @@ reasons are in the log. Reports are computed from copies of the columns (`judge_
 
 from array import array
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
-import msgspec
 import numpy as np
 
 from events.envelope import EventFacts
 from events.evaluation import EvalScored, EvalStarted
 from events.judge import EvalLabelled, JudgeCompared, PairVote, Preferred
 from events.payload import Payload
-from projections.columns import as_array, pack, pack_names, unpack_names
+from projections.columns import as_array
 from projections.evaluation.score_context import ScoreAttribution, attribute_score
 from projections.projection import Projection
+from projections.saved_state import Part, keyed, numbered, rebuilt, saved_columns, saved_names, saved_pairs
 
 WHOLE = ""
 """The name of an answer as a whole, among those of criteria."""
@@ -139,6 +139,26 @@ class JudgeIndex(Projection):
     version: ClassVar[int] = 1
     reads: ClassVar[tuple[type[Payload], ...]] = (EvalStarted, EvalScored, EvalLabelled, JudgeCompared)
 
+    parts: ClassVar[Mapping[str, Part]] = {
+        "runs": keyed("_runs", EvalStarted, "run_id"),
+        "run_numbers": saved_names("_run_numbers"),
+        "scenarios": saved_names("_scenarios"),
+        "answers": saved_names("_answers"),
+        "criteria": numbered("_criteria", str),
+        "judges": numbered("_judges", JudgeKey),
+        "pair_judges": numbered("_pair_judges", PairJudge),
+        "subjects": numbered("_subjects", ScoreAttribution),
+        "versions": numbered("_versions", ScenarioDigests),
+        "labels": rebuilt(
+            "_labels",
+            list[tuple[int, int, int, bool]],
+            lambda labels: [(*key, passed) for key, passed in labels.items()],
+            lambda rows: {(scenario, answer, criterion): passed for scenario, answer, criterion, passed in rows},
+        ),
+        "errors": saved_pairs("_errors", int, int),
+        "columns": saved_columns("_columns"),
+    }
+
     def __init__(self) -> None:
         self._runs: dict[str, EvalStarted] = {}
         self._run_numbers: dict[str, int] = {}
@@ -221,43 +241,9 @@ class JudgeIndex(Projection):
     def _judge_names(self) -> set[str]:
         return {key.agent for key in self._judges} | {key.agent for key in self._pair_judges}
 
-    def encode(self) -> bytes:
-        return pack(
-            {
-                "runs": list(self._runs.values()),
-                "run_numbers": pack_names(self._run_numbers),
-                "scenarios": pack_names(self._scenarios),
-                "answers": pack_names(self._answers),
-                "criteria": list(self._criteria),
-                "judges": list(self._judges),
-                "pair_judges": list(self._pair_judges),
-                "subjects": list(self._subjects),
-                "versions": list(self._versions),
-                "labels": [(*key, passed) for key, passed in self._labels.items()],
-                "errors": list(self._errors.items()),
-                "columns": {name: self._columns[name].tobytes() for name in (*_SCORES, *_VERDICTS, *_PAIRS)},
-            }
-        )
-
-    @classmethod
-    def decode(cls, state: bytes) -> Self:
-        parts = msgspec.msgpack.decode(state, type=_Parts)
-        new = cls()
-        new._runs = {started.run_id or "": started for started in parts.runs}
-        new._run_numbers, new._scenarios = unpack_names(parts.run_numbers), unpack_names(parts.scenarios)
-        new._answers = unpack_names(parts.answers)
-        new._criteria = {name: number for number, name in enumerate(parts.criteria)}
-        new._judges = {key: number for number, key in enumerate(parts.judges)}
-        new._pair_judges = {key: number for number, key in enumerate(parts.pair_judges)}
-        new._subjects = {key: number for number, key in enumerate(parts.subjects)}
-        new._versions = {key: number for number, key in enumerate(parts.versions)}
-        new._labels = {(scenario, answer, criterion): passed for scenario, answer, criterion, passed in parts.labels}
-        new._errors = dict(parts.errors)
-        for name in (*_SCORES, *_VERDICTS, *_PAIRS):
-            new._columns[name].frombytes(parts.columns[name])
-        for names in (_SCORES, _VERDICTS, _PAIRS):
-            assert len({len(new._columns[name]) for name in names}) == 1, "columns of unlike length"
-        return new
+    def complete(self) -> None:
+        for kinds in (_SCORES, _VERDICTS, _PAIRS):
+            assert len({len(self._columns[name]) for name in kinds}) == 1, "columns of unlike length"
 
     def summary(self) -> Mapping[str, object]:
         return {
@@ -346,18 +332,3 @@ def _most(counts: dict[Preferred, int], votes: Collection[PairVote], *, swapped:
     most = max(counts.values())
     leaders = [preferred for preferred, count in counts.items() if count == most]
     return leaders[0] if len(leaders) == 1 else "tie"
-
-
-class _Parts(msgspec.Struct):
-    runs: list[EvalStarted]
-    run_numbers: bytes
-    scenarios: bytes
-    answers: bytes
-    criteria: list[str]
-    judges: list[JudgeKey]
-    pair_judges: list[PairJudge]
-    subjects: list[ScoreAttribution]
-    versions: list[ScenarioDigests]
-    labels: list[tuple[int, int, int, bool]]
-    errors: list[tuple[int, int]]
-    columns: dict[str, bytes]

@@ -1,15 +1,15 @@
 """The guardrail projection: the rules in force, how often each fired, and the decisions that each let through."""
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import msgspec
 
 from events.envelope import EventFacts
 from events.guardrail import CheckOutcome, GuardrailEvaluated, GuardrailRetired, GuardrailSet
 from events.payload import Payload
-from projections.columns import pack
 from projections.projection import Projection
+from projections.saved_state import Part, keyed, ordered_set, saved_value
 
 
 class Retirement(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +66,12 @@ class GuardrailIndex(Projection):
     version: ClassVar[int] = 2
     reads: ClassVar[tuple[type[Payload], ...]] = (GuardrailSet, GuardrailRetired, GuardrailEvaluated)
 
+    parts: ClassVar[Mapping[str, Part]] = {
+        "rules": keyed("_entries", RuleEntry, "rule.guardrail_id"),
+        "checks": saved_value("checks", CheckCounts),
+        "stated": ordered_set("stated"),
+    }
+
     def __init__(self) -> None:
         self._entries: dict[str, RuleEntry] = {}
         self.checks = CheckCounts()
@@ -104,18 +110,6 @@ class GuardrailIndex(Projection):
             if entry is not None:
                 _count_result(entry, result.outcome, event.time, check.decision_id)
 
-    def encode(self) -> bytes:
-        return pack({"rules": list(self._entries.values()), "checks": self.checks, "stated": list(self.stated)})
-
-    @classmethod
-    def decode(cls, state: bytes) -> Self:
-        new = cls()
-        parts = msgspec.msgpack.decode(state, type=_Parts)
-        new._entries = {entry.rule.guardrail_id: entry for entry in parts.rules}
-        new.checks = parts.checks
-        new.stated = dict.fromkeys(parts.stated)
-        return new
-
     def summary(self) -> Mapping[str, object]:
         return {
             "in_force": len(self.rules()),
@@ -135,12 +129,6 @@ class GuardrailIndex(Projection):
     def find(self, guardrail_id: str) -> RuleEntry | None:
         """Return a rule, also a retired one. Do not change it."""
         return self._entries.get(guardrail_id)
-
-
-class _Parts(msgspec.Struct):
-    rules: list[RuleEntry]
-    checks: CheckCounts
-    stated: list[str]
 
 
 def _count_result(entry: RuleEntry, outcome: CheckOutcome, time: str, decision_id: str | None) -> None:

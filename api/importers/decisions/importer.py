@@ -22,7 +22,7 @@ from api.importers.batch_append import (
     group_batches,
 )
 from api.importers.decisions.columns import map_columns, mapped_names
-from api.importers.decisions.ledger_match import Matches, earlier_imports, has_decisions, match_rows
+from api.importers.decisions.ledger_match import Matches, has_decisions, match_rows
 from api.importers.decisions.report import DecisionImportResult, bad_row_lines
 from api.importers.decisions.row_comparison import RowConflict, compare_row, known_decisions, new_decision
 from api.importers.decisions.rows import IdentifiedRow, ValueOptions, parse_outcome_map, read_rows
@@ -133,7 +133,6 @@ class DecisionImport:
         self, store: EventStore, comparison: "_Comparison", stop: Callable[[], bool], report: ReportProgress
     ) -> None:
         filled = await has_decisions(store)
-        comparison.collects_keys = filled and not self._options.match
         if filled and self._options.match:
             comparison.matches = await match_rows(store, self._good_rows())
         rows = self._good_rows()
@@ -142,21 +141,6 @@ class DecisionImport:
             comparison.add(chunk, await store.streams(subjects) if subjects else b"")
             report(len(comparison.kinds), self._result.decisions)
         self._check_unchanged()
-        if comparison.new_keys:
-            self._refuse_earlier(await earlier_imports(store, comparison.new_keys))
-
-    def _refuse_earlier(self, found: list[tuple[int, str]]) -> None:
-        """Refuse rows that an earlier import gave other ids to: they would be imported twice."""
-        if not found:
-            return
-        line, decision_id = found[0]
-        raise InvalidQuery(
-            "FILE",
-            f"{pluralize(len(found), 'decision')} of the ledger were imported by an earlier version under other ids, "
-            f"and would be imported again: {self._result.format.unit} {line} is decision {decision_id}. "
-            "Nothing was written.",
-            "Add --match, which finds the decisions of such rows by their content.",
-        )
 
     async def _append(self, store: EventStore, comparison: "_Comparison", stop: Callable[[], bool]) -> None:
         totals, result = AppendTotals(), self._result
@@ -198,8 +182,6 @@ class _Comparison:
     def __init__(self, result: DecisionImportResult, options: DecisionImportOptions) -> None:
         self.matches = Matches({}, {})
         self.kinds = bytearray()
-        self.new_keys: dict[int, int] = {}
-        self.collects_keys = False
         self.rows_to_write = self.rows_written = 0
         self.stopped = False
         self._changed: dict[int, list[Draft]] = {}
@@ -228,8 +210,6 @@ class _Comparison:
             if index in self.matches.ambiguous:
                 self._refuse([_ambiguous(row, self.matches.ambiguous[index])])
             elif decision_id not in known:
-                if row.row.id is None and self.collects_keys:
-                    self.new_keys.setdefault(row.key, row.line)
                 self._plan_new(row)
             elif known[decision_id].retracted:
                 result.retracted += 1

@@ -1,4 +1,4 @@
-"""Find the decisions of a file's rows among all decisions of a ledger, by earlier ids and by content."""
+"""Find the decisions of a file's rows among all decisions of a ledger, by id and by content."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping
 from datetime import datetime
@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from api.importers.decisions.content_digest_ids import ContentDigestIds, is_content_digest
 from api.importers.decisions.row_comparison import RETRACTED
 from api.importers.decisions.rows import IdentifiedRow, identity_digest
 from api.service.store import EventStore
@@ -63,22 +62,8 @@ async def has_decisions(store: EventStore) -> bool:
     return False
 
 
-async def earlier_imports(store: EventStore, keys: Mapping[int, int]) -> list[tuple[int, str]]:
-    """Return the rows whose decisions an earlier import named by their content: line and decision id.
-
-    `keys` gives the line of each key.
-    """
-    return [
-        (keys[decision.key], decision.data.decision_id)
-        async for decision in _stored_decisions(store)
-        if decision.type in RECORDED
-        and is_content_digest(decision.id, decision.data.decision_id)
-        and decision.key in keys
-    ]
-
-
 async def match_rows(store: EventStore, rows: Iterable[IdentifiedRow]) -> Matches:
-    """Find the decisions of rows without an id: by the id of the row, by its earlier id, then by its content.
+    """Find the decisions of rows: by the id of the row, then, if it states none, by its content.
 
     Decisions with the content of several rows are given to them in order. Retracted decisions are only used where no
     other is found.
@@ -96,14 +81,12 @@ async def match_rows(store: EventStore, rows: Iterable[IdentifiedRow]) -> Matche
     found: dict[int, str] = {}
     ended: dict[int, str] = {}
     unknown: dict[int, list[int]] = {}
-    earlier = ContentDigestIds()
     for index, row in enumerate(rows):
-        names = (row.decision_id,) if row.row.id is not None else (row.decision_id, earlier.next_id(row.row))
-        if (name := next((name for name in names if name in current), None)) is not None:
-            found[index] = name
+        if row.decision_id in current:
+            found[index] = row.decision_id
             continue
-        if (name := next((name for name in names if name in retracted), None)) is not None:
-            ended[index] = name
+        if row.decision_id in retracted:
+            ended[index] = row.decision_id
         if row.row.id is None:
             unknown.setdefault(row.key, []).append(index)
     ambiguous = _match_contents(found, unknown, by_key, current)

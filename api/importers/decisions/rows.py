@@ -143,9 +143,7 @@ def _parse_row(line: int, texts: Texts, parse: Mapping[str, Callable[[str], obje
         except InvalidValue as error:
             shown = text if len(text) <= VALUE_CHARS_MAX else f"{text[: VALUE_CHARS_MAX - 3]}..."
             return TableFault(line, field, shown, str(error))
-    return DecisionRow(
-        *cast(tuple[str, None, str, None, None, None, None, None, None, None, None, None, None, None], tuple(values))
-    )
+    return DecisionRow._make(values)
 
 
 def _parse_decision(text: str) -> str:

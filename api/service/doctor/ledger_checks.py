@@ -17,6 +17,7 @@ from ledger import EvidenceStore
 from ledger.errors import Damaged
 from ledger.sqlite.backup import stored_evidence
 from ledger.sqlite.lock import find_writer
+from ledger.sqlite.schema import SCHEMA_VERSION
 from ledger.sqlite.schema_check import check_ledger, known_objects, read_schema
 from ledger.transparency.checkpoints import read_checkpoint, witnessed_path
 from ledger.transparency.keys import key_path, read_key
@@ -36,13 +37,13 @@ SHOWN_MAX = 3
 def check_schema(ledger: Path) -> Iterator[Diagnosis]:
     """Check that the file is a ledger, with the tables and triggers of one. Errors: LedgerUnusable."""
     with closing(sqlite3.connect(f"{ledger.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-        version = check_ledger(connection, ledger)
+        check_ledger(connection, ledger)
         missing = known_objects() - read_schema(connection, ledger)
     if missing:
         detail = f"{', '.join(sorted(item.name for item in missing))} is missing or differs."
         yield wrong("ledger", detail, "Another program altered the file: tallystick verify says more.")
     else:
-        yield ok("ledger", f"{ledger.name} is a ledger, version {version} of its tables.")
+        yield ok("ledger", f"{ledger.name} is a ledger, version {SCHEMA_VERSION} of its tables.")
 
 
 def check_key(ledger: Path) -> Iterator[Diagnosis]:

@@ -56,20 +56,7 @@ class _Size(NamedTuple):
     field: str
 
 
-class _Not(NamedTuple):
-    inner: "_Node"
-
-
-class _Join(NamedTuple):
-    """`&&` or `||` of two parts."""
-
-    symbol: str
-    left: "_Node"
-    right: "_Node"
-
-
 _Operand = _Value | _Field | _Size
-_Node = GuardrailCondition | _Not | _Join
 
 
 def compile_expression(text: str) -> list[Clause]:
@@ -77,44 +64,49 @@ def compile_expression(text: str) -> list[Clause]:
     if len(text) > EXPRESSION_CHARS_MAX:
         raise UnsupportedExpression(f"it has more than {EXPRESSION_CHARS_MAX:,} characters")
     parser = _Parser(text)
-    node = parser.either(0)
+    clauses = parser.either(0, negated=False)
     parser.expect_end()
-    return _clauses(node, negated=False)
+    return clauses
 
 
 class _Parser:
-    """A recursive-descent parser; `depth` bounds parentheses and negations."""
+    """A recursive-descent parser that returns the conjunctive normal form of what it reads, or of its negation.
+
+    `depth` bounds parentheses and negations.
+    """
 
     def __init__(self, text: str) -> None:
         self._tokens = list(_split(text))
         self._next = 0
 
-    def either(self, depth: int) -> _Node:
-        node = self._both(depth)
+    def either(self, depth: int, *, negated: bool) -> list[Clause]:
+        clauses = self._both(depth, negated=negated)
         while self._take("||"):
-            node = _Join("||", node, self._both(depth))
-        return node
+            clauses = _join(clauses, self._both(depth, negated=negated), both=negated)
+        return clauses
 
     def expect_end(self) -> None:
         if self._next < len(self._tokens):
             raise UnsupportedExpression(f"{self._tokens[self._next][1]!r} is not expected there")
 
-    def _both(self, depth: int) -> _Node:
-        node = self._negation(depth)
+    def _both(self, depth: int, *, negated: bool) -> list[Clause]:
+        clauses = self._negation(depth, negated=negated)
         while self._take("&&"):
-            node = _Join("&&", node, self._negation(depth))
-        return node
+            clauses = _join(clauses, self._negation(depth, negated=negated), both=not negated)
+        return clauses
 
-    def _negation(self, depth: int) -> _Node:
+    def _negation(self, depth: int, *, negated: bool) -> list[Clause]:
         if depth > DEPTH_MAX:
             raise UnsupportedExpression(f"it nests more than {DEPTH_MAX} deep")
         if self._take("!"):
-            return _Not(self._negation(depth + 1))
+            return self._negation(depth + 1, negated=not negated)
         if self._take("("):
-            node = self.either(depth + 1)
+            clauses = self.either(depth + 1, negated=negated)
             self._expect(")")
-            return node
-        return self._relation()
+            return clauses
+        stated = self._relation()
+        operator: Any = _OPPOSITES[stated.operator] if negated else stated.operator
+        return [with_default(GuardrailCondition(field=stated.field, operator=operator, value=stated.value))]
 
     def _relation(self) -> GuardrailCondition:
         left = self._operand()
@@ -245,15 +237,9 @@ def _make(operand: _Operand, operator: Any, value: object) -> GuardrailCondition
         raise UnsupportedExpression(f"it {problem}" if problem.startswith("compares ") else problem) from None
 
 
-def _clauses(node: _Node, *, negated: bool) -> list[Clause]:
-    """Return the conjunctive normal form of a node, or of its negation. Errors: UnsupportedExpression."""
-    if isinstance(node, _Not):
-        return _clauses(node.inner, negated=not negated)
-    if isinstance(node, GuardrailCondition):
-        operator: Any = _OPPOSITES[node.operator] if negated else node.operator
-        return [with_default(GuardrailCondition(field=node.field, operator=operator, value=node.value))]
-    left, right = _clauses(node.left, negated=negated), _clauses(node.right, negated=negated)
-    joined = left + right if (node.symbol == "&&") != negated else [[*a, *b] for a in left for b in right]
+def _join(left: list[Clause], right: list[Clause], *, both: bool) -> list[Clause]:
+    """Return the groups by which both sides hold, or one of them. Errors: UnsupportedExpression."""
+    joined = left + right if both else [[*a, *b] for a in left for b in right]
     if len(joined) > CLAUSES_MAX:
         raise UnsupportedExpression(f"it has more than {CLAUSES_MAX} combinations of conditions")
     return joined

@@ -14,7 +14,7 @@ from tests.support.paths import ROOT
 pytestmark = pytest.mark.slow
 
 LARGE = {
-    "apsw", "cryptography", "httpx", "jinja2", "mcp", "numpy", "prometheus_client", "pyarrow", "regex", "scipy",
+    "cryptography", "httpx", "jinja2", "mcp", "numpy", "prometheus_client", "pyarrow", "regex", "scipy",
     "scipy.optimize", "starlette", "tree_sitter", "uvicorn", "uvloop", "yaml",
 }  # fmt: skip
 """Packages that take 5 ms to half a second to load."""

@@ -13,9 +13,6 @@ from tests.support.server import served
 
 pytestmark = pytest.mark.slow
 
-pytest.importorskip("apsw")
-pytest.importorskip("sqlite_vec")
-
 
 def context(caller: Caller, text: str, **more: object) -> tuple[dict[str, Any], dict[str, Any]]:
     """The answers of both methods to a text that describes an action or a task."""

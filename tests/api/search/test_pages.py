@@ -10,8 +10,6 @@ from tests.support.server import served
 
 pytestmark = pytest.mark.slow
 
-pytest.importorskip("apsw")
-pytest.importorskip("sqlite_vec")
 
 MODEL = "my-model"
 COUNT = 40

@@ -1,8 +1,6 @@
 """Vectors that callers supply: kept in the log, compared without an endpoint, refused if they cannot be compared."""
 
 import struct
-import subprocess
-import sys
 from base64 import b64encode
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,14 +11,9 @@ import pytest
 
 from tests.api.cstp.client import Caller
 from tests.support.embeddings_endpoint import vector_of
-from tests.support.paths import ROOT
 from tests.support.server import served
 
 MODEL = "my-model"
-WITHOUT_EXTRA = (
-    "import sys; sys.modules['sqlite_vec'] = None; sys.modules['apsw'] = None;"
-    "from tallystick.__main__ import main; main()"
-)
 
 
 def supplied(text: str, model: str = MODEL) -> dict[str, Any]:
@@ -36,14 +29,7 @@ def nearest(caller: Caller, text: str, **more: object) -> dict[str, Any]:
     return caller.result("queryDecisions", {"query": text, **supplied(text), **more})
 
 
-@pytest.fixture
-def _extra() -> None:
-    pytest.importorskip("apsw")
-    pytest.importorskip("sqlite_vec")
-
-
 @pytest.mark.slow
-@pytest.mark.usefixtures("_extra")
 def test_supplied_vectors_are_found_and_survive_the_file(tmp_path: Path) -> None:
     ledger = tmp_path / "t.db"
     with served(ledger) as running, Caller(running.url) as caller:
@@ -66,7 +52,6 @@ def test_supplied_vectors_are_found_and_survive_the_file(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("_extra")
 def test_a_thought_brings_its_vector_to_its_decision(tmp_path: Path) -> None:
     with served(tmp_path / "t.db") as running, Caller(running.url) as caller:
         caller.result("recordThought", {"text": "About transport", **supplied("a car")})
@@ -166,30 +151,8 @@ def test_wrong_parameters_are_named(tmp_path: Path, params: dict[str, str], fiel
         assert answer.json()["detail"].startswith(field)
 
 
-@pytest.mark.slow
-def test_without_the_extra_the_answer_says_what_to_install(tmp_path: Path) -> None:
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-c", WITHOUT_EXTRA, "--ledger", str(tmp_path / "t.db"), *words]
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-
-    with served(tmp_path / "t.db") as running, Caller(running.url) as caller:
-        caller.record(decision="Rent it", **supplied("a car"))
-    serve = run("serve", "--port", "0", "--embeddings-url", "http://127.0.0.1:1/v1", "--embeddings-model", "m")
-    assert serve.returncode == 2
-    assert "pip install 'tallystick[vectors]'" in serve.stderr
-    vector = ["--embedding", str(vector_of("a car")), "--embedding-model", MODEL]
-    listed = run("decisions", "--search", "rent", "--retrieval-mode", "semantic", *vector)
-    assert listed.returncode == 0
-    assert "Rent it" in listed.stdout
-    assert "Ranked by keyword" in listed.stderr
-    assert "pip install 'tallystick[vectors]'" in " ".join(listed.stderr.split())
-
-
 @pytest.mark.trial("N16")
-@pytest.mark.parametrize("extra", ["apsw", "sys"], ids=["without the extra", "with it"])
-def test_a_query_of_another_size_is_refused(empty_cstp: Caller, monkeypatch: pytest.MonkeyPatch, extra: str) -> None:
-    if extra == "apsw":
-        monkeypatch.setitem(sys.modules, extra, None)
+def test_a_query_of_another_size_is_refused(empty_cstp: Caller) -> None:
     empty_cstp.record(decision="Rent it", **supplied("an automobile"))
     query = {"query": "Rent", "embedding": [0.1, 0.2, 0.3], "embeddingModel": MODEL}
     code, message = empty_cstp.error("queryDecisions", query)
