@@ -68,6 +68,8 @@ class Parameter(Generic[_Value]):
     default: _Value | None = None
     required: bool = False
     aliases: Collection[str] = ()
+    is_option: bool = False
+    """Whether the command line takes it as an option although it is required."""
 
     def find(self, parameters: Mapping[str, str]) -> _Value | None:
         """Return the parsed value, or the default if the parameter is absent. Errors: InvalidQuery."""
@@ -277,7 +279,8 @@ def _declare(name: str, hint: Any, default: Any) -> Parameter[Any]:  # noqa: ANN
         declared = time_parameter(name, text, end=bool(extra.get("end")))
     else:
         declared = text_parameter(name, text, meta.extra_json_schema)
-    return replace(declared, required=required)
+    default = default if declared.default is None else declared.default
+    return replace(declared, default=default, required=required, is_option="option" in extra)
 
 
 def time_range(since: datetime | None, until: datetime | None, window: str | None, now: datetime) -> TimeRange:

@@ -13,7 +13,7 @@ from api.service.ledger import LedgerService, View, open_for_reading
 if TYPE_CHECKING:
     from api.client.remote_events import RemoteEvents
     from api.client.remote_views import RemoteViews
-    from api.service.operation import A, Operation, P
+    from api.service.operation import A, Answers, Operation, P
     from api.service.store import EventStore
     from ledger.place import Place
 
@@ -89,6 +89,11 @@ def ask(
         lambda server: server.answer(operation, params),
         may_be_new=may_be_new,
     )
+
+
+def use_answers(target: LedgerTarget, as_of: str | None, use: "Callable[[Answers], Awaitable[_Answer]]") -> _Answer:
+    """Return what a function makes of answers as of a position or time. Errors: see `answer_as_of`."""
+    return answer_as_of(target, as_of, use, use)
 
 
 def show(target: LedgerTarget, answer: _Answer, print_answer: Callable[[_Answer], None]) -> None:

@@ -62,7 +62,7 @@ def _is_flag(parameter: Parameter[Any]) -> bool:
 
 def _annotation(parameter: Parameter[Any]) -> Any:  # noqa: ANN401 - a type for Typer
     text = parameter.description.replace("[", "\\[")
-    if parameter.required:
+    if parameter.required and not parameter.is_option:
         return Annotated[str, typer.Argument(help=text, metavar=parameter.name.removesuffix("_id").upper())]
     if _is_flag(parameter):
         return Annotated[bool, typer.Option(f"--{parameter.name.replace('_', '-')}", help=text)]
@@ -72,8 +72,9 @@ def _annotation(parameter: Parameter[Any]) -> Any:  # noqa: ANN401 - a type for 
     separator = "," if schema.get("type") == "array" else None
     choices = schema.get("items", schema).get("enum", ())
     words = [str(word) for word in choices if word and word not in parameter.aliases]
+    kind: Any = str if parameter.required else str | None
     if not words:
-        return Annotated[str | None, typer.Option(help=text, metavar=_METAVARS.get(_kind(schema), "TEXT"))]
+        return Annotated[kind, typer.Option(help=text, metavar=_METAVARS.get(_kind(schema), "TEXT"))]
     metavar = f"[{'|'.join(words)}]{'' if separator is None else f'{separator}...'}"
     return Annotated[
         str | None, typer.Option(help=text, metavar=metavar, autocompletion=complete_words(words, separator))

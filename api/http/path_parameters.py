@@ -16,3 +16,7 @@ POSITION = integer_parameter("position", "The event's position: 1-based, over th
 def stream_id_parameter(name: str, description: str) -> Parameter[str]:
     """Declare the id of a stream."""
     return text_parameter(name, description, STREAM_ID_SCHEMA)
+
+
+RUN = stream_id_parameter("run", "The run's id.")
+SCENARIO = stream_id_parameter("scenario_id", "The scenario's id.")

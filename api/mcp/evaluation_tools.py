@@ -8,6 +8,8 @@ from msgspec import UNSET, UnsetType
 from api.mcp.decision_tools import Rows
 from api.mcp.tool import Answer, PageSize, ReadParams, ReadResult, Tool, ToolCall
 from api.service.evaluation import queries
+from api.service.evaluation.evaluation_params import ComparisonParams as ComparisonQuery
+from api.service.evaluation.evaluation_params import EvaluationParams
 from api.service.run_params import EvaluationQuery
 from projections.evaluation.query_params import ScoreboardQuery
 
@@ -31,7 +33,7 @@ class EvaluationsResult(ReadResult, frozen=True, kw_only=True):
     next: str | None
 
 
-class EvaluationParams(ReadParams, frozen=True, kw_only=True):
+class EvaluationToolParams(ReadParams, frozen=True, kw_only=True):
     """One evaluation."""
 
     run_id: str
@@ -45,7 +47,7 @@ class EvaluationResult(ReadResult, frozen=True, kw_only=True):
     cut: list[str] | UnsetType = UNSET
 
 
-class ComparisonParams(ReadParams, frozen=True, kw_only=True):
+class ComparisonToolParams(ReadParams, frozen=True, kw_only=True):
     """Two evaluations."""
 
     baseline: str
@@ -95,8 +97,10 @@ async def _list(call: ToolCall, params: EvaluationsParams) -> Answer:
     return {"evaluations": rows, "total": page.total, "next": page.next}
 
 
-async def _show(call: ToolCall, params: EvaluationParams) -> Answer:
-    shown: Answer = msgspec.to_builtins(await queries.show_evaluation(call.view, params.run_id, prefix=True))
+async def _show(call: ToolCall, params: EvaluationToolParams) -> Answer:
+    shown: Answer = msgspec.to_builtins(
+        await queries.get_evaluation(call.view, EvaluationParams(run=params.run_id, prefix=True))
+    )
     shown.pop("as_of")
     if params.detail == "short":
         results = [_selected(row, ("scenario_id", "mean", "passed", "attempts")) for row in shown.get("results", [])]
@@ -104,8 +108,10 @@ async def _show(call: ToolCall, params: EvaluationParams) -> Answer:
     return {"evaluation": shown}
 
 
-async def _compare(call: ToolCall, params: ComparisonParams) -> Answer:
-    compared = await queries.compare_evaluations(call.view, params.baseline, params.candidate, prefix=True)
+async def _compare(call: ToolCall, params: ComparisonToolParams) -> Answer:
+    compared = await queries.get_comparison(
+        call.view, ComparisonQuery(baseline=params.baseline, candidate=params.candidate, prefix=True)
+    )
     comparison: Answer = msgspec.to_builtins(compared)
     comparison.pop("as_of")
     if params.detail == "full":
@@ -155,7 +161,7 @@ EVALUATION_TOOLS = (
         title="Show an evaluation",
         description="Scores of one evaluation by scenario, by its run id or a unique beginning of it.",
         toolset="evaluations",
-        params=EvaluationParams,
+        params=EvaluationToolParams,
         result=EvaluationResult,
         answer=_show,
         heavy=True,
@@ -165,7 +171,7 @@ EVALUATION_TOOLS = (
         title="Compare two evaluations",
         description="What is worse and what better in candidate than in baseline. baseline may be latest.",
         toolset="evaluations",
-        params=ComparisonParams,
+        params=ComparisonToolParams,
         result=ComparisonResult,
         answer=_compare,
         heavy=True,

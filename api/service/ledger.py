@@ -1,7 +1,7 @@
 """The ledger service: one open ledger, and views of it, for every use case and every interface."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Self, TypeVar
@@ -45,6 +45,8 @@ POSITION_DIGITS_MAX = 20
 """Digits of an `as_of` that are read: more than any position has."""
 
 P = TypeVar("P", bound=Projection)
+_Params = TypeVar("_Params")
+_Answer = TypeVar("_Answer")
 
 
 class View:
@@ -98,6 +100,10 @@ class View:
         moment = (await as_of(self.reader, position)).time if known else None
         clock = self.ledger.clock if moment is None else lambda: moment
         return View(self.ledger, self.reader, self.engine, self.indexes, clock, self.evidence, position)
+
+    async def answer(self, operation: Callable[["View", _Params], Awaitable[_Answer]], params: _Params) -> _Answer:
+        """Return the answer of an operation that does not depend on the caller."""
+        return await operation(self, params)
 
     async def at(self, kind: type[P], *, also: Sequence[type[Projection]] = ()) -> tuple[P, int]:
         """Return the state of a projection and its position, that of the view. See `Engine.at`. Errors: InvalidQuery.

@@ -4,7 +4,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from inspect import get_annotations
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -59,6 +59,18 @@ class Operation(Generic[P, A]):
     def placed(self) -> list[str]:
         """The names of the parameters that are in the path."""
         return re.findall(r"{(\w+)", self.path)
+
+
+class Answers(Protocol):
+    """What answers operations: a view of a ledger here, or a server."""
+
+    async def answer(self, operation: Operation[P, A], params: P) -> A:
+        """Return the answer of an operation."""
+        ...
+
+    async def past(self, position: int) -> "Answers":
+        """Return what answers as of a position."""
+        ...
 
 
 def operation(

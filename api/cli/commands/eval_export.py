@@ -9,9 +9,7 @@ from api.cli.ledger_target import LedgerTarget, verb
 
 if TYPE_CHECKING:
     from api.client.otlp_sender import SentScores
-    from api.client.remote_views import RemoteViews
     from events.envelope import Event
-    from projections.evaluation.view_types import Evaluation
 
 
 @verb(server=True, reads=True)
@@ -43,11 +41,12 @@ def export_scores(
     import asyncio
     import os
 
-    from api.cli.open_ledger import answer_as_of
+    from api.cli.open_ledger import ask
     from api.cli.output import print_json, print_note
     from api.client.otlp_sender import logs_url, read_headers, send_scores
     from api.export.output_path import check_output
-    from api.service.evaluation.queries import show_evaluation
+    from api.service.evaluation.evaluation_params import EvaluationParams
+    from api.service.evaluation.queries import get_evaluation
     from api.service.otlp.exported_scores import export_requests
     from ledger.errors import InvalidQuery
 
@@ -60,12 +59,7 @@ def export_scores(
         logs_url(otlp)
     if to is not None:
         check_output(to, "to")
-    evaluation = answer_as_of(
-        target,
-        None,
-        lambda view: show_evaluation(view, run_id, prefix=True),
-        lambda server: _remote_evaluation(server, run_id),
-    )
+    evaluation = ask(target, get_evaluation, EvaluationParams(run=run_id, prefix=True))
     requests = list(export_requests(evaluation, asyncio.run(_events(target, evaluation.run_id))))
     if otlp is not None:
         sent = asyncio.run(send_scores(otlp, headers, requests))
@@ -80,10 +74,6 @@ def export_scores(
         return
     _write(to, lines)
     print_note(f"Scores of {evaluation.run_id} written to {to}.")
-
-
-async def _remote_evaluation(server: "RemoteViews", run_id: str) -> "Evaluation":
-    return (await server.evaluation_report(run_id)).evaluation
 
 
 async def _events(target: LedgerTarget, run_id: str) -> "list[Event]":

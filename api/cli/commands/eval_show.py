@@ -62,7 +62,7 @@ def show(
             raise InvalidQuery("fixture", "is given beside an option about answers.", "Leave out the other one.")
         show_fixture(target, run_id, fixture, as_of)
         return
-    from api.cli.open_ledger import answer_as_of
+    from api.cli.open_ledger import use_answers
     from api.cli.output import print_json
     from api.cli.render.evaluations import print_evaluation_detail, print_scenario
     from api.reports import ReportFiles
@@ -76,12 +76,7 @@ def show(
             raise InvalidQuery("trace", "shows the steps of one attempt and nothing else.", "Leave the others out.")
         _show_trace(target, run_id, trace, as_of)
         return
-    report = answer_as_of(
-        target,
-        as_of,
-        lambda view: build_evaluation_report(view, run_id),
-        lambda server: server.evaluation_report(run_id),
-    )
+    report = use_answers(target, as_of, lambda answers: build_evaluation_report(answers, run_id))
     result = find_scenario_result(report.evaluation, scenario) if scenario is not None else None
     files.write(report)
     if target.json:
@@ -130,19 +125,14 @@ def compare(
 
     Example: tallystick eval compare 3f2a9c1e 77aa01be
     """
-    from api.cli.open_ledger import answer_as_of
+    from api.cli.open_ledger import use_answers
     from api.cli.output import print_json
     from api.cli.render.evaluations import print_comparison
     from api.reports import ReportFiles
     from api.service.evaluation.report_data import build_comparison_report
 
     files = ReportFiles.checked(target.place.path, html=html, markdown=markdown)
-    report = answer_as_of(
-        target,
-        as_of,
-        lambda view: build_comparison_report(view, baseline, candidate),
-        lambda server: server.comparison_report(baseline, candidate),
-    )
+    report = use_answers(target, as_of, lambda answers: build_comparison_report(answers, baseline, candidate))
     files.write(report)
     if target.json:
         print_json(report.contrast)

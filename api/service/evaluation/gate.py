@@ -1,33 +1,24 @@
 """The gate: compare a candidate with a baseline, and judge it by limits."""
 
-import msgspec
 from msgspec import structs
 
-from api.reports import EvaluationReport, FlakyScenario, GateLimits, GateResult, judge
+from api.reports import FlakyScenario, GateLimits, GateResult, judge
+from api.reports.loss_test import ALPHA, DROP
+from api.service.evaluation.evaluation_params import LATEST, ComparisonParams, EvaluationParams, GateParams, LimitParams
 from api.service.evaluation.queries import (
-    LATEST,
     RunComparisonAnswer,
-    compare_evaluations,
     find_latest,
+    get_comparison,
+    get_evaluation,
     get_scoreboard,
-    show_evaluation,
 )
-from api.service.evaluation.report_data import build_comparison_report
 from api.service.ledger import View
+from api.service.operation import operation
 from ledger.errors import NotFound
 from ledger.threads import run_on_thread
 from projections.evaluation.evaluation_index import EvaluationIndex
 from projections.evaluation.query_params import ScoreboardQuery
 from projections.evaluation.view_types import Evaluation, RunComparison
-
-
-class GateQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """The two runs to compare, and the limits. A run is given by its id, a unique beginning of it, or `latest`."""
-
-    baseline: str
-    candidate: str = LATEST
-    suite: str | None = None
-    limits: GateLimits = GateLimits()
 
 
 class GateAnswer(RunComparisonAnswer, frozen=True, kw_only=True):
@@ -36,30 +27,47 @@ class GateAnswer(RunComparisonAnswer, frozen=True, kw_only=True):
     judgement: GateResult
 
 
-async def judge_run(view: View, query: GateQuery) -> EvaluationReport:
-    """Compare a candidate with a baseline, and judge it by limits. Errors: NotFound, for an unknown run.
+@operation("/evaluations/{run}/gate", "evaluations", errors=(404,))
+async def get_gate(view: View, params: GateParams) -> GateAnswer:
+    """Check that an evaluation is not worse than its baseline.
 
-    The latest candidate is the newest run that has ended and does not score a baseline answer. It is of the suite in
-    the query; if the query names none, of the suite of the baseline in the query; otherwise of any suite. The latest
-    baseline is the newest such run before the candidate, of the same suite and selection, and of the same agent if
-    that has one.
+    The answer is 200 whatever the judgement; `judgement.exit` is the exit code of the command `eval gate`. The latest
+    candidate is the newest run that has ended and does not score a baseline answer. It is of the given suite; without
+    one, of the suite of the given baseline; otherwise of any suite. The latest baseline is the newest such run before
+    the candidate, of the same suite and selection, and of the same agent if that has one.
     """
-    baseline = None if await _is_latest(view, query.baseline) else query.baseline
-    candidate = query.candidate
+    baseline = None if await _is_latest(view, params.baseline) else params.baseline
+    candidate = params.run
     if await _is_latest(view, candidate):
-        candidate = await _find_candidate(view, query, baseline)
-    run = await show_evaluation(view, candidate, prefix=True)
-    report = await build_comparison_report(view, baseline or await _find_baseline(view, run), run.run_id)
-    assert report.contrast is not None
-    if report.contrast.baseline.run_id == run.run_id:
+        candidate = await _find_candidate(view, params.suite, baseline)
+    run = await get_evaluation(view, EvaluationParams(run=candidate, prefix=True))
+    compared = ComparisonParams(baseline=baseline or await _find_baseline(view, run), candidate=run.run_id, prefix=True)
+    answer = await judge_comparison(view, compared, limits_of(params))
+    if answer.baseline.run_id == run.run_id:
         detail = f"Nothing newer than the baseline {run.run_id} has ended."
         raise NotFound(detail, "Evaluate the candidate first, or name it with --run.")
-    return structs.replace(report, judgement=await _judge(view, report.contrast, query.limits))
+    return answer
 
 
-async def judge_comparison(view: View, baseline: str, candidate: str, limits: GateLimits) -> GateAnswer:
-    """Compare two runs as `compare_evaluations` does, and judge the candidate by limits. Errors: NotFound."""
-    comparison = await compare_evaluations(view, baseline, candidate)
+def limits_of(params: LimitParams) -> GateLimits:
+    """Return the limits. Regressions are counted if their limit is given; otherwise the test decides."""
+    return GateLimits(
+        regressions=params.max_regressions or 0,
+        errors=params.max_errors,
+        score=params.min_score,
+        strict=params.max_regressions is not None,
+        alpha=ALPHA if params.alpha is None else params.alpha,
+        drop=DROP if params.drop is None else params.drop,
+        drop_scenarios=params.drop_in,
+        latency_s=params.max_latency,
+        latency_p95_s=params.max_latency_p95,
+        cost_per_attempt_usd=params.max_cost_per_attempt,
+    )
+
+
+async def judge_comparison(view: View, params: ComparisonParams, limits: GateLimits) -> GateAnswer:
+    """Compare two runs, and judge the candidate by limits. Errors: NotFound."""
+    comparison = await get_comparison(view, params)
     fields = {name: getattr(comparison, name) for name in comparison.__struct_fields__}
     return GateAnswer(**fields, judgement=await _judge(view, comparison, limits))
 
@@ -82,10 +90,9 @@ async def _judge(view: View, contrast: RunComparison, limits: GateLimits) -> Gat
     return structs.replace(judgement, flaky=tuple(flaky))
 
 
-async def _find_candidate(view: View, query: GateQuery, baseline: str | None) -> str:
-    suite = query.suite
+async def _find_candidate(view: View, suite: str | None, baseline: str | None) -> str:
     if suite is None and baseline is not None:
-        suite = (await show_evaluation(view, baseline, prefix=True)).suite
+        suite = (await get_evaluation(view, EvaluationParams(run=baseline, prefix=True))).suite
     return await find_latest(view, suite)
 
 
@@ -100,11 +107,3 @@ async def _is_latest(view: View, run_id: str) -> bool:
     """Return whether an id means the latest run: it is `latest`, and no run has that id."""
     projection, _ = await view.at(EvaluationIndex)
     return run_id == LATEST and not projection.has(LATEST)
-
-
-def build_gate_answer(report: EvaluationReport) -> GateAnswer:
-    """Return the answer of the gate in JSON form."""
-    assert isinstance(report.contrast, RunComparisonAnswer)
-    assert report.judgement is not None
-    fields = {name: getattr(report.contrast, name) for name in report.contrast.__struct_fields__}
-    return GateAnswer(**fields, judgement=report.judgement)

@@ -9,6 +9,7 @@ from msgspec import UNSET, structs
 
 from api.service.as_of import AsOf
 from api.service.call_records import CALLS, CallRecords
+from api.service.evaluation.evaluation_params import LATEST, ComparisonParams, EvaluationParams
 from api.service.evidence import read_blobs
 from api.service.id_prefix import resolve_id
 from api.service.ledger import View
@@ -28,9 +29,6 @@ from projections.evaluation.run_summaries import summarize_runs
 from projections.evaluation.run_view import NO_LABELS, build_evaluation, evidence_digests
 from projections.evaluation.scoreboard import build_scoreboard
 from projections.evaluation.view_types import Evaluation, EvaluationSummary, RunComparison, ScenarioResult, Scoreboard
-
-LATEST = "latest"
-"""Given as a baseline's id, it means the newest run that the candidate can be compared with."""
 
 SCENARIOS_LISTED_MAX = 20
 """An error about an unknown scenario lists no more scenarios than this."""
@@ -91,27 +89,23 @@ async def get_evaluations(view: View, params: EvaluationQuery) -> EvaluationPage
     )
 
 
-async def show_evaluation(view: View, run_id: str, *, analyses: bool = False, prefix: bool = False) -> EvaluationAnswer:
-    """Return one evaluation in full; with `analyses`, the answers too.
-
-    With `prefix`, `run_id` may be the beginning of exactly one id. Errors: NotFound, InvalidQuery.
-    """
+@operation("/evaluations/{run}", "evaluations", heavy=True, errors=(404,))
+async def get_evaluation(view: View, params: EvaluationParams) -> EvaluationAnswer:
+    """Return one evaluation: every scenario, every score, and where each pattern matched."""
     projection, position = await view.at(EvaluationIndex, also=(JudgeIndex, *CALLS))
     labels = dict(projection.known)  # copied before the first await: later events change it
     calls = await CallRecords.find(view)
-    full_id = resolve_id(projection, run_id, "evaluation", prefix=prefix)
+    full_id = resolve_id(projection, params.run, "evaluation", prefix=params.prefix)
+    analyses = "analyses" in params.include
     marks = (await view.beside(JudgeIndex)).labels()
     evaluation = await _build_evaluation(view, full_id, labels, calls, position, analyses=analyses, marks=marks)
     return EvaluationAnswer(**_fields(evaluation), as_of=await view.dated(position))
 
 
-async def compare_evaluations(
-    view: View, baseline: str, candidate: str, *, prefix: bool = False
-) -> RunComparisonAnswer:
-    """Compare a candidate evaluation with a baseline; `latest` is the baseline that `find_latest` finds for it.
-
-    Errors: NotFound, InvalidQuery.
-    """
+@operation("/evaluations/compare", "evaluations", heavy=True, errors=(404,))
+async def get_comparison(view: View, params: ComparisonParams) -> RunComparisonAnswer:
+    """Compare two evaluations by scenario and attempt."""
+    baseline, candidate, prefix = params.baseline, params.candidate, params.prefix
     projection, position = await view.at(EvaluationIndex, also=CALLS)
     calls = await CallRecords.find(view)
     candidate_id = resolve_id(projection, candidate, "evaluation", prefix=prefix)

@@ -13,7 +13,8 @@ import numpy as np
 from msgspec import structs
 
 from api.service.decisions import count_decisions, decision_states
-from api.service.evaluation.gate import GateQuery, judge_run
+from api.service.evaluation.evaluation_params import GateParams
+from api.service.evaluation.gate import get_gate
 from api.service.ledger import LedgerService
 from api.service.recent_drift import detect_recent_drift
 from api.service.webhooks.event_kinds import Kind
@@ -131,12 +132,10 @@ class AlertChecks:
     async def _judge(self, run_id: str, alert_id: str) -> Payload | None:
         """Return the verdict on an evaluation; None if there is nothing to compare it with."""
         try:
-            report = await judge_run(self._ledger, GateQuery(baseline="latest", candidate=run_id))
+            found = await get_gate(self._ledger, GateParams(baseline="latest", run=run_id))
         except NotFound:
             return None
-        assert report.contrast is not None
-        assert report.judgement is not None
-        baseline, candidate = report.contrast.baseline, report.contrast.candidate
+        baseline, candidate = found.baseline, found.candidate
         if candidate.baseline is not None:  # it scores a baseline answer, not an agent
             return None
         return AlertGateJudged(
@@ -145,9 +144,9 @@ class AlertChecks:
             baseline_id=baseline.run_id,
             suite=candidate.suite,
             agent=candidate.agent,
-            verdict=report.judgement.verdict,
-            reasons=report.judgement.reasons,
-            regressions=report.contrast.regressions,
+            verdict=found.judgement.verdict,
+            reasons=found.judgement.reasons,
+            regressions=found.regressions,
             errors=candidate.errors,
             mean=candidate.mean,
             baseline_mean=baseline.mean,

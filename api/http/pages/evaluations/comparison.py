@@ -1,19 +1,20 @@
 """Two runs compared: what became worse, the paired test in words, and the difference of each scenario."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from api.http.pages.content import Content
 from api.http.pages.evaluations.lists import COMPARE, RUNS, SCENARIOS, ListPosition, list_page
 from api.http.pages.page import Page, address_of
 from api.http.request import Call
-from api.http.routes.evaluations import BASELINE, CANDIDATE, LIMITS, read_limits
-from api.parameters import choice_parameter
+from api.parameters import choice_parameter, declared
 from api.reports.gate import verdict_sentence
 from api.reports.gate_text import gate_lines
 from api.reports.report import lost_patterns
 from api.reports.score_intervals import describe_difference, describe_test
-from api.service.evaluation.gate import judge_comparison
+from api.service.evaluation.evaluation_params import ComparisonParams, LimitParams
+from api.service.evaluation.gate import judge_comparison, limits_of
 from api.service.event_params import AS_OF, OFFSET
 from events.evaluation import PatternFinding
 from projections.evaluation.view_types import RunComparison, ScenarioChange
@@ -33,6 +34,12 @@ FIRST = 20
 """How many scenarios of each list the page of all lists has."""
 
 LOST_MAX = 3
+
+PARAMETERS = (
+    *(replace(each, required=False) for each in declared(ComparisonParams) if each.name != "prefix"),
+    *declared(LimitParams),
+)
+"""The two runs, which a page without them asks for, and the limits."""
 
 GROUP = choice_parameter("list", "Only one of the lists of scenarios.", tuple(GROUPS))
 
@@ -59,23 +66,25 @@ class ChangeGroup(NamedTuple):
     path=COMPARE,
     template="evaluations/comparison",
     section="evaluations",
-    query=(BASELINE, CANDIDATE, *LIMITS, GROUP, OFFSET, AS_OF),
+    query=(*PARAMETERS, GROUP, OFFSET, AS_OF),
     heavy=True,
 )
 async def show_comparison(call: Call) -> Content:
     """Compare two runs; without two, ask for them."""
     parameters = call.parameters
-    baseline, candidate = BASELINE.find(parameters), CANDIDATE.find(parameters)
+    baseline, candidate = parameters.get("baseline"), parameters.get("candidate")
     only, offset = GROUP.find(parameters), OFFSET.read(parameters)
     if baseline is None or candidate is None:
         return Content("Compare two runs", {"compared": None, "runs_page": RUNS})
-    limits = read_limits(call)
-    compared = await judge_comparison(await call.view(), baseline, candidate, limits)
+    limits = limits_of(call.asked(LimitParams))
+    compared = await judge_comparison(
+        await call.view(), ComparisonParams(baseline=baseline, candidate=candidate), limits
+    )
     groups, position = _groups(compared, parameters), None
     if only is not None:
         groups, position = _one_group(compared, parameters, only, offset)
     named = {name: parameters[name] for name in ("baseline", "candidate", "as_of") if name in parameters}
-    limited = {parameter.name: parameters.get(parameter.name) for parameter in LIMITS}
+    limited = {parameter.name: parameters.get(parameter.name) for parameter in declared(LimitParams)}
     variables = {
         "compared": compared,
         "sentence": verdict_sentence(compared.judgement, compared),

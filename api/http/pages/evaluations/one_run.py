@@ -7,8 +7,8 @@ from api.http.pages.content import Content
 from api.http.pages.evaluations.lists import RUNS, SCENARIOS, list_page
 from api.http.pages.evaluations.shortened import describe_missed, shorten_errors
 from api.http.pages.page import Page, address_of
+from api.http.path_parameters import RUN
 from api.http.request import Call
-from api.http.routes.evaluations import RUN
 from api.parameters import choice_parameter
 from api.reports.html.report_page import banner, group_errors
 from api.reports.html.trend_chart import trend_chart

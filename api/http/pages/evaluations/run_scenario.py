@@ -4,8 +4,8 @@ from api.http.pages.content import Content
 from api.http.pages.evaluations.lists import RUNS, list_page
 from api.http.pages.evaluations.shortened import shorten_rows
 from api.http.pages.page import Page, address_of
+from api.http.path_parameters import RUN, SCENARIO
 from api.http.request import Call
-from api.http.routes.evaluations import RUN, SCENARIO
 from api.service.evaluation.scenario_queries import show_scenario_of_run
 from api.service.evaluation.trace_queries import describe_step, find_traces
 from api.service.event_params import AS_OF, OFFSET

@@ -8,8 +8,8 @@ from api.http.pages.evaluations.lists import ROWS, RUNS, locate
 from api.http.pages.evaluations.run_list import NAMES_MAX
 from api.http.pages.page import Page, address_of, query_of
 from api.http.pages.page_figure import PageFigure, embed
+from api.http.path_parameters import SCENARIO
 from api.http.request import Call
-from api.http.routes.evaluations import SCENARIO
 from api.reports.plots.scores import SCENARIO_READING, draw_scenario, tabulate_scenario
 from api.service.evaluation.scenario_queries import ScenarioHistoryAnswer, get_scenario, list_names
 from projections.evaluation.query_params import ScenarioQuery

@@ -5,8 +5,8 @@ from typing import NamedTuple
 from api.http.pages.content import Content
 from api.http.pages.evaluations.lists import ROWS, RUNS, SCENARIOS, locate
 from api.http.pages.page import Page, address_of, query_of
+from api.http.path_parameters import SCENARIO
 from api.http.request import Call
-from api.http.routes.evaluations import SCENARIO
 from api.http.routes.suites import VERSION
 from api.reports.escape import cut, escape_html
 from api.service.evaluation.suite_queries import (
