@@ -107,8 +107,9 @@ class Principal(msgspec.Struct, frozen=True):
         """Check that the caller may append a payload, if it is a review or a label. Errors: Forbidden."""
         if kind in _REVIEWS and self.review == "none":
             raise Forbidden(
-                f"The token of {self.agent} may not {_REVIEWS[kind]}. Nothing was written.",
+                f"The token of {self.agent} may not {_REVIEWS[kind]}.",
                 "Use a token of a reviewer: its policy is `review: none`.",
+                written=False,
             )
 
     def require_sender(self, data: Payload) -> None:
@@ -118,7 +119,8 @@ class Principal(msgspec.Struct, frozen=True):
         if self.scopes.isdisjoint({"import", "admin"}):
             raise Forbidden(
                 f"{self.agent} cannot signal as {data.agent}.",
-                "Omit agent, or use a token with the scope 'import'. Nothing was written.",
+                "Omit agent, or use a token with the scope 'import'.",
+                written=False,
             )
 
     def resolve_source(self, source: str | None) -> str:
@@ -133,7 +135,8 @@ class Principal(msgspec.Struct, frozen=True):
         if "import" not in self.scopes and "admin" not in self.scopes:
             raise Forbidden(
                 f"{self.agent} cannot append as {source}.",
-                "Omit source, or use a token with the scope 'import'. Nothing was written.",
+                "Omit source, or use a token with the scope 'import'.",
+                written=False,
             )
         return source
 

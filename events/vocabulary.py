@@ -112,7 +112,7 @@ class EventType:
         if value is not None and (len(value) > STREAM_ID_CHARS_MAX or _stream_id.fullmatch(value) is None):
             raise InvalidEvent(
                 f"{self.id_field} {value!r} is not {STREAM_ID_SHAPE}.",
-                "Choose an id of that shape. Nothing was written.",
+                "Choose an id of that shape.",
                 field=f"data.{self.id_field}",
             )
         return value

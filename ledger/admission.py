@@ -96,14 +96,14 @@ def prepare(vocabulary: Vocabulary, draft: Draft, index: int, permissions: Permi
     if draft.subject is not None and draft.subject != subject:
         raise InvalidEvent(
             f"subject {draft.subject!r} is not the stream of this payload, {subject or 'which has no id yet'}.",
-            "Leave subject out: the ledger derives it. Nothing was written.",
+            "Leave subject out: the ledger derives it.",
             field="subject",
             index=index,
         )
     if draft.id is not None and not draft.id.isprintable():
         raise InvalidEvent(
             f"id {draft.id!r} contains characters that are not printable.",
-            "Use 1..128 printable characters. Nothing was written.",
+            "Use 1..128 printable characters.",
             field="id",
             index=index,
         )
@@ -207,14 +207,14 @@ class GroupAdmission:
             field = "time" if isinstance(error, OverflowError) else "data"
             raise InvalidEvent(
                 f"{field} cannot be stored: {error}.",
-                "Send a time within the years 1..9999 in UTC, and texts that are Unicode. Nothing was written.",
+                "Send a time within the years 1..9999 in UTC, and texts that are Unicode.",
                 field=field,
                 index=index,
             ) from None
         if len(line) > LINE_BYTES_MAX:
             raise LineTooLong(
                 f"The event is {len(line):,} bytes as a line; at most {LINE_BYTES_MAX:,} are stored.",
-                "Shorten its texts, or store the material as evidence and give its digest. Nothing was written.",
+                "Shorten its texts, or store the material as evidence and give its digest.",
                 field="data",
                 index=index,
             )
@@ -277,7 +277,7 @@ class GroupAdmission:
             advice = "Append the next event without it."
         else:
             return
-        refusal = LifecycleViolation(f"{detail}; nothing was written.", advice, subject=subject, index=index)
+        refusal = LifecycleViolation(f"{detail}.", advice, subject=subject, index=index)
         refusal.closed = head is not None and not event_type.begins and not event_type.reopens
         raise refusal
 

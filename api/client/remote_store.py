@@ -267,7 +267,8 @@ def decode_error(answer: ServerAnswer) -> TallystickError:
         return not_tallystick(answer.url, answer.status)
     error = kind.__new__(kind)
     TallystickError.__init__(error, problem.detail, problem.advice or "")
-    error.__dict__.update(field=problem.field, index=problem.index)
+    # `written` stays open: the advice of the server says it already
+    error.__dict__.update(field=problem.field, index=problem.index, written=None)
     if isinstance(error, LedgerBusy | RateLimited):
         error.retry_after_s = answer.retry_after_s()
     if isinstance(error, Unauthenticated):

@@ -198,6 +198,6 @@ def _existing_fixtures(output: Path, names: list[str]) -> FixtureExists:
     more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
     fixtures = "a fixture that differs" if len(names) == 1 else f"{len(names):,} fixtures that differ"
     return FixtureExists(
-        f"{output} has {fixtures} from the imported case: {shown}{more}; nothing was written.",
+        f"{output} has {fixtures} from the imported case: {shown}{more}.",
         "Name another folder to keep your edits, or replace them with --force.",
     )

@@ -204,7 +204,10 @@ async def _continue_decision(
     except (LifecycleViolation, InvalidEvent) as error:
         if not is_unknown_decision(error):
             raise
-        raise NotFound(f"Decision not found: {payload.decision_id}", "Check the id. Nothing was written.") from None
+        name = payload.decision_id
+        raise NotFound(
+            f"Decision not found: {name}", "Check the id.", kind="decision", name=name, written=False
+        ) from None
 
 
 def is_unknown_decision(error: LifecycleViolation | InvalidEvent) -> bool:

@@ -115,7 +115,7 @@ class EvidenceService:
         if id(draft) not in self._accepted:
             raise InvalidEvent(
                 f"{draft.name} is appended with its bytes, and not by itself.",
-                "PUT /evidence or DELETE /evidence/{digest}; tallystick evidence put or erase. Nothing was written.",
+                "PUT /evidence or DELETE /evidence/{digest}; tallystick evidence put or erase.",
                 field="type",
                 index=index,
             )
@@ -256,7 +256,7 @@ class EvidenceService:
     def _require_writer(self) -> None:
         """Refuse a ledger that is open for reading: another process may write its files. Errors: LedgerUnavailable."""
         if not self._writable:
-            raise LedgerUnavailable("This ledger is open for reading only; nothing was written.", "Open it to write.")
+            raise LedgerUnavailable("This ledger is open for reading only.", "Open it to write.", written=False)
 
     async def _require_stored(self, digest: str) -> EvidenceInfo:
         """Return the log's information about a stored digest. Errors: InvalidQuery, NotFound, Gone."""
@@ -314,9 +314,7 @@ def digest_of(data: bytes) -> str:
 def _check_blob(blob: Blob) -> Blob:
     """Check a blob. Errors: BodyTooLarge; InvalidQuery, naming the parameter."""
     if len(blob.data) > EVIDENCE_BYTES_MAX:
-        raise BodyTooLarge(
-            f"The evidence is over {EVIDENCE_BYTES_MAX:,} bytes; nothing was written.", "Put it in several pieces."
-        )
+        raise BodyTooLarge(f"The evidence is over {EVIDENCE_BYTES_MAX:,} bytes.", "Put it in several pieces.")
     media_type = blob.media_type
     if media_type is not None and (len(media_type) > LABEL_CHARS_MAX or _media_type.fullmatch(media_type) is None):
         raise InvalidQuery("media_type", f"{media_type!r} is not one.", "Write text/plain, or leave it out.")

@@ -45,7 +45,7 @@ class GuardrailPermission:
         elif id(draft) not in self._evaluations and caller.scopes.isdisjoint({"import", "admin"}):
             raise InvalidEvent(
                 f"{draft.name} is appended by the ledger, as it evaluates an action.",
-                "POST /guardrails/check, cstp.checkGuardrails or tallystick guardrail check. Nothing was written.",
+                "POST /guardrails/check, cstp.checkGuardrails or tallystick guardrail check.",
                 field="type",
                 index=index,
             )

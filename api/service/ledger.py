@@ -144,7 +144,7 @@ class LedgerService:
             except InvalidQuery as error:
                 raise InvalidEvent(error.detail, error.advice, field="source", index=index) from None
         if self.log is None:
-            raise LedgerUnavailable("This ledger is open for reading only; nothing was written.", "Open it to write.")
+            raise LedgerUnavailable("This ledger is open for reading only.", "Open it to write.", written=False)
         try:
             async with self.indexes.admit(drafts):
                 appended = await self.log.append(drafts, caller.permissions)
@@ -200,7 +200,9 @@ class LedgerService:
         page = await self.reader.read(Query(after=position - 1, before=position + 1, limit=1))
         if not page.positions:
             head = (await self.reader.head()).position
-            raise NotFound(f"Position {position} is not in the log.", f"Positions run from 1 to {head}.")
+            raise NotFound(
+                f"Position {position} is not in the log.", f"Positions run from 1 to {head}.", name=str(position)
+            )
         note_read(page.positions)
         return page.ndjson
 
@@ -261,7 +263,6 @@ def _explain(error: ForeignStream) -> None:
     else:
         error.detail = f"{error.subject} belongs to {agent}, and this token may review only decisions of others."
         error.advice = "Let another agent review it: the token's policy is `review: others`."
-    error.detail += " Nothing was written."
 
 
 def page_json(page: LogPage, head: int) -> bytes:

@@ -107,7 +107,7 @@ class DecisionImport:
                     report(self._rows.read_bytes, self._rows.size_bytes)
         if result.skipped and not self._options.skip_bad:
             raise InvalidEvent(
-                f"{pluralize(result.skipped, 'row')} of {self._name} cannot be imported; nothing was written.\n"
+                f"{pluralize(result.skipped, 'row')} of {self._name} cannot be imported.\n"
                 + "\n".join(bad_row_lines(result)),
                 "Correct the listed rows, or skip them with --skip-bad.",
             )
@@ -153,9 +153,9 @@ class DecisionImport:
         raise InvalidQuery(
             "FILE",
             f"{pluralize(len(found), 'decision')} of the ledger were imported by an earlier version under other ids, "
-            f"and would be imported again: {self._result.format.unit} {line} is decision {decision_id}. "
-            "Nothing was written.",
+            f"and would be imported again: {self._result.format.unit} {line} is decision {decision_id}.",
             "Add --match, which finds the decisions of such rows by their content.",
+            written=False,
         )
 
     async def _append(self, store: EventStore, comparison: "_Comparison", stop: Callable[[], bool]) -> None:
