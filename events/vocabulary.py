@@ -103,6 +103,19 @@ class EventType:
             module=__name__,
         )
 
+    @cached_property
+    def own_draft(self) -> type[Draft]:
+        """The struct of a draft that the ledger itself makes (`Author.LEDGER`). No decoder makes it."""
+        return msgspec.defstruct(  # type: ignore[return-value]
+            f"{self.payload.__name__}OwnDraft",
+            [],
+            bases=(self.draft,),
+            namespace={"by_ledger": True},
+            tag=self.name,
+            kw_only=True,
+            module=__name__,
+        )
+
     def stream_id(self, data: Payload) -> str | None:
         """Return the checked stream id of a payload; None where the ledger must make one.
 

@@ -5,8 +5,8 @@ I3 A batch is admitted whole or not at all.
 I5 A retry returns its first position.
 I6 recordedtime never decreases.
 
-Only this module enforces which types may begin, continue and end a stream (`events.life.Life`), and who may append
-them (`events.life.Author`).
+Only this module enforces which types may begin, continue and end a stream (`events.life.Life`), and which are for
+its owner or its first author (`events.life.Author`); `api/service/append_permission.py` checks the other authors.
 """
 
 import random
@@ -26,7 +26,7 @@ from events.payload import Payload
 from events.recorded_attributes import compare_recorded, refuse_recorded
 from events.vocabulary import EventType, Vocabulary
 from ledger.clock import microseconds, moment_of
-from ledger.errors import ForeignStream, IdentityConflict, LifecycleViolation, LineTooLong, ServerOnly, StreamConflict
+from ledger.errors import ForeignStream, IdentityConflict, LifecycleViolation, LineTooLong, StreamConflict
 from ledger.log import UNRESTRICTED, AppendedEvent, Head, Permissions
 
 
@@ -81,12 +81,10 @@ def prepare(vocabulary: Vocabulary, draft: Draft, index: int, permissions: Permi
     """Check a draft as far as possible without the log.
 
     The subject of the result is empty where the ledger must make the stream's id.
-    Errors: InvalidEvent, with field and index; ServerOnly.
+    Errors: InvalidEvent, with field and index.
     """
     assert draft.source is not None, "the interface fills in the source"
     event_type = vocabulary.event_types[draft.name]
-    if event_type.by is Author.SERVER and not permissions.as_server:
-        raise ServerOnly(event_type.name, event_type.stream, index)
     try:
         stream_id = event_type.stream_id(draft.data)
     except InvalidEvent as error:
