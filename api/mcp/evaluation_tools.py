@@ -95,7 +95,7 @@ async def _list(call: ToolCall, params: EvaluationsParams) -> Answer:
         offset=call.offset,
     )
     page = await queries.list_evaluations(call.ledger, query)
-    rows = [_selected(msgspec.to_builtins(summary), _SUMMARY) for summary in page.evaluations]
+    rows = [_short_row(msgspec.to_builtins(summary), _SUMMARY) for summary in page.evaluations]
     return {"evaluations": rows, "total": page.total, "next": page.next}
 
 
@@ -103,8 +103,8 @@ async def _show(call: ToolCall, params: EvaluationParams) -> Answer:
     shown: Answer = msgspec.to_builtins(await queries.show_evaluation(call.ledger, params.run_id, prefix=True))
     shown.pop("as_of")
     if params.detail == "short":
-        results = [_selected(row, ("scenario_id", "mean", "passed", "attempts")) for row in shown.get("results", [])]
-        return {"evaluation": {**_selected(shown, _SUMMARY), "results": results}}
+        results = [_short_row(row, ("scenario_id", "mean", "passed", "attempts")) for row in shown.get("results", [])]
+        return {"evaluation": {**_short_row(shown, _SUMMARY), "results": results}}
     return {"evaluation": shown}
 
 
@@ -115,7 +115,7 @@ async def _compare(call: ToolCall, params: ComparisonParams) -> Answer:
     if params.detail == "full":
         return {"comparison": comparison}
     short = {name: value for name, value in comparison.items() if name not in {"baseline", "candidate", *_LISTS}}
-    sides = {name: _selected(comparison[name], _SUMMARY) for name in ("baseline", "candidate")}
+    sides = {name: _short_row(comparison[name], _SUMMARY) for name in ("baseline", "candidate")}
     changes = {name: [row["scenario_id"] for row in comparison.get(name, [])] for name in _LISTS}
     return {"comparison": {**sides, **short, **{name: ids for name, ids in changes.items() if ids}}}
 
@@ -126,13 +126,13 @@ async def _scoreboard(call: ToolCall, params: ScoreboardParams) -> Answer:
     suites = board.get("suites", [])
     if params.detail == "short":
         suites = [
-            {"suite": suite["suite"], "rows": [_selected(row, _ROW) for row in suite.get("rows", [])]}
+            {"suite": suite["suite"], "rows": [_short_row(row, _ROW) for row in suite.get("rows", [])]}
             for suite in suites
         ]
     return {"suites": suites}
 
 
-def _selected(row: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+def _short_row(row: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     """Return some fields of a row, and in short what its answers used, if they state a cost or tokens."""
     used = row.get("usage", {})
     totals = {name: used[name]["total"] for name in _TOTALS if name in used}
