@@ -22,13 +22,8 @@ DEFAULT_SCOPES: tuple[Scope, ...] = ("append", "read")
 ReviewPolicy = Literal["any", "others", "none"]
 """Which decisions a token may review: any, only those of other agents, or none."""
 
-REVIEW_POLICIES: tuple[ReviewPolicy, ...] = get_args(ReviewPolicy)
-
-
 DeliberationPolicy = Literal["auto", "off"]
 """Whether the calls of a token become inputs of its next decision."""
-
-DELIBERATION_POLICIES: tuple[DeliberationPolicy, ...] = get_args(DeliberationPolicy)
 
 
 class AccessRefused(TallystickError):

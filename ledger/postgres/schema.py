@@ -20,8 +20,6 @@ SHAPE = 1
 
 COLUMNS = ("position", "source", "id", "subject", "streamversion", "type", "time", "recordedtime", "line")
 
-SERVICE_TABLES = ("events", "head", "tiles", "notes")
-
 CREATE = f"""
 CREATE TABLE head (
   one         boolean PRIMARY KEY DEFAULT true CHECK (one),

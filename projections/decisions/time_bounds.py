@@ -16,11 +16,6 @@ class GroupTimes(NamedTuple):
     first_us: Ints
     last_us: Ints
 
-    def touch(self, first: int, last: int, since_us: int, until_us: int) -> bool:
-        """Return whether any of the groups `first` to `last` may have a row within a range of time."""
-        groups = slice(first, last + 1)
-        return bool(((self.first_us[groups] <= until_us) & (self.last_us[groups] >= since_us)).any())
-
 
 class TimeBounds:
     """The first and last time of each group of rows, which grow as rows are added."""

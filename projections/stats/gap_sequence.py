@@ -23,7 +23,6 @@ from math import exp, log, log1p
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from projections.arrays import Floats
 from projections.stats.gap_martingale import LOG_SUPPORTED, log_mean_exp
@@ -60,25 +59,6 @@ def log_e_within(n: Floats, difference_sum: Floats, square_sum: Floats, largest:
     square = square_sum / largest**2
     sides = (sign * difference_sum + GAP_MARGIN * n for sign in (1, -1))
     return np.minimum(*(_log_mean_bets(side / largest, square) for side in sides))
-
-
-def can_be_within(n: Floats, difference_sum: Floats, square_sum: Floats) -> npt.NDArray[np.bool_]:
-    """Return where `log_e_within` may be as high as that of support; it is lower elsewhere, and takes longer.
-
-    No bet gains more than u^2 / 2v with sum u and squares v, because the cost of a bet b is at least b^2 / 2. Scaling
-    both for clusters does not change that.
-    """
-    least = GAP_MARGIN * n - np.abs(difference_sum)
-    return np.asarray((least > 0) & (least * least >= 2 * LOG_SUPPORTED * square_sum))
-
-
-def log_e_within_at_most(side: Floats, square: Floats) -> Floats:
-    """Return an upper bound of `log_e_within`.
-
-    `side` is at least the lower of GAP_MARGIN n plus and minus the sum of differences, and `square` at most the sum of
-    squares, both divided as for clusters.
-    """
-    return _log_mean_bets(side, square)
 
 
 def log_factors_above(difference: Floats) -> Floats:

@@ -8,7 +8,7 @@ from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import AsOf, BegunSince, BegunUntil, Limit, Offset, Window, given
 
 if TYPE_CHECKING:
-    from api.importers.runs import SaveResult
+    from api.importers.runs.importer import SaveResult
 
 
 @verb(server=True)
@@ -40,7 +40,7 @@ def save(
 
 async def _save(target: LedgerTarget, path: str, agent: str | None) -> "SaveResult":
     from api.cli.open_ledger import open_store
-    from api.importers.runs import read_run, save_run
+    from api.importers.runs.importer import read_run, save_run
     from events.errors import InvalidEvent
 
     try:
@@ -75,7 +75,7 @@ def show(
     from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json
     from api.cli.render.discovery_runs import print_run
-    from api.importers.runs import show_run
+    from api.service.discovery.queries import show_run
     from ledger.errors import InvalidQuery
 
     if golden and (attempts or as_of is not None):
@@ -125,7 +125,7 @@ def list_runs(
     from api.cli.open_ledger import answer_as_of
     from api.cli.output import print_json
     from api.cli.render.discovery_runs import print_runs
-    from api.importers import runs
+    from api.service.discovery import queries
     from api.service.run_params import parse_run_query
     from ledger import system_clock
 
@@ -136,7 +136,7 @@ def list_runs(
     page = answer_as_of(
         target,
         as_of,
-        lambda service, position: runs.list_runs(service, query, position),
+        lambda service, position: queries.list_runs(service, query, position),
         lambda server: server.runs(parameters),
     )
     if target.json:

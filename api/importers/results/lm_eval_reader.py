@@ -28,7 +28,6 @@ from events.evaluation import POINTS_MAX
 
 PROGRAM = "lm_eval"
 
-ALIAS = "alias"
 STDERR = "_stderr"
 
 NO_FILTER = "none"

@@ -54,11 +54,6 @@ def decode_manifest(data: bytes) -> dict[str, str]:
     return dict(sorted(files.items()))
 
 
-def titles_of(files: Iterable[str]) -> list[str]:
-    """Return the titles of the scenarios that have these files, sorted."""
-    return sorted({path.rpartition("/")[0] for path in files})
-
-
 def _check(files: Mapping[str, str]) -> None:
     faults = [
         FixtureFault(MANIFEST, repr(path), problem, "Rename the folder, or do not use this list.")

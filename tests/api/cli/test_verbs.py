@@ -12,17 +12,31 @@ from typing import Any, get_args
 import pytest
 
 from api.cli import options
-from api.cli.commands import PANELS, VERBS, calibration, decisions, eval_import, export, serve, token
+from api.cli.commands import (
+    ASK,
+    DISCOVER,
+    EVALUATE,
+    OPERATE,
+    PROVE,
+    RECORD,
+    VERBS,
+    calibration,
+    decisions,
+    eval_import,
+    export,
+    serve,
+    token,
+)
 from api.cli.lazy_group import Verb
 from api.http.connection_table import ConnectionLimits
 from api.http.limits import DEFAULT_LIMITS, RequestLimits
-from api.importers.benchmark_scenarios import FORMATS
 from api.parameters import WINDOWS
 from api.principal import SCOPES
 from api.service.calibration_query import DETAILS
 from api.service.decision_params import SORTS
 from api.service.view_queries import QueryLimits
 from events.decision import Outcome, ReasonType, Stakes
+from instruments.evals.benchmarks import Format
 from projections.calibration.cell_groups import GROUPINGS
 from projections.calibration.history_view import HistoryPart
 from tests.api.cli.command import Ended, done, environment, refused, tally
@@ -57,11 +71,12 @@ def test_each_verb_has_a_summary_and_an_example(ledger: Path, words: tuple[str, 
 
 
 def test_help_lists_the_verbs_in_panels(ledger: Path) -> None:
+    panels = (RECORD, ASK, EVALUATE, DISCOVER, PROVE, OPERATE)
     shown = done(ledger, "--help").text
-    places = [shown.index(f"─ {panel} ─") for panel in PANELS]
+    places = [shown.index(f"─ {panel} ─") for panel in panels]
     assert places == sorted(places)
-    assert {verb.panel for verb in VERBS} == set(PANELS)
-    for panel, place, end in zip(PANELS, places, [*places[1:], len(shown)], strict=True):
+    assert {verb.panel for verb in VERBS} == set(panels)
+    for panel, place, end in zip(panels, places, [*places[1:], len(shown)], strict=True):
         for verb in VERBS:
             assert (f"│ {verb.name} " in shown[place:end]) is (verb.panel == panel), (verb.name, panel)
     for group in (verb for verb in VERBS if verb.verbs):
@@ -138,7 +153,7 @@ def test_the_choices_are_those_of_the_program() -> None:
     assert tuple(DETAILS) == calibration.DETAILS
     assert get_args(HistoryPart) == calibration.INCLUSIONS
     assert tuple(SORTS) == decisions.SORTS
-    assert eval_import.FORMATS == FORMATS
+    assert get_args(Format) == eval_import.FORMATS
     assert export.FORMATS == ("ndjson", "csv", "parquet")
     assert token.SCOPES == SCOPES
     assert server_options_of(serve) == DEFAULT_LIMITS
