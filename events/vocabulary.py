@@ -94,26 +94,17 @@ class EventType:
     @cached_property
     def extended_draft(self) -> type[Draft]:
         """The struct of a draft that has added attributes. No decoder makes it: a client cannot post `added`."""
-        return msgspec.defstruct(  # type: ignore[return-value]
-            f"{self.payload.__name__}ExtendedDraft",
-            [("added", AddedAttributes)],
-            bases=(self.draft,),
-            tag=self.name,
-            kw_only=True,
-            module=__name__,
-        )
+        return self._other_draft("ExtendedDraft", [("added", AddedAttributes)])
 
     @cached_property
     def own_draft(self) -> type[Draft]:
         """The struct of a draft that the ledger itself makes (`Author.LEDGER`). No decoder makes it."""
+        return self._other_draft("OwnDraft", [], by_ledger=True)
+
+    def _other_draft(self, ending: str, fields: list[tuple[str, type]], **constants: object) -> type[Draft]:
+        name = f"{self.payload.__name__}{ending}"
         return msgspec.defstruct(  # type: ignore[return-value]
-            f"{self.payload.__name__}OwnDraft",
-            [],
-            bases=(self.draft,),
-            namespace={"by_ledger": True},
-            tag=self.name,
-            kw_only=True,
-            module=__name__,
+            name, fields, bases=(self.draft,), namespace=constants, tag=self.name, kw_only=True, module=__name__
         )
 
     def stream_id(self, data: Payload) -> str | None:

@@ -189,5 +189,4 @@ def _validate(payload: _Payload) -> _Payload:
 
 def _fault(file: ImportedFile, error: InvalidEvent, place: str = "") -> InvalidEvent:
     """Add the place in the file to an error."""
-    detail = f"{file.file}: {place}{error.detail.removesuffix('.')}."
-    return InvalidEvent(detail, error.advice, field=error.field)
+    return InvalidEvent(f"{file.file}: {place}{error.detail}", error.advice, field=error.field)

@@ -117,8 +117,7 @@ def build_scenario_info(title: str, event: EvalScenarioCaptured, investigation: 
         VOCABULARY.draft(line)
     except InvalidEvent as error:
         field = (error.field or "").removeprefix("data.")
-        detail = error.detail.removeprefix("data.")
-        raise InvalidEvent(f"Scenario {title}: {detail}", error.advice, field=field or None) from None
+        raise InvalidEvent(f"Scenario {title}: {error.detail_for(field)}", error.advice, field=field or None) from None
     if len(line) > DATA_BYTES_MAX:
         raise InvalidEvent(
             f"Scenario {title}: its texts take {len(line):,} bytes; a line holds at most {DATA_BYTES_MAX:,}.",
