@@ -11,7 +11,7 @@ from api.principal import (
     Unauthenticated,
 )
 from api.rate_limit import QueryTimeout, RateLimited, ServerLimitReached, TokenLimitReached, TooManyRefusals
-from events.errors import InvalidEvent, MalformedInput, TallystickError
+from events.errors import InvalidEvent, MalformedInput, NothingWritten, TallystickError
 from instruments.errors import BadExpression, BadFixtures, FixtureExists, NoScenarios
 from ledger.errors import (
     BadNote,
@@ -41,36 +41,36 @@ INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 
 
-class BodyTooLarge(TallystickError):
-    """A request body is over the limit; nothing was read or written."""
+class BodyTooLarge(NothingWritten):
+    """A request body is over the limit."""
 
 
-class HeadTooLarge(TallystickError):
-    """The head of a request is over the limits; nothing was done."""
+class HeadTooLarge(NothingWritten):
+    """The head of a request is over the limits."""
 
 
-class AddressTooLong(TallystickError):
-    """The address of a request is over the limit; nothing was done."""
+class AddressTooLong(NothingWritten):
+    """The address of a request is over the limit."""
 
 
-class TooSlow(TallystickError):
-    """The client sent a head or a body too slowly; nothing was done."""
+class TooSlow(NothingWritten):
+    """The client sent a head or a body too slowly."""
 
 
 class StalledReader(TallystickError):
     """The client did not read the answer; the connection was closed."""
 
 
-class TooManyConnections(TallystickError):
-    """A limit of open connections is reached; nothing was done."""
+class TooManyConnections(NothingWritten):
+    """A limit of open connections is reached."""
 
 
-class ServerStops(TallystickError):
-    """The server stops, and the request has not arrived completely; nothing was done."""
+class ServerStops(NothingWritten):
+    """The server stops, and the request has not arrived completely."""
 
 
-class UnsupportedMedia(TallystickError):
-    """The content type is not supported; nothing was written."""
+class UnsupportedMedia(NothingWritten):
+    """The content type is not supported."""
 
 
 class NoRoute(TallystickError):
@@ -89,12 +89,12 @@ class InternalFault(TallystickError):
     """A bug in Tallystick. The log has the traceback under the request's id."""
 
 
-class RunEnded(TallystickError):
-    """The run has ended; nothing was written: read its report, or start another."""
+class RunEnded(NothingWritten):
+    """The run has ended: read its report, or start another."""
 
 
-class AttemptTaken(TallystickError):
-    """The answer belongs to an attempt that is not the next one; nothing was written: read the prompt again."""
+class AttemptTaken(NothingWritten):
+    """The answer belongs to an attempt that is not the next one: read the prompt again."""
 
 
 class Unwitnessed(TallystickError):
@@ -105,12 +105,12 @@ class UnexpectedAnswer(TallystickError):
     """A server answered, but not as Tallystick does: with other content, compressed, or with more than it can have."""
 
 
-class CrossSite(AccessRefused):
-    """A browser sent this request for a page of another site, and such pages may not write; nothing was done."""
+class CrossSite(AccessRefused, NothingWritten):
+    """A browser sent this request for a page of another site, and such pages may not write."""
 
 
-class ForeignHost(AccessRefused):
-    """The Host is not a loopback name, and the ledger has no tokens; nothing was done."""
+class ForeignHost(AccessRefused, NothingWritten):
+    """The Host is not a loopback name, and the ledger has no tokens."""
 
 
 class FileUnusable(TallystickError):
@@ -210,8 +210,8 @@ def make_problem(error: TallystickError, request_id: str | None = None) -> Probl
         title=codes.title,
         status=codes.status,
         detail=error.detail,
-        advice=error.advice or None,
-        field=getattr(error, "field", None),
+        advice=error.full_advice or None,
+        field=error.field,
         index=getattr(error, "index", None),
         request_id=request_id,
     )

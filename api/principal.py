@@ -10,12 +10,8 @@ from msgspec import structs
 
 from api.rate_limit import TokenBucket, TokenUse
 from events.agent_name import is_valid_agent
-from events.decision import DecisionReviewed
-from events.discovery import DiscoverySignalled
 from events.envelope import ANONYMOUS, source_of
 from events.errors import TallystickError
-from events.judge import EvalLabelled
-from events.payload import Payload
 from ledger import Permissions
 from ledger.errors import InvalidQuery
 
@@ -26,16 +22,8 @@ DEFAULT_SCOPES: tuple[Scope, ...] = ("append", "read")
 ReviewPolicy = Literal["any", "others", "none"]
 """Which decisions a token may review: any, only those of other agents, or none."""
 
-REVIEW_POLICIES: tuple[ReviewPolicy, ...] = get_args(ReviewPolicy)
-
-
 DeliberationPolicy = Literal["auto", "off"]
 """Whether the calls of a token become inputs of its next decision."""
-
-DELIBERATION_POLICIES: tuple[DeliberationPolicy, ...] = get_args(DeliberationPolicy)
-
-
-_REVIEWS: dict[type[Payload], str] = {DecisionReviewed: "review decisions", EvalLabelled: "label answers"}
 
 
 class AccessRefused(TallystickError):
@@ -74,7 +62,7 @@ class Principal(msgspec.Struct, frozen=True):
         """What the caller may do in streams that other sources began."""
         for_others = not self.scopes.isdisjoint({"import", "admin"})
         not_own = self.source if self.review == "others" else None
-        return Permissions(for_others, for_others or "review" in self.scopes, not_own, as_server=False)
+        return Permissions(for_others, for_others or "review" in self.scopes, not_own)
 
     def may_review(self, agent: str) -> bool:
         """Return whether the caller's policy allows it to review the decisions of an agent."""
@@ -103,24 +91,6 @@ class Principal(msgspec.Struct, frozen=True):
                 f"Use a token with it: tallystick token add {self.agent} --scope {scope}.",
             )
 
-    def require_review(self, kind: type[Payload]) -> None:
-        """Check that the caller may append a payload, if it is a review or a label. Errors: Forbidden."""
-        if kind in _REVIEWS and self.review == "none":
-            raise Forbidden(
-                f"The token of {self.agent} may not {_REVIEWS[kind]}. Nothing was written.",
-                "Use a token of a reviewer: its policy is `review: none`.",
-            )
-
-    def require_sender(self, data: Payload) -> None:
-        """Check that a signal names no other agent than the caller as its sender. Errors: Forbidden."""
-        if not isinstance(data, DiscoverySignalled) or data.agent is None or data.agent == self.agent:
-            return
-        if self.scopes.isdisjoint({"import", "admin"}):
-            raise Forbidden(
-                f"{self.agent} cannot signal as {data.agent}.",
-                "Omit agent, or use a token with the scope 'import'. Nothing was written.",
-            )
-
     def resolve_source(self, source: str | None) -> str:
         """Return the source of an event: the requested one, or by default the caller's.
 
@@ -133,7 +103,8 @@ class Principal(msgspec.Struct, frozen=True):
         if "import" not in self.scopes and "admin" not in self.scopes:
             raise Forbidden(
                 f"{self.agent} cannot append as {source}.",
-                "Omit source, or use a token with the scope 'import'. Nothing was written.",
+                "Omit source, or use a token with the scope 'import'.",
+                written=False,
             )
         return source
 

@@ -10,7 +10,7 @@ from asyncio import Semaphore
 from math import ceil
 from typing import NamedTuple
 
-from events.errors import TallystickError
+from events.errors import NothingWritten
 
 EVENTS_PER_REQUEST = 10
 """Events of a batch that cost as much as one request, measured on batches of 1,000."""
@@ -25,19 +25,19 @@ BURST_DEFAULT = 10_000.0
 """Requests that a token may send at once after a pause: enough for an import of 100,000 events."""
 
 
-class RateLimited(TallystickError):
-    """The token is used faster than its rate allows; nothing was done: retry after `retry_after_s` seconds."""
+class RateLimited(NothingWritten):
+    """The token is used faster than its rate allows: retry after `retry_after_s` seconds."""
 
     def __init__(self, agent: str, per_s: float, retry_after_s: int) -> None:
         super().__init__(
-            f"The token of {agent} is used faster than {per_s:g} requests a second; nothing was done.",
+            f"The token of {agent} is used faster than {per_s:g} requests a second.",
             f"Retry after {retry_after_s} s; post events in batches.",
         )
         self.retry_after_s = retry_after_s
 
 
-class LimitReached(TallystickError):
-    """A limit of the server is reached; nothing was done: retry after `retry_after_s` seconds."""
+class LimitReached(NothingWritten):
+    """A limit of the server is reached: retry after `retry_after_s` seconds."""
 
     def __init__(self, detail: str, advice: str, retry_after_s: int = 1) -> None:
         super().__init__(detail, advice)
@@ -45,15 +45,15 @@ class LimitReached(TallystickError):
 
 
 class TokenLimitReached(LimitReached):
-    """The token's requests use as much as one token may use at once; nothing was done."""
+    """The token's requests use as much as one token may use at once."""
 
 
 class ServerLimitReached(LimitReached):
-    """All requests together use as much as the server allows; nothing was done."""
+    """All requests together use as much as the server allows."""
 
 
 class TooManyRefusals(LimitReached):
-    """The server refused many requests from this address in a short time; nothing was done."""
+    """The server refused many requests from this address in a short time."""
 
 
 class QueryTimeout(LimitReached):

@@ -47,7 +47,7 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
     """A token as the list has it: an id by which it is revoked, agent, scopes, SHA-256 in hex, and expiry.
 
     `review` says which decisions it may review, `deliberation` whether its calls become inputs of its next decision.
-    Lists of older versions lack them.
+    Both may be absent.
     """
 
     id: str

@@ -14,7 +14,7 @@ def check_texts(payload: msgspec.Struct, index: int) -> None:
     for name in _texts_of(type(payload)):
         value: Any = getattr(payload, name)
         if value and (value.isspace() if type(value) is str else any(map(str.isspace, value))):
-            advice = "Write a text, or leave it out. Nothing was written."
+            advice = "Write a text, or leave it out."
             raise InvalidEvent(f"data.{name}: it holds only blanks.", advice, field=f"data.{name}", index=index)
 
 

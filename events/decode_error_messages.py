@@ -50,9 +50,7 @@ def explain_decode_error(
     """
     if not isinstance(error, msgspec.ValidationError):
         return half_surrogate_error(body, index) or MalformedInput(
-            f"Not well-formed JSON: {error}.",
-            "Send UTF-8 JSON; NaN and Infinity are not JSON numbers. Nothing was written.",
-            index=index,
+            f"Not well-formed JSON: {error}.", "Send UTF-8 JSON; NaN and Infinity are not JSON numbers.", index=index
         )
     located = _located.match(str(error))
     assert located is not None
@@ -74,7 +72,7 @@ def explain_decode_error(
         if not fields and message.startswith("Object contains unknown field"):
             near = get_close_matches(field.rpartition(".")[2], inside, n=1)
             advice = f"Did you mean {near[0]}? {advice}" if near else advice
-    return InvalidEvent(detail, f"{advice} Nothing was written.", field=field or None, index=index)
+    return InvalidEvent(detail, advice, field=field or None, index=index)
 
 
 def in_json_words(message: str) -> str:

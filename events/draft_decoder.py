@@ -148,9 +148,7 @@ class DraftDecoder:
         for name in sorted(names):
             if name in draft.data.__struct_fields__:
                 raise InvalidEvent(
-                    f"{name} is a field of the payload, not of the envelope.",
-                    "Move it into data. Nothing was written.",
-                    field=name,
+                    f"{name} is a field of the payload, not of the envelope.", "Move it into data.", field=name
                 )
             near = get_close_matches(name, ATTRIBUTES | LEDGER_FIELDS, n=1, cutoff=MISSPELT_RATIO)
             if name in NOT_EXTENSIONS or near:

@@ -47,6 +47,8 @@ class Draft(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defau
 
     name: ClassVar[str]
     added: ClassVar[AddedAttributes | None] = None
+    by_ledger: ClassVar[bool] = False
+    """Whether the ledger itself made it: `EventType.own_draft`."""
     specversion: Literal["1.0"] | None = None
     id: EventId | None = None
     source: Source | None = None

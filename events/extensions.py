@@ -23,7 +23,6 @@ EXTENSION_NAME_PATTERN = rf"^[a-z0-9]{{1,{EXTENSION_NAME_CHARS_MAX}}}$"
 INTEGER_MIN, INTEGER_MAX = -(2**31), 2**31 - 1
 """The range of CloudEvents' type Integer."""
 
-_NOT_WRITTEN = "Nothing was written."
 _name = re.compile(rf"[a-z0-9]{{1,{EXTENSION_NAME_CHARS_MAX}}}")
 _json_media = re.compile(r"(application|text)/json|[^/;\s]+/[^/;\s]+\+json", re.IGNORECASE)
 _control = re.compile("[\x00-\x1f\x7f-\x9f]")
@@ -69,9 +68,7 @@ def separate_attributes(attributes: Mapping[str, msgspec.Raw], known: frozenset[
     encoded = others.pop("data_base64", None)
     if encoded is not None:
         if "data" in plain:
-            raise InvalidEvent(
-                "data_base64 is given beside data.", f"Send one of them. {_NOT_WRITTEN}", field="data_base64"
-            )
+            raise InvalidEvent("data_base64 is given beside data.", "Send one of them.", field="data_base64")
         plain["data"] = _decode_base64(encoded)
     return SeparatedAttributes(plain, others, bool(others) or plain.keys() != attributes.keys())
 
@@ -81,9 +78,7 @@ def _decode(name: str, value: msgspec.Raw) -> object:
     try:
         return _any_json.decode(value)
     except DECODE_ERRORS as error:
-        raise InvalidEvent(
-            f"{name} cannot be read: {error}.", f"Correct the value. {_NOT_WRITTEN}", field=name
-        ) from None
+        raise InvalidEvent(f"{name} cannot be read: {error}.", "Correct the value.", field=name) from None
 
 
 def _decode_base64(encoded: msgspec.Raw) -> msgspec.Raw:
@@ -95,7 +90,7 @@ def _decode_base64(encoded: msgspec.Raw) -> msgspec.Raw:
     except (ValueError, *DECODE_ERRORS) as error:
         raise InvalidEvent(
             f"data_base64 is not JSON in base64: {error}.",
-            f"The payload of an event is JSON: send it as data. {_NOT_WRITTEN}",
+            "The payload of an event is JSON: send it as data.",
             field="data_base64",
         ) from None
 
@@ -110,7 +105,7 @@ def check_added_attributes(others: Mapping[str, msgspec.Raw]) -> AddedAttributes
         raise InvalidEvent(
             f"The event has {len(extensions)} extension attributes of {size:,} bytes; at most {EXTENSIONS_MAX} and "
             f"{EXTENSION_BYTES_MAX:,} bytes are stored.",
-            f"Send fewer, or put them into the payload. {_NOT_WRITTEN}",
+            "Send fewer, or put them into the payload.",
             field=list(extensions)[-1],
         )
     return AddedAttributes(extensions, recorded)
@@ -121,7 +116,7 @@ def _checked(name: str, value: object) -> ExtensionValue:
     if _name.fullmatch(name) is None:
         raise InvalidEvent(
             f"{name!r} is neither an attribute of events nor the name of an extension.",
-            f"Use 1..{EXTENSION_NAME_CHARS_MAX} lower-case letters and digits, or leave it out. {_NOT_WRITTEN}",
+            f"Use 1..{EXTENSION_NAME_CHARS_MAX} lower-case letters and digits, or leave it out.",
             field=name,
         )
     if isinstance(value, float) and value.is_integer():
@@ -136,4 +131,4 @@ def _checked(name: str, value: object) -> ExtensionValue:
         problem = "is not an absolute URI"
     else:
         return value
-    raise InvalidEvent(f"{name} {problem}.", f"Correct the value, or leave it out. {_NOT_WRITTEN}", field=name)
+    raise InvalidEvent(f"{name} {problem}.", "Correct the value, or leave it out.", field=name)

@@ -42,18 +42,14 @@ def check_json(text: bytes | msgspec.Raw, index: int | None = None) -> None:
     try:
         keys = count_keys(_decode(body), DEPTH_MAX)
     except (TooDeep, RecursionError):
-        raise MalformedInput(
-            f"The JSON nests more than {DEPTH_MAX} deep.", "Write it flatter. Nothing was written.", index=index
-        ) from None
+        raise MalformedInput(f"The JSON nests more than {DEPTH_MAX} deep.", "Write it flatter.", index=index) from None
     except ValueError:
         return  # a number or text that only a lenient decoder accepts, which reports it
     if body.count(b":") == keys or count_colons(body) == keys:
         return
     key, _ = find_repeated_key(body)
     raise MalformedInput(
-        f"The key {key[:80]!r} is twice in one object.",
-        "Keep one: only one of them could count. Nothing was written.",
-        index=index,
+        f"The key {key[:80]!r} is twice in one object.", "Keep one: only one of them could count.", index=index
     )
 
 
@@ -97,7 +93,7 @@ def half_surrogate_error(text: bytes | msgspec.Raw, index: int | None = None) ->
     if index is None and (place := re.match(r"\[(\d+)\]\.?", field)):
         index, field = int(place[1]), field[place.end() :]
     detail = f"{field or 'the text'}: {TEXT_RULE}."
-    return MalformedInput(detail, f"{TEXT_ADVICE} Nothing was written.", field=field or None, index=index)
+    return MalformedInput(detail, TEXT_ADVICE, field=field or None, index=index)
 
 
 def replace_half_surrogates(text: str) -> str:

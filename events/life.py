@@ -37,13 +37,21 @@ class Life(Enum):
 
 
 class Author(Enum):
-    """Who may append events of a type. The ledger excepts callers that may act for others."""
+    """Who may append events of a type. The ledger excepts callers that may act for others from OWNER and FIRST."""
 
     ANYONE = "anyone"
     """Any source."""
     OWNER = "owner"
     """The source of the first event of the stream."""
     FIRST = "first"
-    """Any source, as long as the stream has no event of this kind; then only the source of that event."""
+    """Any reviewer, as long as the stream has no event of this kind; then only the source of that event."""
+    REVIEWER = "reviewer"
+    """Any source whose token may review."""
+    ADMIN = "admin"
+    """Callers with the scope `admin`."""
+    LEDGER = "ledger"
+    """The ledger itself, as it does what a caller asks."""
+    IMPORTER = "importer"
+    """As LEDGER; and callers with the scope `import`, who bring events of another ledger."""
     SERVER = "server"
     """The server that holds the ledger; no caller."""

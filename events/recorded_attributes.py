@@ -10,9 +10,7 @@ from events.extensions import AddedAttributes
 def refuse_recorded(added: AddedAttributes, index: int) -> None:
     """Refuse these attributes in an event that is not in the log. Errors: InvalidEvent."""
     for name in added.recorded:
-        raise InvalidEvent(
-            f"{name} is set by the ledger.", "Leave it out. Nothing was written.", field=name, index=index
-        )
+        raise InvalidEvent(f"{name} is set by the ledger.", "Leave it out.", field=name, index=index)
 
 
 def compare_recorded(added: AddedAttributes, stored: Event, index: int) -> None:
@@ -23,7 +21,7 @@ def compare_recorded(added: AddedAttributes, stored: Event, index: int) -> None:
             raise InvalidEvent(
                 f"{name} {value!r} differs from the log, where this id is at position {stored.position} with {name} "
                 f"{recorded!r}.",
-                "Leave it out, or read the event again. Nothing was written.",
+                "Leave it out, or read the event again.",
                 field=name,
                 index=index,
             )

@@ -94,13 +94,17 @@ class EventType:
     @cached_property
     def extended_draft(self) -> type[Draft]:
         """The struct of a draft that has added attributes. No decoder makes it: a client cannot post `added`."""
+        return self._other_draft("ExtendedDraft", [("added", AddedAttributes)])
+
+    @cached_property
+    def own_draft(self) -> type[Draft]:
+        """The struct of a draft that the ledger itself makes (`Author.LEDGER`). No decoder makes it."""
+        return self._other_draft("OwnDraft", [], by_ledger=True)
+
+    def _other_draft(self, ending: str, fields: list[tuple[str, type]], **constants: object) -> type[Draft]:
+        name = f"{self.payload.__name__}{ending}"
         return msgspec.defstruct(  # type: ignore[return-value]
-            f"{self.payload.__name__}ExtendedDraft",
-            [("added", AddedAttributes)],
-            bases=(self.draft,),
-            tag=self.name,
-            kw_only=True,
-            module=__name__,
+            name, fields, bases=(self.draft,), namespace=constants, tag=self.name, kw_only=True, module=__name__
         )
 
     def stream_id(self, data: Payload) -> str | None:
@@ -112,7 +116,7 @@ class EventType:
         if value is not None and (len(value) > STREAM_ID_CHARS_MAX or _stream_id.fullmatch(value) is None):
             raise InvalidEvent(
                 f"{self.id_field} {value!r} is not {STREAM_ID_SHAPE}.",
-                "Choose an id of that shape. Nothing was written.",
+                "Choose an id of that shape.",
                 field=f"data.{self.id_field}",
             )
         return value

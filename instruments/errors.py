@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from events.errors import TallystickError
+from events.errors import NothingWritten, TallystickError
 
 
 class FixtureFault(msgspec.Struct, frozen=True):
@@ -37,8 +37,8 @@ class NoScenarios(BadFixtures):
         self.detail = str(fault)
 
 
-class FixtureExists(TallystickError):
-    """The folder already contains a fixture; nothing was written. Name another folder, or replace it explicitly."""
+class FixtureExists(NothingWritten):
+    """The folder already contains a fixture. Name another folder, or replace it explicitly."""
 
 
 class BadExpression(TallystickError):

@@ -5,8 +5,8 @@ I3 A batch is admitted whole or not at all.
 I5 A retry returns its first position.
 I6 recordedtime never decreases.
 
-Only this module enforces which types may begin, continue and end a stream (`events.life.Life`), and who may append
-them (`events.life.Author`).
+Only this module enforces which types may begin, continue and end a stream (`events.life.Life`), and which are for
+its owner or its first author (`events.life.Author`); `api/service/append_permission.py` checks the other authors.
 """
 
 import random
@@ -26,7 +26,7 @@ from events.payload import Payload
 from events.recorded_attributes import compare_recorded, refuse_recorded
 from events.vocabulary import EventType, Vocabulary
 from ledger.clock import microseconds, moment_of
-from ledger.errors import ForeignStream, IdentityConflict, LifecycleViolation, LineTooLong, ServerOnly, StreamConflict
+from ledger.errors import ForeignStream, IdentityConflict, LifecycleViolation, LineTooLong, StreamConflict
 from ledger.log import UNRESTRICTED, AppendedEvent, Head, Permissions
 
 
@@ -81,12 +81,10 @@ def prepare(vocabulary: Vocabulary, draft: Draft, index: int, permissions: Permi
     """Check a draft as far as possible without the log.
 
     The subject of the result is empty where the ledger must make the stream's id.
-    Errors: InvalidEvent, with field and index; ServerOnly.
+    Errors: InvalidEvent, with field and index.
     """
     assert draft.source is not None, "the interface fills in the source"
     event_type = vocabulary.event_types[draft.name]
-    if event_type.by is Author.SERVER and not permissions.as_server:
-        raise ServerOnly(event_type.name, event_type.stream, index)
     try:
         stream_id = event_type.stream_id(draft.data)
     except InvalidEvent as error:
@@ -96,14 +94,14 @@ def prepare(vocabulary: Vocabulary, draft: Draft, index: int, permissions: Permi
     if draft.subject is not None and draft.subject != subject:
         raise InvalidEvent(
             f"subject {draft.subject!r} is not the stream of this payload, {subject or 'which has no id yet'}.",
-            "Leave subject out: the ledger derives it. Nothing was written.",
+            "Leave subject out: the ledger derives it.",
             field="subject",
             index=index,
         )
     if draft.id is not None and not draft.id.isprintable():
         raise InvalidEvent(
             f"id {draft.id!r} contains characters that are not printable.",
-            "Use 1..128 printable characters. Nothing was written.",
+            "Use 1..128 printable characters.",
             field="id",
             index=index,
         )
@@ -207,14 +205,14 @@ class GroupAdmission:
             field = "time" if isinstance(error, OverflowError) else "data"
             raise InvalidEvent(
                 f"{field} cannot be stored: {error}.",
-                "Send a time within the years 1..9999 in UTC, and texts that are Unicode. Nothing was written.",
+                "Send a time within the years 1..9999 in UTC, and texts that are Unicode.",
                 field=field,
                 index=index,
             ) from None
         if len(line) > LINE_BYTES_MAX:
             raise LineTooLong(
                 f"The event is {len(line):,} bytes as a line; at most {LINE_BYTES_MAX:,} are stored.",
-                "Shorten its texts, or store the material as evidence and give its digest. Nothing was written.",
+                "Shorten its texts, or store the material as evidence and give its digest.",
                 field="data",
                 index=index,
             )
@@ -277,7 +275,7 @@ class GroupAdmission:
             advice = "Append the next event without it."
         else:
             return
-        refusal = LifecycleViolation(f"{detail}; nothing was written.", advice, subject=subject, index=index)
+        refusal = LifecycleViolation(f"{detail}.", advice, subject=subject, index=index)
         refusal.closed = head is not None and not event_type.begins and not event_type.reopens
         raise refusal
 

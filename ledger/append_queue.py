@@ -69,7 +69,7 @@ class AppendQueue:
         if self.broken is not None:
             raise self.broken
         if self._closing:
-            raise LedgerUnavailable("The ledger is closing; nothing was written.", "Retry when it is back.")
+            raise LedgerUnavailable("The ledger is closing.", "Retry when it is back.", written=False)
         if self.waiting_events + len(entries) > QUEUE_EVENTS_MAX:
             raise LedgerBusy(self.waiting_events)
         answer: asyncio.Future[list[AppendedEvent]] = self._loop.create_future()

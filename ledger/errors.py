@@ -2,17 +2,22 @@
 
 ```
 TallystickError                 events/errors.py
-├── InvalidEvent                correct the event, post it again          (nothing written)
-│   ├── MalformedInput          send well-formed JSON
-│   └── LineTooLong             move material out of the event
-├── AppendRefused               read the stream, decide again             (nothing written)
-│   ├── StreamConflict          the stream is not at the expected version
-│   ├── LifecycleViolation      the type is not allowed at this place of the stream
-│   ├── ForeignStream           the stream is another source's: append as that source
-│   ├── ServerOnly              only the server appends the type: leave it out
-│   └── IdentityConflict        the id belongs to another event
-├── LedgerBusy                  retry after `retry_after_s`               (nothing written)
-├── LedgerFull                  free disk space, retry                    (nothing written)
+├── NothingWritten              refused before anything is written
+│   ├── InvalidEvent            correct the event, post it again
+│   │   ├── MalformedInput      send well-formed JSON
+│   │   └── LineTooLong         move material out of the event
+│   ├── AppendRefused           read the stream, decide again
+│   │   ├── StreamConflict      the stream is not at the expected version
+│   │   ├── LifecycleViolation  the type is not allowed at this place of the stream
+│   │   ├── ForeignStream       the stream is another source's: append as that source
+│   │   ├── ServerOnly          only the server appends the type: leave it out
+│   │   └── IdentityConflict    the id belongs to another event
+│   ├── LedgerBusy              retry after `retry_after_s`
+│   ├── RunEnded                api/errors.py: the run has ended: start another
+│   ├── AttemptTaken            api/errors.py: fetch the prompt, answer that attempt
+│   ├── FixtureExists           instruments/evals/suite/writer.py: choose another folder, or replace it explicitly
+│   └── RateLimited             api/rate_limit.py: retry after `retry_after_s`
+├── LedgerFull                  free disk space, retry
 ├── LedgerUnavailable           outcome unknown: retry with the same ids
 │   └── ViewDamaged             ask again: the view is folded again
 ├── LedgerLocked                another process writes: use it, or stop it
@@ -28,11 +33,7 @@ TallystickError                 events/errors.py
 ├── UnexpectedAnswer            api/errors.py: not a Tallystick server: check the address
 ├── LedgerDamaged               the ledger or backup was altered: use another backup
 ├── Occupied                    the file exists: choose another name      (nothing overwritten)
-├── RunEnded                    api/errors.py: the run has ended: start another
 ├── FileUnusable                api/errors.py: correct the path, its permissions, or the disk
-├── AttemptTaken                api/errors.py: fetch the prompt, answer that attempt
-├── FixtureExists               instruments/evals/suite/writer.py: choose another folder, or replace it explicitly
-├── RateLimited                 api/rate_limit.py: retry after `retry_after_s`  (nothing done)
 ├── BadFixtures                 instruments/evals: correct the scenarios       (nothing run)
 │   └── NoScenarios             choose a folder that contains scenarios
 ├── BadExpression               instruments/evals: correct the selection
@@ -50,7 +51,7 @@ One table, `api/errors.py`, maps each class to an HTTP status, a JSON-RPC code a
 from collections.abc import Sequence
 from typing import Literal
 
-from events.errors import InvalidEvent, MalformedInput, TallystickError
+from events.errors import InvalidEvent, MalformedInput, NothingWritten, TallystickError
 
 __all__ = [
     "AppendRefused",
@@ -82,16 +83,14 @@ __all__ = [
 
 
 class LineTooLong(InvalidEvent):
-    """The event is longer than a stored line may be; nothing was written."""
+    """The event is longer than a stored line may be."""
 
 
-class AppendRefused(TallystickError):
-    """The current state of the log does not admit the event; nothing of the batch was written.
+class AppendRefused(NothingWritten):
+    """The current state of the log does not admit the event, nor anything else of its batch.
 
     `index` is the event's 0-based place in its batch, `field` the attribute that caused the refusal.
     """
-
-    field: str | None = None
 
     def __init__(self, detail: str, advice: str, *, subject: str, index: int) -> None:
         super().__init__(detail, advice)
@@ -107,7 +106,7 @@ class StreamConflict(AppendRefused):
     def __init__(self, subject: str, expected: int, found: int, index: int) -> None:
         missed = f"Read versions {expected + 1}..{found}" if found > expected else "Read the stream"
         super().__init__(
-            f"append to {subject} refused: expected version {expected}, found {found}; nothing was written.",
+            f"append to {subject} refused: expected version {expected}, found {found}.",
             f"{missed}, decide again, append.",
             subject=subject,
             index=index,
@@ -141,7 +140,7 @@ class ForeignStream(AppendRefused):
             "own": f"{author} began it, and this caller may append {type_} only to streams of others",
         }
         super().__init__(
-            f"append to {subject} refused: {reasons[rule]}; nothing was written.",
+            f"append to {subject} refused: {reasons[rule]}.",
             "Append it as a caller that may.",
             subject=subject,
             index=index,
@@ -158,8 +157,7 @@ class ServerOnly(AppendRefused):
 
     def __init__(self, type_: str, stream: str, index: int) -> None:
         super().__init__(
-            f"{type_} is refused: only the server that holds the ledger appends events of the stream {stream}; "
-            "nothing was written.",
+            f"{type_} is refused: only the server that holds the ledger appends events of the stream {stream}.",
             "Leave it out. To copy a whole ledger, use tallystick import ledger.",
             subject=stream,
             index=index,
@@ -173,8 +171,7 @@ class IdentityConflict(AppendRefused):
 
     def __init__(self, subject: str, source: str, event_id: str, position: int, index: int) -> None:
         super().__init__(
-            f"id {event_id!r} of {source} is taken: position {position} holds it with other content; "
-            "nothing was written.",
+            f"id {event_id!r} of {source} is taken: position {position} holds it with other content.",
             "Retry with the content of the first post, or use a new id.",
             subject=subject,
             index=index,
@@ -183,19 +180,18 @@ class IdentityConflict(AppendRefused):
         self.position = position
 
 
-class LedgerBusy(TallystickError):
-    """The writer's queue is full; nothing was written: retry after `retry_after_s` seconds."""
+class LedgerBusy(NothingWritten):
+    """The writer's queue is full: retry after `retry_after_s` seconds."""
 
     def __init__(self, waiting_events: int, retry_after_s: int = 1) -> None:
         super().__init__(
-            f"The writer's queue is full ({waiting_events} events waiting); nothing was written.",
-            f"Retry after {retry_after_s} s.",
+            f"The writer's queue is full ({waiting_events} events waiting).", f"Retry after {retry_after_s} s."
         )
         self.retry_after_s = retry_after_s
 
 
 class LedgerFull(TallystickError):
-    """The disk is full; nothing was written, and reading still works: free disk space and retry."""
+    """The disk is full, and reading still works: free disk space and retry."""
 
 
 class LedgerUnavailable(TallystickError):
@@ -235,15 +231,30 @@ class LedgerUnusable(TallystickError):
 
 
 class InvalidQuery(TallystickError):
-    """A parameter of a read is invalid; `field` names it."""
+    """A parameter is invalid: `field` names it, and `cause` says why without its name."""
 
-    def __init__(self, field: str, detail: str, advice: str = "") -> None:
-        super().__init__(f"{field}: {detail}", advice)
-        self.field = field
+    field: str
+
+    def __init__(self, field: str, cause: str, advice: str = "", *, written: bool | None = None) -> None:
+        super().__init__(f"{field}: {cause}", advice, field=field, written=written)
+        self.cause = cause
 
 
 class NotFound(TallystickError):
-    """The log has nothing with that name or number."""
+    """The log has nothing with that name or number: `name` is what the caller gave, and `kind` what it should name."""
+
+    def __init__(
+        self,
+        detail: str,
+        advice: str = "",
+        *,
+        kind: str | None = None,
+        name: str | None = None,
+        written: bool | None = None,
+    ) -> None:
+        super().__init__(detail, advice, written=written)
+        self.kind = kind
+        self.name = name
 
 
 class Gone(TallystickError):

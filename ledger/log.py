@@ -78,13 +78,11 @@ class Permissions(NamedTuple):
     `as_owner`: append events that are for the owner of the stream (`Author.OWNER`).
     `as_first`: append events that are for the first author of their kind (`Author.FIRST`).
     `not_own`: a source that may not append events of the latter kind to its own streams; None: it may.
-    `as_server`: append events that are for the server (`Author.SERVER`).
     """
 
     as_owner: bool = True
     as_first: bool = True
     not_own: str | None = None
-    as_server: bool = True
 
     @property
     def in_every_stream(self) -> bool:

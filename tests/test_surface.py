@@ -26,17 +26,6 @@ SURFACE: dict[str, list[str]] = {
         "bad_row_lines",
         "regular_file",
     ],
-    "api.importers.runs": [
-        "FileFault",
-        "RunImportResult",
-        "SaveResult",
-        "TOLERANCE",
-        "UnsupportedScore",
-        "import_runs",
-        "read_run",
-        "read_runs",
-        "save_run",
-    ],
     "api.reports": [
         "EvaluationReport",
         "FlakyScenario",

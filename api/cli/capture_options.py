@@ -84,7 +84,7 @@ def instrument_errors() -> Iterator[None]:
     try:
         yield
     except BadAlertmanager as error:
-        raise InvalidQuery(error.field, error.detail, f"{error.advice} Nothing was written.".lstrip()) from None
+        raise InvalidQuery(error.field, error.detail, error.advice, written=False) from None
     except NoInvestigation as error:
         output = f"Its last lines:\n{error.last_lines}\n" if error.last_lines else ""
-        raise InvalidQuery("investigate", error.detail, f"{output}{ADVICE} Nothing was written.") from None
+        raise InvalidQuery("investigate", error.detail, output + ADVICE, written=False) from None

@@ -24,8 +24,8 @@ def print_error(error: TallystickError) -> int:
         print(escape_json(to_json(make_problem(error))).decode(), file=sys.stderr)
         return error_codes(error).exit
     print(escape_controls(f"error: {_with_option(error)}"), file=sys.stderr)
-    if error.advice:
-        print(escape_controls(error.advice), file=sys.stderr)
+    if error.full_advice:
+        print(escape_controls(error.full_advice), file=sys.stderr)
     return error_codes(error).exit
 
 
@@ -64,7 +64,6 @@ def exit_2_on_error() -> Iterator[None]:
 
 def _with_option(error: TallystickError) -> str:
     """Return the error's text. If the user typed the option that it is about, name the option, as `--group-by`."""
-    field = str(getattr(error, "field", ""))
-    option = f"--{field.replace('_', '-')}"
+    option = f"--{(error.field or '').replace('_', '-')}"
     typed = any(argument.partition("=")[0] == option for argument in sys.argv)
-    return f"{option}{error.detail[len(field) :]}" if typed and error.detail.startswith(f"{field}:") else error.detail
+    return error.detail_for(option) if typed else error.detail

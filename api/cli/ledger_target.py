@@ -238,7 +238,7 @@ def _advice_without_url(*, server: bool) -> Iterator[None]:
 def with_typed(context: typer.Context, options: Mapping[str, Any]) -> LedgerTarget:
     """Return the stored target, changed by the options that were typed for this part of the command."""
     target = context.obj
-    assert isinstance(target, LedgerTarget), "`begin` stores the options before the verb first"
+    assert isinstance(target, LedgerTarget), "`store_options` stores the options before the verb first"
     typed = {name.removeprefix("as_"): value for name, value in options.items() if _is_typed(context, name)}
     for name in _REMEMBERED:
         typed[f"{name}_typed"] = getattr(target, f"{name}_typed") or name in typed

@@ -24,7 +24,7 @@ def convert_options(
         payload = msgspec.convert(given, kind)
         msgspec.json.encode(payload)
     except UnicodeEncodeError:
-        raise InvalidEvent("A text is not valid Unicode.", "Type it in UTF-8. Nothing was written.") from None
+        raise InvalidEvent("A text is not valid Unicode.", "Type it in UTF-8.") from None
     except DECODE_ERRORS as error:
         raise _name_option(explain_decode_error(error, (), shape=kind), options or {}) from None
     return payload
@@ -45,5 +45,4 @@ def convert_text(name: str, text: str | None, kind: Any) -> str | None:  # noqa:
 def _name_option(error: InvalidEvent, options: Mapping[str, str]) -> InvalidEvent:
     field = (error.field or "").partition("[")[0]
     name = options.get(field, field)
-    detail = error.detail.replace(error.field or "", name, 1) if error.field else error.detail
-    return InvalidEvent(detail, error.advice, field=name or None)
+    return InvalidEvent(error.detail_for(name), error.advice, field=name or None)

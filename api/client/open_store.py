@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import cast
 
 from api.client.remote_store import RemoteStore, make_client
 from api.progress import OpenProgress, no_progress
@@ -33,7 +34,7 @@ async def open_store(
             yield remote
         return
     if not writable and not Place.of(place).may_exist():
-        yield EmptyStore()
+        yield cast("EventStore", EmptyStore())  # it is open for reading: nothing is appended
         return
     service = await LedgerService.open(place, writable=writable, views=False)
     try:

@@ -11,14 +11,12 @@ from api.client.server_answer import IDENTITY, ServerAnswer, fetch, not_tallysti
 from api.errors import ERROR_TABLE, Problem, UnexpectedAnswer, problem_name
 from api.principal import Unauthenticated
 from api.rate_limit import RateLimited
-from api.service.answer_label import LabelToRecord, RecordedLabel
-from api.service.decision_links import RecordedLink
-from api.service.decision_writer import RecordedDecision, RecordedRetraction, RecordedReview
+from api.service.decision_writer import RecordedDecision
 from api.service.evidence import Blob, ErasureReceipt, EvidenceContent, StoredEvidence, digest_of
 from api.service.retrieval import SuppliedEmbedding
 from api.service.retry import retry, while_busy
-from api.service.store import AppendResult
-from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
+from api.service.store import AppendResult, Submission
+from events.decision import DecisionRecorded
 from events.decode_error_messages import DECODE_ERRORS
 from events.envelope import Draft, encode_draft
 from events.errors import TallystickError
@@ -31,7 +29,6 @@ from events.limits import (
     PAGE_EVENTS_MAX,
     RECEIPT_BYTES_MAX,
 )
-from events.link import DecisionLinked
 from ledger import Receipt, SignedCheckpoint
 from ledger.errors import BadNote, InvalidQuery, LedgerBusy, LedgerUnavailable
 
@@ -60,6 +57,7 @@ VIEW_BYTES_MAX = 64 * 1024 * 1024
 """One view."""
 
 _Answer = TypeVar("_Answer")
+_Data = TypeVar("_Data")
 _encode = msgspec.json.Encoder().encode
 _errors = {problem_name(error.__name__): error for error in ERROR_TABLE}
 
@@ -98,25 +96,10 @@ class RemoteStore:
             body |= {"embedding": embedding.numbers, "embedding_model": embedding.model}
         return _decode(await self._post_json("/decisions", body), RecordedDecision)
 
-    async def review_decision(
-        self, review: DecisionReviewed, *, event_id: str | None, source: str | None
-    ) -> RecordedReview:
-        body = {"data": review, "id": event_id, "source": source, "prefix": True}
-        return _decode(await self._post_json("/reviews", body), RecordedReview)
-
-    async def label_answer(self, label: LabelToRecord, *, event_id: str | None, source: str | None) -> RecordedLabel:
-        body = {"data": label, "id": event_id, "source": source, "prefix": True}
-        return _decode(await self._post_json("/labels", body), RecordedLabel)
-
-    async def retract_decision(
-        self, retraction: DecisionRetracted, *, event_id: str | None, source: str | None
-    ) -> RecordedRetraction:
-        body = {"data": retraction, "id": event_id, "source": source, "prefix": True}
-        return _decode(await self._post_json("/retractions", body), RecordedRetraction)
-
-    async def link_decisions(self, link: DecisionLinked, *, event_id: str | None, source: str | None) -> RecordedLink:
-        body = {"data": link, "id": event_id, "source": source, "prefix": True}
-        return _decode(await self._post_json("/links", body), RecordedLink)
+    async def submit(
+        self, kind: Submission[_Data, _Answer], data: _Data, *, event_id: str | None, source: str | None
+    ) -> _Answer:
+        return await self.post(kind.path, {"data": data, "id": event_id, "source": source, "prefix": True}, kind.answer)
 
     async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
         filters = {"subject": ",".join(subjects), "type": ",".join(types)}
@@ -267,7 +250,8 @@ def decode_error(answer: ServerAnswer) -> TallystickError:
         return not_tallystick(answer.url, answer.status)
     error = kind.__new__(kind)
     TallystickError.__init__(error, problem.detail, problem.advice or "")
-    error.__dict__.update(field=problem.field, index=problem.index)
+    # `written` stays open: the advice of the server says it already
+    error.__dict__.update(field=problem.field, index=problem.index, written=None)
     if isinstance(error, LedgerBusy | RateLimited):
         error.retry_after_s = answer.retry_after_s()
     if isinstance(error, Unauthenticated):

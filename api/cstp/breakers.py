@@ -82,8 +82,7 @@ async def reset_circuit(ledger: LedgerService, caller: Principal, params: dict[s
     except NotFound as error:
         raise _unknown(error, f"No breaker found for scope: {request.scope}") from None
     except InvalidQuery as error:
-        message = error.detail.removeprefix("scope: ")
-        raise RpcError(INVALID_PARAMS, message, {"fields": ["scope"], "advice": error.advice}) from None
+        raise RpcError(INVALID_PARAMS, error.cause, {"fields": ["scope"], "advice": error.full_advice}) from None
     return {
         "scope": done.scope,
         "previousState": done.previous,

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -39,13 +40,14 @@ _encode = msgspec.json.Encoder().encode
 
 
 class RpcError(Exception):
-    """An error of the protocol: `code`, `message`, and `data` for programs."""
+    """An error of the protocol: `code`, `message`, and `data` for programs. `rules` are those that its fields break."""
 
-    def __init__(self, code: int, message: str, data: object = None) -> None:
+    def __init__(self, code: int, message: str, data: object = None, rules: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.data = data
+        self.rules = rules
 
 
 class RpcCall(msgspec.Struct, frozen=True):
@@ -78,7 +80,7 @@ def parse_body(body: bytes) -> Request | Batch:
         check_json(body)
         repaired = False
     except MalformedInput as error:
-        raise RpcError(PARSE_ERROR, f"Invalid JSON: {error.detail}", {"advice": error.advice}) from None
+        raise RpcError(PARSE_ERROR, f"Invalid JSON: {error.detail}", {"advice": error.full_advice}) from None
     except ValueError:
         value = _parse_leniently(body)
         repaired = True
@@ -161,8 +163,8 @@ def error_reply(call_id: Id, error: RpcError) -> bytes:
 def rpc_error_of(error: TallystickError) -> RpcError:
     """Convert one of our errors to an error of the protocol."""
     data: dict[str, object] = {"type": type(error).__name__}
-    if error.advice:
-        data["advice"] = error.advice
+    if error.full_advice:
+        data["advice"] = error.full_advice
     if isinstance(error, InvalidEvent | InvalidQuery) and error.field is not None:
         data["field"] = error.field
     if isinstance(error, LedgerBusy | LimitReached):

@@ -3,7 +3,6 @@
 from api.cstp.attribute_outcomes import attribute_outcomes
 from api.cstp.check_drift import check_drift
 from api.cstp.compaction import COMPACTION
-from api.cstp.evidence import EVIDENCE
 from api.cstp.get_calibration import get_calibration
 from api.cstp.get_decisions import get_decision, get_stats, list_decisions
 from api.cstp.get_reason_stats import get_reason_stats
@@ -11,6 +10,7 @@ from api.cstp.get_session_context import get_session_context
 from api.cstp.guardrails import check_guardrails, list_guardrails
 from api.cstp.links import get_graph, get_neighbors, link
 from api.cstp.method import Method
+from api.cstp.observations import OBSERVATIONS
 from api.cstp.pre_action import pre_action
 from api.cstp.query_decisions import query_decisions
 from api.cstp.ready_queue import ready
@@ -42,7 +42,7 @@ METHODS: dict[str, Method] = {
     "cstp.getGraph": Method("read", get_graph, "quick"),
     "cstp.checkGuardrails": Method("read", check_guardrails),
     "cstp.listGuardrails": Method("read", list_guardrails, "quick"),
-    **EVIDENCE,
+    **OBSERVATIONS,
     **COMPACTION,
     **UNSUPPORTED,
 }

@@ -29,8 +29,6 @@ S = TypeVar("S", bound=msgspec.Struct)
 _underscored = re.compile(r"_([a-z])")
 _got = re.compile(r"got `(\w+)`")
 
-_NUMBERS: Mapping[type[inspect.Type], type[int] | type[float]] = {inspect.IntType: int, inspect.FloatType: float}
-
 
 class ParameterError(NamedTuple):
     """A wrong parameter, as the caller spelled it, and the rule that it breaks."""
@@ -42,7 +40,8 @@ class ParameterError(NamedTuple):
 def wrong_params_error(errors: list[ParameterError]) -> RpcError:
     """Return the error that names every wrong parameter."""
     message = "; ".join(f"{field}: {rule}" for field, rule in errors)
-    return RpcError(INVALID_PARAMS, f"Validation failed: {message}", {"fields": [field for field, _ in errors]})
+    fields, rules = zip(*errors, strict=True)
+    return RpcError(INVALID_PARAMS, f"Validation failed: {message}", {"fields": list(fields)}, rules)
 
 
 def missing_param_error(name: str) -> RpcError:
@@ -281,7 +280,7 @@ def parse_period(
             time_range = parse_time_range({name: text for name, text in params.items() if text is not None}, now)
     except InvalidQuery as error:
         field = own_names.get(error.field, error.field)
-        rule = str(error).removeprefix(f"{error.field}: ")
+        rule = f"{error.cause} {error.full_advice}".rstrip()
         raise wrong_params_error([ParameterError(field, rule)]) from None
     for name, time in assumed.items():
         tolerate(own_names[name], time)

@@ -44,8 +44,8 @@ async def review_decision(ledger: LedgerService, caller: Principal, params: dict
     review = structs.replace(review, decision_id=decision_id)
     try:
         recorded = await record_review(ledger, caller, review, event_id=key)
-    except NotFound:
-        raise _not_found(review.decision_id) from None
+    except NotFound as error:
+        raise _not_found(review.decision_id) from error
     return {
         "success": True,
         "id": recorded.decision_id,

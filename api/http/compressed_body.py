@@ -38,12 +38,11 @@ def _decompress(body: bytes) -> bytes:
     try:
         plain = decompressor.decompress(body, BODY_BYTES_MAX + 1)
     except zlib.error as error:
-        raise MalformedInput(f"The body is not gzip: {error}.", "Send it uncompressed. Nothing was written.") from None
+        raise MalformedInput(f"The body is not gzip: {error}.", "Send it uncompressed.") from None
     if len(plain) > BODY_BYTES_MAX:
         raise BodyTooLarge(
-            f"The body is over {BODY_BYTES_MAX:,} bytes when decompressed; nothing was written.",
-            "Send it in several requests.",
+            f"The body is over {BODY_BYTES_MAX:,} bytes when decompressed.", "Send it in several requests."
         )
     if not decompressor.eof or decompressor.unused_data:
-        raise MalformedInput("The body is not one whole file of gzip.", "Send it again. Nothing was written.")
+        raise MalformedInput("The body is not one whole file of gzip.", "Send it again.")
     return plain

@@ -158,14 +158,14 @@ class HttpConnection(HttpToolsProtocol):
         if self.cycle.response_started:
             self.transport.abort()
         elif self._phase is _Phase.BODY:
-            self._refuse(Unauthenticated("The token was revoked or has expired; nothing was done.", "Use another."))
+            self._refuse(Unauthenticated("The token was revoked or has expired.", "Use another.", written=False))
 
     def end_stalled(self) -> None:
         """End what keeps a stopping server: a request that has not arrived, or an answer that is not read."""
         if self.transport.is_closing() or self._closing_s is not None:
             self.transport.abort()
         elif self._phase is _Phase.BODY:
-            self._refuse(ServerStops("The server is stopping; nothing was done.", "Retry when it runs again."))
+            self._refuse(ServerStops("The server is stopping.", "Retry when it runs again."))
         elif self.flow.write_paused:
             self.transport.abort()
 
@@ -219,9 +219,7 @@ class HttpConnection(HttpToolsProtocol):
         if self._reserved and self.url.partition(b"?")[0] not in HEALTH_PATHS:
             return self._too_many_connections()
         if len(self.url) > URL_BYTES_MAX:
-            return AddressTooLong(
-                f"The address is over {URL_BYTES_MAX:,} bytes; nothing was done.", "Send several requests."
-            )
+            return AddressTooLong(f"The address is over {URL_BYTES_MAX:,} bytes.", "Send several requests.")
         if len(self.headers) > HEADERS_MAX:
             return _head_too_large()
         if self._first_chunk + self._unparsed + self._chunk > HEAD_BYTES_MAX:
@@ -267,7 +265,7 @@ class HttpConnection(HttpToolsProtocol):
                 self.transport.close()
         elif self._phase is _Phase.HEAD:
             if now_s - self._phase_s > HEAD_S:
-                self._refuse(TooSlow(f"The head took over {HEAD_S} s; nothing was done.", "Send it without pauses."))
+                self._refuse(TooSlow(f"The head took over {HEAD_S} s.", "Send it without pauses."))
         elif self._phase is _Phase.BODY:
             self._check_body(now_s)
         elif self.cycle.response_complete and self.timeout_keep_alive_task is None:
@@ -295,8 +293,7 @@ class HttpConnection(HttpToolsProtocol):
         elif now_s - self._phase_s > BODY_S + self._body / BODY_BYTES_PER_S_MIN:
             self._refuse(
                 TooSlow(
-                    f"The body arrived slower than {BODY_BYTES_PER_S_MIN:,} bytes a second; nothing was done.",
-                    "Send smaller requests.",
+                    f"The body arrived slower than {BODY_BYTES_PER_S_MIN:,} bytes a second.", "Send smaller requests."
                 )
             )
 
@@ -359,6 +356,5 @@ class HttpConnection(HttpToolsProtocol):
 
 def _head_too_large() -> HeadTooLarge:
     return HeadTooLarge(
-        f"The head of a request is over {HEAD_BYTES_MAX:,} bytes or {HEADERS_MAX} headers; nothing was done.",
-        "Send less in headers.",
+        f"The head of a request is over {HEAD_BYTES_MAX:,} bytes or {HEADERS_MAX} headers.", "Send less in headers."
     )

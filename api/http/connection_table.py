@@ -103,11 +103,8 @@ class ConnectionTable:
     def refusal(self, address: str) -> str:
         """Return which limit keeps a connection of an address out."""
         if self._at_client_limit(address):
-            return (
-                f"{self.limits.per_client:,} connections of {address} without a valid token are open, which is the"
-                " limit; nothing was done."
-            )
-        return f"{self.limits.total:,} connections are open, which is the limit; nothing was done."
+            return f"{self.limits.per_client:,} connections of {address} without a valid token are open: the limit."
+        return f"{self.limits.total:,} connections are open, which is the limit."
 
     def authenticate(self, connection: OpenConnection) -> None:
         """Note that a request on a connection was authenticated: its address no longer counts."""

@@ -17,8 +17,8 @@ def find_header_fault(headers: Sequence[tuple[bytes, bytes]], http_version: Call
     if len(names) < len(headers):
         for name, times in Counter(name for name, _ in headers).items():
             if times > 1 and (name in SINGLE_HEADERS or name.startswith(b"ce-")):
-                detail = f"The request has {times} {name.decode('latin-1')} headers; nothing was done."
+                detail = f"The request has {times} {name.decode('latin-1')} headers."
                 return MalformedInput(detail, "Send it once.")
     if b"host" not in names and http_version() == "1.1":
-        return MalformedInput("The request has no Host header; nothing was done.", "HTTP/1.1 requires one.")
+        return MalformedInput("The request has no Host header.", "HTTP/1.1 requires one.")
     return None

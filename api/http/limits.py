@@ -95,7 +95,7 @@ class RunningRequests:
             if use.requests >= limit:
                 raise TokenLimitReached(
                     f"{limit:,} requests of the token of {use.agent} run at once, which is the limit of connections for"
-                    " each token; nothing was done.",
+                    " each token.",
                     "Wait for answers; end feeds that nobody reads.",
                 )
             use.requests += 1
@@ -198,13 +198,12 @@ class RunningRequests:
         if use is not None and use.body_bytes + more > limits.body_bytes_per_token:
             raise TokenLimitReached(
                 f"The request bodies of the token of {use.agent} are over {limits.body_bytes_per_token:,} bytes in"
-                " memory, which is the limit of bodies for each token; nothing was written.",
+                " memory, which is the limit of bodies for each token.",
                 "Send fewer large requests at once, or smaller ones.",
             )
         if self.body_bytes + more > limits.body_bytes:
             raise ServerLimitReached(
-                f"Request bodies are over {limits.body_bytes:,} bytes in memory, which is the limit of the server;"
-                " nothing was written.",
+                f"Request bodies are over {limits.body_bytes:,} bytes in memory, which is the limit of the server.",
                 "Retry later, with smaller requests.",
             )
         return more

@@ -60,10 +60,7 @@ def refuse_cross_site(headers: dict[bytes, bytes]) -> None:
     if headers.get(b"sec-fetch-site", b"none") not in OWN_SITES or (
         origin is not None and origin.partition(b"://")[2] != host
     ):
-        raise CrossSite(
-            "The page of another site may not write; nothing was done.",
-            "Programs send neither Origin nor Sec-Fetch-Site.",
-        )
+        raise CrossSite("The page of another site may not write.", "Programs send neither Origin nor Sec-Fetch-Site.")
 
 
 @lru_cache(maxsize=HOSTS_CACHED_MAX)

@@ -55,7 +55,7 @@ def limit_refusals(scope: Scope, error: TallystickError) -> TallystickError:
         return error
     return TooManyRefusals(
         f"Over {refusals.per_s:g} requests a second from {client} were refused, which is the limit for each address.",
-        f"{error.detail} {error.advice}",
+        str(error),
         ceil(hold_s),
     )
 

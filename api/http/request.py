@@ -151,7 +151,7 @@ async def read_json(request: Request, shape: type[_Shape]) -> _Shape:
     """
     media = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
     if media != JSON:
-        raise UnsupportedMedia(f"content-type {media!r} is not supported; nothing was written.", f"Send {JSON}.")
+        raise UnsupportedMedia(f"content-type {media!r} is not supported.", f"Send {JSON}.")
     body = await read_body(request.scope, request.receive)
     decoder: msgspec.json.Decoder[_Shape] = _decoder(shape)
     try:
@@ -190,8 +190,7 @@ async def read_body(
     encoding = headers.get(b"content-encoding", b"identity")
     if encoding.strip().lower() not in encodings:
         raise UnsupportedMedia(
-            f"content-encoding {encoding.decode('latin-1')!r} is not supported; nothing was written.",
-            "Send the body uncompressed.",
+            f"content-encoding {encoding.decode('latin-1')!r} is not supported.", "Send the body uncompressed."
         )
     body = await _receive_body(scope, receive, size_max, headers.get(b"content-length", b""))
     if (stated := headers.get(b"content-digest")) is not None:
@@ -232,8 +231,8 @@ def _check_digest(stated: str, body: bytes) -> None:
         actual = f":{b64encode(algorithm(body).digest()).decode()}:"
         if value.partition(";")[0].strip() != actual:
             detail = f"Content-Digest: {name.strip()} of the body is {actual}, not {value.strip()!r}."
-            raise MalformedInput(detail, "Send the whole body, or correct the header. Nothing was written.")
+            raise MalformedInput(detail, "Send the whole body, or correct the header.")
 
 
 def _too_large(size_max: int) -> BodyTooLarge:
-    return BodyTooLarge(f"The body is over {size_max:,} bytes; nothing was written.", "Send it in several requests.")
+    return BodyTooLarge(f"The body is over {size_max:,} bytes.", "Send it in several requests.")

@@ -119,21 +119,16 @@ def add_location(error: TallystickError, name: str, batch: Batch, totals: Append
         index = error.index
         first_to_last = f"{noun}s {lines[0]} to {lines[-1]}"
         location = f"{noun} {lines[index]}" if index is not None and index < len(lines) else first_to_last
-        detail, advice = texts_without_outcome(error)
-        error.detail = f"{name}, {location}: {detail}"
+        error.detail = f"{name}, {location}: {error.detail}"
         batch_lines = first_to_last if len(lines) > 1 else f"{noun} {lines[0]}"
         error.advice = (
-            f"{advice} {written}; nothing of its batch ({batch_lines}) was written. "
+            f"{error.advice} {written}; nothing of its batch ({batch_lines}) was written. "
             "Running it again is safe for events with ids: those are not written twice."
         ).lstrip()
+        error.written = None  # the advice says what of the input was
     elif lines:
         error.advice = f"{error.advice} {written} (up to {noun} {lines[0] - 1}).".lstrip()
     return error
-
-
-def texts_without_outcome(error: TallystickError) -> tuple[str, str]:
-    """Return the detail and advice of an error without the statement that nothing was written."""
-    return error.detail.replace("; nothing was written", ""), error.advice.replace(" Nothing was written.", "")
 
 
 def count_lines(report: Callable[[int, int], None], total: int) -> Callable[[Batch], None]:

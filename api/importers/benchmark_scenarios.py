@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import get_args
 
 import msgspec
 
@@ -23,8 +22,6 @@ from instruments.evals.benchmarks import Case, CaseError, Format, folder_name, r
 from instruments.evals.suite.answerable_inputs import measure_ceiling
 from instruments.evals.suite.loader import SCENARIO_FILES, load
 from instruments.evals.suite.writer import FILES, write_scenario
-
-FORMATS: tuple[Format, ...] = get_args(Format)
 
 BATCH = 50
 """Scenarios recorded between two progress reports."""
@@ -198,6 +195,6 @@ def _existing_fixtures(output: Path, names: list[str]) -> FixtureExists:
     more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
     fixtures = "a fixture that differs" if len(names) == 1 else f"{len(names):,} fixtures that differ"
     return FixtureExists(
-        f"{output} has {fixtures} from the imported case: {shown}{more}; nothing was written.",
+        f"{output} has {fixtures} from the imported case: {shown}{more}.",
         "Name another folder to keep your edits, or replace them with --force.",
     )

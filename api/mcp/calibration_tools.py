@@ -26,7 +26,6 @@ from projections.decisions.decision_selection import Status
 PAGE_ROWS = 5
 
 Limit = Annotated[int, PageSize]
-Strings = str | list[str]
 
 
 class DecisionFilters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -93,7 +93,7 @@ _LISTS = ("regressed", "missing", "lower", "improved", "added", "errors", "not_c
 async def _list(call: ToolCall, params: EvaluationsParams) -> Answer:
     query = EvaluationQuery(suite=params.suite, agent=params.agent, limit=call.limit or PAGE_ROWS, offset=call.offset)
     page = await queries.get_evaluations(call.view, query)
-    rows = [_selected(msgspec.to_builtins(summary), _SUMMARY) for summary in page.evaluations]
+    rows = [_short_row(msgspec.to_builtins(summary), _SUMMARY) for summary in page.evaluations]
     return {"evaluations": rows, "total": page.total, "next": page.next}
 
 
@@ -103,8 +103,8 @@ async def _show(call: ToolCall, params: EvaluationToolParams) -> Answer:
     )
     shown.pop("as_of")
     if params.detail == "short":
-        results = [_selected(row, ("scenario_id", "mean", "passed", "attempts")) for row in shown.get("results", [])]
-        return {"evaluation": {**_selected(shown, _SUMMARY), "results": results}}
+        results = [_short_row(row, ("scenario_id", "mean", "passed", "attempts")) for row in shown.get("results", [])]
+        return {"evaluation": {**_short_row(shown, _SUMMARY), "results": results}}
     return {"evaluation": shown}
 
 
@@ -117,7 +117,7 @@ async def _compare(call: ToolCall, params: ComparisonToolParams) -> Answer:
     if params.detail == "full":
         return {"comparison": comparison}
     short = {name: value for name, value in comparison.items() if name not in {"baseline", "candidate", *_LISTS}}
-    sides = {name: _selected(comparison[name], _SUMMARY) for name in ("baseline", "candidate")}
+    sides = {name: _short_row(comparison[name], _SUMMARY) for name in ("baseline", "candidate")}
     changes = {name: [row["scenario_id"] for row in comparison.get(name, [])] for name in _LISTS}
     return {"comparison": {**sides, **short, **{name: ids for name, ids in changes.items() if ids}}}
 
@@ -128,13 +128,13 @@ async def _scoreboard(call: ToolCall, params: ScoreboardParams) -> Answer:
     suites = board.get("suites", [])
     if params.detail == "short":
         suites = [
-            {"suite": suite["suite"], "rows": [_selected(row, _ROW) for row in suite.get("rows", [])]}
+            {"suite": suite["suite"], "rows": [_short_row(row, _ROW) for row in suite.get("rows", [])]}
             for suite in suites
         ]
     return {"suites": suites}
 
 
-def _selected(row: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+def _short_row(row: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     """Return some fields of a row, and in short what its answers used, if they state a cost or tokens."""
     used = row.get("usage", {})
     totals = {name: used[name]["total"] for name in _TOTALS if name in used}

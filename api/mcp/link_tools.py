@@ -7,6 +7,7 @@ from msgspec import UNSET, UnsetType
 
 from api.cstp.links import NEIGHBORS_MAX, edge_json, link, node_json
 from api.mcp.decision_tools import Rows, stated
+from api.mcp.refusal import Refusal
 from api.mcp.tool import AgentParams, Answer, PageSize, ReadParams, ReadResult, Tool, ToolCall
 from api.service.decision_links import list_neighbors, walk_graph
 from api.service.decision_params import DEPTH_MAX
@@ -83,6 +84,8 @@ class GraphResult(ReadResult, frozen=True, kw_only=True):
 
 
 async def _link(call: ToolCall, params: LinkParams) -> Answer:
+    if params.source_id == params.target_id:
+        raise Refusal("target_id: it is source_id, too.", "target_id", 'Name another. Example: {"target_id":"text"}')
     answer: Any = await link(call.ledger, call.caller, stated(params, "agent_id"))
     return dict(answer)
 

@@ -1,6 +1,5 @@
 """Refusals: what is wrong with a call, in which field, and what to send instead."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,15 +7,12 @@ import msgspec
 from msgspec import inspect
 
 from api.cstp.jsonrpc import RpcError
+from api.cstp.params_schema import to_camel
+from api.errors import AttemptTaken, RunEnded
 from api.mcp.compact_schema import example_value
-from api.service.id_prefix import AMBIGUOUS
 from events.decode_error_messages import explain_decode_error
 from events.errors import TallystickError
-
-_NOTHING_WRITTEN = " Nothing was written."
-_NAMES_OF_THINGS = (
-    "id", "decision_id", "node_id", "check_id", "attempt", "run_id", "baseline", "candidate", "position",
-)  # fmt: skip
+from ledger.errors import NotFound
 
 _ENVELOPE: Mapping[str, tuple[str, ...]] = {
     "id": ("idempotency_key",),
@@ -25,16 +21,17 @@ _ENVELOPE: Mapping[str, tuple[str, ...]] = {
 }
 """The arguments that become the attributes of an event that an error of the ledger names."""
 
-_ADVICE = {
-    "Decision not found:": "Find its id: query_decisions lists ids.",
-    "Check not found": "Give the checkId of your own check_action or pre_action, or leave it out.",
-    "Run not found": "Give the run_id that start_discovery returned.",
-    "Run .* ended": "get_discovery_report is its report; start_discovery begins another.",
-    "Evaluation not found": "Find its id: get_evaluations lists ids.",
-}
-"""What to do about a thing that is not found or has ended, by the error, in the words of these tools."""
+_ARGUMENT: Mapping[type[TallystickError], str] = {AttemptTaken: "attempt", RunEnded: "run_id"}
+"""The argument that an error without a field is about."""
 
-_hump = re.compile(r"\b[a-z]+(?:[A-Z][a-z]+)+\b")
+_ADVICE: Mapping[object, str] = {
+    "decision": "Find its id: query_decisions lists ids.",
+    "check": "Give the checkId of your own check_action or pre_action, or leave it out.",
+    "run": "Give the run_id that start_discovery returned.",
+    "evaluation": "Find its id: list_evaluations lists ids.",
+    RunEnded: "get_discovery_report is its report; start_discovery begins another.",
+}
+"""What to do about a kind of thing that is not found, or about a class of error, in the words of these tools."""
 
 
 class Refusal(Exception):
@@ -55,73 +52,60 @@ class Refusal(Exception):
 def refusal_of_params(error: msgspec.ValidationError, params: type[msgspec.Struct]) -> Refusal:
     """Return the refusal of arguments that do not fit the parameters of a tool."""
     explained = explain_decode_error(error, (), fields=params.__struct_fields__, shape=params)
-    advice = explained.advice.removesuffix(_NOTHING_WRITTEN)
-    field = explained.field
-    if (example := _example(params, field)) is not None:
-        advice = f"{advice} Example: {example}"
-    return Refusal(explained.detail, field, advice)
+    return Refusal(explained.detail, explained.field, _with_example(explained.advice, params, explained.field))
 
 
 def refusal_of_error(
     error: TallystickError | RpcError, params: type[msgspec.Struct], arguments: Mapping[str, Any]
 ) -> Refusal:
-    """Return the refusal for an error of a use case."""
-    if isinstance(error, TallystickError):
-        wrong = _own_names(params, getattr(error, "field", None) or "") or None
-        if wrong not in params.__struct_encode_fields__ and (names := _ENVELOPE.get(wrong or "")) is not None:
-            wrong = next((name for name in names if name in params.__struct_encode_fields__), None)
-        counsel = _advice_on(error) or error.advice or "Correct the arguments."
-        if wrong is not None and (example := _example(params, wrong)) is not None:
-            counsel = f"{counsel} Example: {example}"
-        return Refusal(_own_names(params, error.detail), wrong or _named_by(error.detail, arguments), counsel)
+    """Return the refusal for an error of a use case, or of a method of CSTP, with the names of the tool."""
+    if isinstance(error.__cause__, NotFound):
+        error = error.__cause__  # it says what is not found as data; CSTP only words it as the protocol does
+    if isinstance(error, RpcError):
+        return _refusal_of_rpc(error, params)
+    field = _own_field(params, error.field) or _ARGUMENT.get(type(error))
+    advice = _ADVICE.get(type(error)) or error.advice or "Correct the arguments."
+    if isinstance(error, NotFound) and error.name is not None:
+        field = next((name for name, value in arguments.items() if str(value) == error.name), field)
+        advice = _ADVICE.get(error.kind, advice)
+    text = error.detail if field is None else error.detail_for(field)
+    return Refusal(text, field, _with_example(advice, params, error.field and field))
+
+
+def _refusal_of_rpc(error: RpcError, params: type[msgspec.Struct]) -> Refusal:
     data: dict[str, Any] = error.data if isinstance(error.data, dict) else {}
-    fields: list[str] = data.get("fields") or []
-    field: str | None = data.get("field") or (fields[0] if fields else _named_by(error.message, arguments))
-    field = _with_parent(params, _own_names(params, field or "") or None)
-    advice: str | None = _advice_of_message(error.message) or data.get("advice")
-    if advice is None:
-        example = _example(params, field)
-        advice = f"Correct {field or 'the arguments'}." + (f" Example: {example}" if example else "")
-    return Refusal(_own_names(params, error.message), field, advice)
+    fields = [_own_field(params, name) or name for name in data.get("fields") or ()]
+    rules = zip(fields, error.rules, strict=False)
+    text = "; ".join(f"{name}: {rule}" for name, rule in rules) or error.message
+    field = fields[0] if fields else None
+    advice = data.get("advice") or _with_example(f"Correct {field or 'the arguments'}.", params, field)
+    return Refusal(text, field, advice)
 
 
-def _advice_on(error: TallystickError) -> str | None:
-    """Return the advice of these tools on an error; None, if what it says itself is more precise."""
-    return None if error.advice.endswith(AMBIGUOUS) else _advice_of_message(error.detail)
+def _own_field(params: type[msgspec.Struct], path: str | None) -> str | None:
+    """Return the path of a field as the tool names it; None for a field that it does not have.
+
+    A tool has no `data.` or `updates.` around a field, but may have it in an object, such as `filters`.
+    """
+    inner = {it.encode_name: _struct_of(it.type) for it in msgspec.structs.fields(params)}
+    own = {spelling: name for name in inner for spelling in (to_camel(name), name)}
+    while path:
+        name = path.partition(".")[0].partition("[")[0]
+        if name in own:
+            return f"{own[name]}{path[len(name) :]}"
+        outer = next((outer for outer, it in inner.items() if it and name in it.__struct_encode_fields__), None)
+        if outer is not None:
+            return f"{outer}.{path}"
+        if name in _ENVELOPE:
+            return next((argument for argument in _ENVELOPE[name] if argument in own), None)
+        path = path.partition(".")[2]
+    return None
 
 
-def _advice_of_message(message: str) -> str | None:
-    return next((advice for beginning, advice in _ADVICE.items() if re.match(beginning, message)), None)
-
-
-def _own_names(params: type[msgspec.Struct], text: str) -> str:
-    """Return a text with the parameters named as the tool names them: target_id, where CSTP says targetId."""
-
-    def own(found: re.Match[str]) -> str:
-        name = re.sub(r"[A-Z]", lambda letter: f"_{letter[0].lower()}", found[0])
-        return name if name in params.__struct_encode_fields__ else found[0]
-
-    return _hump.sub(own, text)
-
-
-def _named_by(message: str, arguments: Mapping[str, Any]) -> str | None:
-    """Return the argument that names a thing, such as an id, whose value a message repeats."""
-    names = (name for name in _NAMES_OF_THINGS if name in arguments)
-    return next((name for name in names if str(arguments[name]) in message), None)
-
-
-def _example(params: type[msgspec.Struct], field: str | None) -> str | None:
-    """Return a value of a field as JSON; None for a field that the parameters do not have."""
+def _with_example(advice: str, params: type[msgspec.Struct], field: str | None) -> str:
+    """Return advice with a value of a field as JSON, if the parameters have the field."""
     example = _example_at(params, [part.partition("[")[0] for part in (field or "").split(".")])
-    return None if example is None else msgspec.json.encode(example).decode()
-
-
-def _with_parent(params: type[msgspec.Struct], field: str | None) -> str | None:
-    """Return the path of a field that a use case names by itself, although it is in an inner object."""
-    if field is None or field.partition(".")[0].partition("[")[0] in params.__struct_encode_fields__:
-        return field
-    inner = ((it.encode_name, _struct_of(it.type)) for it in msgspec.structs.fields(params))
-    return next((f"{name}.{field}" for name, it in inner if it and field in it.__struct_encode_fields__), field)
+    return advice if example is None else f"{advice} Example: {msgspec.json.encode(example).decode()}"
 
 
 def _example_at(params: type[msgspec.Struct], path: list[str]) -> dict[str, object] | None:

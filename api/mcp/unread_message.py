@@ -27,8 +27,8 @@ def refuse_message(body: bytes) -> RefusedMessage | None:
         return None
     field = (found.field or "").removeprefix("params.arguments.")
     place = f"{field}: " if field else ""
-    data = {"field": field, "advice": found.advice}
-    return RefusedMessage(_id_of(body), RpcError(INVALID_PARAMS, f"{place}{rule}. {found.advice}", data))
+    data = {"field": field, "advice": found.full_advice}
+    return RefusedMessage(_id_of(body), RpcError(INVALID_PARAMS, f"{place}{rule}. {found.full_advice}", data))
 
 
 def _id_of(body: bytes) -> int | str | None:

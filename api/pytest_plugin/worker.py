@@ -149,10 +149,8 @@ def _place_of(ledger: str) -> Place:
 
 def _option_error_text(error: TallystickError, folder: str) -> str:
     """Return the text of an error with the plugin's option names, and paths relative to the session's folder."""
-    field, detail = str(getattr(error, "field", "")), error.detail
-    if field and detail.startswith(f"{field}:"):
-        detail = f"--tallystick-{field.replace('_', '-')}{detail[len(field) :]}"
-    text = f"{detail} {error.advice}".replace(f"{folder}{os.sep}", "")
+    detail = error.detail_for(f"--tallystick-{(error.field or '').replace('_', '-')}")
+    text = f"{detail} {error.full_advice}".replace(f"{folder}{os.sep}", "")
     return text.replace(" --agent", " --tallystick-agent").rstrip()
 
 

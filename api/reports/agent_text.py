@@ -3,8 +3,9 @@
 from typing import Literal, NamedTuple
 
 from api.reports.escape import one_line
-from api.reports.format import count_noun, gap
+from api.reports.format import gap
 from api.reports.no_test import NO_TEST
+from api.text_format import pluralize
 from projections.calibration.calibration_view import CalibrationGroup
 from projections.calibration.change_point import Drift
 from projections.calibration.scores import CalibrationScores
@@ -43,7 +44,7 @@ def _missing(row: CalibrationGroup | CalibrationScores) -> str:
         return "on average, but not at each confidence"
     if not row.reviews_needed or row.reviews_needed_gap is None:
         return "not enough evidence to be sure"
-    reviews, true_gap = count_noun(row.reviews_needed, "more review"), gap(row.reviews_needed_gap)
+    reviews, true_gap = pluralize(row.reviews_needed, "more review"), gap(row.reviews_needed_gap)
     return f"not sure yet: about {reviews} will do in 4 of 5 cases if the true gap is {true_gap}"
 
 
@@ -59,7 +60,7 @@ def describe_look(drift: Drift) -> str:
         )
     if drift.reviews_needed:
         return f"Too few reviews to look for drift: {drift.reviews_needed:,} more are needed."
-    reviews = count_noun(drift.reviewed, "review")
+    reviews = pluralize(drift.reviewed, "review")
     if drift.reason is not None:
         return f"No test for drift in {reviews}: {NO_TEST[drift.reason]}."
     p = "" if drift.p is None else f" (p = {drift.p:.2g})"

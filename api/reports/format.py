@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from math import floor, log10
 
-from projections.evaluation.view_types import PassOfK
+from projections.evaluation.view_types import EvaluationSummary, PassOfK
 from projections.stats.intervals import Interval
 
 DASH = "-"
@@ -79,6 +79,12 @@ def seconds(elapsed_ns: int | None) -> str:
     return f"{elapsed_s:.1f} s" if elapsed_s < 100 else f"{int(elapsed_s) // 60} min {int(elapsed_s) % 60} s"
 
 
+def verdict_counts(head: EvaluationSummary) -> str:
+    """Return how many scenarios of a run are stable, flaky, failing and in error."""
+    counts = {"stable": head.stable, "flaky": head.flaky, "failing": head.failing, "in error": head.broken}
+    return ", ".join(f"{number:,} {name}" for name, number in counts.items() if number) or "none scored"
+
+
 def usd(value: float | None) -> str:
     """Format US dollars with three digits, and at least two decimals; a dash for None."""
     if value is None:
@@ -96,11 +102,6 @@ def whole_number(value: float | None) -> str:
 def minute_utc(when: datetime | None) -> str:
     """Format a time in UTC, to the minute; a dash for None."""
     return DASH if when is None else f"{when:%Y-%m-%d %H:%M} UTC"
-
-
-def count_noun(number: int, noun: str) -> str:
-    """Format a number with its noun, as in `1 scenario` and `2,000 scenarios`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _rounded(value: float, decimals: int) -> float:

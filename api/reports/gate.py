@@ -8,9 +8,10 @@ from typing import Literal
 
 import msgspec
 
-from api.reports.format import count_noun, points_below
+from api.reports.format import points_below
 from api.reports.loss_test import ALPHA, DROP, GateTest, run_loss_test
 from api.reports.usage_limits import check_usage
+from api.text_format import pluralize
 from projections.evaluation.sequential_plan import level_of
 from projections.evaluation.view_types import RunComparison
 from projections.stats.loss_power import Drop
@@ -100,7 +101,7 @@ def judge(contrast: RunComparison, limits: GateLimits) -> GateResult:
     if candidate.errors > limits.errors:
         unusable.append(_over_limit(candidate.errors, "error", limits.errors))
     if test is not None and test.blind and contrast.regressed and not limits.strict:
-        unusable.append(f"{count_noun(contrast.regressions, 'regression')}, and too few attempts to test for chance")
+        unusable.append(f"{pluralize(contrast.regressions, 'regression')}, and too few attempts to test for chance")
     return _result("unusable" if unusable else "passed", limits, test, *unusable)
 
 
@@ -108,10 +109,10 @@ def verdict_sentence(judgement: GateResult, contrast: RunComparison) -> str:
     """Return the verdict and its reasons in one line."""
     if judgement.reasons:
         return f"{judgement.verdict.capitalize()}: {', and '.join(judgement.reasons)}."
-    compared = f"{count_noun(contrast.scenarios, 'scenario')} compared"
+    compared = f"{pluralize(contrast.scenarios, 'scenario')} compared"
     if not contrast.regressions:
         return f"Passed: {compared}, none worse."
-    regressed = count_noun(contrast.regressions, "regression")
+    regressed = pluralize(contrast.regressions, "regression")
     if judgement.rule == "count" or judgement.test is None:
         return f"Passed: {compared}, {regressed} allowed."
     return f"Passed: {compared}, {regressed} within chance (p = {judgement.test.p:.3f})."
@@ -126,7 +127,7 @@ def _too_many(contrast: RunComparison, limits: GateLimits) -> list[str]:
 def _lost(contrast: RunComparison, test: GateTest | None) -> list[str]:
     worse = []
     if contrast.missing:
-        worse.append(f"{count_noun(len(contrast.missing), 'scenario')} missing")
+        worse.append(f"{pluralize(len(contrast.missing), 'scenario')} missing")
     if test is not None and test.lost:
         worse.append(f"fewer attempts pass than before, p {describe_p(test.p)}")
     return worse
@@ -138,7 +139,7 @@ def describe_p(p: float) -> str:
 
 
 def _over_limit(number: int, noun: str, allowed: int) -> str:
-    return f"{count_noun(number, noun)}, where {allowed or 'none'} {'is' if allowed < 2 else 'are'} allowed"
+    return f"{pluralize(number, noun)}, where {allowed or 'none'} {'is' if allowed < 2 else 'are'} allowed"
 
 
 def _result(verdict: Verdict, limits: GateLimits, test: GateTest | None, *reasons: str) -> GateResult:

@@ -15,13 +15,13 @@ from api.reports.escape import (
 from api.reports.format import (
     DASH,
     bracketed,
-    count_noun,
     minute_utc,
     point_interval,
     points,
     rate,
     rate_interval,
     seconds,
+    verdict_counts,
 )
 from api.reports.gate import verdict_sentence
 from api.reports.gate_text import gate_lines
@@ -46,6 +46,7 @@ from api.reports.usage_text import (
     scenario_cells,
     token_total,
 )
+from api.text_format import pluralize
 from events.evaluation import PatternFinding
 from projections.evaluation.view_types import EvaluationSummary, RunComparison, ScenarioChange, ScenarioResult
 
@@ -91,8 +92,8 @@ def _headline(report: EvaluationReport) -> str:
     if contrast is not None and judgement is not None:
         return f"{MARKS[judgement.verdict]} {suite}: {verdict_sentence(judgement, contrast)}"
     if contrast is not None:
-        return f"{suite}: {count_noun(contrast.regressions, 'regression')}"
-    return f"{suite}: {run.stable} of {count_noun(run.scenarios, 'scenario')} passed"
+        return f"{suite}: {pluralize(contrast.regressions, 'regression')}"
+    return f"{suite}: {run.stable} of {pluralize(run.scenarios, 'scenario')} passed"
 
 
 def _summary(run: EvaluationSummary, contrast: RunComparison | None) -> str:
@@ -104,7 +105,7 @@ def _summary(run: EvaluationSummary, contrast: RunComparison | None) -> str:
         "ended": [minute_utc(head.finished_at) if head.ended else "not ended" for head in runs],
         "mean": [f"{points(head.mean)}{bracketed(point_interval(head.mean_interval))}" for head in runs],
         "pass rate": [f"{rate(head.pass_rate)}{bracketed(rate_interval(head.pass_interval))}" for head in runs],
-        "scenarios": [_verdict_counts(head) for head in runs],
+        "scenarios": [verdict_counts(head) for head in runs],
         "errors": [f"{head.errors:,}" for head in runs],
         "took": [seconds(head.elapsed_ns) for head in runs],
         **_used(runs),
@@ -138,16 +139,11 @@ def _agent(head: EvaluationSummary) -> str:
     return f"{cell} {code_cell(head.agent_version, NAME_MAX)}"
 
 
-def _verdict_counts(head: EvaluationSummary) -> str:
-    counts = {"stable": head.stable, "flaky": head.flaky, "failing": head.failing, "in error": head.broken}
-    return ", ".join(f"{number} {name}" for name, number in counts.items() if number) or "none"
-
-
 def _difference(contrast: RunComparison) -> str:
     if not contrast.scenarios:
         return "No scenario is comparable."
-    pairs = f"{count_noun(contrast.pairs, 'pair')} of attempts"
-    over = f"over {count_noun(contrast.scenarios, 'comparable scenario')}, {pairs}"
+    pairs = f"{pluralize(contrast.pairs, 'pair')} of attempts"
+    over = f"over {pluralize(contrast.scenarios, 'comparable scenario')}, {pairs}"
     test = contrast.mcnemar
     passes = f"{test.passed_to_failed} passed only before, {test.failed_to_passed} only now"
     p = "" if test.p is None else f" (exact test over scenarios, p = {test.p:.3f})"
@@ -203,7 +199,7 @@ def _describe_missed(finding: PatternFinding) -> str:
 def _list_findings(findings: Sequence[PatternFinding], describe: Callable[[PatternFinding], str]) -> str:
     rows = [f"- {describe(finding)}" for finding in findings[:FINDINGS_MAX]]
     if len(findings) > FINDINGS_MAX:
-        rows.append(f"- and {count_noun(len(findings) - FINDINGS_MAX, 'pattern')} more")
+        rows.append(f"- and {pluralize(len(findings) - FINDINGS_MAX, 'pattern')} more")
     return "\n".join(rows)
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from api.reports.format import count_noun
+from api.text_format import pluralize
 
 COMMENT_MAX = 65_536
 """The most characters that a hosted repository accepts in a comment."""
@@ -54,7 +54,7 @@ class SizedMarkdown:
         """Return the comment, at most COMMENT_MAX characters."""
         blocks = list(self._blocks)
         if self._omitted:
-            counts = ", ".join(count_noun(number, noun) for noun, number in self._omitted.items())
+            counts = ", ".join(pluralize(number, noun) for noun, number in self._omitted.items())
             blocks.append(f"Left out to fit into a comment: {counts}. The HTML report has everything.")
         return SEPARATOR.join(blocks) + "\n"
 

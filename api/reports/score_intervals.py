@@ -1,6 +1,7 @@
 """Figures of evaluations as texts, each with its 95% interval; and what a comparison of two runs shows, in words."""
 
-from api.reports.format import bracketed, count_noun, point_interval, points, rate, rate_interval
+from api.reports.format import bracketed, point_interval, points, rate, rate_interval
+from api.text_format import pluralize
 from projections.evaluation.view_types import RunComparison
 from projections.stats.intervals import Interval
 
@@ -23,7 +24,7 @@ def describe_difference(comparison: RunComparison) -> str:
     difference, interval = comparison.difference, comparison.difference_interval
     if difference is None:
         return "No scenario can be compared, so nothing is known about the difference of the means."
-    over = f"over {count_noun(comparison.scenarios, 'scenario')}"
+    over = f"over {pluralize(comparison.scenarios, 'scenario')}"
     said = f"The candidate has {points(difference, '+')} points {over}"
     if interval is None:
         return f"{said}. One scenario gives no interval: this may be chance."
@@ -36,7 +37,7 @@ def describe_difference(comparison: RunComparison) -> str:
 def describe_test(comparison: RunComparison) -> str:
     """Say what the paired test found."""
     test = comparison.mcnemar
-    pairs = f"Of {count_noun(comparison.pairs, 'pair')} of attempts"
+    pairs = f"Of {pluralize(comparison.pairs, 'pair')} of attempts"
     counts = f"{pairs}, {test.passed_to_failed:,} passed only before and {test.failed_to_passed:,} only now"
     if test.p is None:
         return f"{counts}: no attempt passed in one run alone, so there is nothing to test."

@@ -6,7 +6,8 @@ question open: no verdict without evidence.
 
 from typing import Protocol
 
-from api.reports.format import count_noun, usd
+from api.reports.format import usd
+from api.text_format import pluralize
 from projections.evaluation.usage_figures import Quantity, UsageFigures
 
 _NS = 1e9
@@ -64,4 +65,4 @@ def _missing(what: str, noun: str, stated: int, of: int) -> str:
     if not stated:
         return f"no {noun} of the candidate states its {what}"
     missing = of - stated
-    return f"the {what} of {count_noun(missing, noun)} is not known"
+    return f"the {what} of {pluralize(missing, noun)} is not known"

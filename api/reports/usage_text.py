@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from api.reports.format import DASH, count_noun, seconds, usd, whole_number
+from api.reports.format import DASH, seconds, usd, whole_number
+from api.text_format import pluralize
 from projections.evaluation.usage_figures import Quantity, UsageFigures
 from projections.evaluation.view_types import ScenarioResult, ScoreRow
 
@@ -56,7 +57,7 @@ def usage_lines(usage: UsageFigures | None) -> Iterator[str]:
 def _unstated(quantity: Quantity, usage: UsageFigures) -> str:
     """Return how many tries do not state a value, and how many tries more than attempts there were."""
     missing = usage.tries - quantity.stated
-    tries = count_noun(usage.attempts, "attempt")
+    tries = pluralize(usage.attempts, "attempt")
     if usage.tries > usage.attempts:
         tries += f" with {usage.tries:,} tries"
     return f", of {tries}" + (f"; {missing:,} {'states' if missing == 1 else 'state'} none" if missing else "")

@@ -63,11 +63,11 @@ def parse_breakers(body: bytes) -> tuple[BreakerRule, ...]:
         try:
             rules.append(msgspec.convert({**DEFAULTS, **fields} if isinstance(fields, dict) else fields, BreakerRule))
         except msgspec.ValidationError as error:
-            advice = "A breaker has scope, failure_threshold, window_ms and cooldown_ms. Nothing was written."
-            raise InvalidQuery(f"circuit_breakers[{index}]", f"{error}.", advice) from None
+            advice = "A breaker has scope, failure_threshold, window_ms and cooldown_ms."
+            raise InvalidQuery(f"circuit_breakers[{index}]", f"{error}.", advice, written=False) from None
     scopes = [rule.scope for rule in rules]
     if repeated := sorted({scope for scope in scopes if scopes.count(scope) > 1}):
-        raise InvalidQuery("circuit_breakers", f"{repeated[0]} occurs twice.", "Keep one. Nothing was written.")
+        raise InvalidQuery("circuit_breakers", f"{repeated[0]} occurs twice.", "Keep one.", written=False)
     return tuple(rules)
 
 
@@ -105,7 +105,7 @@ async def reset_breaker(
     before = await find_breaker(ledger, scope)
     if before.state == "closed":
         detail = "Can only reset OPEN breakers, current state: closed"
-        raise InvalidQuery("scope", detail, "Nothing was written: it lets every action through.")
+        raise InvalidQuery("scope", detail, "It lets every action through.", written=False)
     state: State = "half_open" if probe_first else "closed"
     data = BreakerReset(scope=scope, state="half_open" if probe_first else "closed", reason=reason)
     (placed,) = await ledger.record([VOCABULARY.draft_of(data, time=ledger.clock())], caller)

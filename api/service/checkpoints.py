@@ -170,7 +170,9 @@ class CheckpointService:
         page = await self._reader.read(Query(after=position - 1, before=position + 1, limit=1))
         if not page.positions:
             head = (await self._reader.head()).position
-            raise NotFound(f"Position {position} is not in the log.", f"Positions run from 1 to {head}.")
+            raise NotFound(
+                f"Position {position} is not in the log.", f"Positions run from 1 to {head}.", name=str(position)
+            )
         signed = await self.checkpoint(position)
         with suppress(NotFound, BadNote, LedgerUnusable, Forked):
             cosigned = await self.witnessed()

@@ -171,7 +171,7 @@ async def set_preserve(
     while True:
         state = await _find_state(ledger, decision_id)
         if state is None:
-            raise NotFound(f"Decision not found: {decision_id}", "Check the id. Nothing was written.")
+            raise NotFound(f"Decision not found: {decision_id}", "Check the id.", written=False)
         if state.preserve is preserve:
             return PreserveStatement(decision_id=decision_id, preserve=preserve, position=None)
         version = state.streamversion

@@ -41,5 +41,5 @@ async def resolve_decision_id(view: View, given: str, position: int, *, prefix: 
         return matches[0]
     if later := await view.engine.names.first_positions([_KIND + given], sys.maxsize):
         advice = f"It was recorded at position {later[_KIND + given]}: ask as of that position, or a later one."
-        raise NotFound(f"Decision not found as of position {position}: {given}", advice)
+        raise NotFound(f"Decision not found as of position {position}: {given}", advice, name=given)
     raise id_not_found(given, "decision", ambiguous=bool(matches))

@@ -140,7 +140,7 @@ async def link_decisions(
     try:
         link = structs.replace(link, source_id=ids[0], target_id=ids[1])
     except ValueError as error:
-        raise InvalidEvent(f"{error}.", "Name another one. Nothing was written.", field="data.target_id") from None
+        raise InvalidEvent(f"{error}.", "Name another one.", field="data.target_id") from None
     appended = await append_payload(ledger, agent, link, event_id, ledger.clock())
     return RecordedLink(
         link_id=appended.placed.subject.removeprefix("link/"),

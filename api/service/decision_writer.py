@@ -1,7 +1,7 @@
 """Record decisions and reviews: the use cases behind the command line, HTTP and CSTP."""
 
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType, structs
@@ -61,21 +61,16 @@ class RecordedReview(msgspec.Struct, frozen=True, kw_only=True):
     position: int
     event_id: str
     time: datetime
-    """When the decision was reviewed, UTC; for a retry, the time of the first post."""
+    """When it happened, UTC; for a retry, the time of the first post."""
     duplicate: bool
-    """Whether the review was in the log before: this is a retry, and nothing was written."""
+    """Whether it was in the log before: this is a retry, and nothing was written."""
 
 
-class RecordedRetraction(msgspec.Struct, frozen=True, kw_only=True):
+class RecordedRetraction(RecordedReview, frozen=True, kw_only=True):
     """A retraction in the log."""
 
-    decision_id: str
-    position: int
-    event_id: str
-    time: datetime
-    """When the decision was retracted, UTC; for a retry, the time of the first post."""
-    duplicate: bool
-    """Whether the retraction was in the log before: this is a retry, and nothing was written."""
+
+_Recorded = TypeVar("_Recorded", bound=RecordedReview)
 
 
 async def append_payload(
@@ -152,13 +147,8 @@ async def review_decision(
     review with the same `event_id` is a retry.
     Errors: NotFound; Forbidden, and those of `LedgerService.record`; nothing was written.
     """
-    appended = await _continue_decision(ledger, caller, review, event_id=event_id, source=source, prefix=prefix)
-    return RecordedReview(
-        decision_id=appended.decision_id,
-        position=appended.placed.position,
-        event_id=appended.placed.id,
-        time=appended.moment,
-        duplicate=appended.placed.duplicate,
+    return await _continue_decision(
+        RecordedReview, ledger, caller, review, event_id=event_id, source=source, prefix=prefix
     )
 
 
@@ -175,17 +165,13 @@ async def retract_decision(
 
     `event_id`, `prefix` and errors are as for `review_decision`.
     """
-    appended = await _continue_decision(ledger, caller, retraction, event_id=event_id, source=source, prefix=prefix)
-    return RecordedRetraction(
-        decision_id=appended.decision_id,
-        position=appended.placed.position,
-        event_id=appended.placed.id,
-        time=appended.moment,
-        duplicate=appended.placed.duplicate,
+    return await _continue_decision(
+        RecordedRetraction, ledger, caller, retraction, event_id=event_id, source=source, prefix=prefix
     )
 
 
 async def _continue_decision(
+    answer: type[_Recorded],
     ledger: LedgerService,
     caller: Principal,
     payload: DecisionReviewed | DecisionRetracted,
@@ -193,18 +179,29 @@ async def _continue_decision(
     event_id: str | None,
     source: str | None,
     prefix: bool,
-) -> AppendedPayload:
+) -> _Recorded:
     """Append an event of a recorded decision. Errors: as `review_decision`."""
     agent = act_as(caller, source)
     if prefix and not await decision_exists(ledger, payload.decision_id):
         caller.require("read")
         payload = structs.replace(payload, decision_id=await find_decision_id(ledger, payload.decision_id))
     try:
-        return await append_payload(ledger, agent, payload, event_id, ledger.clock())
+        appended = await append_payload(ledger, agent, payload, event_id, ledger.clock())
     except (LifecycleViolation, InvalidEvent) as error:
         if not is_unknown_decision(error):
             raise
-        raise NotFound(f"Decision not found: {payload.decision_id}", "Check the id. Nothing was written.") from None
+        name = payload.decision_id
+        raise NotFound(
+            f"Decision not found: {name}", "Check the id.", kind="decision", name=name, written=False
+        ) from None
+    placed = appended.placed
+    return answer(
+        decision_id=appended.decision_id,
+        position=placed.position,
+        event_id=placed.id,
+        time=appended.moment,
+        duplicate=placed.duplicate,
+    )
 
 
 def is_unknown_decision(error: LifecycleViolation | InvalidEvent) -> bool:

@@ -7,8 +7,8 @@ for writing finishes or undoes such a step. Of callers that use the same digest 
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -21,7 +21,7 @@ from api.principal import OWNER, Principal
 from api.service.as_of import AsOf
 from api.service.as_of import as_of as date_position
 from events.envelope import Draft
-from events.errors import InvalidEvent, TallystickError
+from events.errors import TallystickError
 from events.evidence import EvidenceErased, EvidenceStored
 from events.limits import EVIDENCE_BYTES_MAX, EVIDENCE_NOTE_CHARS_MAX, ITEMS_MAX, LABEL_CHARS_MAX, PAGE_EVENTS_MAX
 from events.payload import DIGEST_PATTERN
@@ -35,12 +35,9 @@ from projections.evidence_index import EvidenceEntry, EvidenceIndex
 Record = Callable[[Sequence[Draft], Principal], Awaitable[list[AppendedEvent]]]
 """Appends a batch in the name of a principal: `LedgerService.record`."""
 
-EVIDENCE = frozenset({EvidenceStored, EvidenceErased})
-"""Payloads that only this module appends, so that no event is without its bytes, and no bytes without their event."""
-
 _Result = TypeVar("_Result")
-_stored = VOCABULARY.event_types["evidence.stored.v1"].draft
-_erased = VOCABULARY.event_types["evidence.erased.v1"].draft
+_stored = VOCABULARY.event_types["evidence.stored.v1"].own_draft
+_erased = VOCABULARY.event_types["evidence.erased.v1"].own_draft
 _media_type = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+( *;[ -~]*)?", re.ASCII)
 
 
@@ -107,18 +104,7 @@ class EvidenceService:
         self._record = record
         self._writable = writable
         self._store = EvidenceStore(ledger)
-        self._accepted: set[int] = set()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-
-    def check(self, draft: Draft, index: int) -> None:
-        """Refuse an event of evidence that this service did not make. Errors: InvalidEvent."""
-        if id(draft) not in self._accepted:
-            raise InvalidEvent(
-                f"{draft.name} is appended with its bytes, and not by itself.",
-                "PUT /evidence or DELETE /evidence/{digest}; tallystick evidence put or erase. Nothing was written.",
-                field="type",
-                index=index,
-            )
 
     async def recover(self) -> None:
         """Finish or undo the pending steps of a writer that crashed. Errors: LedgerUnavailable."""
@@ -179,14 +165,13 @@ class EvidenceService:
             unwritten = {digest: requested[digest].data for digest in (*unrecorded, *missing)}
             created = await run_on_thread(self._store.write_pending, unwritten) if unwritten else []
             drafts = [_stored_draft(digest, requested[digest]) for digest in unrecorded]
-            with self._appending(drafts):
-                try:
-                    yield drafts
-                except LedgerUnavailable:
-                    raise  # the drafts may have been appended: the blobs stay pending
-                except TallystickError:
-                    await self._publish_recorded(unwritten, created)
-                    raise
+            try:
+                yield drafts
+            except LedgerUnavailable:
+                raise  # the drafts may have been appended: the blobs stay pending
+            except TallystickError:
+                await self._publish_recorded(unwritten, created)
+                raise
             await self._publish_recorded(unwritten, created)
 
     async def get(self, digest: str, caller: Principal) -> EvidenceContent:
@@ -256,7 +241,7 @@ class EvidenceService:
     def _require_writer(self) -> None:
         """Refuse a ledger that is open for reading: another process may write its files. Errors: LedgerUnavailable."""
         if not self._writable:
-            raise LedgerUnavailable("This ledger is open for reading only; nothing was written.", "Open it to write.")
+            raise LedgerUnavailable("This ledger is open for reading only.", "Open it to write.", written=False)
 
     async def _require_stored(self, digest: str) -> EvidenceInfo:
         """Return the log's information about a stored digest. Errors: InvalidQuery, NotFound, Gone."""
@@ -270,14 +255,13 @@ class EvidenceService:
     async def _record_erasure(self, digest: str, reason: str | None, caller: Principal) -> None:
         draft = _erased(data=EvidenceErased(digest=digest, reason=_check_text("reason", reason)))
         await run_on_thread(self._store.unpublish, digest)
-        with self._appending([draft]):
-            try:
-                await self._record([draft], caller)
-            except LedgerUnavailable:
-                raise
-            except TallystickError:
-                await run_on_thread(self._store.publish, digest)
-                raise
+        try:
+            await self._record([draft], caller)
+        except LedgerUnavailable:
+            raise
+        except TallystickError:
+            await run_on_thread(self._store.publish, digest)
+            raise
 
     async def _publish_recorded(self, digests: Iterable[str], created: Sequence[str]) -> None:
         """Publish the blobs that the log contains, and remove new ones that it does not."""
@@ -286,16 +270,6 @@ class EvidenceService:
             await run_on_thread(self._store.publish, digest)
         for digest in set(created) - known.keys():
             await run_on_thread(self._store.remove_pending, digest)
-
-    @contextmanager
-    def _appending(self, drafts: Sequence[Draft]) -> Iterator[None]:
-        """Let `check` accept some drafts within the block."""
-        draft_ids = {id(draft) for draft in drafts}
-        self._accepted |= draft_ids
-        try:
-            yield
-        finally:
-            self._accepted -= draft_ids
 
     @asynccontextmanager
     async def _lock(self, digests: Iterable[str]) -> AsyncIterator[None]:
@@ -314,9 +288,7 @@ def digest_of(data: bytes) -> str:
 def _check_blob(blob: Blob) -> Blob:
     """Check a blob. Errors: BodyTooLarge; InvalidQuery, naming the parameter."""
     if len(blob.data) > EVIDENCE_BYTES_MAX:
-        raise BodyTooLarge(
-            f"The evidence is over {EVIDENCE_BYTES_MAX:,} bytes; nothing was written.", "Put it in several pieces."
-        )
+        raise BodyTooLarge(f"The evidence is over {EVIDENCE_BYTES_MAX:,} bytes.", "Put it in several pieces.")
     media_type = blob.media_type
     if media_type is not None and (len(media_type) > LABEL_CHARS_MAX or _media_type.fullmatch(media_type) is None):
         raise InvalidQuery("media_type", f"{media_type!r} is not one.", "Write text/plain, or leave it out.")

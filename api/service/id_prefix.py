@@ -4,9 +4,6 @@ from typing import Protocol
 
 from ledger.errors import NotFound
 
-AMBIGUOUS = "begins more than one id."
-"""How the advice ends if a beginning of an id is not enough."""
-
 
 class IdIndex(Protocol):
     """A projection that knows the ids of one kind of stream."""
@@ -32,5 +29,5 @@ def resolve_id(index: IdIndex, given: str, noun: str, *, prefix: bool) -> str:
 
 def id_not_found(given: str, noun: str, *, ambiguous: bool = False) -> NotFound:
     """Return the error for an id that does not exist, or that begins more than one id."""
-    advice = f"{given} {AMBIGUOUS}" if ambiguous else f"Check the id, or list the {noun}s to find it."
-    return NotFound(f"{noun.capitalize()} not found: {given}", advice)
+    advice = f"{given} begins more than one id." if ambiguous else f"Check the id, or list the {noun}s to find it."
+    return NotFound(f"{noun.capitalize()} not found: {given}", advice, kind=None if ambiguous else noun, name=given)

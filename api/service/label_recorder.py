@@ -81,23 +81,23 @@ async def _find_score(ledger: LedgerService, run_id: str, label: LabelToRecord, 
     """Return the latest score of an attempt with an answer. Errors: NotFound, InvalidQuery."""
     scores = [score for score in await _scores(ledger, run_id, position) if score.scenario_id == label.scenario_id]
     if not scores:
-        raise NotFound(
-            f"{label.scenario_id} is not in {run_id}. Nothing was written.", f"See tallystick eval show {run_id}."
-        )
+        raise NotFound(f"{label.scenario_id} is not in {run_id}.", f"See tallystick eval show {run_id}.", written=False)
     found = next((score for score in reversed(scores) if score.attempt == label.attempt), None)
     if found is None or found.analysis_digest is None:
         numbers = sorted({score.attempt for score in scores if score.analysis_digest is not None})
         have = ", ".join(map(str, numbers[:20])) or "none"
         raise NotFound(
-            f"Attempt {label.attempt} at {label.scenario_id} has no answer in {run_id}. Nothing was written.",
+            f"Attempt {label.attempt} at {label.scenario_id} has no answer in {run_id}.",
             f"Attempts with an answer: {have}.",
+            written=False,
         )
     names = [component.name for component in found.components if component.applicable]
     if label.criterion is not None and label.criterion not in names:
         raise InvalidQuery(
             "criterion",
-            f"This score has no criterion {label.criterion}. Nothing was written.",
+            f"This score has no criterion {label.criterion}.",
             f"Its criteria: {', '.join(names) or 'none'}. Leave it out to label the answer as a whole.",
+            written=False,
         )
     return found
 

@@ -11,19 +11,18 @@ from msgspec import structs
 from api.parameters import parse_instant
 from api.principal import Principal
 from api.progress import OpenProgress, no_progress
+from api.service.append_permission import check_author
 from api.service.as_of import AsOf, as_of
 from api.service.checkpoints import CheckpointService
-from api.service.evidence import EVIDENCE, EvidenceService
-from api.service.guardrail_permission import GUARDRAIL_EVENTS, GuardrailPermission
+from api.service.evidence import EvidenceService
 from api.service.narrowed_read import read_narrowed, scan_narrowed
 from api.service.open_log import CommittedReader, Connections, can_write, open_connections
 from api.service.position_notes import note_read, note_written
 from api.service.search_indexes import SearchIndexes
 from api.service.shared_tokens import follow_tokens, tokens_of
-from events import BreakersConfigured, Draft, InvalidEvent, agent_of
+from events import VOCABULARY, Draft, Event, InvalidEvent, agent_of, timestamp
 from events.blank_texts import check_texts
-from events.envelope import Event, timestamp
-from events.registry import VOCABULARY
+from events.guardrail import GuardrailSet
 from ledger import (
     AppendedEvent,
     Clock,
@@ -157,7 +156,9 @@ class View:
         page = await self.reader.read(Query(after=position - 1, before=position + 1, limit=1))
         if not page.positions:
             head = (await self.reader.head()).position
-            raise NotFound(f"Position {position} is not in the log.", f"Positions run from 1 to {head}.")
+            raise NotFound(
+                f"Position {position} is not in the log.", f"Positions run from 1 to {head}.", name=str(position)
+            )
         note_read(page.positions)
         return page.ndjson
 
@@ -233,7 +234,7 @@ class LedgerService(View):
         super().__init__(self, reader, engine, indexes, clock, evidence)
         self.proving = CheckpointService(path, self.reader, log, connections.notes, place.key)
         self._opened = AsyncExitStack()
-        self._guardrails = GuardrailPermission()
+        self._guardrails_set = self._guardrails_known = False
 
     @classmethod
     async def open(
@@ -295,21 +296,16 @@ class LedgerService(View):
         caller.require("append")
         caller.spend(len(drafts))
         for index, draft in enumerate(drafts):
-            if type(draft.data) in EVIDENCE:
-                self.evidence.check(draft, index)
-            if type(draft.data) in GUARDRAIL_EVENTS:
-                self._guardrails.check(draft, caller, index)
-            if type(draft.data) is BreakersConfigured:
-                caller.require("admin")
-            caller.require_review(type(draft.data))
-            caller.require_sender(draft.data)
+            check_author(draft, caller, index)
+            if type(draft.data) is GuardrailSet:
+                self._guardrails_set = True  # or is about to be
             check_texts(draft.data, index)
             try:
                 draft.source = caller.resolve_source(draft.source)
             except InvalidQuery as error:
                 raise InvalidEvent(error.detail, error.advice, field="source", index=index) from None
         if self.log is None:
-            raise LedgerUnavailable("This ledger is open for reading only; nothing was written.", "Open it to write.")
+            raise LedgerUnavailable("This ledger is open for reading only.", "Open it to write.", written=False)
         try:
             async with self.indexes.admit(drafts):
                 appended = await self.log.append(drafts, caller.permissions)
@@ -319,19 +315,15 @@ class LedgerService(View):
         note_written(appended)
         return appended
 
-    async def record_check(self, draft: Draft, caller: Principal) -> AppendedEvent:
-        """Append an evaluation of guardrails, which only this process can make. Errors: those of `record`."""
-        with self._guardrails.accept(draft):
-            return (await self.record([draft], caller))[0]
-
     async def has_guardrails(self) -> bool:
         """Return whether the log may have guardrails. If not, nothing needs to be folded to know that none applies."""
         if self.log is None:
             return True  # another process may set one at any time
-        if self._guardrails.ever_set is None:
+        if not self._guardrails_known:
             page = await self.reader.read(Query(types=("guardrail.set.v1",), limit=1))
-            self._guardrails.note(found=bool(page.positions))
-        return bool(self._guardrails.ever_set)
+            self._guardrails_known = True
+            self._guardrails_set |= bool(page.positions)  # one may have been set meanwhile
+        return self._guardrails_set
 
     async def follow(self, query: Query) -> AsyncIterator[LogPage]:
         """Yield events as they are committed, after a cursor. Errors: InvalidQuery, for a cursor beyond the head."""
@@ -354,7 +346,6 @@ def _explain(error: ForeignStream) -> None:
     else:
         error.detail = f"{error.subject} belongs to {agent}, and this token may review only decisions of others."
         error.advice = "Let another agent review it: the token's policy is `review: others`."
-    error.detail += " Nothing was written."
 
 
 def page_json(page: LogPage, head: int) -> bytes:

@@ -44,7 +44,7 @@ async def register(
         return await _append(target, type_, agent, key=key, provider=provider, name=name, version=version, note=note)
     except LifecycleViolation:
         raise LifecycleViolation(
-            f"model {key} is registered already; nothing was written.",
+            f"model {key} is registered already.",
             f"Give it another name with: {_command('alias', key, 'NAME')}",
             subject=f"model/{key}",
             index=0,
@@ -60,7 +60,7 @@ async def alias(target: EventStore, key: str, name: str, *, agent: str | None = 
         return await _append(target, "model.aliased.v1", agent, key=key, alias=name)
     except LifecycleViolation:
         raise LifecycleViolation(
-            f"model {key} is not registered; nothing was written.",
+            f"model {key} is not registered.",
             f"Register it first: {_command('register', key)}",
             subject=f"model/{key}",
             index=0,
@@ -91,7 +91,7 @@ async def add_wrapper(
     """Declare that a name is a host's. Errors: InvalidQuery, LifecycleViolation if it is one already."""
     key = check_host_name(name)
     if (await load_model_names(target)).is_wrapper(name):
-        raise _wrapper_error(key, f"{name!r} is a host's name already; nothing was written.")
+        raise _wrapper_error(key, f"{name!r} is a host's name already.")
     return await _append(target, "wrapper.declared.v1", agent, key=key, name=name.strip(), note=note)
 
 
@@ -101,7 +101,7 @@ async def remove_wrapper(
     """State that a name is not a host's. Errors: InvalidQuery, LifecycleViolation if it is none."""
     key = check_host_name(name)
     if not (await load_model_names(target)).is_wrapper(name):
-        raise _wrapper_error(key, f"{name!r} is not a host's name; nothing was written.")
+        raise _wrapper_error(key, f"{name!r} is not a host's name.")
     return await _append(target, "wrapper.withdrawn.v1", agent, key=key, note=note)
 
 

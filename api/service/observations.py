@@ -87,7 +87,7 @@ async def ingest_observations(
     caller.require("append")
     if not 0 < len(observed) <= OBSERVATIONS_MAX:
         detail = f"must be a list of 1..{OBSERVATIONS_MAX} observations, got {len(observed)}."
-        raise InvalidQuery("events", detail, "Send more in further calls. Nothing was written.")
+        raise InvalidQuery("events", detail, "Send more in further calls.", written=False)
     payloads = [msgspec.json.encode(one.payload, order="sorted") for one in observed]
     now, drafts = ledger.clock(), list[Draft]()
     for index, (one, payload) in enumerate(zip(observed, payloads, strict=True)):
@@ -124,9 +124,9 @@ async def link_observations(
     caller.require("append")
     if not 0 < len(positions) <= ITEMS_MAX:
         detail = f"must be a list of 1..{ITEMS_MAX} positions, got {len(positions)}."
-        raise InvalidQuery("event_seqs", detail, "Link the rest in further calls. Nothing was written.")
+        raise InvalidQuery("event_seqs", detail, "Link the rest in further calls.", written=False)
     if repeated := sorted({seq for seq in positions if positions.count(seq) > 1}):
-        raise InvalidQuery("event_seqs", f"{_listed(repeated)} repeated.", "Name each once. Nothing was written.")
+        raise InvalidQuery("event_seqs", f"{_listed(repeated)} repeated.", "Name each once.", written=False)
     observations = await _observations_at(ledger, positions)
     decision_id = await find_decision_id(ledger, decision_id)
     data = AttestationRecorded(
@@ -183,10 +183,10 @@ async def _observations_at(ledger: LedgerService, positions: Sequence[int]) -> l
             if position > 0:
                 found[position] = VOCABULARY.event(await ledger.event(position))
     if missing := [seq for seq in positions if seq not in found]:
-        raise InvalidQuery("event_seqs", f"{_listed(missing)} not in the log.", "Nothing was written.")
+        raise InvalidQuery("event_seqs", f"{_listed(missing)} not in the log.", written=False)
     if other := [seq for seq in positions if not isinstance(found[seq].data, ObservationRecorded)]:
         detail = f"{_listed(other)} not an observation: only what ingestEvidence recorded can be linked."
-        raise InvalidQuery("event_seqs", detail, "Nothing was written.")
+        raise InvalidQuery("event_seqs", detail, written=False)
     return [found[seq].subject.removeprefix("observation/") for seq in positions]
 
 

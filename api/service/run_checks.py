@@ -15,7 +15,7 @@ def check_time_limit(option: str, limit_s: float) -> None:
 def run_exists_error(kind: str, run_id: str) -> LifecycleViolation:
     """Return the error for a new run with the id of an existing run; `kind` is that of its stream."""
     return LifecycleViolation(
-        f"run {run_id} is there already; nothing was written.",
+        f"run {run_id} is there already.",
         f"--resume {run_id} continues it if it has not ended; give another id for another run.",
         subject=f"{kind}/{run_id}",
         index=0,

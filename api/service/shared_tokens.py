@@ -98,7 +98,7 @@ class SharedTokens:
             if await notes.compare_and_set(TOKENS, seen, content):
                 await self.refresh(notes)
                 return
-        raise LedgerUnavailable(f"{self.name} was changed by others at each try; nothing was written.", "Retry.")
+        raise LedgerUnavailable(f"{self.name} was changed by others at each try.", "Retry.", written=False)
 
     async def _with_notes(self, work: Callable[[Notes], Awaitable[_Result]]) -> _Result:
         assert self._place.database is not None

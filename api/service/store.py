@@ -1,11 +1,12 @@
 """Event stores: append batches, read streams, and keep evidence, in a ledger file or through a server.
 
-`EventStore` is the protocol. `LocalStore` is the ledger in this process; `api.client.remote.RemoteStore` is a server.
+`EventStore` is the protocol. `LocalStore` is the ledger in this process; `api.client.remote_store.RemoteStore` is a
+server.
 """
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -31,6 +32,9 @@ from events.registry import VOCABULARY
 from ledger import AppendedEvent, Query
 from ledger.errors import NotFound
 
+_Data = TypeVar("_Data")
+_Recorded = TypeVar("_Recorded")
+
 
 class AppendResult(msgspec.Struct, frozen=True):
     """The result of a batch: its lowest and highest position, the number of events, and how many were retries."""
@@ -40,6 +44,28 @@ class AppendResult(msgspec.Struct, frozen=True):
     count: int
     duplicates: int
     events: list[AppendedEvent]
+
+
+class Submission(NamedTuple, Generic[_Data, _Recorded]):
+    """What a client records about recorded things: the path that takes it, its answer, and the use case."""
+
+    path: str
+    answer: type[_Recorded]
+    record: Callable[..., Awaitable[_Recorded]]
+
+
+async def _label_answer(*arguments: Any, **options: Any) -> RecordedLabel:  # noqa: ANN401 - those of `label_answer`
+    from api.service.label_recorder import label_answer  # noqa: PLC0415 - it loads numpy
+
+    return await label_answer(*arguments, **options)
+
+
+REVIEW: Submission[DecisionReviewed, RecordedReview] = Submission("/reviews", RecordedReview, review_decision)
+RETRACTION: Submission[DecisionRetracted, RecordedRetraction] = Submission(
+    "/retractions", RecordedRetraction, retract_decision
+)
+LINK: Submission[DecisionLinked, RecordedLink] = Submission("/links", RecordedLink, link_decisions)
+LABEL: Submission[LabelToRecord, RecordedLabel] = Submission("/labels", RecordedLabel, _label_answer)
 
 
 class EventStore(Protocol):
@@ -61,24 +87,10 @@ class EventStore(Protocol):
         """Record a decision, with the pending thoughts of its agent. Errors: those of `record_decision`."""
         ...
 
-    async def review_decision(
-        self, review: DecisionReviewed, *, event_id: str | None, source: str | None
-    ) -> RecordedReview:
-        """Review a decision, by its id or a unique beginning of it. Errors: those of `review_decision`."""
-        ...
-
-    async def label_answer(self, label: LabelToRecord, *, event_id: str | None, source: str | None) -> RecordedLabel:
-        """Label an answer of a run, named by its id or a unique beginning of it. Errors: those of `label_answer`."""
-        ...
-
-    async def retract_decision(
-        self, retraction: DecisionRetracted, *, event_id: str | None, source: str | None
-    ) -> RecordedRetraction:
-        """Retract a decision, by its id or a unique beginning of it. Errors: those of `retract_decision`."""
-        ...
-
-    async def link_decisions(self, link: DecisionLinked, *, event_id: str | None, source: str | None) -> RecordedLink:
-        """Link two decisions, by their ids or unique beginnings of them. Errors: those of `link_decisions`."""
+    async def submit(
+        self, kind: Submission[_Data, _Recorded], data: _Data, *, event_id: str | None, source: str | None
+    ) -> _Recorded:
+        """Record a review, retraction, link or label; ids in it may be unique beginnings. Errors: those of `kind`."""
         ...
 
     async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
@@ -144,25 +156,10 @@ class LocalStore:
             embedding=embedding,
         )
 
-    async def review_decision(
-        self, review: DecisionReviewed, *, event_id: str | None, source: str | None
-    ) -> RecordedReview:
-        return await review_decision(self.ledger, self.caller, review, event_id=event_id, source=source, prefix=True)
-
-    async def label_answer(self, label: LabelToRecord, *, event_id: str | None, source: str | None) -> RecordedLabel:
-        from api.service.label_recorder import label_answer  # noqa: PLC0415 - it loads numpy
-
-        return await label_answer(self.ledger, self.caller, label, event_id=event_id, source=source, prefix=True)
-
-    async def retract_decision(
-        self, retraction: DecisionRetracted, *, event_id: str | None, source: str | None
-    ) -> RecordedRetraction:
-        return await retract_decision(
-            self.ledger, self.caller, retraction, event_id=event_id, source=source, prefix=True
-        )
-
-    async def link_decisions(self, link: DecisionLinked, *, event_id: str | None, source: str | None) -> RecordedLink:
-        return await link_decisions(self.ledger, self.caller, link, event_id=event_id, source=source, prefix=True)
+    async def submit(
+        self, kind: Submission[_Data, _Recorded], data: _Data, *, event_id: str | None, source: str | None
+    ) -> _Recorded:
+        return await kind.record(self.ledger, self.caller, data, event_id=event_id, source=source, prefix=True)
 
     async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
         return b"\n".join([page async for page in self.pages(types, subjects)])
@@ -185,37 +182,7 @@ class LocalStore:
 
 
 class EmptyStore:
-    """A ledger file that does not exist, opened for reading."""
-
-    async def append(self, drafts: list[Draft]) -> AppendResult:
-        raise AssertionError(f"{len(drafts)} events for a ledger that is open for reading")
-
-    async def record_decision(
-        self,
-        decision: DecisionRecorded,
-        *,
-        event_id: str | None,
-        source: str | None,
-        question: str | None,
-        embedding: SuppliedEmbedding | None = None,
-    ) -> RecordedDecision:
-        raise AssertionError("a decision for a ledger that is open for reading")
-
-    async def review_decision(
-        self, review: DecisionReviewed, *, event_id: str | None, source: str | None
-    ) -> RecordedReview:
-        raise AssertionError("a review for a ledger that is open for reading")
-
-    async def label_answer(self, label: LabelToRecord, *, event_id: str | None, source: str | None) -> RecordedLabel:
-        raise AssertionError("a label for a ledger that is open for reading")
-
-    async def retract_decision(
-        self, retraction: DecisionRetracted, *, event_id: str | None, source: str | None
-    ) -> RecordedRetraction:
-        raise AssertionError("a retraction for a ledger that is open for reading")
-
-    async def link_decisions(self, link: DecisionLinked, *, event_id: str | None, source: str | None) -> RecordedLink:
-        raise AssertionError("a link for a ledger that is open for reading")
+    """A ledger file that does not exist, opened for reading: it has only what an `EventStore` reads."""
 
     async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
         return b""
@@ -225,17 +192,8 @@ class EmptyStore:
         for page in none:
             yield page
 
-    def keep(self, blobs: Iterable[Blob]) -> AbstractAsyncContextManager[list[Draft]]:
-        raise AssertionError(f"{len(list(blobs))} blobs for a ledger that is open for reading")
-
-    async def put(self, blob: Blob) -> StoredEvidence:
-        raise AssertionError(f"{len(blob.data)} bytes for a ledger that is open for reading")
-
     async def evidence(self, digest: str) -> EvidenceContent:
         raise NotFound(f"There is no evidence {digest}, and no ledger.", "Name one with --ledger.")
-
-    async def erase(self, digest: str, reason: str | None) -> ErasureReceipt:
-        raise AssertionError(f"erasure of {digest} in a ledger that is open for reading: {reason}")
 
 
 def append_result(events: list[AppendedEvent]) -> AppendResult:

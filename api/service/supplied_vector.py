@@ -48,7 +48,7 @@ def embedding_to_record(
     try:
         return read_embedding(embedding, model, names=names)
     except InvalidQuery as error:
-        raise InvalidEvent(error.detail, f"{error.advice} Nothing was written.", field=error.field) from None
+        raise InvalidEvent(error.detail, error.advice, field=error.field) from None
 
 
 async def record_with_embedding(

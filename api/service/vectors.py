@@ -122,8 +122,7 @@ class EmbeddingService:
             raise InvalidEvent(
                 f"{fields[0]} {model!r} is not {expected!r}, the model of this ledger's vectors. Vectors of different "
                 "models cannot be compared.",
-                f"Make the vector with {expected!r}; the operator changes the model with serve --embeddings-model. "
-                "Nothing was written.",
+                f"Make the vector with {expected!r}; the operator changes the model with serve --embeddings-model.",
                 field=fields[0],
                 index=index,
             )
@@ -131,7 +130,7 @@ class EmbeddingService:
         if known and size != known:
             raise InvalidEvent(
                 f"{fields[1]} has {size:,} numbers, and the vectors of {model!r} have {known:,}.",
-                "Send the vector as that model made it. Nothing was written.",
+                "Send the vector as that model made it.",
                 field=fields[1],
                 index=index,
             )
@@ -165,7 +164,7 @@ class EmbeddingService:
                 raise InvalidEvent(
                     f"the vector has {size_of:,} numbers of {model_of!r}, and the first of the batch {size:,} of "
                     f"{model!r}.",
-                    "Send vectors of one model. Nothing was written.",
+                    "Send vectors of one model.",
                     field="data.vector",
                     index=index,
                 )
@@ -288,6 +287,6 @@ def _size_of(data: DecisionEmbedded | ThoughtEmbedded, index: int) -> int:
         return len(unpack_vector(data.vector))
     except ValueError as error:
         raise InvalidEvent(
-            f"data.vector {error}.", "Send it as `embedding`, or packed. Nothing was written.",
+            f"data.vector {error}.", "Send it as `embedding`, or packed.",
             field="data.vector", index=index,
         ) from None  # fmt: skip

@@ -21,6 +21,10 @@ _authors = {
     "anyone": "",
     "owner": " Only the owner of the stream may append it.",
     "first": " After the first one, only its author may append another.",
+    "reviewer": " Only a caller whose token may review appends it.",
+    "admin": " Only a caller with the scope `admin` appends it.",
+    "ledger": " The ledger appends it, as it does what a caller asks.",
+    "importer": " The ledger appends it, as it does what a caller asks; so may a caller with the scope `import`.",
     "server": " Only the server appends it.",
 }
 _source = re.compile(r"\s*Source: (.+?)\.?$", re.DOTALL)

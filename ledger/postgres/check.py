@@ -147,7 +147,7 @@ async def _report(connection: LedgerConnection, place: DatabasePlace, promised: 
         may_change=role.superuser or role.changes,
         head=head,
         tiles=tiles,
-        problems=tuple(f"{error.detail} {error.advice}" for error in problems),
+        problems=tuple(map(str, problems)),
         warnings=tuple(_warnings(role, settings, visible)),
     )
 

@@ -172,7 +172,7 @@ class PostgresLog(PostgresReader):
             try:
                 await self.run(lambda connection: check_durability(connection, self.place, self.durability))
             except LedgerUnusable as error:
-                self._queue.broken = LedgerUnavailable(f"{error.detail} Nothing was written.", error.advice)
+                self._queue.broken = LedgerUnavailable(error.detail, error.advice, written=False)
             except LedgerUnavailable:
                 pass  # appends report it, and go on as soon as the database answers
             else:
@@ -181,12 +181,13 @@ class PostgresLog(PostgresReader):
     def _explain(self, error: Exception) -> TallystickError:
         """Return the answer to a group that was not written, or of which nobody knows."""
         if isinstance(error, LedgerUnusable):
-            return LedgerUnavailable(f"{error.detail} Nothing was written.", error.advice)
+            return LedgerUnavailable(error.detail, error.advice, written=False)
         if isinstance(error, TallystickError):
             return error
         if isinstance(error, asyncpg.DiskFullError):
-            return LedgerFull(f"The disk of {self.place} is full; nothing was written.", "Free disk space, then retry.")
+            return LedgerFull(f"The disk of {self.place} is full.", "Free disk space, then retry.", written=False)
         return LedgerUnavailable(
-            f"{self.place} refused the append: {str(error).strip().rstrip('.')}; nothing was written.",
+            f"{self.place} refused the append: {str(error).strip().rstrip('.')}.",
             "Look into the log of the database.",
+            written=False,
         )

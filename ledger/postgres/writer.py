@@ -197,8 +197,8 @@ class PostgresWriter:
     def _unwritten(self, error: Exception) -> LedgerUnavailable:
         reason = (str(error) or type(error).__name__).strip().rstrip(".")
         if self._unconfirmed is None:
-            detail = f"{self._place} cannot be written: {reason}; nothing was written."
-            return LedgerUnavailable(detail, "Retry when the database answers.")
+            detail = f"{self._place} cannot be written: {reason}."
+            return LedgerUnavailable(detail, "Retry when the database answers.", written=False)
         return LedgerUnavailable(
             f"{self._place} did not confirm the commit: {reason}. Whether this append is in the log is unknown.",
             "Retry with the same ids when the database answers.",

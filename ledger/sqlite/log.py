@@ -220,7 +220,7 @@ class SqliteLog(SqliteReader):
         if isinstance(error, LedgerUnavailable):
             return error
         if _is_full(error):
-            return LedgerFull("The disk is full; nothing was written.", "Free disk space, then retry.")
+            return LedgerFull("The disk is full.", "Free disk space, then retry.", written=False)
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_IOERR_SHMSIZE:
             return LedgerUnavailable(_NO_INDEX, "Free disk space, then retry with the same ids.")
         self._queue.broken = LedgerUnavailable(

@@ -131,12 +131,6 @@ class Folds(NamedTuple):
     failures: Floats
 
 
-def fit_recalibration(bins: ConfidenceBins, named: ClusterPart | None = None) -> Recalibration | None:
-    """Return the map of some decisions, or None if it does not surely lower the Brier score of new ones."""
-    found = fit_map(bins, named=named)
-    return None if found is None else describe_map(bins, found, named)
-
-
 def describe_map(bins: ConfidenceBins, found: FittedMap, named: ClusterPart | None = None) -> Recalibration:
     """Return a map fitted to some decisions as it is published."""
     stated = brier_score(bins)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from api.service.evidence import Blob
-from api.service.store import EventStore
+from api.service.store import LINK, RETRACTION, REVIEW, EventStore
 from events import VOCABULARY, DecisionLinked, DecisionRecorded, DecisionRetracted, DecisionReviewed, Draft
 from events.errors import TallystickError
 from ledger import Query
@@ -57,7 +57,7 @@ class Reviews(NamedTuple):
     source: str
 
     async def answer(self, store: EventStore) -> object:
-        return await store.review_decision(self.review, event_id=self.event_id, source=self.source)
+        return await store.submit(REVIEW, self.review, event_id=self.event_id, source=self.source)
 
 
 class Retracts(NamedTuple):
@@ -68,7 +68,7 @@ class Retracts(NamedTuple):
     source: str
 
     async def answer(self, store: EventStore) -> object:
-        return await store.retract_decision(self.retraction, event_id=self.event_id, source=self.source)
+        return await store.submit(RETRACTION, self.retraction, event_id=self.event_id, source=self.source)
 
 
 class Links(NamedTuple):
@@ -79,7 +79,7 @@ class Links(NamedTuple):
     source: str
 
     async def answer(self, store: EventStore) -> object:
-        return await store.link_decisions(self.link, event_id=self.event_id, source=self.source)
+        return await store.submit(LINK, self.link, event_id=self.event_id, source=self.source)
 
 
 class Stores(NamedTuple):

@@ -10,7 +10,7 @@ from events import TallystickError
 from ledger import errors
 from ledger.errors import AppendRefused, LedgerBusy, LifecycleViolation
 
-ABSTRACT = {"AppendRefused", "AccessRefused", "LimitReached"}
+ABSTRACT = {"AppendRefused", "AccessRefused", "LimitReached", "NothingWritten"}
 """Classes that only gather others and are never raised themselves."""
 
 
@@ -61,6 +61,6 @@ def test_a_problem_carries_the_data_of_its_error() -> None:
     refused = LifecycleViolation("No.", "Yes.", subject="decision/a", index=3)
     problem = make_problem(refused, "r-1")
     assert (problem.status, problem.field, problem.index, problem.request_id) == (409, "subject", 3, "r-1")
-    assert (problem.detail, problem.advice) == ("No.", "Yes.")
+    assert (problem.detail, problem.advice) == ("No.", "Yes. Nothing was written.")
     assert isinstance(refused, AppendRefused)
     assert error_codes(LedgerBusy(7)).status == 503

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from api.cli.output import show_progress
 from api.importers.cstp import CstpImport
 from api.importers.decisions import DecisionImport, DecisionImportOptions
-from api.importers.runs import RunImportResult, import_runs, read_runs
+from api.importers.runs.importer import RunImportResult, import_runs, read_runs
 from api.service.evaluation.scenario_recorder import record_scenarios
 from instruments.evals import load
 from tests.fuzz.in_process import InProcess

@@ -4,8 +4,6 @@ from api.cli.lazy_group import Verb
 
 RECORD, ASK, EVALUATE = "Record", "Ask", "Evaluate agents"
 DISCOVER, PROVE, OPERATE = "Discover models", "Prove", "Operate"
-PANELS = (RECORD, ASK, EVALUATE, DISCOVER, PROVE, OPERATE)
-"""The panels of the help, in their order."""
 
 IMPORT = (
     Verb("decisions", "Import decisions and their outcomes.", "imports:decisions"),

@@ -9,7 +9,7 @@ from api.cli.options import AsOf
 from api.service.run_params import RunQuery
 
 if TYPE_CHECKING:
-    from api.importers.runs import SaveResult
+    from api.importers.runs.importer import SaveResult
 
 
 @verb(server=True)
@@ -41,7 +41,7 @@ def save(
 
 async def _save(target: LedgerTarget, path: str, agent: str | None) -> "SaveResult":
     from api.cli.open_ledger import open_store
-    from api.importers.runs import read_run, save_run
+    from api.importers.runs.importer import read_run, save_run
     from events.errors import InvalidEvent
 
     try:

@@ -208,7 +208,7 @@ def _investigate(
 def _choose_alert(options: CaptureOptions, alerts: list[FiringAlert], url: str) -> FiringAlert:
     """Return the alert that options name, or that the user chooses. Errors: InvalidQuery, NotFound, typer.Abort."""
     if not alerts:
-        detail = f"No alert is firing at {url}; nothing was written."
+        detail = f"No alert is firing at {url}."
         raise NotFound(detail, "Silenced and inhibited alerts are left out.")
     with instrument_errors():
         if options.index is not None:

@@ -97,6 +97,7 @@ def _write(path: Path, lines: bytes) -> None:
 
 def _note(sent: "SentScores", run_id: str) -> None:
     from api.cli.output import print_note
+    from api.text_format import pluralize
 
     rejected = f"; it rejected {sent.rejected:,}: {' '.join(sent.messages)}" if sent.rejected else ""
-    print_note(f"Scores of {run_id} sent in {sent.requests:,} request{'' if sent.requests == 1 else 's'}{rejected}")
+    print_note(f"Scores of {run_id} sent in {pluralize(sent.requests, 'request')}{rejected}")

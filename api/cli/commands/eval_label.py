@@ -76,12 +76,13 @@ async def _label(
     from api.cli.open_ledger import open_store
     from api.cli.payload import convert_options, convert_text
     from api.service.answer_label import LabelToRecord
+    from api.service.store import LABEL
     from events.envelope import EventId
 
     stated = convert_options(fields, LabelToRecord, {"run_id": "RUN", "scenario_id": "SCENARIO", "passed": "pass"})
     event_id = convert_text("event_id", event_id, EventId)
     async with open_store(target) as store:
-        return await store.label_answer(stated, event_id=event_id, source=source)
+        return await store.submit(LABEL, stated, event_id=event_id, source=source)
 
 
 @verb(server=True, reads=True)

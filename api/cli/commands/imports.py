@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from api.importers.cstp import CstpImport, CstpImportResult
     from api.importers.decisions import DecisionImport, DecisionImportOptions
     from api.importers.ledger_rebuild import LedgerImportResult
-    from api.importers.runs import RunImportResult
+    from api.importers.runs.importer import RunImportResult
     from ledger.place import Place
 
 SQLITE = b"SQLite format 3\0"
@@ -222,7 +222,7 @@ async def _import_runs(
 
     from api.cli.open_ledger import open_store
     from api.cli.output import show_progress
-    from api.importers.runs import FileFault, RunImportResult, import_runs, read_runs
+    from api.importers.runs.importer import FileFault, RunImportResult, import_runs, read_runs
 
     result, reports = RunImportResult(), read_runs(files, agent)
     for item in reports:

@@ -73,13 +73,14 @@ async def _link(
 ) -> "RecordedLink":
     from api.cli.open_ledger import open_store
     from api.cli.payload import convert_options, convert_text
+    from api.service.store import LINK
     from events.envelope import EventId
     from events.link import DecisionLinked
 
     linked = convert_options(fields, DecisionLinked, {"source_id": "DECISION", "target_id": "OTHER"})
     event_id = convert_text("event_id", event_id, EventId)
     async with open_store(target) as store:
-        return await store.link_decisions(linked, event_id=event_id, source=source)
+        return await store.submit(LINK, linked, event_id=event_id, source=source)
 
 
 @verb(server=True, reads=True)

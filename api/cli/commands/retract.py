@@ -60,10 +60,11 @@ async def _retract(
 ) -> "RecordedRetraction":
     from api.cli.open_ledger import open_store
     from api.cli.payload import convert_options, convert_text
+    from api.service.store import RETRACTION
     from events.decision import DecisionRetracted
     from events.envelope import EventId
 
     retraction = convert_options(fields, DecisionRetracted, {"decision_id": "DECISION"})
     event_id = convert_text("event_id", event_id, EventId)
     async with open_store(target) as store:
-        return await store.retract_decision(retraction, event_id=event_id, source=source)
+        return await store.submit(RETRACTION, retraction, event_id=event_id, source=source)

@@ -107,13 +107,14 @@ async def _review(
 ) -> "RecordedReview":
     from api.cli.open_ledger import open_store
     from api.cli.payload import convert_options, convert_text
+    from api.service.store import REVIEW
     from events.decision import DecisionReviewed
     from events.envelope import EventId
 
     review = convert_options(fields, DecisionReviewed, {"decision_id": "DECISION", "actual_result": "result"})
     event_id = convert_text("event_id", event_id, EventId)
     async with open_store(target) as store:
-        return await store.review_decision(review, event_id=event_id, source=source)
+        return await store.submit(REVIEW, review, event_id=event_id, source=source)
 
 
 def _require(decision: str | None, outcome: str | None) -> None:

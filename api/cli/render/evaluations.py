@@ -17,7 +17,6 @@ from api.reports import EvaluationReport, verdict_sentence
 from api.reports.escape import one_line, visible
 from api.reports.format import (
     bracketed,
-    count_noun,
     pass_of,
     point_interval,
     points,
@@ -25,6 +24,7 @@ from api.reports.format import (
     rate,
     rate_interval,
     seconds,
+    verdict_counts,
 )
 from api.reports.gate_text import gate_lines
 from api.reports.judge_text import label_lines
@@ -81,7 +81,7 @@ def print_evaluation_list(page: EvaluationPage) -> None:
         )
     console.print(table)
     more = f" Next page: --offset {page.next}" if page.next is not None else ""
-    print_note(f"{format_count(len(page.evaluations))} of {count_noun(page.total, 'evaluation')}.{more}")
+    print_note(f"{format_count(len(page.evaluations))} of {pluralize(page.total, 'evaluation')}.{more}")
 
 
 def print_evaluation_detail(run: Evaluation) -> None:
@@ -101,7 +101,8 @@ def print_evaluation_detail(run: Evaluation) -> None:
     if (retried := retried_line(run.retried_errors)) is not None:
         console.print(retried, soft_wrap=True)
     several = f"; {described}" if (described := pass_of(run.pass_of)) is not None else ""
-    console.print(f"Mean {_mean(run)}; pass rate {_rate(run)}{several}; {_verdicts(run)}.", soft_wrap=True)
+    verdicts = f"of {pluralize(run.scenarios, 'scenario')} {verdict_counts(run)}"
+    console.print(f"Mean {_mean(run)}; pass rate {_rate(run)}{several}; {verdicts}.", soft_wrap=True)
     print_usage_lines(console, run.usage)
 
 
@@ -250,7 +251,7 @@ def _blocks(report: EvaluationReport, contrast: RunComparison) -> Iterator[tuple
 
 def _regressed(change: ScenarioChange) -> Iterator[str]:
     scenario = f"{change.scenario_id}{f' ({one_line(change.name)})' if change.name else ''}"
-    passed = f"{change.passed_before} of {count_noun(change.attempts, 'attempt')} passed, now {change.passed_after}"
+    passed = f"{change.passed_before} of {pluralize(change.attempts, 'attempt')} passed, now {change.passed_after}"
     yield f"Regressed: {scenario}: {points(change.before)} before, {points(change.after)} now; {passed}"
     if change.reason:
         yield f"  error: {one_line(change.reason)}"
@@ -282,7 +283,7 @@ def _figures(contrast: RunComparison) -> Iterator[str]:
         interval = bracketed(point_interval(contrast.difference_interval, "+"))
         yield (
             f"Difference {points(contrast.difference, '+')}{interval} over "
-            f"{count_noun(contrast.scenarios, 'scenario')}, {count_noun(contrast.pairs, 'pair')} of attempts: "
+            f"{pluralize(contrast.scenarios, 'scenario')}, {pluralize(contrast.pairs, 'pair')} of attempts: "
             f"{test.passed_to_failed} passed only before, {test.failed_to_passed} only now{p}."
         )
 
@@ -293,9 +294,3 @@ def _mean(summary: EvaluationSummary) -> str:
 
 def _rate(summary: EvaluationSummary) -> str:
     return f"{rate(summary.pass_rate)}{bracketed(rate_interval(summary.pass_interval))}"
-
-
-def _verdicts(summary: EvaluationSummary) -> str:
-    counts = {"stable": summary.stable, "flaky": summary.flaky, "failing": summary.failing, "in error": summary.broken}
-    verdicts = ", ".join(f"{number:,} {name}" for name, number in counts.items() if number) or "none scored"
-    return f"of {count_noun(summary.scenarios, 'scenario')} {verdicts}"

@@ -5,10 +5,10 @@ from rich.console import Console
 from api.cli.output import make_table, open_console, print_note
 from api.cli.render.calibration import format_as_of
 from api.reports.escape import one_line
-from api.reports.format import count_noun, rate
+from api.reports.format import rate
 from api.reports.judge_text import difference_text, figure_lines, heading, share_text
 from api.service.evaluation.judge_queries import JudgingReportAnswer, UnlabelledPage
-from api.text_format import format_count
+from api.text_format import format_count, pluralize
 from projections.evaluation.judge_view_types import CriterionReport, JudgeReport
 
 NO_JUDGE = "No judge has scored an answer yet: tallystick eval run FIXTURES --judge SPEC"
@@ -24,7 +24,7 @@ def print_judging_report(report: JudgingReportAnswer) -> None:
     for order in report.orders:
         console.print(f"{one_line(order.agent)}: {one_line(order.model)} on pairs", style="bold", soft_wrap=True)
         changed = share_text(order.swap_rate)
-        console.print(f"Of {count_noun(order.pairs, 'pair')}, the preference changed with the order: {changed}")
+        console.print(f"Of {pluralize(order.pairs, 'pair')}, the preference changed with the order: {changed}")
         console.print()
     console.print(format_as_of(report.as_of), style="dim")
 
@@ -37,15 +37,15 @@ def _print_judge(console: Console, judge: JudgeReport) -> None:
     if judge.biases:
         _print_biases(console, judge)
     if judge.errors:
-        console.print(f"{count_noun(judge.errors, 'answer')} without a verdict: the judge gave no usable reply.")
+        console.print(f"{pluralize(judge.errors, 'answer')} without a verdict: the judge gave no usable reply.")
     console.print()
 
 
 def _print_part(console: Console, part: CriterionReport) -> None:
     name = "whole answers" if part.criterion is None else one_line(part.criterion)
     console.print(
-        f"{name}: {count_noun(part.judged, 'answer')} of {count_noun(part.scenarios, 'scenario')}; labelled: "
-        f"{format_count(part.labelled)} of {count_noun(part.labelled_scenarios, 'scenario')}",
+        f"{name}: {pluralize(part.judged, 'answer')} of {pluralize(part.scenarios, 'scenario')}; labelled: "
+        f"{format_count(part.labelled)} of {pluralize(part.labelled_scenarios, 'scenario')}",
         style="cyan",
         soft_wrap=True,
     )

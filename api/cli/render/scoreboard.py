@@ -9,7 +9,6 @@ from api.reports.escape import one_line
 from api.reports.format import (
     DASH,
     bracketed,
-    count_noun,
     pass_of,
     point_interval,
     points,
@@ -18,7 +17,7 @@ from api.reports.format import (
 from api.reports.judge_text import corrected_cell
 from api.reports.report import BASELINES
 from api.service.evaluation.queries import ScoreboardAnswer
-from api.text_format import format_count
+from api.text_format import format_count, pluralize
 from projections.evaluation.view_types import ScoreboardRow, SuiteScoreboard
 
 NAMED_MAX = 10
@@ -43,7 +42,7 @@ def _print_suite(console: Console, suite: SuiteScoreboard) -> None:
     scorer = " ".join(filter(None, (suite.scorer_id, suite.scorer_version)))
     scored_by = f", scored by {one_line(scorer)}" if scorer else ""
     console.print(
-        f"{one_line(suite.suite)}: {count_noun(suite.scenarios, 'scenario')}{scored_by}", style="bold", soft_wrap=True
+        f"{one_line(suite.suite)}: {pluralize(suite.scenarios, 'scenario')}{scored_by}", style="bold", soft_wrap=True
     )
     change = "since the one before"
     numbers: tuple[str, ...] = (
@@ -84,7 +83,7 @@ def _print_suite(console: Console, suite: SuiteScoreboard) -> None:
         )
     console.print(table)
     if suite.left_out:
-        console.print(f"and {count_noun(suite.left_out, 'older version')}: --versions", style="dim")
+        console.print(f"and {pluralize(suite.left_out, 'older version')}: --versions", style="dim")
     versions = [((_agent(row), one_line(row.agent_version or DASH)), row.usage) for row in suite.rows]
     print_usage_table(console, (name, "version"), versions)
     for row in suite.rows:
@@ -117,5 +116,5 @@ def _print_lost(console: Console, row: ScoreboardRow) -> None:
     if row.recorded_by:
         console.print(f"{version}: recorded by {one_line(', '.join(row.recorded_by))}.", style="dim", soft_wrap=True)
     if row.superseded:
-        left_out = f"{count_noun(row.superseded, 'score')} left out: the scenario or the scorer has changed since"
+        left_out = f"{pluralize(row.superseded, 'score')} left out: the scenario or the scorer has changed since"
         console.print(f"{version}: {left_out}.", style="dim", soft_wrap=True)

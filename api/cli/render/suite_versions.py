@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 from api.cli.output import make_facts, make_table, open_console, print_note, truncate
 from api.reports.escape import one_line, visible
-from api.reports.format import count_noun
 from api.service.evaluation.kept_suite import KeptFile
 from api.service.evaluation.suite_comparison import SuiteComparison
 from api.service.evaluation.suite_queries import (
@@ -13,7 +12,7 @@ from api.service.evaluation.suite_queries import (
     SuiteVersionEntry,
     SuiteVersionPage,
 )
-from api.text_format import format_count, format_time
+from api.text_format import format_count, format_time, pluralize
 
 DIGEST_SHOWN = 12
 """Characters of a digest in a table; they name a version."""
@@ -49,7 +48,7 @@ def print_suite_versions(page: SuiteVersionPage) -> None:
         )
     open_console().print(table)
     more = f" Next page: --offset {page.next}" if page.next is not None else ""
-    print_note(f"{format_count(len(page.versions))} of {count_noun(page.total, 'suite version')}.{more}")
+    print_note(f"{format_count(len(page.versions))} of {pluralize(page.total, 'suite version')}.{more}")
 
 
 def print_suite_version(answer: SuiteVersionAnswer) -> None:
@@ -78,7 +77,7 @@ def print_suite_version(answer: SuiteVersionAnswer) -> None:
         )
     console.print(table)
     more = f" Next page: --offset {answer.next}" if answer.next is not None else ""
-    print_note(f"{format_count(len(answer.scenarios))} of {count_noun(answer.total, 'scenario')}.{more}")
+    print_note(f"{format_count(len(answer.scenarios))} of {pluralize(answer.total, 'scenario')}.{more}")
 
 
 def print_kept_scenario(answer: KeptScenarioAnswer) -> None:
@@ -100,7 +99,7 @@ def print_kept_scenario(answer: KeptScenarioAnswer) -> None:
             table.add_row(label, one_line(value))
     console.print(table)
     for file in answer.files:
-        size = "" if file.size_bytes is None else f", {count_noun(file.size_bytes, 'byte')}"
+        size = "" if file.size_bytes is None else f", {pluralize(file.size_bytes, 'byte')}"
         console.print()
         console.print(f"{one_line(file.path)} ({file.digest[:DIGEST_SHOWN]}{size})", style="bold", soft_wrap=True)
         if file.state != "stored":

@@ -7,7 +7,7 @@ import msgspec
 
 from api.http.operation import reference
 from api.parameters import CURSOR_SCHEMA, POSITION_SCHEMA, JsonSchema
-from api.service.evidence import EVIDENCE
+from events.life import Author
 from events.limits import PAGE_EVENTS_MAX
 from events.registry import VOCABULARY
 from events.schema import json_schema
@@ -25,7 +25,7 @@ def make_schemas(structs: Collection[type[msgspec.Struct]]) -> JsonSchema:
     kinds = VOCABULARY.event_types.values()
     for struct in structs:
         schemas[struct.__name__] |= getattr(struct, "json_schema_rules", {})
-    posted = [kind for kind in kinds if kind.payload not in EVIDENCE]  # evidence has routes of its own
+    posted = [kind for kind in kinds if kind.by is not Author.LEDGER]  # evidence has routes of its own
     for kind in kinds:
         if kind not in posted:
             del vocabulary["$defs"][kind.draft.__name__]

@@ -25,7 +25,7 @@ def require_own_page(request: Request) -> None:
     origin = headers.get(b"origin")
     without_tls = origin is not None and request.url.scheme == "https" and not origin.startswith(b"https:")
     if without_tls or (origin is None and b"sec-fetch-site" not in headers):
-        detail = "Only a page of this server may post this form; nothing was done."
+        detail = "Only a page of this server may post this form."
         raise CrossSite(detail, "Programs use the JSON routes.")
 
 
@@ -36,7 +36,7 @@ async def read_form(request: Request) -> Mapping[str, str]:
     """
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media != FORM:
-        raise UnsupportedMedia(f"content-type {media!r} is not a form's; nothing was written.", f"Send {FORM}.")
+        raise UnsupportedMedia(f"content-type {media!r} is not a form's.", f"Send {FORM}.")
     size_max = BODY_BYTES_MAX if "caller" in request.scope else BODY_BYTES_FREE
     body = await read_body(request.scope, request.receive, size_max)
     try:

@@ -15,7 +15,7 @@ async def problem_page(request: Request, error: TallystickError) -> Response:
     """Return the page of an error, with the status and the headers that a program gets."""
     error = note_refusal(request.scope, error)
     problem = problem_response(error)
-    variables: dict[str, object] = {"detail": error.detail, "advice": error.advice, "status": problem.status_code}
+    variables: dict[str, object] = {"detail": error.detail, "advice": error.full_advice, "status": problem.status_code}
     caller: Principal | None = request.scope.get("caller")
     if caller is not None:
         variables["links"] = links_for(caller, "none")

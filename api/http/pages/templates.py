@@ -12,14 +12,14 @@ from api.http.pages.glossary import explain
 from api.reports import format as formats
 from api.reports.escape import cut, one_line, visible
 from api.reports.html.report_page import TEMPLATE_NAMES
-from api.text_format import format_figure, format_interval, format_time
+from api.text_format import format_figure, format_interval, format_time, pluralize
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 FILTERS = (
     formats.bracketed,
-    formats.count_noun,
+    pluralize,
     formats.gap,
     formats.gap_interval,
     formats.minute_utc,

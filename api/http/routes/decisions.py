@@ -9,15 +9,15 @@ from api.http.media_types import JSON
 from api.http.operation import HttpOperation, json_answer
 from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response, read_json
+from api.http.submission import Post, record_post
 from api.service.decision_writer import (
     RecordedDecision,
     RecordedRetraction,
     RecordedReview,
     record_decision,
-    retract_decision,
-    review_decision,
 )
 from api.service.operation import Link
+from api.service.store import RETRACTION, REVIEW
 from api.service.supplied_vector import embedding_to_record
 from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import EventId, Source
@@ -46,30 +46,12 @@ class DecisionBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """The model that made `embedding`."""
 
 
-class ReviewBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ReviewBody(Post[DecisionReviewed], frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A review to record."""
 
-    data: DecisionReviewed
-    """The payload of `decision.reviewed.v1`."""
-    id: EventId | None = None
-    """The id of the event. The same review with the same id is a retry."""
-    source: Source | None = None
-    """The agent, as /agents/NAME; by default the agent of the token."""
-    prefix: bool = False
-    """Whether data.decision_id may be an unambiguous prefix of the id; this needs the scope `read`."""
 
-
-class RetractionBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RetractionBody(Post[DecisionRetracted], frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A retraction to record."""
-
-    data: DecisionRetracted
-    """The payload of `decision.retracted.v1`."""
-    id: EventId | None = None
-    """The id of the event. The same retraction with the same id is a retry."""
-    source: Source | None = None
-    """The agent, as /agents/NAME; by default the agent of the token."""
-    prefix: bool = False
-    """Whether data.decision_id may be an unambiguous prefix of the id; this needs the scope `read`."""
 
 
 @HttpOperation(
@@ -122,11 +104,7 @@ async def post_review(call: Call) -> Response:
 
     A later review replaces an earlier one.
     """
-    body = await read_json(call.request, ReviewBody)
-    recorded = await review_decision(
-        call.ledger, call.caller, body.data, event_id=body.id, source=body.source, prefix=body.prefix
-    )
-    return json_response(recorded, 200 if recorded.duplicate else 201)
+    return await record_post(call, ReviewBody, REVIEW)
 
 
 @HttpOperation(
@@ -147,8 +125,4 @@ async def post_retraction(call: Call) -> Response:
 
     Only the agent of the decision may do that, or a token with the scope `import` or `admin`. It cannot be undone.
     """
-    body = await read_json(call.request, RetractionBody)
-    recorded = await retract_decision(
-        call.ledger, call.caller, body.data, event_id=body.id, source=body.source, prefix=body.prefix
-    )
-    return json_response(recorded, 200 if recorded.duplicate else 201)
+    return await record_post(call, RetractionBody, RETRACTION)

@@ -163,8 +163,7 @@ def _decode_body(headers: Headers, body: bytes) -> tuple[list[Draft], bool]:
             return VOCABULARY.drafts(body), False
         return [VOCABULARY.draft(body)], True
     raise UnsupportedMedia(
-        f"content-type {media.decode('latin-1')!r} is not supported; nothing was written.",
-        f"Send one of: {', '.join(EVENT_MEDIA_TYPES)}.",
+        f"content-type {media.decode('latin-1')!r} is not supported.", f"Send one of: {', '.join(EVENT_MEDIA_TYPES)}."
     )
 
 
@@ -185,9 +184,7 @@ def _decode_binary_mode(headers: Headers, body: bytes, media: bytes) -> Draft:
     try:
         attributes["data"] = msgspec.json.decode(body, type=msgspec.Raw)
     except DECODE_ERRORS as error:
-        raise MalformedInput(
-            f"The body is not well-formed JSON: {error}.", "Send UTF-8 JSON. Nothing was written.", field="data"
-        ) from None
+        raise MalformedInput(f"The body is not well-formed JSON: {error}.", "Send UTF-8 JSON.", field="data") from None
     return VOCABULARY.draft(_encode(attributes))
 
 

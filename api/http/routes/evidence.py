@@ -49,7 +49,7 @@ async def put_evidence(call: Call) -> Response:
     expected = EXPECTED_DIGEST.find(call.parameters)
     if expected is not None and expected != (actual := digest_of(data)):
         raise InvalidQuery(
-            "digest", f"the body's digest is {actual}; nothing was stored.", "Send the whole body, or correct this."
+            "digest", f"the body's digest is {actual}.", "Send the whole body, or correct this.", written=False
         )
     blob = Blob(data, call.request.headers.get("content-type"), NOTE.find(call.parameters))
     stored = await call.ledger.evidence.put(blob, call.caller)

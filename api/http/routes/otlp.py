@@ -165,9 +165,7 @@ async def _answer(request: Request, signal: _Signal) -> Response:
     try:
         call = read_request(request, _SCOPES, ())
         if media not in (JSON, PROTOBUF):
-            raise UnsupportedMedia(
-                f"content-type {media!r} is not supported; nothing was written.", f"Send {PROTOBUF} or {JSON}."
-            )
+            raise UnsupportedMedia(f"content-type {media!r} is not supported.", f"Send {PROTOBUF} or {JSON}.")
         body = await read_compressed_body(request.scope, request.receive)
         decode = signal.decode_json if media == JSON else signal.decode_protobuf
         receipt = await signal.receive(call.ledger, call.caller, await run_on_thread(decode, body))
@@ -183,7 +181,7 @@ def _refusal(request: Request, error: TallystickError, media: str) -> Response:
     status = UNAVAILABLE if problem.status_code == FULL_DISK else problem.status_code
     if media not in (JSON, PROTOBUF):
         return problem
-    said = RpcStatus(_RPC_CODES.get(status, _INVALID_ARGUMENT), f"{error.detail} {error.advice}".strip())
+    said = RpcStatus(_RPC_CODES.get(status, _INVALID_ARGUMENT), str(error))
     body = msgspec.json.encode(said) if media == JSON else _protobuf_status(said)
     kept = {name: value for name, value in problem.headers.items() if name in ("retry-after", "www-authenticate")}
     if status != problem.status_code:

@@ -107,7 +107,7 @@ class DecisionImport:
                     report(self._rows.read_bytes, self._rows.size_bytes)
         if result.skipped and not self._options.skip_bad:
             raise InvalidEvent(
-                f"{pluralize(result.skipped, 'row')} of {self._name} cannot be imported; nothing was written.\n"
+                f"{pluralize(result.skipped, 'row')} of {self._name} cannot be imported.\n"
                 + "\n".join(bad_row_lines(result)),
                 "Correct the listed rows, or skip them with --skip-bad.",
             )

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from api.importers.batch_append import BATCH_EVENTS, texts_without_outcome
+from api.importers.batch_append import BATCH_EVENTS
 from api.importers.results.imported_run import ImportedFile
 from api.importers.results.readers import read_results
 from api.importers.results.report import (
@@ -83,8 +83,8 @@ def read_file(path: str, options: ResultsOptions) -> PreparedFile:
 
 
 def _fault_of(error: TallystickError, path: str, run_id: str | None = None) -> ResultsFault:
-    detail, advice = texts_without_outcome(error)
-    return ResultsFault(file=path, run_id=run_id, field=getattr(error, "field", None), detail=detail, advice=advice)
+    advice = f"{error.advice} Nothing of it was written.".lstrip()
+    return ResultsFault(file=path, run_id=run_id, field=error.field, detail=error.detail, advice=advice)
 
 
 async def import_results(

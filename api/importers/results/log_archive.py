@@ -105,7 +105,8 @@ def _zstd(name: str) -> Callable[[bytes, int], bytes]:
             package.ZstdDecompressor().stream_reader(packed, read_across_frames=True).read(limit)
         )
     raise ExtraMissing(
-        f"{name} is compressed by Zstandard, which this Python cannot read. Nothing was written.",
+        f"{name} is compressed by Zstandard, which this Python cannot read.",
         "Install it: pip install 'tallystick[inspect]'. "
         "Or convert the log: inspect log convert --to json --output-dir DIR FILE, and import the .json file.",
+        written=False,
     )

@@ -172,11 +172,11 @@ def _check_size(file: ImportedFile, score: ImportedScore, graded: GradedAttempt)
     place = f"{file.file}: sample {score.sample!r}, attempt {score.attempt}"
     if (size_bytes := len(_encode(graded.score))) > PAYLOAD_BYTES_MAX:
         detail = f"{place}: {size_bytes:,} bytes of texts; a line holds at most {PAYLOAD_BYTES_MAX:,}."
-        raise InvalidEvent(f"{detail} Nothing of the file was written.", "Shorten them.")
+        raise InvalidEvent(detail, "Shorten them.")
     for blob in graded.blobs:
         if len(blob.data) > EVIDENCE_BYTES_MAX:
             detail = f"{place}: an answer of {len(blob.data):,} bytes; evidence holds at most {EVIDENCE_BYTES_MAX:,}."
-            raise InvalidEvent(f"{detail} Nothing of the file was written.", "Shorten it.")
+            raise InvalidEvent(detail, "Shorten it.")
 
 
 def _validate(payload: _Payload) -> _Payload:
@@ -189,5 +189,4 @@ def _validate(payload: _Payload) -> _Payload:
 
 def _fault(file: ImportedFile, error: InvalidEvent, place: str = "") -> InvalidEvent:
     """Add the place in the file to an error."""
-    detail = f"{file.file}: {place}{error.detail.removesuffix('.')}. Nothing of the file was written."
-    return InvalidEvent(detail, error.advice.replace(" Nothing was written.", ""), field=error.field)
+    return InvalidEvent(f"{file.file}: {place}{error.detail}", error.advice, field=error.field)

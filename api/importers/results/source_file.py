@@ -62,7 +62,7 @@ class SourceFile:
 
     def fault(self, detail: str, advice: str, field: str | None = None) -> InvalidEvent:
         """Return the error of a file with wrong content; nothing of it is written."""
-        return InvalidEvent(f"{self.name}: {detail} Nothing of it was written.", advice, field=field)
+        return InvalidEvent(f"{self.name}: {detail}", advice, field=field)
 
 
 class ResultsReader(NamedTuple):

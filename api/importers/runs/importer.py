@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from api.importers.batch_append import STREAMS_MAX, texts_without_outcome
+from api.importers.batch_append import STREAMS_MAX
 from api.importers.runs import reader
 from api.importers.runs.score_check import UnsupportedScore, unsupported_scores
 from api.importers.runs.to_events import RunDraft, RunEvents, run_events
@@ -92,8 +92,7 @@ def _check_agent(agent: str | None) -> None:
 
 def fault_of(error: TallystickError, path: str, run_id: str | None = None) -> FileFault:
     """Return the fault of a file from an error."""
-    detail, advice = texts_without_outcome(error)
-    return FileFault(file=path, run_id=run_id, field=getattr(error, "field", None), detail=detail, advice=advice)
+    return FileFault(file=path, run_id=run_id, field=error.field, detail=error.detail, advice=error.advice)
 
 
 async def import_runs(
@@ -185,8 +184,7 @@ async def save_run(run: RunEvents, store: EventStore) -> SaveResult:
     result = RunImportResult()
     await import_runs(iter([run]), store, result, lambda done, total: None, 1)
     for fault in result.faults:
-        detail = f"{fault.detail.removesuffix('.')}; nothing was written."
-        raise LifecycleViolation(detail, fault.advice, subject=f"discovery/{run.run_id}", index=0)
+        raise LifecycleViolation(fault.detail, fault.advice, subject=f"discovery/{run.run_id}", index=0)
     results = len(run.report.results or ())
     return SaveResult(
         run_id=run.run_id, saved=result.runs == 1, results=results, appended=result.appended, first=result.first,

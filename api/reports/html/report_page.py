@@ -45,6 +45,7 @@ from api.reports.usage_text import (
     usage_cells,
     usage_lines,
 )
+from api.text_format import pluralize
 from projections.evaluation.view_types import Evaluation, EvaluationSummary, ScenarioResult, ScoreRow
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ FORMATTERS = (
     formats.points_below,
     formats.point_interval,
     formats.bracketed,
-    formats.count_noun,
+    pluralize,
     formats.minute_utc,
     formats.pass_of,
     formats.points,
@@ -104,14 +105,14 @@ def banner(report: EvaluationReport) -> tuple[str, str]:
     if report.judgement is not None and contrast is not None:
         return report.judgement.verdict, verdict_sentence(report.judgement, contrast)
     if contrast is not None and contrast.regressions:
-        return "worse", f"{formats.count_noun(contrast.regressions, 'regression')} against the baseline."
+        return "worse", f"{pluralize(contrast.regressions, 'regression')} against the baseline."
     if not run.scored:
         return "unusable", "Nothing was scored."
     if not (run.failed or run.errors):
-        return "passed", f"Passed: every attempt at {formats.count_noun(run.scenarios, 'scenario')}."
+        return "passed", f"Passed: every attempt at {pluralize(run.scenarios, 'scenario')}."
     counts = {"flaky": run.flaky, "failing": run.failing, "in error": run.broken}
     rest = ", ".join(f"{number:,} {name}" for name, number in counts.items() if number)
-    passed = f"{run.stable:,} of {formats.count_noun(run.scenarios, 'scenario')} passed every attempt"
+    passed = f"{run.stable:,} of {pluralize(run.scenarios, 'scenario')} passed every attempt"
     return ("worse" if run.failed else "unusable"), f"Not all passed: {passed}; {rest}."
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from api.reports.escape import cut, escape_html, one_line
 from api.reports.plots.svg import MARGIN, WIDTH, draw_page, draw_text
+from api.text_format import pluralize
 
 TRUNK, ENDS = 218.0, 330.0
 """Where the line to which all links join is, and where the boxes of linked decisions begin."""
@@ -35,7 +36,7 @@ def draw_links(subject: str, fact: str, links: Sequence[DrawnLink], total: int) 
     """Return a drawing of a decision at the left with its links to the right. `total` counts also those left out."""
     below = total > len(links)
     height = TOP + ROW * max(len(links), 2) + (LINE if below else 0) + TOP / 2
-    title = f"{total:,} {'link' if total == 1 else 'links'} of the decision {one_line(subject, 60)}"
+    title = f"{pluralize(total, 'link')} of the decision {one_line(subject, 60)}"
     return draw_page(height, title, _lines(subject, fact, links, total - len(links), height))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from api.reports.escape import one_line
-from api.reports.format import count_noun, points, rate
+from api.reports.format import points, rate
 from api.reports.plots.figure_table import FigureTable
 from api.reports.plots.interval_rows import IntervalRow, draw_rows_on, rows_height
 from api.reports.plots.panel import (
@@ -23,6 +23,7 @@ from api.reports.plots.panel import (
 from api.reports.plots.svg import Heading, draw_figure, draw_position, draw_text
 from api.reports.report import BASELINES
 from api.reports.score_intervals import mean_text, rate_text
+from api.text_format import pluralize
 from events.evaluation import Baseline
 from projections.evaluation.scenario_history import ScenarioAtVersion, ScenarioHistory
 from projections.evaluation.view_types import ScoreboardRow, SuiteScoreboard
@@ -73,7 +74,7 @@ def draw_scoreboard(board: SuiteScoreboard, position: int) -> str:
         for row in shown
     ]
     ticks = [(value, f"{value:.0f}") for value in even_values(0.0, 100.0, 4)]
-    heading = Heading(board.suite, f"Mean points on {count_noun(board.scenarios, 'scenario')}", "95% intervals")
+    heading = Heading(board.suite, f"Mean points on {pluralize(board.scenarios, 'scenario')}", "95% intervals")
     return _draw(rows, ticks, heading, BOARD_READING, ("mean points", len(board.rows) - len(shown), position))
 
 

@@ -91,7 +91,8 @@ class DiscoverCommand:
                 say(f"ended: {step.reason}")
             return DiscoverResult(findings=await summarize_run(store, run_id), golden_error=self._golden_error)
         except TallystickError as error:
-            error.advice = f"{error.advice} Earlier answers are recorded: --resume {run_id} continues.".lstrip()
+            error.advice += f" Earlier answers are recorded: --resume {run_id} continues."
+            error.written = True
             raise
 
     async def _begin(self, store: EventStore) -> str:

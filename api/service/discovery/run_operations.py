@@ -124,7 +124,7 @@ async def respond(store: EventStore, run_id: str, answer: RouterAnswer, attempt:
         check_running(run.events)
         if attempt is not None and attempt != due:
             raise AttemptTaken(
-                f"attempt {attempt} of run {run_id} is not due: attempt {due} is; nothing was written.",
+                f"attempt {attempt} of run {run_id} is not due: attempt {due} is.",
                 "Read the prompt again, and answer the attempt it names.",
             )
         names = await load_model_names(store)
@@ -253,10 +253,10 @@ def _check_config(config: RunConfig) -> RunConfig:
     for name in ("max_iterations", "max_attempts"):
         if not 1 <= getattr(config, name) <= RUN_LIMIT_MAX:
             detail = f"{name} {getattr(config, name)} is not a whole number from 1 to {RUN_LIMIT_MAX:,}."
-            raise InvalidEvent(detail, "Correct it. Nothing was written.", field=name)
+            raise InvalidEvent(detail, "Correct it.", field=name)
     if config.router is not None and _secret.search(config.router):
         raise InvalidEvent(
-            "router holds a user or a password.", "Leave them out: the log keeps it. Nothing was written.",
+            "router holds a user or a password.", "Leave them out: the log keeps it.",
             field="router",
         )  # fmt: skip
     return config
@@ -267,7 +267,7 @@ def _check_size(answer: RouterAnswer) -> None:
     if size_bytes > ANSWER_BYTES_MAX:
         raise LineTooLong(
             f"The response is {size_bytes:,} bytes; the limit is {ANSWER_BYTES_MAX:,}.",
-            "Report it as a failure, or shorten it. Nothing was written.",
+            "Report it as a failure, or shorten it.",
             field="response",
         )
 
@@ -277,7 +277,7 @@ def _attempt_taken_error(run_id: str, recorded: DiscoveryAttempted) -> AttemptTa
     if recorded.response_digest is not None:
         outcome += f", response {recorded.response_digest}"
     return AttemptTaken(
-        f"attempt {recorded.attempt} of run {run_id} was answered already: {outcome}; nothing was written.",
+        f"attempt {recorded.attempt} of run {run_id} was answered already: {outcome}.",
         "The recorded answer stays. Read the prompt, and answer the attempt it names.",
     )
 
@@ -292,7 +292,7 @@ def _find_probes(config: RunConfig) -> list[Probe]:
     elif config.probe_id not in (PROBE, config.probes[0]):
         detail = f"probe_id {config.probe_id!r} is not the first of probes, {config.probes[0]!r}."
     if detail is not None:
-        raise InvalidEvent(detail, "Name each probe once, in probes only. Nothing was written.", field="probes")
+        raise InvalidEvent(detail, "Name each probe once, in probes only.", field="probes")
     return [_find_probe(probe_id) for probe_id in config.probes]
 
 
@@ -301,13 +301,13 @@ def _find_probe(probe_id: str) -> Probe:
     probe = find_probe(probe_id)
     if probe is None:
         detail = f"probe_id {probe_id!r} is not a probe."
-        raise InvalidEvent(detail, f"Probes: {PROBE_IDS}. Nothing was written.", field="probe_id")
+        raise InvalidEvent(detail, f"Probes: {PROBE_IDS}.", field="probe_id")
     return probe
 
 
 def _run_id_taken_error(run_id: str) -> LifecycleViolation:
     return LifecycleViolation(
-        f"run_id {run_id} belongs to another run, with other settings; nothing was written.",
+        f"run_id {run_id} belongs to another run, with other settings.",
         "Use another, or leave it out to get a random one.",
         subject=f"discovery/{run_id}",
         index=0,

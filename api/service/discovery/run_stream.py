@@ -92,7 +92,8 @@ def check_id(run_id: str) -> None:
 
 def run_not_found_error(run_id: str) -> NotFound:
     """Return the error for an id that no run has."""
-    return NotFound(f"Run not found: {run_id}", "Check the id; POST /discovery and tallystick discover begin runs.")
+    advice = "Check the id; POST /discovery and tallystick discover begin runs."
+    return NotFound(f"Run not found: {run_id}", advice, kind="run", name=run_id)
 
 
 async def load_run(store: EventStore, run_id: str) -> LiveRun:
@@ -106,6 +107,6 @@ def check_running(events: Sequence[Event]) -> None:
     end = events[-1]
     if isinstance(end.data, DiscoveryFinished):
         raise RunEnded(
-            f"Run {end.data.run_id} ended at {end.time}: {end.data.reason}; nothing was written.",
+            f"Run {end.data.run_id} ended at {end.time}: {end.data.reason}.",
             f"GET /runs/{end.data.run_id} is its report; POST /discovery begins another.",
         )

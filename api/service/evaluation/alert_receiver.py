@@ -134,7 +134,7 @@ def _to_alert(posted: WebhookAlert, field: str) -> FiringAlert:
     try:
         starts_at = timestamp(posted.startsAt)
     except OverflowError:
-        detail, advice = f"{field}.startsAt: it has no year in UTC.", "Write another time. Nothing was written."
+        detail, advice = f"{field}.startsAt: it has no year in UTC.", "Write another time."
         raise InvalidEvent(detail, advice, field=f"{field}.startsAt") from None
     return FiringAlert(
         fingerprint=posted.fingerprint,

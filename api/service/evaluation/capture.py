@@ -185,6 +185,7 @@ async def capture(
         async with open_store() as store:
             recorded = await record_batch(store, [info])
     except TallystickError as error:
+        error.written = True
         error.advice += f" The files are in {target.folder}; `tallystick eval run` records them once they are edited."
         raise
     event = info.event

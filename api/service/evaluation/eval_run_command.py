@@ -115,9 +115,8 @@ class EvalRunCommand:
                 warn(f"warning: no price, so no cost: {', '.join(sorted(self._unpriced))}")
             return await self._report(store, run)
         except TallystickError as error:
-            error.advice = (
-                f"{error.advice} The scores until then are recorded: --resume {run.run_id} continues.".lstrip()
-            )
+            error.advice += f" The scores until then are recorded: --resume {run.run_id} continues."
+            error.written = True
             raise
         finally:
             executor.shutdown(wait=False, cancel_futures=True)

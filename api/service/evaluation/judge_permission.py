@@ -20,7 +20,7 @@ async def require_judge(store: EventStore, agent: str) -> None:
     decision = DecisionRecorded(decision_id=secrets.token_hex(16), decision="May this caller record as the judge?")
     if not await _may_append(store, decision, source_of(agent)):
         raise Forbidden(
-            f"The token may not record verdicts as {agent}; nothing was asked and nothing was written.",
+            f"The token may not record verdicts as {agent}; nothing was asked.",
             f"Use a token with the scope 'import': tallystick token add NAME --scope append --scope read "
             f"--scope import; or one of {agent} itself.",
         )

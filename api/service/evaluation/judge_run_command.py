@@ -117,8 +117,9 @@ class JudgeRunCommand:
             if judged != self._options.judged_run:
                 raise InvalidQuery(
                     "resume",
-                    f"run {run.run_id} judges the answers of {judged or 'no other run'}; nothing was written.",
+                    f"run {run.run_id} judges the answers of {judged or 'no other run'}.",
                     "Name the run that it began with, or leave --resume out for another run.",
+                    written=False,
                 )
             return run
         before = recorded.started

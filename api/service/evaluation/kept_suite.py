@@ -212,8 +212,9 @@ async def find_complete(store: EventStore, name: str) -> KeptVersion:
         more = f" and {len(gone) - PATHS_SHOWN} more" if len(gone) > PATHS_SHOWN else ""
         raise Gone(
             f"{len(gone):,} of {len(kept.files):,} files of this suite version are not in the ledger any more: "
-            f"{named}{more}. Nothing was done.",
+            f"{named}{more}.",
             f"tallystick eval suite show {name} shows the others.",
+            written=False,
         )
     return kept
 
@@ -261,6 +262,6 @@ async def save_suite(store: EventStore, name: str, folder: Path) -> KeptVersion:
                 write_suite_file(staged, file.path, (await store.evidence(file.digest)).data)
     except OSError as error:
         raise InvalidQuery(
-            "to", f"{folder} cannot be written: {error.strerror or error}; nothing was written.", "Name another folder."
+            "to", f"{folder} cannot be written: {error.strerror or error}.", "Name another folder.", written=False
         ) from None
     return kept

@@ -83,8 +83,9 @@ def check_unchanged(run: EvalRun, chosen: Sequence[Scenario]) -> None:
     if changed:
         raise InvalidQuery(
             "fixtures",
-            f"run {run.run_id} scored {_list_names(changed)}, which changed since then; nothing was written.",
+            f"run {run.run_id} scored {_list_names(changed)}, which changed since then.",
             "Give the scenarios as they were, or start another run.",
+            written=False,
         )
 
 
@@ -115,7 +116,5 @@ def _format_value(value: object) -> str:
 
 def _mismatch_error(option: str, fault: str) -> InvalidQuery:
     return InvalidQuery(
-        option,
-        f"{fault}; nothing was written.",
-        "Give the value it began with, or leave --resume out for another run.",
+        option, f"{fault}.", "Give the value it began with, or leave --resume out for another run.", written=False
     )

@@ -117,12 +117,11 @@ def build_scenario_info(title: str, event: EvalScenarioCaptured, investigation: 
         VOCABULARY.draft(line)
     except InvalidEvent as error:
         field = (error.field or "").removeprefix("data.")
-        detail = error.detail.removeprefix("data.")
-        raise InvalidEvent(f"Scenario {title}: {detail}", error.advice, field=field or None) from None
+        raise InvalidEvent(f"Scenario {title}: {error.detail_for(field)}", error.advice, field=field or None) from None
     if len(line) > DATA_BYTES_MAX:
         raise InvalidEvent(
             f"Scenario {title}: its texts take {len(line):,} bytes; a line holds at most {DATA_BYTES_MAX:,}.",
-            "Shorten the description. Nothing was written.",
+            "Shorten the description.",
             field="description",
         )
     return ScenarioInfo(title=title, event=event, investigation=investigation)
@@ -160,7 +159,7 @@ def _check_size(title: str, size_bytes: int) -> None:
     if size_bytes > EVIDENCE_BYTES_MAX:
         raise BodyTooLarge(
             f"Scenario {title}: {INVESTIGATION_FILE} has {size_bytes:,} bytes, and what is kept as evidence has "
-            f"at most {EVIDENCE_BYTES_MAX:,}; nothing was written.",
+            f"at most {EVIDENCE_BYTES_MAX:,}.",
             "Remove from its evidence the parts that no agent needs.",
         )
 

@@ -73,7 +73,7 @@ def _build_manifest(scenarios: Sequence[Scenario]) -> bytes:
     if len(manifest) > EVIDENCE_BYTES_MAX:
         raise BodyTooLarge(
             f"The list of the suite's files has {len(manifest):,} bytes, and what is kept as evidence has at most "
-            f"{EVIDENCE_BYTES_MAX:,}; nothing was written.",
+            f"{EVIDENCE_BYTES_MAX:,}.",
             "Split the suite, or run it with --no-keep-files.",
         )
     return manifest

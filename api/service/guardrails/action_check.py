@@ -27,6 +27,7 @@ EVALUATION_S = 0.25
 
 NO_RULES = "No guardrails are set: nothing was evaluated, and the action is allowed unchecked."
 
+_evaluation = VOCABULARY.event_types["guardrail.evaluated.v1"].own_draft
 _asked = ("phase", "description", "category", "stakes", "confidence", "context", "decision_id")
 
 
@@ -198,9 +199,9 @@ async def _append(
     ledger: LedgerService, caller: Principal, payload: GuardrailEvaluated, event_id: str | None
 ) -> tuple[Event, bool]:
     """Append an evaluation; return its event, or the first one of a retry. Errors: those of `LedgerService.record`."""
-    draft = VOCABULARY.draft_of(payload, id=event_id, time=ledger.clock())
+    draft = _evaluation(data=payload, id=event_id, time=ledger.clock())
     try:
-        placed = await ledger.record_check(draft, caller)
+        (placed,) = await ledger.record([draft], caller)
     except IdentityConflict as error:
         if error.position > (await ledger.reader.head()).position:
             raise

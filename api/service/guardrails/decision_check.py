@@ -88,7 +88,8 @@ async def context_of_check(ledger: LedgerService, caller: Principal, check_id: s
     page = await ledger.reader.read(Query(subjects=(f"check/{check_id}",), limit=1))
     event = VOCABULARY.event(page.ndjson) if page.positions else None
     if event is None or event.source != caller.source:
-        raise NotFound(f"Check not found: {check_id}", "Give the checkId of your own checkGuardrails or preAction.")
+        advice = "Give the checkId of your own checkGuardrails or preAction."
+        raise NotFound(f"Check not found: {check_id}", advice, kind="check", name=check_id)
     assert isinstance(event.data, GuardrailEvaluated)
     return event.data.context
 

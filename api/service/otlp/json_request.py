@@ -151,7 +151,7 @@ def _decode(body: bytes, shape: type[_Message]) -> _Message:
 
 
 def _malformed(detail: str) -> MalformedInput:
-    return MalformedInput(f"The body is not a request of OTLP/JSON: {detail}.", "Nothing was written.")
+    return MalformedInput(f"The body is not a request of OTLP/JSON: {detail}.")
 
 
 _Record = TypeVar("_Record", TelemetryRecord, TelemetrySpan)

@@ -92,8 +92,9 @@ def load_messages(signal: str) -> Any:  # noqa: ANN401 - classes of an optional 
         return import_module(MESSAGES.format(signal))
     except ModuleNotFoundError:
         raise ExtraMissing(
-            "OTLP in protobuf needs a package that is not installed; nothing was written.",
+            "OTLP in protobuf needs a package that is not installed.",
             "Install it: pip install 'tallystick[otlp]'. Or send application/json.",
+            written=False,
         ) from None
 
 
@@ -103,7 +104,7 @@ def _decode(body: bytes, signal: str, name: str) -> Any:  # noqa: ANN401 - class
     try:
         return getattr(messages, name).FromString(body)
     except Exception as error:  # noqa: BLE001 - protobuf's implementations raise different classes
-        raise MalformedInput(f"The body is not a {name}: {error}.", "Nothing was written.") from None
+        raise MalformedInput(f"The body is not a {name}: {error}.") from None
 
 
 def _attributes(pairs: Iterable[Any]) -> Attributes:
@@ -166,6 +167,4 @@ def _varint(body: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def _cut() -> MalformedInput:
-    return MalformedInput(
-        "The body is not a protobuf message: it is cut, or of another format.", "Nothing was written."
-    )
+    return MalformedInput("The body is not a protobuf message: it is cut, or of another format.")

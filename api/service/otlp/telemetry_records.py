@@ -49,8 +49,7 @@ class ReceivedRecords(NamedTuple):
 def too_many_values() -> BodyTooLarge:
     """Return the error for a request with more objects than one may have."""
     return BodyTooLarge(
-        f"The request has over {OTLP_RECORDS_MAX:,} records or {OTLP_VALUES_MAX:,} attributes and other parts;"
-        " nothing was written.",
+        f"The request has over {OTLP_RECORDS_MAX:,} records or {OTLP_VALUES_MAX:,} attributes and other parts.",
         "Send smaller batches: OTEL_BLRP_MAX_EXPORT_BATCH_SIZE, OTEL_BSP_MAX_EXPORT_BATCH_SIZE.",
     )
 

@@ -42,7 +42,7 @@ def check_empty(folder: Path) -> None:
         return
     if not folder.is_dir() or any(folder.iterdir()):
         problem = "is not empty" if folder.is_dir() else "is not a folder"
-        raise FixtureExists(f"{folder} {problem}; nothing was written.", "Name a folder that does not exist.")
+        raise FixtureExists(f"{folder} {problem}.", "Name a folder that does not exist.")
 
 
 def write_suite_file(folder: Path, path: str, data: bytes) -> None:

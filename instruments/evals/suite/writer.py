@@ -67,7 +67,7 @@ def check_free(folder: Path, *, force: bool) -> list[str]:
     existing = [name for name in (*FILES, *_OTHER_DESCRIPTIONS) if os.path.lexists(folder / name)]
     if existing and not force:
         raise FixtureExists(
-            f"{folder} already contains a fixture ({', '.join(sorted(existing))}); nothing was written.",
+            f"{folder} already contains a fixture ({', '.join(sorted(existing))}).",
             "Name another folder, or replace it with --force.",
         )
     return existing

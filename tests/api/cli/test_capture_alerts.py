@@ -154,7 +154,7 @@ TWINS: list[Json] = firing(["Alpha", "Beta"], ["c0ffee0000000001", "c0ffee000000
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        (reported(), "No alert is firing at http://ADDRESS; nothing was written."),
+        (reported(), "No alert is firing at http://ADDRESS."),
         (Reply(b"<html>Sign in</html>"), "answered with no JSON: <html>Sign in</html>"),
         (Reply(), "answered with no JSON, but with nothing"),
         (

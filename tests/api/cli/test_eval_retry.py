@@ -158,7 +158,7 @@ def test_what_is_refused(ledger: Path, tmp_path: Path, notes: Path, line: str) -
     assert "none is asked" in refused(ledger, "eval", "run", fixtures, "--rate-limit", "1/s")
     described = json.loads((fixtures / NAMES[1] / "scenario.json").read_text())
     (fixtures / NAMES[1] / "scenario.json").write_text(json.dumps({**described, "scoring": {"pass_threshold": 80}}))
-    assert f"run one scored {NAMES[1]}, which changed since then; nothing was written." in refused(ledger, *again)
+    assert f"run one scored {NAMES[1]}, which changed since then." in refused(ledger, *again)
     assert events(ledger) == before
 
 

@@ -227,7 +227,7 @@ def test_save_refuses_a_folder_with_files_and_a_link_to_one(ledger: Path, fixtur
     file.write_text("mine")
     for target in (full, link, file, file / "below"):
         error = tally(ledger, "eval", "suite", "save", "one", "--to", target).err
-        assert "nothing was written" in error, (target, error)
+        assert "othing was written" in error, (target, error)
     assert contents(full) == {"mine": b"mine"}
     assert file.read_text() == "mine"
     done(ledger, "eval", "suite", "save", "one", "--to", empty)

@@ -156,7 +156,7 @@ def test_bad_rows_refuse_the_file_before_anything_is_written(tmp_path: Path) -> 
     ledger, file = tmp_path / "t.db", tmp_path / "bad.csv"
     file.write_text(BAD)
     said = refused(ledger, "import", "decisions", file).splitlines()
-    assert said[0] == f"error: 12 rows of {file} cannot be imported; nothing was written."
+    assert said[0] == f"error: 12 rows of {file} cannot be imported."
     assert said[1] == "  line 3: confidence is 'high'; allowed: a number from 0 to 1, or empty"
     assert said[2] == "  line 4: confidence is '1.5'; allowed: a number from 0 to 1, or empty"
     assert said[3].startswith("  line 5: agent is missing; allowed: 1..64 letters")

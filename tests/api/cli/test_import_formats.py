@@ -200,7 +200,7 @@ def test_standard_input(tmp_path: Path) -> None:
         answer = import_file(ledger, "-", given=body)
         assert (answer["format"]["kind"], answer["appended"], answer["unchanged"]) == (kind, 0, 3)
     said = refused(ledger, "import", "decisions", "-", given=b"agent,decision\na b,one\n")
-    assert said.startswith("error: 1 row of standard input cannot be imported; nothing was written.\n")
+    assert said.startswith("error: 1 row of standard input cannot be imported.\n")
     assert "no column for agent and decision" in refused(ledger, "import", "decisions", "-")
 
 

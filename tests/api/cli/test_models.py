@@ -162,7 +162,7 @@ def test_what_cannot_be_registered_or_named(written: tuple[Path, tuple[str, ...]
         return refused(path, "model", *arguments, *through, code=code)
 
     again = no("register", "model-a", code=1)
-    assert again.startswith("error: model model-a is registered already; nothing was written.\n")
+    assert again.startswith("error: model model-a is registered already.\n")
     assert "tallystick model alias model-a NAME" in again
     assert "tallystick model register model-b" in no("alias", "model-b", "x", code=1)
     assert "'Auto' is a host's own name, not a model's." in no("register", "Auto")

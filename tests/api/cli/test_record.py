@@ -92,12 +92,12 @@ def test_a_repetition_adds_nothing(ledger: Path, where: tuple[str, ...], ids: tu
     assert again.text == first.text
     assert again.err == f"Decision {first.text.strip()} there already at position 1.\n"
     for other in (("record", "y", *words[2:]), ("record", "x", *words[2:4], *ids, *where)):
-        assert "nothing was written" in refused(ledger, *other, code=1)
+        assert "Nothing was written." in refused(ledger, *other, code=1)
     review = ("review", first.text.strip(), "--outcome", "success", "--event-id", "r1", *where)
     done(ledger, *review)
     assert "there already at position 3." in done(ledger, *review).err
     assert "there already at position 3." in done(ledger, "review", first.text.strip()[:5], *review[2:]).err
-    assert "nothing was written" in refused(ledger, *review[:3], "failure", *review[4:], code=1)
+    assert "Nothing was written." in refused(ledger, *review[:3], "failure", *review[4:], code=1)
     assert len(events(ledger)) == 3
 
 

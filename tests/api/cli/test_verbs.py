@@ -12,15 +12,27 @@ from typing import Any, get_args
 import pytest
 
 from api.cli import options
-from api.cli.commands import PANELS, VERBS, eval_import, export, serve, token
+from api.cli.commands import (
+    ASK,
+    DISCOVER,
+    EVALUATE,
+    OPERATE,
+    PROVE,
+    RECORD,
+    VERBS,
+    eval_import,
+    export,
+    serve,
+    token,
+)
 from api.cli.lazy_group import Verb
 from api.http.connection_table import ConnectionLimits
 from api.http.limits import DEFAULT_LIMITS, RequestLimits
-from api.importers.benchmark_scenarios import FORMATS
 from api.parameters import WINDOWS
 from api.principal import SCOPES
 from api.service.view_queries import QueryLimits
 from events.decision import Outcome, ReasonType, Stakes
+from instruments.evals.benchmarks import Format
 from tests.api.cli.command import Ended, done, environment, refused, tally
 from tests.api.cli.lines import decided
 from tests.support.paths import ROOT
@@ -53,11 +65,12 @@ def test_each_verb_has_a_summary_and_an_example(ledger: Path, words: tuple[str, 
 
 
 def test_help_lists_the_verbs_in_panels(ledger: Path) -> None:
+    panels = (RECORD, ASK, EVALUATE, DISCOVER, PROVE, OPERATE)
     shown = done(ledger, "--help").text
-    places = [shown.index(f"─ {panel} ─") for panel in PANELS]
+    places = [shown.index(f"─ {panel} ─") for panel in panels]
     assert places == sorted(places)
-    assert {verb.panel for verb in VERBS} == set(PANELS)
-    for panel, place, end in zip(PANELS, places, [*places[1:], len(shown)], strict=True):
+    assert {verb.panel for verb in VERBS} == set(panels)
+    for panel, place, end in zip(panels, places, [*places[1:], len(shown)], strict=True):
         for verb in VERBS:
             assert (f"│ {verb.name} " in shown[place:end]) is (verb.panel == panel), (verb.name, panel)
     for group in (verb for verb in VERBS if verb.verbs):
@@ -130,7 +143,7 @@ def test_the_choices_are_those_of_the_program() -> None:
     assert get_args(Stakes) == options.STAKES
     assert get_args(ReasonType) == options.REASON_TYPES
     assert tuple(WINDOWS) == options.WINDOWS
-    assert eval_import.FORMATS == FORMATS
+    assert get_args(Format) == eval_import.FORMATS
     assert export.FORMATS == ("ndjson", "csv", "parquet")
     assert token.SCOPES == SCOPES
     assert server_options_of(serve) == DEFAULT_LIMITS

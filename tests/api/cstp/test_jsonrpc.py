@@ -171,7 +171,7 @@ def test_a_fault_of_ours_is_an_internal_error_with_its_type() -> None:
 def test_a_busy_ledger_says_when_to_retry() -> None:
     error = rpc_error_of(LedgerBusy(20_000, 2))
     assert error.code == -32603
-    assert error.data == {"type": "LedgerBusy", "advice": "Retry after 2 s.", "retry_after_s": 2}
+    assert error.data == {"type": "LedgerBusy", "advice": "Retry after 2 s. Nothing was written.", "retry_after_s": 2}
 
 
 def test_the_methods_are_those_of_the_contract() -> None:

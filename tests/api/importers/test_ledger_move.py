@@ -187,7 +187,7 @@ def test_a_node_that_has_the_old_place_open_is_refused(ledger: Sealed, postgres:
         log = await PostgresLog.open(there.database, durability="local")
         await log.append([recorded("before")])
         await asyncio.to_thread(move_ledger, there, back)
-        with pytest.raises(LedgerUnavailable, match=r"moved to .*back\.db; nothing was written"):
+        with pytest.raises(LedgerUnavailable, match=r"moved to .*back\.db\..*Nothing was written"):
             await log.append([recorded("after")])
         assert (await log.head()).position == SIZE + 1, "it can still be read"
         await log.close()

@@ -127,7 +127,7 @@ def test_what_is_wrong_is_refused_and_writes_nothing(tmp_path: Path) -> None:
 def test_events_of_evidence_come_with_their_bytes_alone(tmp_path: Path, payload: EvidenceStored) -> None:
     @within(tmp_path / "ledger.db")
     async def _(service: LedgerService) -> None:
-        with pytest.raises(InvalidEvent, match="appended with its bytes") as caught:
+        with pytest.raises(InvalidEvent, match="appended by the ledger") as caught:
             await service.record([recorded("d"), draft_of(payload)], OWNER)
         assert (caught.value.field, caught.value.index) == ("type", 1)
         async with service.evidence.keep([Blob(b"mine")]):

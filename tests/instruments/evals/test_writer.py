@@ -102,7 +102,7 @@ def test_a_fixture_that_is_there_is_not_overwritten(tmp_path: Path, name: str) -
     (tmp_path / name).write_text("mine")
     with pytest.raises(FixtureExists) as caught:
         write_scenario(tmp_path, DESCRIPTION, INVESTIGATION, "")
-    assert caught.value.detail == f"{tmp_path} already contains a fixture ({name}); nothing was written."
+    assert caught.value.detail == f"{tmp_path} already contains a fixture ({name})."
     assert "--force" in caught.value.advice
     assert names(tmp_path) == [name]
     assert (tmp_path / name).read_text() == "mine"

@@ -133,7 +133,7 @@ def test_a_full_queue_is_busy_and_loses_nothing_it_took(ledgers: Ledgers, monkey
             refused = answers[10]
             assert isinstance(refused, LedgerBusy)
             assert refused.retry_after_s >= 1
-            assert "nothing was written" in refused.detail
+            assert refused.written is False
             assert (await log.head()).position == 10
             for number in busy:
                 (placed,) = await log.append(batches[number])
@@ -153,7 +153,7 @@ def test_closing_answers_what_was_accepted(ledgers: Ledgers) -> None:
         await asyncio.sleep(0)
         await log.close()
         assert [placed.position for (placed,) in await asyncio.gather(*posts)] == list(range(1, 101))
-        with pytest.raises(LedgerUnavailable, match="closing; nothing was written"):
+        with pytest.raises(LedgerUnavailable, match=r"closing\..*Nothing was written"):
             await log.append([recorded()])
         async with ledgers.open(place) as again:
             assert (await again.head()).position == 100

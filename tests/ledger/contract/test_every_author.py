@@ -6,7 +6,7 @@ from msgspec import structs
 from events import VOCABULARY, Payload, source_of
 from events.vocabulary import EventType
 from ledger import Log, Permissions
-from ledger.errors import ForeignStream, ServerOnly
+from ledger.errors import ForeignStream
 from tests.events.samples import SAMPLES
 from tests.ledger.contract.conftest import Ledgers
 from tests.support.event_loop import run
@@ -29,7 +29,7 @@ ANYONE = {
 }  # fmt: skip
 """Any agent, in a stream that another one began."""
 
-AGENT = Permissions(as_owner=False, as_first=False, as_server=False)
+AGENT = Permissions(as_owner=False, as_first=False)
 
 
 def named(kind: EventType, payload: Payload, name: str) -> Payload:
@@ -78,17 +78,5 @@ def test_who_may_append_to_what_another_began(ledgers: Ledgers, name: str) -> No
                 await append(log, name, "bob")
             else:
                 await append(log, name, "alice")
-
-    run(scenario())
-
-
-@pytest.mark.trial("N2")
-def test_events_of_the_server_are_for_nobody_else(ledgers: Ledgers) -> None:
-    async def scenario() -> None:
-        async with ledgers.open() as log:
-            for kind in VOCABULARY.event_types.values():
-                if kind.by.name == "SERVER":
-                    with pytest.raises(ServerOnly):
-                        await append(log, kind.name, "alice")
 
     run(scenario())

@@ -34,7 +34,7 @@ def test_a_full_disk_refuses_and_the_log_goes_on(tmp_path: Path) -> None:
         ((pages,),) = await log._writer.connection.execute_fetchall("PRAGMA page_count")
         await log._writer.connection.execute_fetchall(f"PRAGMA max_page_count = {pages}")
         big = [recorded(f"big{number}", "x" * 4000, id=f"big{number}") for number in range(20)]
-        with pytest.raises(LedgerFull, match="nothing was written"):
+        with pytest.raises(LedgerFull, match="Nothing was written"):
             await log.append(big)
         assert log.broken is None
         assert (await log.head()).position == 1

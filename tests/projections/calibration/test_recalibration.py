@@ -15,7 +15,6 @@ from projections.calibration.recalibration import (
     CONFIDENCES_MAX,
     GAIN_MIN,
     fit_map,
-    fit_recalibration,
     holds_for_missing,
     lower_bound,
     measure_gain,
@@ -23,6 +22,7 @@ from projections.calibration.recalibration import (
 )
 from projections.calibration.scores import brier_score
 from projections.stats.isotonic_fit import fit_isotonic
+from tests.projections.calibration.offered_map import fit_recalibration
 from tests.projections.calibration.simulated_agents import STATING, history, offer_rates, overconfident
 from tests.projections.short_decisions import cells
 

@@ -88,7 +88,7 @@ async def post_form(call: Call, typed: Mapping[str, str]) -> RecordedReview:
 
 def _payload(typed: Mapping[str, str]) -> DecisionReviewed:
     if "outcome" not in typed:
-        raise InvalidEvent("No outcome is chosen.", "Choose how it turned out. Nothing was written.", field="outcome")
+        raise InvalidEvent("No outcome is chosen.", "Choose how it turned out.", field="outcome")
     fields: dict[str, object] = {
         name: typed[name].strip() for name in (DECISION_ID, "outcome", *TEXTS) if typed.get(name, "").strip()
     }
@@ -112,7 +112,7 @@ def _number(name: str, text: str) -> float:
     except ValueError:
         number = nan
     if not isfinite(number):
-        advice = f"Write how {name} changed, as in -2.5. Nothing was written."
+        advice = f"Write how {name} changed, as in -2.5."
         raise InvalidEvent(f"{text!r} is not a number.", advice, field=name)
     return number
 
@@ -120,5 +120,5 @@ def _number(name: str, text: str) -> float:
 def _event_id(typed: Mapping[str, str]) -> str:
     """Return the id that the form was made with: without one, sending the form twice would record two reviews."""
     if EVENT_ID not in typed:
-        raise InvalidEvent("The form has no event_id.", "Open the page again. Nothing was written.", field=EVENT_ID)
+        raise InvalidEvent("The form has no event_id.", "Open the page again.", field=EVENT_ID)
     return typed[EVENT_ID]

@@ -54,7 +54,7 @@ async def _refused(call: Call, error: TallystickError) -> Response:
 
 def _label(typed: Mapping[str, str]) -> LabelToRecord:
     if "label" not in typed:
-        raise InvalidEvent("No label is chosen.", "Choose pass or fail. Nothing was written.", field="label")
+        raise InvalidEvent("No label is chosen.", "Choose pass or fail.", field="label")
     texts = ("run_id", "scenario_id", "criterion", "note")
     fields: dict[str, object] = {name: typed[name].strip() for name in texts if typed.get(name, "").strip()}
     attempt = typed.get("attempt", "")
@@ -69,5 +69,5 @@ def _label(typed: Mapping[str, str]) -> LabelToRecord:
 def _event_id(typed: Mapping[str, str]) -> str:
     """Return the id that the form was made with: without one, sending the form twice would record two labels."""
     if "event_id" not in typed:
-        raise InvalidEvent("The form has no event_id.", "Open the page again. Nothing was written.", field="event_id")
+        raise InvalidEvent("The form has no event_id.", "Open the page again.", field="event_id")
     return typed["event_id"]

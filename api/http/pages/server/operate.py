@@ -106,7 +106,7 @@ async def _read(read: Callable[[], Awaitable[Sequence[Row]]]) -> Listed:
     try:
         return _cut(await read())
     except TallystickError as error:
-        return Listed((), fault=f"{error.detail} {error.advice}")
+        return Listed((), fault=str(error))
 
 
 def _cut(rows: Sequence[Row]) -> Listed:

@@ -102,7 +102,7 @@ def _check_events(events: object) -> None:
             raise RpcError(INVALID_PARAMS, message, {"fields": [f"events[{index}].payload"]})
 
 
-EVIDENCE: dict[str, Method] = {
+OBSERVATIONS: dict[str, Method] = {
     "cstp.ingestEvidence": Method("append", ingest_evidence),
     "cstp.linkEvidence": Method("append", link_evidence),
     "cstp.verifyEvidenceChain": Method("read", verify_evidence_chain, "heavy"),
