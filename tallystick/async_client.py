@@ -5,9 +5,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mappi
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
-from tallystick.advice import Advice
 from tallystick.base_client import BaseClient, FixedEndpoint
-from tallystick.calibration import Calibration
 from tallystick.decision_block import AsyncDecisionBlock
 from tallystick.event_pages import EventPages
 from tallystick.event_stream import ENDED, EventStream
@@ -47,11 +45,13 @@ from tallystick.results import (
     DecisionState,
     DiscoveryReport,
     Event,
-    RecordedLink,
     Reply,
     ThoughtEvent,
 )
 from tallystick.settings import RETRY_S, TIMEOUT_S
+from tallystick.shapes.advice import Advice
+from tallystick.shapes.calibration import CalibrationAnswer
+from tallystick.shapes.decisions import RecordedLink
 
 if TYPE_CHECKING:
     import httpx
@@ -133,7 +133,7 @@ class AsyncClient(BaseClient):
         """As `Client.decisions`."""
         return await self._run(self._operations.decisions(selection))
 
-    async def calibration(self, **selection: Unpack[CalibrationFilter]) -> Calibration:
+    async def calibration(self, **selection: Unpack[CalibrationFilter]) -> CalibrationAnswer:
         """As `Client.calibration`."""
         return await self._run(self._operations.calibration(selection))
 

@@ -8,8 +8,6 @@ from urllib.parse import quote
 
 import msgspec
 
-from tallystick.advice import Advice
-from tallystick.calibration import Calibration
 from tallystick.errors import Conflict, InvalidArgument, NotAllowed
 from tallystick.event_drafts import Draft, Drafts, encode_json, instant_text
 from tallystick.fields import (
@@ -42,11 +40,12 @@ from tallystick.results import (
     DecisionState,
     DiscoveryReport,
     EventPage,
-    RecordedLink,
-    Review,
     ThoughtEvent,
 )
 from tallystick.settings import Settings
+from tallystick.shapes.advice import Advice
+from tallystick.shapes.calibration import CalibrationAnswer
+from tallystick.shapes.decisions import RecordedLink, Review
 
 _Kind = TypeVar("_Kind")
 
@@ -148,10 +147,10 @@ class Operations:
         """Read one decision."""
         return (yield from self._get(f"/decisions/{quote(decision_id, safe='')}", {"as_of": as_of}, DecisionState))
 
-    def calibration(self, selection: CalibrationFilter) -> Flow[Calibration]:
+    def calibration(self, selection: CalibrationFilter) -> Flow[CalibrationAnswer]:
         """Compute an agent's calibration."""
         query = yield from self._with_agent(selection)
-        return (yield from self._get("/calibration", query, Calibration))
+        return (yield from self._get("/calibration", query, CalibrationAnswer))
 
     def advice(self, plan: Plan) -> Flow[Advice]:
         """Compute how earlier decisions like a planned one turned out."""

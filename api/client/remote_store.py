@@ -12,7 +12,6 @@ from api.errors import ERROR_TABLE, Problem, UnexpectedAnswer, problem_name
 from api.principal import Unauthenticated
 from api.rate_limit import RateLimited
 from api.service.answer_label import LabelToRecord, RecordedLabel
-from api.service.decision_links import RecordedLink
 from api.service.decision_writer import RecordedDecision, RecordedRetraction, RecordedReview
 from api.service.evidence import Blob, ErasureReceipt, EvidenceContent, StoredEvidence, digest_of
 from api.service.retrieval import SuppliedEmbedding
@@ -34,6 +33,7 @@ from events.limits import (
 from events.link import DecisionLinked
 from ledger import Receipt, SignedCheckpoint
 from ledger.errors import BadNote, InvalidQuery, LedgerBusy, LedgerUnavailable
+from tallystick.shapes.decisions import RecordedLink
 
 if TYPE_CHECKING:
     import httpx

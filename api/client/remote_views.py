@@ -7,8 +7,6 @@ from msgspec import UNSET, structs
 from api.client.remote_decision_views import PREFIX, Parameters, id_segment
 from api.client.remote_trace_views import RemoteTraceViews
 from api.reports import EvaluationReport, GateLimits
-from api.service.advice import Advice
-from api.service.calibration import CalibrationAnswer
 from api.service.decisions import DecisionPage
 from api.service.discovery.queries import RunPage, RunView
 from api.service.evaluation.gate import GateAnswer, GateQuery
@@ -29,6 +27,8 @@ from api.service.status import LedgerStatus
 from api.service.wrappers import WrapperList
 from events.limits import PAGE_EVENTS_MAX
 from projections.discovery.run_report import RunDetail
+from tallystick.shapes.advice import Advice
+from tallystick.shapes.calibration import CalibrationAnswer
 
 
 class RemoteViews(RemoteTraceViews):

@@ -5,9 +5,8 @@ from typing import Literal, NamedTuple
 from api.reports.escape import one_line
 from api.reports.format import count_noun, gap
 from api.reports.no_test import NO_TEST
-from projections.calibration.calibration_view import CalibrationGroup
-from projections.calibration.change_point import Drift
-from projections.calibration.scores import CalibrationScores
+from tallystick.shapes.calibration import CalibrationGroup, CalibrationScores
+from tallystick.shapes.history import Drift
 
 NAME_CHARS_MAX = 80
 

@@ -8,7 +8,6 @@ import msgspec
 
 from api.parameters import parse_instant
 from api.principal import Principal
-from api.service.as_of import AsOf
 from api.service.ledger import LedgerService
 from api.service.store import AppendResult, EventStore
 from events.breaker import BreakerReset, BreakerRule, BreakersConfigured
@@ -17,6 +16,7 @@ from events.registry import VOCABULARY
 from ledger import Query
 from ledger.errors import InvalidQuery, NotFound
 from projections.breaker_states import BreakerStates, BreakerView, State, scopes_of
+from tallystick.shapes.parts import AsOf
 
 FILE_BYTES_MAX = 1024 * 1024
 """Bytes of a configuration: far more than the breakers of an installation need."""

@@ -7,7 +7,8 @@ from api.service.ledger import LedgerService
 from api.service.view_queries import query_check
 from ledger.threads import run_on_thread
 from projections.calibration.calibration import CalibrationFilter
-from projections.calibration.plot_data import PlotData, SelectedReviews, build_plot_data
+from projections.calibration.plot_data import SelectedReviews, build_plot_data
+from tallystick.shapes.plots import PlotData
 
 PLOTS_MAX = 8
 """Answers that are kept for each ledger: those that were asked for last. One has at most about 200 KB."""

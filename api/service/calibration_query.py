@@ -7,7 +7,7 @@ import msgspec
 from api.service.view_queries import query_check
 from ledger.threads import run_on_thread
 from projections.calibration.calibration import MIN_DECISIONS, CalibrationFilter
-from projections.calibration.calibration_view import CalibrationView, build_calibration_view, score_categories
+from projections.calibration.calibration_view import build_calibration_view, score_categories
 from projections.calibration.cell_groups import EVERY_GROUP, GroupBy, GroupPage, count_groups, fields_of
 from projections.calibration.count_table import CountSelection
 from projections.calibration.counted_decisions import CountedDecisions
@@ -16,6 +16,7 @@ from projections.calibration.score_recommendations import CategoryScores
 from projections.calibration.trend import TREND_DAYS
 from projections.calibration.view_evidence import find_evidence
 from projections.query_check import Check, no_check
+from tallystick.shapes.calibration import CalibrationView
 
 Detail = Literal["figures", "curves"]
 DETAILS: tuple[Detail, ...] = get_args(Detail)

@@ -5,8 +5,8 @@ from msgspec import UNSET
 from api.service.decisions import DecisionPage, DecisionQuery, find_unknown, select_decisions, select_models
 from api.service.ledger import LedgerService
 from api.service.model_names import MODEL_NAMES
-from api.service.retrieval import Retrieval
 from projections.decisions.decision_index import DecisionIndex
+from tallystick.shapes.retrieval import Retrieval
 
 
 async def find_decisions(ledger: LedgerService, query: DecisionQuery, as_of: int | None = None) -> DecisionPage:
@@ -43,8 +43,8 @@ async def find_decisions(ledger: LedgerService, query: DecisionQuery, as_of: int
         retrieval=Retrieval(
             mode=ranked.mode,
             requested=query.ranking.mode,
-            model=ranked.model if ranked.model is not None else UNSET,
-            note=" ".join(note for note in notes if note is not None) or UNSET,
-            scores=ranked.scores,
+            model=ranked.model,
+            note=" ".join(note for note in notes if note is not None) or None,
+            scores=tuple(ranked.scores),
         ),
     )

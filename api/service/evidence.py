@@ -18,7 +18,6 @@ import msgspec
 
 from api.errors import BodyTooLarge
 from api.principal import OWNER, Principal
-from api.service.as_of import AsOf
 from api.service.as_of import as_of as date_position
 from events.envelope import Draft
 from events.errors import InvalidEvent, TallystickError
@@ -31,6 +30,7 @@ from ledger.errors import Damaged, Gone, InvalidQuery, LedgerUnavailable, Lifecy
 from ledger.threads import run_on_thread
 from projections.engine import Engine
 from projections.evidence_index import EvidenceEntry, EvidenceIndex
+from tallystick.shapes.parts import AsOf
 
 Record = Callable[[Sequence[Draft], Principal], Awaitable[list[AppendedEvent]]]
 """Appends a batch in the name of a principal: `LedgerService.record`."""

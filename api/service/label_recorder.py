@@ -10,7 +10,7 @@ from api.service.decision_writer import act_as
 from api.service.id_prefix import resolve_id
 from api.service.judge_records import find_judging
 from api.service.ledger import LedgerService
-from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed, Outcome
+from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import EventFacts
 from events.evaluation import EvalScored
 from events.judge import EvalLabelled
@@ -19,6 +19,7 @@ from instruments.evals.judging.label_ids import label_id_of
 from ledger.errors import InvalidQuery, NotFound
 from projections.evaluation.evaluation_index import EvaluationIndex
 from projections.evaluation.judge_index import JudgeIndex
+from tallystick.shapes.decisions import Outcome
 
 
 async def label_answer(

@@ -9,7 +9,7 @@ from typing import Self
 from api.parameters import parse_instant
 from api.principal import Principal
 from api.progress import OpenProgress, no_progress
-from api.service.as_of import AsOf, as_of
+from api.service.as_of import as_of
 from api.service.checkpoints import CheckpointService
 from api.service.evidence import EVIDENCE, EvidenceService
 from api.service.guardrail_permission import GUARDRAIL_EVENTS, GuardrailPermission
@@ -35,6 +35,7 @@ from ledger.place import Place
 from ledger.view_key import read_view_key
 from projections.engine import Engine, Progress
 from projections.snapshots import Snapshots
+from tallystick.shapes.parts import AsOf
 
 POSITION_DIGITS_MAX = 20
 """Digits of an `as_of` that are read: more than any position has."""

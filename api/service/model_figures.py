@@ -16,7 +16,7 @@ from projections.discovery.probe_score_tables import ProbeScoreQuery, build_scor
 from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationScoreColumns
 from projections.evaluation.scoreboard import ScoreboardQuery, build_scoreboard
 from projections.evaluation.view_types import StatedConfidence
-from projections.stats.intervals import Interval
+from tallystick.shapes.parts import Interval
 
 
 class ModelDecisions(msgspec.Struct, frozen=True, kw_only=True):

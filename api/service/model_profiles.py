@@ -3,13 +3,13 @@
 import msgspec
 from msgspec import UNSET
 
-from api.service.as_of import AsOf
 from api.service.ledger import LedgerService
 from api.service.model_names import MODEL_NAMES, find_model_names
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from ledger.threads import run_on_thread
 from projections.discovery.model_profiles import MODELS_MIN, ModelProfile, build_profiles
 from projections.discovery.probe_score_index import ProbeScoreIndex
+from tallystick.shapes.parts import AsOf
 
 
 class ProfilesAnswer(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,7 +3,6 @@
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from api.service.as_of import AsOf
 from api.service.ledger import LedgerService
 from api.service.model_figures import ModelFigures, compute_model_figures, is_empty_of_figures
 from api.service.unknown_names import UnknownNames, find_unknown_names
@@ -19,6 +18,7 @@ from projections.discovery.model_inventory import (
 from projections.discovery.model_names import ModelNames
 from projections.discovery.probe_score_index import ProbeScoreColumns, ProbeScoreIndex
 from projections.discovery.probe_score_tables import ProbeScoreQuery, ProbeScores, build_score_tables
+from tallystick.shapes.parts import AsOf
 
 
 class InventoryAnswer(InventoryView, frozen=True, kw_only=True):

@@ -2,13 +2,13 @@
 
 import msgspec
 
-from api.service.as_of import AsOf
 from api.service.ledger import LedgerService
 from events.registry import VOCABULARY
 from ledger.errors import NotFound
 from projections.engine import Engine, Progress
 from projections.projection import Projection
 from projections.registry import PROJECTIONS
+from tallystick.shapes.parts import AsOf
 
 
 class LeftOut(msgspec.Struct, frozen=True):

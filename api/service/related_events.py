@@ -6,7 +6,6 @@ from math import inf
 
 import msgspec
 
-from api.service.as_of import AsOf
 from api.service.decisions import decision_states
 from api.service.event_search import search_events
 from api.service.ledger import LedgerService
@@ -17,6 +16,7 @@ from events.probe import ProbeScored
 from ledger import LogPage, Query
 from ledger.errors import InvalidQuery
 from projections.decisions.decision_state import DecisionState
+from tallystick.shapes.parts import AsOf
 
 
 class RelatedEvent(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,11 +8,9 @@ import msgspec
 import numpy as np
 from msgspec import UNSET
 
-from api.service.as_of import AsOf
 from api.service.decisions import decision_states
 from api.service.ledger import LedgerService
 from api.service.unknown_names import UnknownNames, find_unknown_names
-from events.decision import Outcome
 from ledger.errors import InvalidQuery
 from projections.calibration.calibration import Calibration, CalibrationFilter
 from projections.calibration.sampled_gap import ReviewPopulation, SampledGap, estimate_gap, expected_half_width
@@ -20,6 +18,8 @@ from projections.columns import names_by_field
 from projections.decisions.decision_state import DecisionState
 from projections.outcome_codes import OUTCOME_NUMBERS, OUTCOME_VALUES, UNREVIEWED
 from projections.stats.random_sample import draw_sample
+from tallystick.shapes.decisions import Outcome
+from tallystick.shapes.parts import AsOf
 
 SAMPLE_SIZE_DEFAULT = 20
 

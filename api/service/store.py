@@ -11,7 +11,7 @@ import msgspec
 
 from api.principal import OWNER, Principal
 from api.service.answer_label import LabelToRecord, RecordedLabel
-from api.service.decision_links import RecordedLink, link_decisions
+from api.service.decision_links import link_decisions
 from api.service.decision_writer import (
     RecordedDecision,
     RecordedRetraction,
@@ -30,6 +30,7 @@ from events.link import DecisionLinked
 from events.registry import VOCABULARY
 from ledger import AppendedEvent, Query
 from ledger.errors import NotFound
+from tallystick.shapes.decisions import RecordedLink
 
 
 class AppendResult(msgspec.Struct, frozen=True):

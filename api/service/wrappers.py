@@ -4,11 +4,11 @@ from collections import Counter
 
 import msgspec
 
-from api.service.as_of import AsOf
 from api.service.ledger import LedgerService
 from api.service.model_queries import list_inventory
 from events.host_names import HOSTS, host_key
 from projections.discovery.attempt_index import AttemptIndex
+from tallystick.shapes.parts import AsOf
 
 
 class StatedName(msgspec.Struct, frozen=True, kw_only=True):

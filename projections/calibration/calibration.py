@@ -21,9 +21,9 @@ from projections.query_check import no_check
 from projections.time_range import TimeRange
 
 if TYPE_CHECKING:
-    from projections.calibration.calibration_view import CalibrationView
     from projections.calibration.cell_groups import GroupBy
     from projections.calibration.plot_data import SelectedReviews
+    from tallystick.shapes.calibration import CalibrationView
 
 MIN_DECISIONS = 5
 """Default for the number of reviewed decisions that scores require."""

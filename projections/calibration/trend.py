@@ -3,13 +3,12 @@
 from datetime import UTC, datetime
 from typing import Final
 
-import msgspec
 import numpy as np
 
 from ledger import microseconds, moment_of
 from projections.arrays import Floats, Ints
 from projections.calibration.change_point import gap_with_interval
-from projections.stats.intervals import Interval
+from tallystick.shapes.history import Trend, Window
 
 TREND_DAYS = 30
 """Default length of a window."""
@@ -24,27 +23,6 @@ _STEPS_PER_WINDOW: Final = 3
 _LAST_US: Final = microseconds(datetime.max.replace(tzinfo=UTC))
 
 
-class Window(msgspec.Struct, frozen=True, kw_only=True):
-    """The scores of decisions made at or after `since` and before `until`; None if none of them is reviewed."""
-
-    since: datetime
-    until: datetime
-    reviewed: int
-    brier_score: float | None = None
-    accuracy: float | None = None
-    mean_confidence: float | None = None
-    gap: float | None = None
-    gap_interval: Interval | None = None
-
-
-class Trend(msgspec.Struct, frozen=True, kw_only=True):
-    """Windows of `days` days, the oldest first. Each begins `step_days` after the one before."""
-
-    days: int
-    step_days: float
-    windows: list[Window]
-
-
 def compute_trend(confidence: Floats, outcome: Floats, time_us: Ints, days: int = TREND_DAYS) -> Trend:
     """Compute the rolling windows of reviewed decisions, which are in order of time.
 
@@ -54,7 +32,7 @@ def compute_trend(confidence: Floats, outcome: Floats, time_us: Ints, days: int 
     """
     length, step = days * _DAY_US, days * _DAY_US // _STEPS_PER_WINDOW
     if not len(time_us):
-        return Trend(days=days, step_days=step / _DAY_US, windows=[])
+        return Trend(days=days, step_days=step / _DAY_US, windows=())
     first, last = int(time_us[0]), int(time_us[-1])
     uncovered_us = max(0, last - first - length + 1)
     step = max(step, -(-uncovered_us // (WINDOWS_MAX - 1)))
@@ -64,10 +42,10 @@ def compute_trend(confidence: Floats, outcome: Floats, time_us: Ints, days: int 
     loss = confidence - outcome
     np.square(loss, out=loss)
     sums = (_window_sums(values, starts, ends).tolist() for values in (outcome, confidence, loss))
-    windows = [
+    windows = tuple(
         _window(moment_of(begin), moment_of(min(begin + length, _LAST_US)), reviewed, *window_sums)
         for begin, reviewed, *window_sums in zip(since.tolist(), n.tolist(), *sums, strict=True)
-    ]
+    )
     return Trend(days=days, step_days=step / _DAY_US, windows=windows)
 
 

@@ -15,11 +15,10 @@ from msgspec import UNSET
 
 from events.model_names import join_names
 from projections.calibration.calibration import CalibrationFilter
-from projections.calibration.calibration_view import CalibrationView
-from projections.calibration.scores import Bucket, CalibrationScores, ConfidenceSpread
 from projections.decisions.decision_counts import DecisionCounts
 from projections.decisions.decision_selection import DecisionSelection
 from projections.time_range import TimeRange
+from tallystick.shapes.calibration import Bucket, CalibrationScores, CalibrationView, ConfidenceSpread
 
 WORTH = {"success": Fraction(1), "partial": Fraction(1, 2), "failure": Fraction(0), "abandoned": Fraction(0)}
 BANDS = {

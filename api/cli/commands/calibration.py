@@ -22,7 +22,7 @@ from api.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from api.service.calibration import CalibrationAnswer
+    from tallystick.shapes.calibration import CalibrationAnswer
 
 GROUPINGS = ("confidence_bucket", "category", "stakes", "agent", "project", "feature", "model")
 DETAILS = ("figures", "curves")

@@ -10,7 +10,7 @@ from api.cli.options import AsOf, Limit, choice, given, source_of_agent
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from api.service.decision_links import RecordedLink
+    from tallystick.shapes.decisions import RecordedLink
 
 LINK_TYPES = ("relates_to", "supersedes", "depends_on")
 DIRECTIONS = ("outgoing", "incoming", "both")

@@ -4,14 +4,16 @@ from starlette.responses import Response
 
 from api.http.operation import Operation, json_answer
 from api.http.request import Call, json_response
-from api.service.advice import Advice, advise
-from api.service.calibration import CalibrationAnswer, compute_calibration
+from api.service.advice import advise
+from api.service.calibration import compute_calibration
 from api.service.calibration_params import (
     ADVICE_PARAMETERS,
     CALIBRATION_PARAMETERS,
     parse_calibration_query,
     parse_planned_decision,
 )
+from tallystick.shapes.advice import Advice
+from tallystick.shapes.calibration import CalibrationAnswer
 
 
 @Operation(

@@ -7,18 +7,12 @@ from api.http.media_types import JSON
 from api.http.operation import Link, Operation, json_answer
 from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response, read_json
-from api.service.decision_links import (
-    DecisionGraph,
-    NeighborList,
-    RecordedLink,
-    link_decisions,
-    list_neighbors,
-    walk_graph,
-)
+from api.service.decision_links import DecisionGraph, NeighborList, link_decisions, list_neighbors, walk_graph
 from api.service.event_params import AS_OF, PREFIX
 from api.service.link_params import GRAPH_PARAMETERS, NEIGHBORS_PARAMETERS, parse_graph_query
 from events.envelope import EventId, Source
 from events.link import DecisionLinked
+from tallystick.shapes.decisions import RecordedLink
 
 DECISION_ID = stream_id_parameter("decision_id", "The decision's id.")
 

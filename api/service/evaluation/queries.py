@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, structs
 
-from api.service.as_of import AsOf
 from api.service.call_records import CALLS, CallRecords
 from api.service.evidence import read_blobs
 from api.service.id_prefix import resolve_id
@@ -27,6 +26,7 @@ from projections.evaluation.run_summaries import summarize_runs
 from projections.evaluation.run_view import NO_LABELS, build_evaluation, evidence_digests
 from projections.evaluation.scoreboard import ScoreboardQuery, build_scoreboard
 from projections.evaluation.view_types import Evaluation, EvaluationSummary, RunComparison, ScenarioResult, Scoreboard
+from tallystick.shapes.parts import AsOf
 
 LATEST = "latest"
 """Given as a baseline's id, it means the newest run that the candidate can be compared with."""

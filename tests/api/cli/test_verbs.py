@@ -22,9 +22,10 @@ from api.principal import SCOPES
 from api.service.calibration_query import DETAILS
 from api.service.decision_params import SORTS
 from api.service.view_queries import QueryLimits
-from events.decision import Outcome, ReasonType, Stakes
+from events.decision import ReasonType, Stakes
 from projections.calibration.cell_groups import GROUPINGS
 from projections.calibration.history_view import HistoryPart
+from tallystick.shapes.decisions import Outcome
 from tests.api.cli.command import Ended, done, environment, refused, tally
 from tests.api.cli.lines import decided
 from tests.support.paths import ROOT

@@ -7,7 +7,7 @@ from api.service.calibration import compute_calibration
 from api.service.calibration_query import CalibrationQuery
 from api.service.ledger import LedgerService
 from projections.calibration.calibration import CalibrationFilter
-from projections.calibration.plot_data import PlotData
+from tallystick.shapes.plots import PlotData
 from tests.api.service.ledgers import within
 from tests.support.drafts import recorded, reviewed
 

@@ -9,7 +9,7 @@ from events.judge import JudgeFacts
 from projections.evaluation.judge_index import JudgeIndex
 from projections.evaluation.judge_report import JudgeQuery, build_judging_report
 from projections.evaluation.judge_view_types import JudgeReport, JudgingReport
-from projections.stats.intervals import Interval
+from tallystick.shapes.parts import Interval
 from tests.projections.drafts import post
 from tests.projections.judged_evaluations import Truth, compared, digest_of, facts, judged, label, simulated
 from tests.projections.random_histories import events_of

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from api.http.pages.calibration.parts import LIMIT, PARTS
 from api.http.pages.page import address_of
 from api.http.request import Call
-from api.service.calibration import CalibrationAnswer
 from api.service.calibration_answers import find_calibration
 from api.service.calibration_params import parse_calibration_query
+from tallystick.shapes.calibration import CalibrationAnswer
 
 
 class PartAnswer(NamedTuple):
