@@ -38,18 +38,10 @@ from tallystick.request_flow import (
     TimedReply,
     timed_reply,
 )
-from tallystick.results import (
-    AppendResult,
-    DecisionEvent,
-    DecisionPage,
-    DecisionState,
-    DiscoveryReport,
-    Event,
-    Reply,
-    ThoughtEvent,
-)
+from tallystick.results import DecisionEvent, DecisionPage, DecisionState, DiscoveryReport, Event, Reply, ThoughtEvent
 from tallystick.settings import RETRY_S, TIMEOUT_S
 from tallystick.shapes.advice import Advice
+from tallystick.shapes.appended import AppendResult
 from tallystick.shapes.calibration import CalibrationAnswer
 from tallystick.shapes.decisions import RecordedLink
 

@@ -32,18 +32,10 @@ from tallystick.request_flow import (
     decode_response,
     send,
 )
-from tallystick.results import (
-    AppendedEvent,
-    AppendResult,
-    DecisionEvent,
-    DecisionPage,
-    DecisionState,
-    DiscoveryReport,
-    EventPage,
-    ThoughtEvent,
-)
+from tallystick.results import DecisionEvent, DecisionPage, DecisionState, DiscoveryReport, EventPage, ThoughtEvent
 from tallystick.settings import Settings
 from tallystick.shapes.advice import Advice
+from tallystick.shapes.appended import AppendedEvent, AppendResult, RemarkedResult
 from tallystick.shapes.calibration import CalibrationAnswer
 from tallystick.shapes.decisions import RecordedLink, Review
 
@@ -82,7 +74,7 @@ class Operations:
         drafts, query = self._drafts.record(decision, fields), {"guardrails": "true"}
         if len(drafts) == 1:
             return (yield from self._submit("/events", drafts[0], DecisionEvent, query))
-        result = yield from self._submit("/events", drafts, AppendResult, query)
+        result = yield from self._submit("/events", drafts, RemarkedResult, query)
         first = msgspec.structs.asdict(result.events[0])
         return DecisionEvent(
             **first, guardrail_warnings=result.guardrail_warnings, thoughts_pending=result.thoughts_pending

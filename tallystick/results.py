@@ -8,46 +8,14 @@ from typing import Any
 
 import msgspec
 
+from tallystick.shapes.appended import AppendedEvent, RemarkedEvent
 from tallystick.shapes.decisions import Retraction, Review
 from tallystick.shapes.parts import AsOf, UnknownName
 from tallystick.shapes.retrieval import Retrieval
 
 
-class AppendedEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """The position of an appended event in the log."""
-
-    position: int
-    """1-based place in the log."""
-    id: str
-    """The event's id, unique within its source."""
-    subject: str
-    """The event's stream, such as `decision/3f2a9c1e`."""
-    streamversion: int
-    """1-based place in the stream."""
-    duplicate: bool
-    """Whether the log contained the event already, as after a retry."""
-
-
-class GuardrailWarning(msgspec.Struct, frozen=True, kw_only=True):
-    """A guardrail that fired on a recorded decision."""
-
-    guardrail_id: str
-    """The rule; `not-evaluated` if the decision could not be evaluated."""
-    message: str
-    """What the rule says."""
-    severity: str
-    """The rule's action: block, warn or log. The decision is recorded nevertheless."""
-    decision_id: str | None = None
-    """The decision."""
-
-
-class DecisionEvent(AppendedEvent, frozen=True, kw_only=True):
-    """The position of an event of a decision in the log."""
-
-    guardrail_warnings: tuple[GuardrailWarning, ...] = ()
-    """The guardrails that fired on a decision as it was recorded."""
-    thoughts_pending: int = 0
-    """Thoughts of the agent that no decision has adopted. Pass them to `record` in `thoughts`."""
+class DecisionEvent(RemarkedEvent, frozen=True, kw_only=True):
+    """The position of an event of a decision in the log. Pass pending thoughts to `record` in `thoughts`."""
 
     @property
     def decision_id(self) -> str:
@@ -66,25 +34,6 @@ class ThoughtEvent(AppendedEvent, frozen=True, kw_only=True):
         """The id of a thought recorded before its decision; None for a thought on a recorded decision."""
         stream, _, name = self.subject.partition("/")
         return name if stream == "thought" else None
-
-
-class AppendResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The positions of an appended batch in the log."""
-
-    first: int
-    """The lowest position."""
-    last: int
-    """The highest position."""
-    count: int
-    """The number of events in the batch."""
-    duplicates: int
-    """The number of them that the log contained already."""
-    events: tuple[AppendedEvent, ...]
-    """The position of each event, in the order of the batch."""
-    guardrail_warnings: tuple[GuardrailWarning, ...] = ()
-    """The guardrails that fired on a decision, if the batch was posted by `record`."""
-    thoughts_pending: int = 0
-    """Thoughts of the agent that no decision has adopted, if the batch was posted by `record`."""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):

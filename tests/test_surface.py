@@ -160,7 +160,6 @@ SURFACE: dict[str, list[str]] = {
     ],
     "instruments.routers": ["BadRouter", "FORMS", "Router", "parse_router"],
     "ledger": [
-        "AppendedEvent",
         "Checkpoint",
         "CheckpointStore",
         "Clock",

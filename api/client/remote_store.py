@@ -16,7 +16,6 @@ from api.service.decision_writer import RecordedDecision, RecordedRetraction, Re
 from api.service.evidence import Blob, ErasureReceipt, EvidenceContent, StoredEvidence, digest_of
 from api.service.retrieval import SuppliedEmbedding
 from api.service.retry import retry, while_busy
-from api.service.store import AppendResult
 from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.decode_error_messages import DECODE_ERRORS
 from events.envelope import Draft, encode_draft
@@ -33,6 +32,7 @@ from events.limits import (
 from events.link import DecisionLinked
 from ledger import Receipt, SignedCheckpoint
 from ledger.errors import BadNote, InvalidQuery, LedgerBusy, LedgerUnavailable
+from tallystick.shapes.appended import AppendResult
 from tallystick.shapes.decisions import RecordedLink
 
 if TYPE_CHECKING:

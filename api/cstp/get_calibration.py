@@ -165,7 +165,7 @@ def _answer(
     if calibration.recalibration_by_category:
         answer["recalibrationByCategory"] = [to_camel_json(one) for one in calibration.recalibration_by_category]
     answer |= unknown_json(calibration.unknown_names)
-    if calibration.retracted is not None:
+    if calibration.retracted:
         answer["retracted"] = calibration.retracted
     answer |= {name: to_camel_json(part) for name in HISTORY_PARTS if (part := getattr(calibration, name)) is not None}
     return answer

@@ -9,13 +9,14 @@ import msgspec
 from api.parameters import parse_instant
 from api.principal import Principal
 from api.service.ledger import LedgerService
-from api.service.store import AppendResult, EventStore
+from api.service.store import EventStore
 from events.breaker import BreakerReset, BreakerRule, BreakersConfigured
 from events.envelope import source_of
 from events.registry import VOCABULARY
 from ledger import Query
 from ledger.errors import InvalidQuery, NotFound
 from projections.breaker_states import BreakerStates, BreakerView, State, scopes_of
+from tallystick.shapes.appended import AppendResult
 from tallystick.shapes.parts import AsOf
 
 FILE_BYTES_MAX = 1024 * 1024

@@ -1,7 +1,7 @@
 """Record decisions and reviews: the use cases behind the command line, HTTP and CSTP."""
 
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType, structs
@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType, structs
 from api.principal import Principal
 from api.service.decision_thoughts import Thinker, record_with_thoughts
 from api.service.decisions import find_decision_id
-from api.service.guardrails.decision_check import GuardrailWarning, count_inputs, warnings_of_decision
+from api.service.guardrails.decision_check import count_inputs, warnings_of_decision
 from api.service.ledger import LedgerService
 from api.service.retrieval import SuppliedEmbedding
 from api.service.supplied_vector import record_with_embedding
@@ -18,9 +18,10 @@ from events.envelope import agent_of
 from events.errors import InvalidEvent
 from events.payload import Payload
 from events.registry import VOCABULARY
-from ledger import AppendedEvent, Query
+from ledger import Query
 from ledger.errors import InvalidQuery, LifecycleViolation, NotFound
 from projections.decisions.thought_index import ThoughtScope
+from tallystick.shapes.appended import AppendedEvent, GuardrailWarning
 
 
 class AppendedPayload(NamedTuple):
@@ -34,16 +35,21 @@ class AppendedPayload(NamedTuple):
         return self.placed.subject.removeprefix("decision/")
 
 
-class RecordedDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision in the log."""
+class RecordedEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """An event of a decision in the log."""
 
     decision_id: str
     position: int
     event_id: str
     time: datetime
-    """When the decision was made, UTC; for a retry, the time of the first post."""
+    """When it happened, UTC; for a retry, the time of the first post."""
     duplicate: bool
-    """Whether the decision was in the log before: this is a retry, and nothing was written."""
+    """Whether it was in the log before: this is a retry, and nothing was written."""
+
+
+class RecordedDecision(RecordedEvent, frozen=True, kw_only=True):
+    """A decision in the log."""
+
     thoughts: int
     """Pending thoughts of the agent that became the last steps of its deliberation."""
     thoughts_pending: int
@@ -54,28 +60,15 @@ class RecordedDecision(msgspec.Struct, frozen=True, kw_only=True):
     """The guardrails that fired on it; absent: none."""
 
 
-class RecordedReview(msgspec.Struct, frozen=True, kw_only=True):
+class RecordedReview(RecordedEvent, frozen=True):
     """A review in the log."""
 
-    decision_id: str
-    position: int
-    event_id: str
-    time: datetime
-    """When the decision was reviewed, UTC; for a retry, the time of the first post."""
-    duplicate: bool
-    """Whether the review was in the log before: this is a retry, and nothing was written."""
 
-
-class RecordedRetraction(msgspec.Struct, frozen=True, kw_only=True):
+class RecordedRetraction(RecordedEvent, frozen=True):
     """A retraction in the log."""
 
-    decision_id: str
-    position: int
-    event_id: str
-    time: datetime
-    """When the decision was retracted, UTC; for a retry, the time of the first post."""
-    duplicate: bool
-    """Whether the retraction was in the log before: this is a retry, and nothing was written."""
+
+_Recorded = TypeVar("_Recorded", bound=RecordedEvent)
 
 
 async def append_payload(
@@ -153,13 +146,7 @@ async def review_decision(
     Errors: NotFound; Forbidden, and those of `LedgerService.record`; nothing was written.
     """
     appended = await _continue_decision(ledger, caller, review, event_id=event_id, source=source, prefix=prefix)
-    return RecordedReview(
-        decision_id=appended.decision_id,
-        position=appended.placed.position,
-        event_id=appended.placed.id,
-        time=appended.moment,
-        duplicate=appended.placed.duplicate,
-    )
+    return _recorded(RecordedReview, appended)
 
 
 async def retract_decision(
@@ -176,7 +163,11 @@ async def retract_decision(
     `event_id`, `prefix` and errors are as for `review_decision`.
     """
     appended = await _continue_decision(ledger, caller, retraction, event_id=event_id, source=source, prefix=prefix)
-    return RecordedRetraction(
+    return _recorded(RecordedRetraction, appended)
+
+
+def _recorded(kind: type[_Recorded], appended: AppendedPayload) -> _Recorded:
+    return kind(
         decision_id=appended.decision_id,
         position=appended.placed.position,
         event_id=appended.placed.id,

@@ -20,21 +20,13 @@ from api.service.search_indexes import SearchIndexes
 from api.service.shared_tokens import follow_tokens, tokens_of
 from events import VOCABULARY, BreakersConfigured, Draft, Event, InvalidEvent, agent_of, timestamp
 from events.blank_texts import check_texts
-from ledger import (
-    AppendedEvent,
-    Clock,
-    LogPage,
-    LogReader,
-    Query,
-    microseconds,
-    moment_of,
-    system_clock,
-)
+from ledger import Clock, LogPage, LogReader, Query, microseconds, moment_of, system_clock
 from ledger.errors import ForeignStream, InvalidQuery, LedgerLocked, LedgerUnavailable, LedgerUnusable, NotFound
 from ledger.place import Place
 from ledger.view_key import read_view_key
 from projections.engine import Engine, Progress
 from projections.snapshots import Snapshots
+from tallystick.shapes.appended import AppendedEvent
 from tallystick.shapes.parts import AsOf
 
 POSITION_DIGITS_MAX = 20

@@ -90,7 +90,7 @@ def build_calibration_view(
         confidence_stats=spread,
         recalibration=maps.overall,
         recalibration_by_category=tuple(maps.by_category),
-        retracted=table.retracted or None,
+        retracted=table.retracted,
         groups_total=None if len(rows) == total else total,
         groups_next=UNSET if len(rows) == total else after if after < total else None,
         missing_reviews=None

@@ -4,7 +4,7 @@ The value of a success is 1, of a partial success 0.5, of a failure or abandoned
 review and a stated confidence are used. Intervals are at 95%. Nothing is rounded.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -14,7 +14,7 @@ from tallystick.shapes.confidence_use import Concordance, MurphyPoint, Threshold
 from tallystick.shapes.dependence import Clusters, Dependence
 from tallystick.shapes.history import Drift, Trend
 from tallystick.shapes.missing_reviews import MissingReviews, ReviewsByAge
-from tallystick.shapes.parts import AsOf, Interval, Part, UnknownName
+from tallystick.shapes.parts import OMITTED, AsOf, Interval, Part, UnknownName
 from tallystick.shapes.plots import PlotData
 from tallystick.shapes.recalibration import CategoryRecalibration, Recalibration
 
@@ -410,8 +410,8 @@ class CalibrationView(ConfidenceUse, frozen=True, kw_only=True):
     """Which confidences to state instead; None if no map surely lowers the Brier score of new decisions."""
     recalibration_by_category: tuple[CategoryRecalibration, ...] = ()
     """The maps of categories that need their own."""
-    retracted: Part[int] = None
-    """The number of decisions that were retracted and are not counted; None if there are none."""
+    retracted: Annotated[int, OMITTED] = 0
+    """The number of decisions that were retracted and are not counted."""
     groups_total: Part[int] = None
     """The number of groups, if `groups` does not have all of them."""
     groups_next: int | UnsetType | None = UNSET

@@ -7,8 +7,11 @@ import msgspec
 
 _Kind = TypeVar("_Kind")
 
-Part = Annotated[_Kind | None, msgspec.Meta(extra_json_schema={"nullable": False})]
-"""A part that an answer may lack. It is then None, and in JSON absent, never null: its struct has `omit_defaults`."""
+OMITTED = msgspec.Meta(extra_json_schema={"omitted": True})
+"""Marks a field that JSON lacks, instead of a null or a 0, where it has its default: its struct has `omit_defaults`."""
+
+Part = Annotated[_Kind | None, OMITTED]
+"""A part that an answer may lack: None then."""
 
 
 class Interval(msgspec.Struct, frozen=True, array_like=True):

@@ -13,14 +13,12 @@ from msgspec import inspect
 from api.service.decisions import DecisionPage as ServerDecisionPage
 from events.envelope import Event as ServerEvent
 from events.model import ModelIdentity
-from ledger.log import AppendedEvent as ServerAppendedEvent
 from projections.discovery.run_report import RunReport
 from tallystick import results, shapes
 from tallystick.request_flow import Response, decode_response
 
 PAIRS: list[tuple[type, type]] = [
     (ServerDecisionPage, results.DecisionPage),
-    (ServerAppendedEvent, results.AppendedEvent),
     (ServerEvent, results.Event),
     (ModelIdentity, results.ClaimedModel),
 ]

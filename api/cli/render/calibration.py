@@ -51,7 +51,7 @@ def print_calibration(answer: CalibrationAnswer, agent: str | None, group_by: st
         print_missing_reviews(console, answer)
     if left_out := describe_coverage(answer.coverage):
         console.print(left_out)
-    if answer.retracted is not None:
+    if answer.retracted:
         console.print(f"{pluralize(answer.retracted, 'decision')} retracted and not counted.")
     if group_by not in BY_BUCKET:
         _print_groups(console, answer.groups, group_by)
