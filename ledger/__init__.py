@@ -1,4 +1,4 @@
-"""The ledger: append, read, follow and prove events. It imports only `events`."""
+"""The ledger: append, read, follow and prove events. It imports only `events` and `tallystick.shapes`."""
 
 from ledger.clock import Clock, microseconds, moment_of, system_clock
 from ledger.evidence_store import EvidenceStore

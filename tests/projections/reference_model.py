@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from fractions import Fraction
 
 import pytest
-from msgspec import UNSET
 
 from events.model_names import join_names
 from projections.calibration.calibration import CalibrationFilter
@@ -260,7 +259,7 @@ def view_agrees(
         assert seen.overall is not None
         figures_agree(seen.overall, kept)
     withdrawn = sum(about(replace(one, retracted=False), wanted) for one in reported if one.retracted)
-    assert seen.retracted == (withdrawn or UNSET)
+    assert seen.retracted == withdrawn
     buckets_agree(seen.buckets, kept)
     spread_agrees(seen.confidence_stats, kept)
     groups_agree(seen, kept, group_by, least)
