@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from projections.stats.intervals import Interval
+    from tallystick.shapes.parts import Interval
 
 SMALLEST_P = 0.001
 """P-values below this one are printed as `< 0.001`."""

@@ -10,9 +10,9 @@ import msgspec
 
 from events.limits import ITEMS_MAX
 from events.payload import Confidence, Count, Label, Labels, Payload, PayloadPart, StreamId, Text, Texts
+from tallystick.shapes.decisions import Outcome
 
 Stakes = Literal["low", "medium", "high", "critical"]
-Outcome = Literal["success", "partial", "failure", "abandoned"]
 MentalState = Literal["deliberate", "reactive", "exploratory", "habitual", "pressured"]
 ReasonType = Literal[
     "authority", "analogy", "analysis", "pattern", "intuition", "empirical", "elimination", "constraint"

@@ -1,8 +1,8 @@
-"""The ledger: append, read, follow and prove events. It imports only `events`."""
+"""The ledger: append, read, follow and prove events. It imports only `events` and `tallystick.shapes`."""
 
 from ledger.clock import Clock, microseconds, moment_of, system_clock
 from ledger.evidence_store import EvidenceStore
-from ledger.log import AppendedEvent, Head, Log, LogPage, LogReader, Order, Permissions, Query
+from ledger.log import Head, Log, LogPage, LogReader, Order, Permissions, Query
 from ledger.sqlite.lock import LockHolder, holder_of
 from ledger.sqlite.log import SqliteLog
 from ledger.sqlite.reader import SqliteReader
@@ -12,7 +12,6 @@ from ledger.transparency.signed_note import Checkpoint, Signature, SignedCheckpo
 from ledger.transparency.tree import LogTree
 
 __all__ = [
-    "AppendedEvent",
     "Checkpoint",
     "CheckpointStore",
     "Clock",

@@ -27,7 +27,8 @@ from events.recorded_attributes import compare_recorded, refuse_recorded
 from events.vocabulary import EventType, Vocabulary
 from ledger.clock import microseconds, moment_of
 from ledger.errors import ForeignStream, IdentityConflict, LifecycleViolation, LineTooLong, StreamConflict
-from ledger.log import UNRESTRICTED, AppendedEvent, Head, Permissions
+from ledger.log import UNRESTRICTED, Head, Permissions
+from tallystick.shapes.appended import AppendedEvent
 
 
 class StreamHead(msgspec.Struct, frozen=True, gc=False):

@@ -15,7 +15,8 @@ from events.limits import BATCH_EVENTS_MAX, GROUP_EVENTS_MAX, QUEUE_EVENTS_MAX
 from events.vocabulary import Vocabulary
 from ledger.admission import PreparedEvent, prepare
 from ledger.errors import LedgerBusy, LedgerUnavailable
-from ledger.log import UNRESTRICTED, AppendedEvent, Permissions
+from ledger.log import UNRESTRICTED, Permissions
+from tallystick.shapes.appended import AppendedEvent
 
 Answer = list[AppendedEvent] | TallystickError
 """The appended events of a batch, or the error that refused it."""

@@ -8,6 +8,7 @@ import msgspec
 from events.envelope import Draft
 from events.limits import PAGE_EVENTS_DEFAULT
 from ledger.errors import LedgerUnavailable
+from tallystick.shapes.appended import AppendedEvent
 
 Order = Literal["asc", "desc"]
 
@@ -60,16 +61,6 @@ class Head(NamedTuple):
 
     position: int
     recorded_us: int
-
-
-class AppendedEvent(msgspec.Struct, frozen=True, gc=False):
-    """The position, id and stream of an event in the log; `duplicate` if an earlier append wrote it."""
-
-    position: int
-    id: str
-    subject: str
-    streamversion: int
-    duplicate: bool
 
 
 class Permissions(NamedTuple):

@@ -5,9 +5,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mappi
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
-from tallystick.advice import Advice
 from tallystick.base_client import BaseClient, FixedEndpoint
-from tallystick.calibration import Calibration
 from tallystick.decision_block import AsyncDecisionBlock
 from tallystick.event_pages import EventPages
 from tallystick.event_stream import ENDED, EventStream
@@ -40,18 +38,12 @@ from tallystick.request_flow import (
     TimedReply,
     timed_reply,
 )
-from tallystick.results import (
-    AppendResult,
-    DecisionEvent,
-    DecisionPage,
-    DecisionState,
-    DiscoveryReport,
-    Event,
-    RecordedLink,
-    Reply,
-    ThoughtEvent,
-)
+from tallystick.results import DecisionEvent, DecisionPage, DecisionState, DiscoveryReport, Event, Reply, ThoughtEvent
 from tallystick.settings import RETRY_S, TIMEOUT_S
+from tallystick.shapes.advice import Advice
+from tallystick.shapes.appended import AppendResult
+from tallystick.shapes.calibration import CalibrationAnswer
+from tallystick.shapes.decisions import RecordedLink
 
 if TYPE_CHECKING:
     import httpx
@@ -133,7 +125,7 @@ class AsyncClient(BaseClient):
         """As `Client.decisions`."""
         return await self._run(self._operations.decisions(selection))
 
-    async def calibration(self, **selection: Unpack[CalibrationFilter]) -> Calibration:
+    async def calibration(self, **selection: Unpack[CalibrationFilter]) -> CalibrationAnswer:
         """As `Client.calibration`."""
         return await self._run(self._operations.calibration(selection))
 

@@ -6,9 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
-from tallystick.advice import Advice
 from tallystick.base_client import BaseClient
-from tallystick.calibration import Calibration
 from tallystick.decision_block import DecisionBlock
 from tallystick.event_pages import EventPages
 from tallystick.event_stream import ENDED, EventStream
@@ -41,18 +39,12 @@ from tallystick.request_flow import (
     TimedReply,
     timed_reply,
 )
-from tallystick.results import (
-    AppendResult,
-    DecisionEvent,
-    DecisionPage,
-    DecisionState,
-    DiscoveryReport,
-    Event,
-    RecordedLink,
-    Reply,
-    ThoughtEvent,
-)
+from tallystick.results import DecisionEvent, DecisionPage, DecisionState, DiscoveryReport, Event, Reply, ThoughtEvent
 from tallystick.settings import RETRY_S, TIMEOUT_S
+from tallystick.shapes.advice import Advice
+from tallystick.shapes.appended import AppendResult
+from tallystick.shapes.calibration import CalibrationAnswer
+from tallystick.shapes.decisions import RecordedLink
 
 if TYPE_CHECKING:
     import httpx
@@ -161,7 +153,7 @@ class Client(BaseClient):
         """List decisions, by default of this agent and the newest first. Errors: InvalidQuery."""
         return self._run(self._operations.decisions(selection))
 
-    def calibration(self, **selection: Unpack[CalibrationFilter]) -> Calibration:
+    def calibration(self, **selection: Unpack[CalibrationFilter]) -> CalibrationAnswer:
         """Compute how well stated confidence matches the outcomes, by default of this agent. Errors: InvalidQuery."""
         return self._run(self._operations.calibration(selection))
 

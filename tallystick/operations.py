@@ -8,8 +8,6 @@ from urllib.parse import quote
 
 import msgspec
 
-from tallystick.advice import Advice
-from tallystick.calibration import Calibration
 from tallystick.errors import Conflict, InvalidArgument, NotAllowed
 from tallystick.event_drafts import Draft, Drafts, encode_json, instant_text
 from tallystick.fields import (
@@ -34,19 +32,12 @@ from tallystick.request_flow import (
     decode_response,
     send,
 )
-from tallystick.results import (
-    AppendedEvent,
-    AppendResult,
-    DecisionEvent,
-    DecisionPage,
-    DecisionState,
-    DiscoveryReport,
-    EventPage,
-    RecordedLink,
-    Review,
-    ThoughtEvent,
-)
+from tallystick.results import DecisionEvent, DecisionPage, DecisionState, DiscoveryReport, EventPage, ThoughtEvent
 from tallystick.settings import Settings
+from tallystick.shapes.advice import Advice
+from tallystick.shapes.appended import AppendedEvent, AppendResult, RemarkedResult
+from tallystick.shapes.calibration import CalibrationAnswer
+from tallystick.shapes.decisions import RecordedLink, Review
 
 _Kind = TypeVar("_Kind")
 
@@ -83,7 +74,7 @@ class Operations:
         drafts, query = self._drafts.record(decision, fields), {"guardrails": "true"}
         if len(drafts) == 1:
             return (yield from self._submit("/events", drafts[0], DecisionEvent, query))
-        result = yield from self._submit("/events", drafts, AppendResult, query)
+        result = yield from self._submit("/events", drafts, RemarkedResult, query)
         first = msgspec.structs.asdict(result.events[0])
         return DecisionEvent(
             **first, guardrail_warnings=result.guardrail_warnings, thoughts_pending=result.thoughts_pending
@@ -148,10 +139,10 @@ class Operations:
         """Read one decision."""
         return (yield from self._get(f"/decisions/{quote(decision_id, safe='')}", {"as_of": as_of}, DecisionState))
 
-    def calibration(self, selection: CalibrationFilter) -> Flow[Calibration]:
+    def calibration(self, selection: CalibrationFilter) -> Flow[CalibrationAnswer]:
         """Compute an agent's calibration."""
         query = yield from self._with_agent(selection)
-        return (yield from self._get("/calibration", query, Calibration))
+        return (yield from self._get("/calibration", query, CalibrationAnswer))
 
     def advice(self, plan: Plan) -> Flow[Advice]:
         """Compute how earlier decisions like a planned one turned out."""

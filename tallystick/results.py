@@ -8,44 +8,14 @@ from typing import Any
 
 import msgspec
 
-from tallystick.retrieval import Retrieval
+from tallystick.shapes.appended import AppendedEvent, RemarkedEvent
+from tallystick.shapes.decisions import Retraction, Review
+from tallystick.shapes.parts import AsOf, UnknownName
+from tallystick.shapes.retrieval import Retrieval
 
 
-class AppendedEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """The position of an appended event in the log."""
-
-    position: int
-    """1-based place in the log."""
-    id: str
-    """The event's id, unique within its source."""
-    subject: str
-    """The event's stream, such as `decision/3f2a9c1e`."""
-    streamversion: int
-    """1-based place in the stream."""
-    duplicate: bool
-    """Whether the log contained the event already, as after a retry."""
-
-
-class GuardrailWarning(msgspec.Struct, frozen=True, kw_only=True):
-    """A guardrail that fired on a recorded decision."""
-
-    guardrail_id: str
-    """The rule; `not-evaluated` if the decision could not be evaluated."""
-    message: str
-    """What the rule says."""
-    severity: str
-    """The rule's action: block, warn or log. The decision is recorded nevertheless."""
-    decision_id: str | None = None
-    """The decision."""
-
-
-class DecisionEvent(AppendedEvent, frozen=True, kw_only=True):
-    """The position of an event of a decision in the log."""
-
-    guardrail_warnings: tuple[GuardrailWarning, ...] = ()
-    """The guardrails that fired on a decision as it was recorded."""
-    thoughts_pending: int = 0
-    """Thoughts of the agent that no decision has adopted. Pass them to `record` in `thoughts`."""
+class DecisionEvent(RemarkedEvent, frozen=True, kw_only=True):
+    """The position of an event of a decision in the log. Pass pending thoughts to `record` in `thoughts`."""
 
     @property
     def decision_id(self) -> str:
@@ -64,46 +34,6 @@ class ThoughtEvent(AppendedEvent, frozen=True, kw_only=True):
         """The id of a thought recorded before its decision; None for a thought on a recorded decision."""
         stream, _, name = self.subject.partition("/")
         return name if stream == "thought" else None
-
-
-class AppendResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The positions of an appended batch in the log."""
-
-    first: int
-    """The lowest position."""
-    last: int
-    """The highest position."""
-    count: int
-    """The number of events in the batch."""
-    duplicates: int
-    """The number of them that the log contained already."""
-    events: tuple[AppendedEvent, ...]
-    """The position of each event, in the order of the batch."""
-    guardrail_warnings: tuple[GuardrailWarning, ...] = ()
-    """The guardrails that fired on a decision, if the batch was posted by `record`."""
-    thoughts_pending: int = 0
-    """Thoughts of the agent that no decision has adopted, if the batch was posted by `record`."""
-
-
-class RecordedLink(msgspec.Struct, frozen=True, kw_only=True):
-    """A link between two decisions in the log."""
-
-    link_id: str
-    """The id of the link."""
-    source_id: str
-    """The decision that relates, supersedes or depends."""
-    target_id: str
-    """The decision that it is linked to."""
-    position: int
-    """1-based place in the log."""
-    event_id: str
-    """The event's id, unique within its source."""
-    time: datetime
-    """When the decisions were linked, UTC; for a retry, the time of the first post."""
-    duplicate: bool
-    """Whether the log contained the link already, as after a retry."""
-    unknown: tuple[str, ...] = ()
-    """Those of the two decisions that are not in the ledger."""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,24 +81,6 @@ class EventPage(msgspec.Struct, frozen=True, kw_only=True):
     """The cursor of the next page; None on the last page."""
     head: int
     """The newest position of the log."""
-
-
-class AsOf(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of the log that an answer is computed from."""
-
-    position: int
-    """The newest position that is included; 0 for an empty log."""
-    time: datetime | None
-    """When that position was recorded, UTC; None for an empty log."""
-
-
-class Interval(msgspec.Struct, frozen=True, array_like=True):
-    """The two ends of an interval."""
-
-    low: float
-    """The lower end."""
-    high: float
-    """The upper end."""
 
 
 class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -237,36 +149,6 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """The model that the endpoint named in its answer."""
 
 
-class Review(msgspec.Struct, frozen=True, kw_only=True):
-    """How a decision turned out, by its latest review."""
-
-    outcome: str
-    """success, partial, failure or abandoned."""
-    reviewed_at: datetime
-    """When it was reviewed, UTC."""
-    reviewed_by: str
-    """The agent that reviewed it."""
-    actual_result: str | None = None
-    """What happened, in words."""
-    lessons: str | None = None
-    """What was learned."""
-    notes: str | None = None
-    """Anything else."""
-    affected_kpis: dict[str, float] | None = None
-    """The measured change of each indicator."""
-
-
-class Retraction(msgspec.Struct, frozen=True, kw_only=True):
-    """The withdrawal of a decision, which counts in no figure from then on."""
-
-    at: datetime
-    """When it was retracted, UTC."""
-    by: str
-    """The agent that retracted it."""
-    reason: str
-    """Why, in words."""
-
-
 class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One event of a decision's history."""
 
@@ -317,17 +199,6 @@ class DecisionState(msgspec.Struct, frozen=True, kw_only=True):
     """The ids of the decisions that supersede it."""
     preserve: bool = False
     """Whether views that shorten old decisions show this one in full."""
-
-
-class UnknownName(msgspec.Struct, frozen=True, kw_only=True):
-    """A name in a filter that the ledger does not know."""
-
-    parameter: str
-    """The parameter."""
-    value: str
-    """The name."""
-    nearest: str | None = None
-    """The most similar name that the ledger knows, if one is near."""
 
 
 class DecisionPage(msgspec.Struct, frozen=True, kw_only=True):

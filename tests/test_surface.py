@@ -144,7 +144,6 @@ SURFACE: dict[str, list[str]] = {
     ],
     "instruments.routers": ["BadRouter", "FORMS", "Router", "parse_router"],
     "ledger": [
-        "AppendedEvent",
         "Checkpoint",
         "CheckpointStore",
         "Clock",

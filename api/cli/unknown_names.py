@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from api.service.unknown_names import UnknownName
+    from tallystick.shapes.parts import UnknownName
 
 
 def check_names(answer: object, may_be_new: Collection[str] = ()) -> None:

@@ -15,7 +15,7 @@ from api.service.decision_writer import RecordedDecision
 from api.service.evidence import Blob, ErasureReceipt, EvidenceContent, StoredEvidence, digest_of
 from api.service.retrieval import SuppliedEmbedding
 from api.service.retry import retry, while_busy
-from api.service.store import AppendResult, Submission
+from api.service.store import Submission
 from events.decision import DecisionRecorded
 from events.decode_error_messages import DECODE_ERRORS
 from events.envelope import Draft, encode_draft
@@ -31,6 +31,7 @@ from events.limits import (
 )
 from ledger import Receipt, SignedCheckpoint
 from ledger.errors import BadNote, InvalidQuery, LedgerBusy, LedgerUnavailable
+from tallystick.shapes.appended import AppendResult
 
 if TYPE_CHECKING:
     import httpx

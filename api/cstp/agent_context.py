@@ -10,11 +10,11 @@ from api.principal import Principal
 from api.service.decisions import parse_search_words
 from api.service.ledger import View
 from api.service.ranked_search import RankedQuery, ranked_search
-from api.service.retrieval import Ranking, RetrievalMode, SuppliedEmbedding
+from api.service.retrieval import Ranking, SuppliedEmbedding
 from events.envelope import ANONYMOUS
-from projections.calibration.calibration_view import CalibrationGroup
-from projections.calibration.scores import CalibrationScores
 from projections.decisions.decision_selection import DecisionSelection
+from tallystick.shapes.calibration import CalibrationGroup, CalibrationScores
+from tallystick.shapes.retrieval import RetrievalMode
 
 Row = dict[str, Any]
 

@@ -22,9 +22,9 @@ from api.service.outcome_attribution import (
     OutcomeEvidence,
     attribute_candidates,
 )
-from events.decision import Outcome
 from events.limits import ITEMS_MAX
 from events.payload import Text
+from tallystick.shapes.decisions import Outcome
 
 STABILITY_DAYS = 14
 STABILITY_DAYS_MAX = 36_500

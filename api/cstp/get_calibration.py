@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import UNSET, structs
+from msgspec import structs
 
 from api.cstp.params_schema import (
     ParamsSchema,
@@ -16,7 +16,7 @@ from api.cstp.params_schema import (
 )
 from api.cstp.unknown_names import unknown_json
 from api.principal import Principal
-from api.service.calibration import CalibrationAnswer, compute_calibration
+from api.service.calibration import compute_calibration
 from api.service.calibration_params import CalibrationParams
 from api.service.largest import keep_largest
 from api.service.ledger import View
@@ -24,9 +24,7 @@ from events.decision import Stakes
 from events.limits import PAGE_EVENTS_MAX
 from ledger.threads import run_on_thread
 from projections.calibration.calibration_filter import CalibrationFilter
-from projections.calibration.calibration_view import CalibrationGroup
 from projections.calibration.score_recommendations import CategoryScores
-from projections.calibration.scores import Bucket, CalibrationScores, ConfidenceSpread
 from projections.calibration.words import (
     HISTORY_PARTS,
     MIN_DECISIONS,
@@ -37,6 +35,13 @@ from projections.calibration.words import (
     HistoryPart,
 )
 from projections.time_range import TimeRange
+from tallystick.shapes.calibration import (
+    Bucket,
+    CalibrationAnswer,
+    CalibrationGroup,
+    CalibrationScores,
+    ConfidenceSpread,
+)
 
 _GROUPINGS: Mapping[str, GroupBy] = {
     "confidenceBucket": "confidence_bucket",
@@ -162,7 +167,7 @@ def _answer(
     if cut:
         answer["cut"] = {"by_category": cut}
     answer["groups"] = [_group(group) for group in calibration.groups]
-    if calibration.groups_total is not UNSET:
+    if calibration.groups_total is not None:
         answer |= {"groupsTotal": calibration.groups_total, "groupsNext": calibration.groups_next}
     answer["coverage"] = camel_fields(calibration.coverage)
     if calibration.recalibration is not None:
@@ -170,12 +175,12 @@ def _answer(
             **camel_fields(calibration.recalibration),
             "meanings": [camel_fields(meaning) for meaning in calibration.recalibration.meanings],
         }
-    if calibration.recalibration_by_category is not UNSET:
+    if calibration.recalibration_by_category:
         answer["recalibrationByCategory"] = [to_camel_json(one) for one in calibration.recalibration_by_category]
     answer |= unknown_json(calibration.unknown_names)
-    if calibration.retracted is not UNSET:
+    if calibration.retracted:
         answer["retracted"] = calibration.retracted
-    answer |= {name: to_camel_json(part) for name in HISTORY_PARTS if (part := getattr(calibration, name)) is not UNSET}
+    answer |= {name: to_camel_json(part) for name in HISTORY_PARTS if (part := getattr(calibration, name)) is not None}
     return answer
 
 

@@ -5,7 +5,6 @@ from time import perf_counter
 from typing import Any, Literal
 
 import msgspec
-from msgspec import UNSET
 
 from api.cstp.agent_context import SimilarDecisions, own_agent, scores_json, similar_decisions
 from api.cstp.compaction import WISDOM_DECISIONS_MIN, wisdom_json
@@ -24,9 +23,9 @@ from api.service.shared_patterns import SharedPatterns, find_shared_patterns
 from api.service.supplied_vector import read_embedding
 from events.payload import Label
 from events.vector import Numbers
-from projections.calibration.calibration_view import CalibrationGroup
 from projections.calibration.words import MIN_DECISIONS
 from projections.decisions.decision_selection import DecisionSelection
+from tallystick.shapes.calibration import CalibrationGroup
 
 Section = Literal["decisions", "guardrails", "calibration", "ready", "patterns", "wisdom"]
 DEFAULT_SECTIONS: tuple[Section, ...] = ("decisions", "guardrails", "calibration", "ready", "patterns")
@@ -108,7 +107,7 @@ async def _open_actions(view: View, request: _SessionParams) -> ActionItems:
     return await list_action_items(view, ActionItemQuery(kinds=("review_outcome", "stale_pending"), limit=limit))
 
 
-async def _profile(view: View, agent: str | None) -> tuple[list[CalibrationGroup], int, dict[str, object]]:
+async def _profile(view: View, agent: str | None) -> tuple[Sequence[CalibrationGroup], int, dict[str, object]]:
     """Return the figures of the largest categories, the number of others, and the profile.
 
     A tendency needs MIN_DECISIONS reviewed decisions.
@@ -133,7 +132,7 @@ async def _profile(view: View, agent: str | None) -> tuple[list[CalibrationGroup
     oldest = await select_decisions(view, DecisionQuery(selection=selection, descending=False, limit=1))
     for state in oldest.decisions:
         profile["activeSince"] = state.recorded_at.date().isoformat()
-    total = len(calibration.groups) if calibration.groups_total is UNSET else calibration.groups_total
+    total = len(calibration.groups) if calibration.groups_total is None else calibration.groups_total
     return calibration.groups, total - len(calibration.groups), profile
 
 

@@ -239,7 +239,7 @@ def to_camel_json(struct: msgspec.Struct) -> object:
 def _camel_keys(value: object) -> object:
     if isinstance(value, Mapping):
         return {to_camel(name): _camel_keys(inner) for name, inner in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_camel_keys(inner) for inner in value]
     return value.isoformat() if isinstance(value, datetime) else value
 

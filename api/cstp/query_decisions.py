@@ -6,7 +6,6 @@ from time import perf_counter
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import UNSET
 
 from api.cstp.calibration_note import note_on_plan
 from api.cstp.decision_json import UNSTATED, decision_row
@@ -23,7 +22,7 @@ from api.service.compaction import SHOWN_LEVELS
 from api.service.decisions import DecisionQuery, select_decisions
 from api.service.ledger import View
 from api.service.ranked_search import RankedQuery, RankedResult, ranked_search
-from api.service.retrieval import Ranking, RetrievalMode
+from api.service.retrieval import Ranking
 from api.service.search import SearchResult
 from api.service.supplied_vector import read_embedding
 from events.decision import Stakes
@@ -34,6 +33,7 @@ from projections.decisions.compaction import WISDOM_DAYS, LevelFilter, level_of
 from projections.decisions.decision_selection import DecisionSelection, Status
 from projections.decisions.decision_state import DecisionState
 from projections.decisions.search_hits import BridgeSide
+from tallystick.shapes.retrieval import RetrievalMode
 
 LIMIT_DEFAULT = 10
 LIMIT_MAX = 50
@@ -255,7 +255,7 @@ def _scores(ranked: RankedResult) -> dict[str, dict[str, float]]:
         match.decision_id: {
             name: round(value, FIT_DIGITS)
             for name in ("semantic", "keyword", "combined")
-            if (value := getattr(match, name)) is not UNSET
+            if (value := getattr(match, name)) is not None
         }
         for match in ranked.scores
     }

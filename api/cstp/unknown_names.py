@@ -1,18 +1,21 @@
 """What an empty answer says about names in its filter that nothing in the ledger has."""
 
+from collections.abc import Sequence
+
 import msgspec
-from msgspec import UNSET
+from msgspec import UnsetType
 
 from api.service.ledger import View
-from api.service.unknown_names import UnknownNames, find_unknown_names
+from api.service.unknown_names import find_unknown_names
 from projections.calibration.calibration_filter import CalibrationFilter
 from projections.decisions.decision_index import DecisionIndex
 from projections.decisions.decision_selection import DecisionSelection
+from tallystick.shapes.parts import UnknownName
 
 
-def unknown_json(names: UnknownNames) -> dict[str, object]:
+def unknown_json(names: Sequence[UnknownName] | UnsetType) -> dict[str, object]:
     """Return the field `unknownNames`: parameter, value and the most similar name; nothing, if all are known."""
-    return {} if names is UNSET else {"unknownNames": msgspec.to_builtins(names)}
+    return {"unknownNames": msgspec.to_builtins(names)} if names else {}
 
 
 async def name_unknown(view: View, selection: DecisionSelection | CalibrationFilter) -> dict[str, object]:

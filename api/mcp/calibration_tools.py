@@ -17,11 +17,11 @@ from api.mcp.further_fields import figures_of, profile_figures, titles, with_des
 from api.mcp.tool import Answer, Day, PageSize, ReadParams, ReadResult, Tool, ToolCall
 from api.principal import DeliberationPolicy
 from api.service.action_items import Kind, Priority
-from api.service.retrieval import RetrievalMode
 from events.decision import Stakes
 from events.payload import Confidence, Count, Label
 from events.vector import Numbers
 from projections.decisions.decision_selection import Status
+from tallystick.shapes.retrieval import RetrievalMode
 
 PAGE_ROWS = 5
 
@@ -210,7 +210,7 @@ async def _get(call: ToolCall, params: DecisionParams) -> Answer:
 async def _calibrate(call: ToolCall, params: CalibrationToolParams) -> Answer:
     detail = "figures" if params.detail == "short" else params.detail
     given = stated(params, "as_of", "detail") | {"detail": detail}
-    answer: Answer = msgspec.to_builtins(await get_calibration(call.view, call.caller, given))
+    answer: Answer = msgspec.json.decode(msgspec.json.encode(await get_calibration(call.view, call.caller, given)))
     overall = answer["overall"]
     figures = figures_of(answer["coverage"], overall)
     if params.detail != "short":

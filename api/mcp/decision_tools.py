@@ -15,11 +15,12 @@ from api.mcp.further_fields import with_guardrails
 from api.mcp.refusal import Refusal
 from api.mcp.tool import AgentParams, Answer, Tool, ToolCall
 from api.service.decisions import find_decision
-from events.decision import Outcome, Reason, Stakes
+from events.decision import Reason, Stakes
 from events.envelope import EventId
 from events.payload import Confidence, Count, Label, Labels, StreamId, Text
 from events.vector import Numbers
 from ledger.errors import NotFound
+from tallystick.shapes.decisions import Outcome
 
 Rows = list[dict[str, Any]]
 QueryLimit = Annotated[int, msgspec.Meta(ge=1, le=20)]

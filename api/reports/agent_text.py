@@ -6,9 +6,8 @@ from api.reports.escape import one_line
 from api.reports.format import gap
 from api.reports.no_test import NO_TEST
 from api.text_format import pluralize
-from projections.calibration.calibration_view import CalibrationGroup
-from projections.calibration.change_point import Drift
-from projections.calibration.scores import CalibrationScores
+from tallystick.shapes.calibration import CalibrationGroup, CalibrationScores
+from tallystick.shapes.history import Drift
 
 NAME_CHARS_MAX = 80
 

@@ -3,13 +3,21 @@
 from collections.abc import Iterator, Sequence
 
 from api.text_format import format_count, format_figure, format_interval, format_odds, format_p, one_line, pluralize
-from projections.calibration.calibration_view import CalibrationGroup, CalibrationView, ReviewsNeeded
 from projections.calibration.figure_text import format_percent
-from projections.calibration.gap_evidence import Clusters, Dependence, TippingPoints
-from projections.calibration.missing_reviews import MissingReviews
 from projections.calibration.score_recommendations import describe_small_gap
-from projections.calibration.scores import TOLERANCE, Bucket, CalibrationScores, Coverage, ZTest, gap_side
+from projections.calibration.scores import TOLERANCE, gap_side
 from projections.stats.gap_martingale import E_VALUE_SUPPORTED
+from tallystick.shapes.calibration import (
+    Bucket,
+    CalibrationGroup,
+    CalibrationScores,
+    CalibrationView,
+    Coverage,
+    ReviewsNeeded,
+    ZTest,
+)
+from tallystick.shapes.dependence import Clusters, Dependence
+from tallystick.shapes.missing_reviews import MissingReviews, TippingPoints
 
 REVIEWS_SHOWN_MAX = 100_000
 """A larger number of reviews is not printed."""

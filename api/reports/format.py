@@ -5,7 +5,7 @@ from datetime import datetime
 from math import floor, log10
 
 from projections.evaluation.view_types import EvaluationSummary, PassOfK
-from projections.stats.intervals import Interval
+from tallystick.shapes.parts import Interval
 
 DASH = "-"
 

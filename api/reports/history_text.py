@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from api.reports.no_test import NO_TEST
 from api.text_format import format_count, format_figure, format_interval, format_odds, format_p, one_line, pluralize
-from projections.calibration.agent_comparison import AgentComparison, AgentPair
-from projections.calibration.change_point import ChangePoint, Drift
-from projections.calibration.model_changes import DriftModels, ModelChange, ModelCount
-from projections.stats.intervals import Interval
+from projections.calibration.agent_comparison import e_value_sure
+from tallystick.shapes.comparison import AgentComparison, AgentPair
+from tallystick.shapes.history import ChangePoint, Drift, DriftModels, ModelChange, ModelCount
+from tallystick.shapes.parts import Interval
 
 SHOWN_CHANGES_MAX = 3
 """Changes of models that are named without an alarm: the latest."""
@@ -136,7 +136,7 @@ def _conclusion(pair: AgentPair, comparison: AgentComparison) -> str:
             text += f",{among and among + ' and'} however often you look: the evidence is {format_odds(pair.e_value)}"
         elif pair.e_value is not None:
             text += f" There is not enough data to be sure: the evidence is {format_odds(pair.e_value)}, and "
-            text += f"{format_odds(comparison.e_value_sure)} is called sure{among}"
+            text += f"{format_odds(e_value_sure(comparison))} is called sure{among}"
     return f"{text}; {pair.note}" if pair.note else text
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from projections.calibration.change_point import NoTest
+from tallystick.shapes.history import NoTest
 
 NO_TEST: Mapping[NoTest, str] = {
     "too few times": "too few reviews have a time that says when the decision was made",

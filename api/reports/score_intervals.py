@@ -3,7 +3,7 @@
 from api.reports.format import bracketed, point_interval, points, rate, rate_interval
 from api.text_format import pluralize
 from projections.evaluation.view_types import RunComparison
-from projections.stats.intervals import Interval
+from tallystick.shapes.parts import Interval
 
 P_UNLIKELY = 0.05
 """Below this p-value, chance alone is called unlikely."""

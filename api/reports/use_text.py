@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 
 from api.text_format import format_count, format_figure, format_interval, pluralize
-from projections.stats.concordance import Concordance
-from projections.stats.intervals import Interval
-from projections.stats.net_benefit import ThresholdUse
+from tallystick.shapes.confidence_use import Concordance, ThresholdUse
+from tallystick.shapes.parts import Interval
 
 
 def describe_auc(found: Concordance) -> str:

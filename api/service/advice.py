@@ -2,28 +2,19 @@
 
 from functools import partial
 
-from msgspec import UNSET, structs
+from msgspec import structs
 
 from api.principal import Principal
-from api.service.as_of import AsOf
 from api.service.calibration_params import AdviceParams
 from api.service.ledger import View
 from api.service.operation import operation
-from api.service.unknown_names import UnknownName, UnknownNames, find_unknown_filter_names, suggest
+from api.service.unknown_names import find_unknown_filter_names, suggest
 from ledger.threads import run_on_thread
-from projections.calibration.advice import PastDecisions, PlannedDecision, has_category, summarize_past_decisions
+from projections.calibration.advice import PlannedDecision, has_category, summarize_past_decisions
 from projections.calibration.calibration import Calibration
 from projections.calibration.calibration_filter import CalibrationFilter
-
-
-class Advice(PastDecisions, frozen=True, kw_only=True):
-    """Outcomes of past decisions that are like a planned one, as of a position.
-
-    `unknown_names` has the agent and the category if no decision in the ledger has them; absent otherwise.
-    """
-
-    as_of: AsOf
-    unknown_names: UnknownNames = UNSET
+from tallystick.shapes.advice import Advice
+from tallystick.shapes.parts import UnknownName
 
 
 @operation("/calibration/advice", "calibration")
@@ -48,10 +39,11 @@ async def advise(view: View, plan: PlannedDecision) -> Advice:
     # Reading clusters takes some milliseconds for each 10,000 reviews.
     outcomes = await run_on_thread(summarize) if decisions.clusters else summarize()
     is_new_category = plan.category is not None and not has_category(table, plan.category)
-    unknown: UnknownNames = UNSET
+    unknown: tuple[UnknownName, ...] = ()
     if is_new_category or not len(table.group):
-        unknown = find_unknown_filter_names(table.groups, CalibrationFilter(agent=plan.agent, category=plan.category))
-    if unknown is not UNSET:
+        asked = CalibrationFilter(agent=plan.agent, category=plan.category)
+        unknown = tuple(find_unknown_filter_names(table.groups, asked) or ())
+    if unknown:
         notes = (_note_unknown(name) for name in unknown)
         outcomes = structs.replace(outcomes, message=" ".join([*notes, outcomes.message]))
     return Advice(**structs.asdict(outcomes), as_of=await view.dated(position), unknown_names=unknown)

@@ -6,7 +6,6 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
-from api.service.as_of import AsOf
 from api.service.kept_answers import Found, KeptAnswers
 from api.service.ledger import LedgerService
 from api.service.model_names import MODEL_NAMES, find_model_names, model_resolver
@@ -15,13 +14,15 @@ from events.envelope import source_of
 from ledger.threads import run_on_thread
 from projections.calibration.calibration import Calibration
 from projections.calibration.calibration_filter import CalibrationFilter
-from projections.calibration.change_point import REVIEWS_MIN, Drift, detect_drift
+from projections.calibration.change_point import REVIEWS_MIN, detect_drift
 from projections.calibration.counted_decisions import CountedDecisions
 from projections.calibration.model_groups import ResolveModel
 from projections.calibration.reviewed_decisions import ReviewedDecisions
-from projections.calibration.trend import Trend, compute_trend
+from projections.calibration.trend import compute_trend
 from projections.query_check import Check
 from projections.time_range import TimeRange
+from tallystick.shapes.history import Drift, Trend
+from tallystick.shapes.parts import AsOf
 
 SINGLE_REVIEWS_MAX = 100_000
 """With more reviews in all, drift is looked for in all decisions, and not in those of each agent: it takes long."""

@@ -1,17 +1,7 @@
 """The position and time of an answer."""
 
-from datetime import datetime
-
-import msgspec
-
 from ledger import LogReader, moment_of
-
-
-class AsOf(msgspec.Struct, frozen=True):
-    """A position, and the time when it was recorded (None before the first event)."""
-
-    position: int
-    time: datetime | None
+from tallystick.shapes.parts import AsOf
 
 
 async def as_of(reader: LogReader, position: int) -> AsOf:

@@ -4,46 +4,22 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from msgspec import UNSET, UnsetType, structs
+from msgspec import structs
 
 from api.principal import Principal
 from api.service.decision_thoughts import count_pending
-from api.service.guardrails.decision_check import GuardrailWarning, count_inputs, warnings_of_decision
+from api.service.guardrails.decision_check import count_inputs, warnings_of_decision
 from api.service.ledger import LedgerService
-from api.service.store import AppendResult
 from events.decision import DecisionRecordedV1
 from events.envelope import Draft, agent_of
 from events.thought import ThoughtAdopted
-from ledger import AppendedEvent
-
-
-class DecisionWarning(GuardrailWarning, frozen=True, kw_only=True):
-    """A guardrail that fired on a decision of the batch."""
-
-    decision_id: str
-    """The decision."""
-
-
-class RemarkedEvent(AppendedEvent, frozen=True, kw_only=True):
-    """The position of an event that recorded a decision, and what is noticeable about the decision."""
-
-    guardrail_warnings: list[DecisionWarning] | UnsetType = UNSET
-    """The guardrails that fired on it; absent: none."""
-    thoughts_pending: int | UnsetType = UNSET
-    """Thoughts of its agent that no decision has adopted; absent: none. POST /decisions adopts them."""
-
-
-class RemarkedResult(AppendResult, frozen=True, kw_only=True):
-    """The result of a batch, and what is noticeable about its decisions: fields as in `RemarkedEvent`."""
-
-    guardrail_warnings: list[DecisionWarning] | UnsetType = UNSET
-    thoughts_pending: int | UnsetType = UNSET
+from tallystick.shapes.appended import AppendedEvent, AppendResult, DecisionWarning, RemarkedEvent, RemarkedResult
 
 
 class Remarks(NamedTuple):
     """What is noticeable about the decisions of a batch: the fields that an answer has besides."""
 
-    guardrail_warnings: list[DecisionWarning]
+    guardrail_warnings: tuple[DecisionWarning, ...]
     thoughts_pending: int
 
 
@@ -71,7 +47,7 @@ async def remarks_on_batch(
         fired = await warnings_of_decision(ledger, agent, decision, decision_id, inputs=inputs)
         warnings += [DecisionWarning(decision_id=decision_id, **structs.asdict(warning)) for warning in fired]
     waiting = await count_pending(ledger, sources) if sources else 0
-    return Remarks(warnings, waiting)
+    return Remarks(tuple(warnings), waiting)
 
 
 def with_remarks(answer: AppendedEvent | AppendResult, remarks: Remarks) -> AppendedEvent | AppendResult:

@@ -7,10 +7,9 @@ from typing import Any
 import msgspec
 
 from api.principal import Principal
-from api.service.as_of import AsOf
 from api.service.ledger import LedgerService, View
 from api.service.operation import operation
-from api.service.store import AppendResult, EventStore
+from api.service.store import EventStore
 from events.breaker import BreakerReset, BreakerRule, BreakersConfigured
 from events.envelope import source_of
 from events.registry import VOCABULARY
@@ -18,6 +17,8 @@ from ledger import Query
 from ledger.errors import InvalidQuery, NotFound
 from projections.breaker_states import BreakerStates, BreakerView, State, scopes_of
 from projections.shared_params import NoParams
+from tallystick.shapes.appended import AppendResult
+from tallystick.shapes.parts import AsOf
 
 FILE_BYTES_MAX = 1024 * 1024
 """Bytes of a configuration: far more than the breakers of an installation need."""

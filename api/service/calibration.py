@@ -2,46 +2,25 @@
 
 from typing import NamedTuple
 
-from msgspec import UNSET, UnsetType, structs
+from msgspec import structs
 
-from api.service.as_of import AsOf
 from api.service.calibration_params import CalibrationParams
 from api.service.calibration_plots import DrawnDecisions, find_plot_data
 from api.service.calibration_query import compute_scores
 from api.service.ledger import View
 from api.service.model_names import MODEL_NAMES, find_model_names, model_resolver, names_of_model
 from api.service.operation import operation
-from api.service.unknown_names import UnknownNames, find_unknown_filter_names
+from api.service.unknown_names import find_unknown_filter_names
 from api.service.view_queries import query_check
 from ledger.threads import run_on_thread
-from projections.calibration.agent_comparison import AgentComparison
 from projections.calibration.calibration import Calibration
-from projections.calibration.calibration_view import CalibrationView
-from projections.calibration.change_point import Drift
 from projections.calibration.count_table import MODEL_FIELD
-from projections.calibration.history_view import CalibrationHistory, HistoryParts, read_history
-from projections.calibration.missing_reviews import ReviewsByAge
+from projections.calibration.history_view import HistoryFields, HistoryParts, read_history
 from projections.calibration.model_groups import groups_within, with_models
-from projections.calibration.outcomes_by_day import OutcomesByDay, outcomes_by_day
-from projections.calibration.plot_data import PlotData
+from projections.calibration.outcomes_by_day import outcomes_by_day
 from projections.calibration.score_recommendations import CategoryScores
-from projections.calibration.trend import Trend
-
-
-class CalibrationAnswer(CalibrationView, frozen=True, kw_only=True):
-    """Calibration scores as of a position. Parts that `include` does not name are absent.
-
-    `by_day` is computed with curves and with the reviews by age; absent where every decision is due and reviewed.
-    """
-
-    as_of: AsOf
-    trend: Trend | UnsetType = UNSET
-    drift: Drift | UnsetType = UNSET
-    comparison: AgentComparison | UnsetType = UNSET
-    reviews_by_age: ReviewsByAge | UnsetType = UNSET
-    plots: PlotData | UnsetType = UNSET
-    by_day: OutcomesByDay | UnsetType = UNSET
-    unknown_names: UnknownNames = UNSET
+from tallystick.shapes.calibration import CalibrationAnswer, OutcomesByDay
+from tallystick.shapes.parts import UnknownName
 
 
 class CalibrationByCategory(NamedTuple):
@@ -77,7 +56,7 @@ async def compute_calibration(view: View, query: CalibrationParams) -> Calibrati
     if query.group_by == "model" and resolve is not None:
         selection = with_models(selection, resolve)
     scored, categories = await compute_scores(selection, query, decisions)
-    history = CalibrationHistory()
+    history = HistoryFields()
     if query.include:
         parts = HistoryParts(query.include, query.trend_days, resolve, by_model=query.group_by == "model")
         history = await run_on_thread(read_history, decisions, parts, query_check())
@@ -86,10 +65,15 @@ async def compute_calibration(view: View, query: CalibrationParams) -> Calibrati
         by_day = await run_on_thread(outcomes_by_day, decisions, query_check())
     if drawn is not None:
         asked = DrawnDecisions(filters, query.model, position, len(view.engine.left_out))
-        history = structs.replace(history, plots=await find_plot_data(view, asked, drawn))
-    fields = {**structs.asdict(scored), **structs.asdict(history)}
-    unknown = UNSET if scored.coverage.total else find_unknown_filter_names(selection.groups, filters, unknown_model)
+        history["plots"] = await find_plot_data(view, asked, drawn)
+    unknown: tuple[UnknownName, ...] = ()
+    if not scored.coverage.total:
+        unknown = tuple(find_unknown_filter_names(selection.groups, filters, unknown_model) or ())
     answer = CalibrationAnswer(
-        **fields, by_day=by_day or UNSET, as_of=await view.dated(position), unknown_names=unknown
+        **structs.asdict(scored),
+        **history,
+        by_day=by_day,
+        as_of=await view.dated(position),
+        unknown_names=unknown,
     )
     return CalibrationByCategory(answer, categories)

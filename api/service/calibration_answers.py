@@ -5,10 +5,11 @@ An answer depends on the query and on the position alone. So a kept one is exact
 
 from weakref import WeakKeyDictionary
 
-from api.service.calibration import CalibrationAnswer, compute_calibration
+from api.service.calibration import compute_calibration
 from api.service.calibration_params import CalibrationParams
 from api.service.ledger import View
 from projections.engine import Engine
+from tallystick.shapes.calibration import CalibrationAnswer
 
 ANSWERS_MAX = 32
 """Answers that are kept for each ledger: those that were asked for last. One has at most about 300 KB."""

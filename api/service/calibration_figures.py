@@ -3,17 +3,13 @@
 from collections.abc import Mapping
 
 from api.reports.plots.figure_source import FigureSource
-from api.service.calibration import CalibrationAnswer
-from projections.calibration.history_view import CalibrationHistory
+from tallystick.shapes.calibration import CalibrationAnswer
 
 
 def figure_source(answer: CalibrationAnswer, parameters: Mapping[str, str]) -> FigureSource:
     """Return what figures of an answer are drawn from. `parameters` are those of its query."""
-    history = CalibrationHistory(
-        trend=answer.trend, drift=answer.drift, comparison=answer.comparison, plots=answer.plots
-    )
     group_by = parameters.get("group_by", "confidence_bucket")
-    return FigureSource(answer, history, describe_selection(parameters), answer.as_of.position, group_by)
+    return FigureSource(answer, describe_selection(parameters), group_by)
 
 
 def describe_selection(parameters: Mapping[str, str]) -> str:

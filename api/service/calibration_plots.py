@@ -7,8 +7,9 @@ from api.service.ledger import View
 from api.service.view_queries import query_check
 from ledger.threads import run_on_thread
 from projections.calibration.calibration_filter import CalibrationFilter
-from projections.calibration.plot_data import PlotData, SelectedReviews, build_plot_data
+from projections.calibration.plot_data import SelectedReviews, build_plot_data
 from projections.engine import Engine
+from tallystick.shapes.plots import PlotData
 
 PLOTS_MAX = 8
 """Answers that are kept for each ledger: those that were asked for last. One has at most about 200 KB."""

@@ -3,13 +3,14 @@
 from api.service.calibration_params import CalibrationParams
 from api.service.view_queries import query_check
 from ledger.threads import run_on_thread
-from projections.calibration.calibration_view import CalibrationView, build_calibration_view, score_categories
+from projections.calibration.calibration_view import build_calibration_view, score_categories
 from projections.calibration.cell_groups import GroupPage, count_groups, fields_of
 from projections.calibration.count_table import CountSelection
 from projections.calibration.counted_decisions import CountedDecisions
 from projections.calibration.score_recommendations import CategoryScores
 from projections.calibration.view_evidence import find_evidence
 from projections.query_check import Check, no_check
+from tallystick.shapes.calibration import CalibrationView
 
 QUICK_GROUPS_MAX = 20
 QUICK_CELLS_MAX = 100_000

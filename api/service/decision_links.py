@@ -8,7 +8,6 @@ import msgspec
 from msgspec import structs
 
 from api.principal import Principal
-from api.service.as_of import AsOf
 from api.service.decision_ids import has_decision, ids_starting_with, position_of_views
 from api.service.decision_params import DEPTH_MAX, LinkGraphParams, NeighborParams
 from api.service.decision_writer import act_as, append_payload, decision_exists
@@ -16,7 +15,7 @@ from api.service.decisions import decision_states
 from api.service.id_prefix import id_not_found
 from api.service.ledger import LedgerService, View
 from api.service.operation import operation
-from events.decision import Outcome, Stakes
+from events.decision import Stakes
 from events.errors import InvalidEvent
 from events.limits import ITEMS_MAX
 from events.link import DecisionLinked, LinkType
@@ -24,26 +23,12 @@ from events.registry import VOCABULARY
 from projections.decisions.decision_index import DecisionIndex
 from projections.decisions.decision_state import DecisionState
 from projections.decisions.link_graph import GraphLink, LinkGraph, LinkSelection
+from tallystick.shapes.decisions import Outcome, RecordedLink
+from tallystick.shapes.parts import AsOf
 
 """Steps that a graph can reach."""
 
 SUMMARY_CHARS = 120
-
-
-class RecordedLink(msgspec.Struct, frozen=True, kw_only=True):
-    """A link in the log."""
-
-    link_id: str
-    source_id: str
-    target_id: str
-    position: int
-    event_id: str
-    time: datetime
-    """When the decisions were linked, UTC; for a retry, the time of the first post."""
-    duplicate: bool
-    """Whether the link was in the log before: this is a retry, and nothing was written."""
-    unknown: list[str]
-    """Those of the two that are not in the ledger: mistyped, not recorded yet, or in another ledger."""
 
 
 class DecisionLink(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -150,7 +135,7 @@ async def link_decisions(
         event_id=appended.placed.id,
         time=appended.moment,
         duplicate=appended.placed.duplicate,
-        unknown=unknown,
+        unknown=tuple(unknown),
     )
 
 

@@ -10,11 +10,12 @@ from api.service.decisions import DecisionPage, DecisionQuery, find_unknown, sel
 from api.service.ledger import View
 from api.service.model_names import MODEL_NAMES
 from api.service.operation import Link, operation
-from api.service.retrieval import HYBRID_WEIGHT_DEFAULT, Ranking, Retrieval
+from api.service.retrieval import HYBRID_WEIGHT_DEFAULT, Ranking
 from api.service.supplied_vector import parse_embedding, read_embedding
 from ledger.errors import InvalidQuery
 from projections.decisions.decision_index import DecisionIndex
 from projections.decisions.decision_selection import DecisionSelection
+from tallystick.shapes.retrieval import Retrieval
 
 
 @operation(
@@ -104,8 +105,8 @@ async def find_decisions(view: View, query: DecisionQuery) -> DecisionPage:
         retrieval=Retrieval(
             mode=ranked.mode,
             requested=query.ranking.mode,
-            model=ranked.model if ranked.model is not None else UNSET,
-            note=" ".join(note for note in notes if note is not None) or UNSET,
-            scores=ranked.scores,
+            model=ranked.model,
+            note=" ".join(note for note in notes if note is not None) or None,
+            scores=tuple(ranked.scores),
         ),
     )

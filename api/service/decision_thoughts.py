@@ -29,11 +29,12 @@ from events.limits import ITEMS_MAX, PAGE_EVENTS_MAX
 from events.link import DecisionLinked
 from events.registry import VOCABULARY
 from events.thought import RelatedDecision, ThoughtAdopted, ThoughtRecorded, ThoughtTracked
-from ledger import AppendedEvent, Query
+from ledger import Query
 from ledger.admission import generate_stream_id
 from ledger.errors import IdentityConflict, LifecycleViolation
 from projections.decisions.decision_state import fold_decision
 from projections.decisions.thought_index import THOUGHT_AGE_MAX, ThoughtEntry, ThoughtIndex, ThoughtScope
+from tallystick.shapes.appended import AppendedEvent
 
 BuildDecision = Callable[[datetime], DecisionRecorded]
 """Returns the decision of the client, given the time of recording, without pending thoughts."""

@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType, structs
 from api.principal import Principal
 from api.service.decision_thoughts import Thinker, record_with_thoughts
 from api.service.decisions import find_decision_id
-from api.service.guardrails.decision_check import GuardrailWarning, count_inputs, warnings_of_decision
+from api.service.guardrails.decision_check import count_inputs, warnings_of_decision
 from api.service.ledger import LedgerService
 from api.service.retrieval import SuppliedEmbedding
 from api.service.supplied_vector import record_with_embedding
@@ -18,9 +18,10 @@ from events.envelope import agent_of
 from events.errors import InvalidEvent
 from events.payload import Payload
 from events.registry import VOCABULARY
-from ledger import AppendedEvent, Query
+from ledger import Query
 from ledger.errors import InvalidQuery, LifecycleViolation, NotFound
 from projections.decisions.thought_index import ThoughtScope
+from tallystick.shapes.appended import AppendedEvent, GuardrailWarning
 
 
 class AppendedPayload(NamedTuple):
@@ -34,28 +35,8 @@ class AppendedPayload(NamedTuple):
         return self.placed.subject.removeprefix("decision/")
 
 
-class RecordedDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision in the log."""
-
-    decision_id: str
-    position: int
-    event_id: str
-    time: datetime
-    """When the decision was made, UTC; for a retry, the time of the first post."""
-    duplicate: bool
-    """Whether the decision was in the log before: this is a retry, and nothing was written."""
-    thoughts: int
-    """Pending thoughts of the agent that became the last steps of its deliberation."""
-    thoughts_pending: int
-    """Thoughts that did not fit into the event, and stay pending."""
-    links: int | UnsetType = UNSET
-    """Earlier decisions that the agent's tracked queries found, to which it is linked; absent: none."""
-    guardrail_warnings: list[GuardrailWarning] | UnsetType = UNSET
-    """The guardrails that fired on it; absent: none."""
-
-
-class RecordedReview(msgspec.Struct, frozen=True, kw_only=True):
-    """A review in the log."""
+class RecordedEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """An event of a decision in the log."""
 
     decision_id: str
     position: int
@@ -66,11 +47,28 @@ class RecordedReview(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it was in the log before: this is a retry, and nothing was written."""
 
 
-class RecordedRetraction(RecordedReview, frozen=True, kw_only=True):
+class RecordedDecision(RecordedEvent, frozen=True, kw_only=True):
+    """A decision in the log."""
+
+    thoughts: int
+    """Pending thoughts of the agent that became the last steps of its deliberation."""
+    thoughts_pending: int
+    """Thoughts that did not fit into the event, and stay pending."""
+    links: int | UnsetType = UNSET
+    """Earlier decisions that the agent's tracked queries found, to which it is linked; absent: none."""
+    guardrail_warnings: list[GuardrailWarning] | UnsetType = UNSET
+    """The guardrails that fired on it; absent: none."""
+
+
+class RecordedReview(RecordedEvent, frozen=True):
+    """A review in the log."""
+
+
+class RecordedRetraction(RecordedEvent, frozen=True):
     """A retraction in the log."""
 
 
-_Recorded = TypeVar("_Recorded", bound=RecordedReview)
+_Recorded = TypeVar("_Recorded", bound=RecordedEvent)
 
 
 async def append_payload(

@@ -6,13 +6,12 @@ from datetime import datetime
 import msgspec
 from msgspec import UNSET, UnsetType, structs
 
-from api.service.as_of import AsOf
 from api.service.decision_ids import position_of_views, resolve_decision_id
 from api.service.decision_params import OneDecisionParams
 from api.service.ledger import LedgerService, View
 from api.service.model_names import MODEL_NAMES, find_model_names
 from api.service.operation import operation
-from api.service.retrieval import Ranking, Retrieval
+from api.service.retrieval import Ranking
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from events.envelope import Event
 from events.limits import PAGE_EVENTS_MAX, SEARCH_WORDS_MAX
@@ -28,6 +27,8 @@ from projections.decisions.link_graph import LinkGraph
 from projections.decisions.tokenizer import split_words
 from projections.decisions.word_rows import RowsWithWords
 from projections.time_range import TimeRange
+from tallystick.shapes.parts import AsOf
+from tallystick.shapes.retrieval import Retrieval
 
 
 class DecisionPage(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,7 +18,6 @@ import msgspec
 
 from api.errors import BodyTooLarge
 from api.principal import OWNER, Principal
-from api.service.as_of import AsOf
 from api.service.as_of import as_of as date_position
 from events.envelope import Draft
 from events.errors import TallystickError
@@ -26,11 +25,13 @@ from events.evidence import EvidenceErased, EvidenceStored
 from events.limits import EVIDENCE_BYTES_MAX, EVIDENCE_NOTE_CHARS_MAX, ITEMS_MAX, LABEL_CHARS_MAX, PAGE_EVENTS_MAX
 from events.payload import DIGEST_PATTERN
 from events.registry import VOCABULARY
-from ledger import AppendedEvent, EvidenceStore, LogReader, Query
+from ledger import EvidenceStore, LogReader, Query
 from ledger.errors import Damaged, Gone, InvalidQuery, LedgerUnavailable, LifecycleViolation, NotFound
 from ledger.threads import run_on_thread
 from projections.engine import Engine
 from projections.evidence_index import EvidenceEntry, EvidenceIndex
+from tallystick.shapes.appended import AppendedEvent
+from tallystick.shapes.parts import AsOf
 
 Record = Callable[[Sequence[Draft], Principal], Awaitable[list[AppendedEvent]]]
 """Appends a batch in the name of a principal: `LedgerService.record`."""

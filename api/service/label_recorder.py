@@ -9,7 +9,7 @@ from api.service.answer_label import LabelToRecord, RecordedLabel
 from api.service.decision_writer import act_as
 from api.service.id_prefix import resolve_id
 from api.service.ledger import LedgerService
-from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed, Outcome
+from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import EventFacts
 from events.evaluation import EvalScored
 from events.judge import EvalLabelled
@@ -18,6 +18,7 @@ from instruments.evals.judging.label_ids import label_id_of
 from ledger.errors import InvalidQuery, NotFound
 from projections.evaluation.evaluation_index import EvaluationIndex
 from projections.evaluation.judge_index import JudgeIndex
+from tallystick.shapes.decisions import Outcome
 
 
 async def label_answer(

@@ -12,7 +12,7 @@ from api.parameters import parse_instant
 from api.principal import Principal
 from api.progress import OpenProgress, no_progress
 from api.service.append_permission import check_author
-from api.service.as_of import AsOf, as_of
+from api.service.as_of import as_of
 from api.service.checkpoints import CheckpointService
 from api.service.evidence import EvidenceService
 from api.service.narrowed_read import read_narrowed, scan_narrowed
@@ -23,22 +23,15 @@ from api.service.shared_tokens import follow_tokens, tokens_of
 from events import VOCABULARY, Draft, Event, InvalidEvent, agent_of, timestamp
 from events.blank_texts import check_texts
 from events.guardrail import GuardrailSet
-from ledger import (
-    AppendedEvent,
-    Clock,
-    LogPage,
-    LogReader,
-    Query,
-    microseconds,
-    moment_of,
-    system_clock,
-)
+from ledger import Clock, LogPage, LogReader, Query, microseconds, moment_of, system_clock
 from ledger.errors import ForeignStream, InvalidQuery, LedgerLocked, LedgerUnavailable, LedgerUnusable, NotFound
 from ledger.place import Place
 from ledger.view_key import read_view_key
 from projections.engine import Engine, Progress
 from projections.projection import Projection
 from projections.snapshots import Snapshots
+from tallystick.shapes.appended import AppendedEvent
+from tallystick.shapes.parts import AsOf
 
 POSITION_DIGITS_MAX = 20
 """Digits of an `as_of` that are read: more than any position has."""

@@ -19,7 +19,7 @@ from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationS
 from projections.evaluation.query_params import ScoreboardQuery
 from projections.evaluation.scoreboard import build_scoreboard
 from projections.evaluation.view_types import StatedConfidence
-from projections.stats.intervals import Interval
+from tallystick.shapes.parts import Interval
 
 
 class ModelDecisions(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,7 +3,6 @@
 import msgspec
 from msgspec import UNSET
 
-from api.service.as_of import AsOf
 from api.service.ledger import View
 from api.service.model_names import MODEL_NAMES, find_model_names
 from api.service.operation import operation
@@ -12,6 +11,7 @@ from ledger.threads import run_on_thread
 from projections.discovery.model_profiles import MODELS_MIN, ModelProfile, build_profiles
 from projections.discovery.probe_score_index import ProbeScoreIndex
 from projections.discovery.query_params import ProfileQuery
+from tallystick.shapes.parts import AsOf
 
 
 class ProfilesAnswer(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,7 +3,6 @@
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from api.service.as_of import AsOf
 from api.service.ledger import View
 from api.service.model_figures import ModelFigures, compute_model_figures, is_empty_of_figures
 from api.service.operation import operation
@@ -15,6 +14,7 @@ from projections.discovery.model_names import ModelNames
 from projections.discovery.probe_score_index import ProbeScoreColumns, ProbeScoreIndex
 from projections.discovery.probe_score_tables import ProbeScores, build_score_tables
 from projections.discovery.query_params import InventoryQuery, ProbeScoreQuery
+from tallystick.shapes.parts import AsOf
 
 
 class InventoryAnswer(InventoryView, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from api.service.store import AppendResult, EventStore
+from api.service.store import EventStore
 from api.service.stored_model_names import load_model_names
 from api.text_format import one_line
 from events import (
@@ -23,6 +23,7 @@ from events.limits import LABEL_CHARS_MAX, STREAM_ID_CHARS_MAX
 from events.payload import STREAM_ID_PATTERN, STREAM_ID_SHAPE
 from ledger.errors import InvalidQuery, LifecycleViolation
 from projections.discovery.model_names import ModelNames
+from tallystick.shapes.appended import AppendResult
 
 _key = re.compile(STREAM_ID_PATTERN)
 

@@ -20,11 +20,12 @@ from events.envelope import Draft, Event
 from events.limits import BATCH_EVENTS_MAX, ITEMS_MAX, PAGE_EVENTS_MAX
 from events.observation import AttestationRecorded, ObservationRecorded
 from events.registry import VOCABULARY
-from ledger import AppendedEvent, Query, SignedCheckpoint
+from ledger import Query, SignedCheckpoint
 from ledger.errors import InvalidQuery, LedgerUnusable, NotFound
 from ledger.transparency.merkle import HASH_BYTES, leaf_hashes
 from ledger.transparency.tiles import WIDTH
 from ledger.verify.merkle_rebuild import TreeRebuild
+from tallystick.shapes.appended import AppendedEvent
 
 OBSERVATIONS_MAX = BATCH_EVENTS_MAX // 2
 """Observations in one call: each may need a second event, for its payload."""

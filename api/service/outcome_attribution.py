@@ -9,13 +9,14 @@ import numpy as np
 from api.principal import Principal
 from api.service.decisions import decision_states
 from api.service.ledger import LedgerService
-from events.decision import DecisionReviewed, Outcome
+from events.decision import DecisionReviewed
 from events.limits import BATCH_EVENTS_MAX
 from events.registry import VOCABULARY
 from ledger.errors import StreamConflict
 from projections.decisions.decision_index import DecisionIndex
 from projections.decisions.decision_selection import DecisionSelection
 from projections.time_range import TimeRange
+from tallystick.shapes.decisions import Outcome
 
 _review = VOCABULARY.event_types["decision.reviewed.v1"].draft
 

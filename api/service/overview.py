@@ -10,8 +10,7 @@ from msgspec import structs
 
 from api.service.action_items import STALE_AFTER, TIME_RESOLUTION, ActionItem, ActionItemQuery, list_action_items
 from api.service.agent_histories import AgentHistories, AgentHistoryQuery, find_agent_histories
-from api.service.as_of import AsOf
-from api.service.calibration import CalibrationAnswer, compute_calibration
+from api.service.calibration import compute_calibration
 from api.service.calibration_params import CalibrationParams
 from api.service.decisions import DecisionQuery, select_decisions
 from api.service.discovery.queries import RunPage, get_runs
@@ -26,6 +25,8 @@ from projections.decisions.decision_index import DecisionIndex
 from projections.decisions.decision_selection import DecisionSelection
 from projections.decisions.decision_state import DecisionState
 from projections.time_range import TimeRange
+from tallystick.shapes.calibration import CalibrationAnswer
+from tallystick.shapes.parts import AsOf
 
 AGENTS_SHOWN = 20
 """Agents on the overview: those with the most decisions."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextvars import ContextVar
 
-from ledger import AppendedEvent
+from tallystick.shapes.appended import AppendedEvent
 
 Span = tuple[int, int]
 """The first and the last position."""

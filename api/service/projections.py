@@ -5,7 +5,6 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from api.service.as_of import AsOf
 from api.service.ledger import LedgerService, View
 from api.service.operation import operation
 from events.registry import VOCABULARY
@@ -13,6 +12,7 @@ from ledger.errors import NotFound
 from projections.engine import Engine, Progress
 from projections.projection import Projection
 from projections.registry import PROJECTIONS
+from tallystick.shapes.parts import AsOf
 
 
 class LeftOut(msgspec.Struct, frozen=True):

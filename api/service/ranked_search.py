@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
-from msgspec import UNSET, structs
+from msgspec import structs
 
 from api.service.decisions import decision_states
 from api.service.ledger import View
-from api.service.retrieval import MatchScores, Ranking, RetrievalMode
+from api.service.retrieval import Ranking
 from api.service.search import SearchQuery, SearchResult, match_words, search_decisions
 from api.service.vectors import EndpointFailed, go_on
 from ledger.errors import InvalidQuery
@@ -22,6 +22,7 @@ from projections.decisions.decision_selection import DecisionSelection
 from projections.decisions.decision_state import DecisionState
 from projections.decisions.embedded_text import query_text
 from projections.decisions.search_hits import BridgeSide
+from tallystick.shapes.retrieval import MatchScores, RetrievalMode
 
 SCORE_DIGITS = 6
 
@@ -194,8 +195,8 @@ async def _hybrid(view: View, query: RankedQuery, meaning: _Meaning) -> RankedRe
         MatchScores(
             decision_id=_id(subject),
             distance=_rounded(1 - combined[at]),
-            semantic=_rounded(cosines[at]) if np.isfinite(cosines[at]) else UNSET,
-            keyword=_rounded(fits[at]) if np.isfinite(fits[at]) else UNSET,
+            semantic=_rounded(cosines[at]) if np.isfinite(cosines[at]) else None,
+            keyword=_rounded(fits[at]) if np.isfinite(fits[at]) else None,
             combined=_rounded(combined[at]),
         )
         for at, subject in zip(best.tolist(), subjects, strict=True)

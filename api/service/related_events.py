@@ -8,7 +8,6 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from api.service.as_of import AsOf
 from api.service.decisions import decision_states
 from api.service.event_search import search_events
 from api.service.ledger import View
@@ -21,6 +20,7 @@ from ledger import LogPage, Query
 from ledger.errors import InvalidQuery
 from projections.decisions.decision_state import DecisionState
 from projections.shared_params import Limit
+from tallystick.shapes.parts import AsOf
 
 
 class RelatedEvent(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,13 +8,11 @@ import msgspec
 import numpy as np
 from msgspec import UNSET
 
-from api.service.as_of import AsOf
 from api.service.calibration_params import ReviewSampleParams
 from api.service.decisions import decision_states
 from api.service.ledger import View
 from api.service.operation import Link, operation
 from api.service.unknown_names import UnknownNames, find_unknown_names
-from events.decision import Outcome
 from ledger.errors import InvalidQuery
 from projections.calibration.calibration import Calibration
 from projections.calibration.calibration_filter import CalibrationFilter
@@ -23,6 +21,8 @@ from projections.columns import names_by_field
 from projections.decisions.decision_state import DecisionState
 from projections.outcome_codes import OUTCOME_NUMBERS, OUTCOME_VALUES, UNREVIEWED
 from projections.stats.random_sample import draw_sample
+from tallystick.shapes.decisions import Outcome
+from tallystick.shapes.parts import AsOf
 
 NEW_SEEDS = 10**6
 """A new seed is below this, so that it is short to type."""

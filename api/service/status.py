@@ -11,7 +11,6 @@ from typing import NamedTuple, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from api.service.as_of import AsOf
 from api.service.ledger import LedgerService
 from events.errors import TallystickError
 from ledger import Query, SignedCheckpoint, moment_of
@@ -30,6 +29,7 @@ from projections.event_index import EventIndex
 from projections.evidence_index import EvidenceIndex
 from projections.projection import Projection
 from projections.snapshots import Snapshots
+from tallystick.shapes.parts import AsOf
 
 VIEW_FILES = ("views.db", "search.db", "vectors.db", "embeddings")
 """Files beside a ledger that can be rebuilt from it."""

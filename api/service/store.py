@@ -8,11 +8,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequen
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-import msgspec
-
 from api.principal import OWNER, Principal
 from api.service.answer_label import LabelToRecord, RecordedLabel
-from api.service.decision_links import RecordedLink, link_decisions
+from api.service.decision_links import link_decisions
 from api.service.decision_writer import (
     RecordedDecision,
     RecordedRetraction,
@@ -29,21 +27,13 @@ from events.envelope import Draft
 from events.limits import ITEMS_MAX, PAGE_EVENTS_MAX
 from events.link import DecisionLinked
 from events.registry import VOCABULARY
-from ledger import AppendedEvent, Query
+from ledger import Query
 from ledger.errors import NotFound
+from tallystick.shapes.appended import AppendedEvent, AppendResult
+from tallystick.shapes.decisions import RecordedLink
 
 _Data = TypeVar("_Data")
 _Recorded = TypeVar("_Recorded")
-
-
-class AppendResult(msgspec.Struct, frozen=True):
-    """The result of a batch: its lowest and highest position, the number of events, and how many were retries."""
-
-    first: int
-    last: int
-    count: int
-    duplicates: int
-    events: list[AppendedEvent]
 
 
 class Submission(NamedTuple, Generic[_Data, _Recorded]):
@@ -200,7 +190,7 @@ def append_result(events: list[AppendedEvent]) -> AppendResult:
     """Return the result of a batch, given its events."""
     positions = [event.position for event in events]
     duplicates = sum(event.duplicate for event in events)
-    return AppendResult(min(positions), max(positions), len(events), duplicates, events)
+    return AppendResult(min(positions), max(positions), len(events), duplicates, tuple(events))
 
 
 async def without_erased(store: EventStore, blobs: Sequence[Blob]) -> list[Blob]:

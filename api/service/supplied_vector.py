@@ -14,8 +14,8 @@ from events.errors import InvalidEvent
 from events.limits import LABEL_CHARS_MAX
 from events.registry import VOCABULARY
 from events.vector import DecisionEmbedded, ThoughtEmbedded, pack_vector
-from ledger import AppendedEvent
 from ledger.errors import InvalidQuery
+from tallystick.shapes.appended import AppendedEvent
 
 EmbeddingInput = Sequence[float] | str
 """A vector as numbers, or as embeddings endpoints encode it: 32-bit floats, the lower byte first, in Base64."""

@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Protocol
 
-import msgspec
 from msgspec import UNSET, UnsetType
 
 from api.service.ledger import LedgerService
@@ -15,20 +14,13 @@ from ledger.errors import NotFound
 from projections.columns import ModelGroupKey, names_by_field
 from projections.decisions.decision_index import DecisionIndex
 from projections.discovery.run_index import RunIndex
+from tallystick.shapes.parts import UnknownName
 
 if TYPE_CHECKING:
     from projections.calibration.calibration_filter import CalibrationFilter
 
 SIMILARITY_MIN = 0.6
 """Names that are less similar (difflib's ratio) are not proposed."""
-
-
-class UnknownName(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A value of a filter that nothing in the ledger has, and the most similar value that something has."""
-
-    parameter: str
-    value: str
-    nearest: str | None = None
 
 
 UnknownNames = list[UnknownName] | UnsetType

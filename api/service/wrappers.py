@@ -4,7 +4,6 @@ from collections import Counter
 
 import msgspec
 
-from api.service.as_of import AsOf
 from api.service.ledger import View
 from api.service.model_queries import get_inventory
 from api.service.operation import operation
@@ -12,6 +11,7 @@ from events.host_names import HOSTS, host_key
 from projections.discovery.attempt_index import AttemptIndex
 from projections.discovery.model_inventory import WHOLE_INVENTORY
 from projections.shared_params import NoParams
+from tallystick.shapes.parts import AsOf
 
 
 class StatedName(msgspec.Struct, frozen=True, kw_only=True):

@@ -24,7 +24,7 @@ from events.vocabulary import Vocabulary
 from ledger.append_queue import AppendQueue, Group, answer_group
 from ledger.clock import Clock, system_clock
 from ledger.errors import Forked, LedgerFull, LedgerUnavailable, LedgerUnusable
-from ledger.log import UNRESTRICTED, AppendedEvent, Permissions
+from ledger.log import UNRESTRICTED, Permissions
 from ledger.place import DatabasePlace, Durability
 from ledger.postgres.connection import UNREADABLE, UnknownOutcomeError, unusable
 from ledger.postgres.durability import check_durability
@@ -33,6 +33,7 @@ from ledger.postgres.tiles import TileKeeper
 from ledger.postgres.writer import PostgresWriter
 from ledger.transparency.tiles import TreeEdge
 from ledger.transparency.tree import LogTree
+from tallystick.shapes.appended import AppendedEvent
 
 CHECK_S = 10.0
 """Seconds between two checks of what the server promises."""

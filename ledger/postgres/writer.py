@@ -19,7 +19,7 @@ from ledger.admission import ExistingEvent, GroupAdmission, Lookups, PreparedEve
 from ledger.append_queue import Answer
 from ledger.clock import Clock
 from ledger.errors import Forked, LedgerUnavailable
-from ledger.log import AppendedEvent, Head
+from ledger.log import Head
 from ledger.lookup_keys import AuthorKeys, LookupKeys
 from ledger.place import DatabasePlace, Durability, Host
 from ledger.postgres.connection import LOST, LedgerConnection, UnknownOutcomeError, connect_durably
@@ -27,6 +27,7 @@ from ledger.postgres.durability import check_durability
 from ledger.postgres.moved import require_unmoved
 from ledger.postgres.replaced import unless_replaced
 from ledger.postgres.schema import COLUMNS, FIRST_AUTHORS, LOCK_HEAD, LOOK_UP, MOVE_BARRIER, OWNERS
+from tallystick.shapes.appended import AppendedEvent
 
 RETRY_S = 12.0
 """Seconds for which a group is written again, or looked up, after a connection was lost: a failover takes as long."""

@@ -27,7 +27,7 @@ from events.vocabulary import Vocabulary
 from ledger.append_queue import AppendQueue, Group, answer_group
 from ledger.clock import Clock, system_clock
 from ledger.errors import Forked, LedgerFull, LedgerUnavailable, LedgerUnusable
-from ledger.log import UNRESTRICTED, AppendedEvent, Head, Permissions
+from ledger.log import UNRESTRICTED, Head, Permissions
 from ledger.private_file import follow_typed_link, make_private_file, refuse_link
 from ledger.sqlite.connection import SqliteConnection, connect
 from ledger.sqlite.lock import WriterLock
@@ -40,6 +40,7 @@ from ledger.sqlite.wal_flush import MOVE_WAL, WalGauge, flush_wal
 from ledger.sqlite.writer import SqliteWriter
 from ledger.transparency.tiles import TreeEdge
 from ledger.transparency.tree import LogTree
+from tallystick.shapes.appended import AppendedEvent
 
 CACHE_KIB = 65_536
 """Page cache of the writer: holds the right edge of each index, and the streams in use."""

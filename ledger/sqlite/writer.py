@@ -29,7 +29,7 @@ from ledger.admission import (
 )
 from ledger.append_queue import Answer
 from ledger.clock import Clock
-from ledger.log import AppendedEvent, Head
+from ledger.log import Head
 from ledger.lookup_keys import AuthorKeys, LookupKeys
 from ledger.sqlite.connection import SqliteConnection
 from ledger.sqlite.schema import (
@@ -43,6 +43,7 @@ from ledger.sqlite.schema import (
 )
 from ledger.transparency.merkle import leaf_hashes
 from ledger.transparency.tiles import WIDTH, Tile, TreeEdge
+from tallystick.shapes.appended import AppendedEvent
 
 LINE_COLUMN = COLUMNS.index("line")
 

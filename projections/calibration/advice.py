@@ -12,12 +12,11 @@ evidence and intervals allow for named clusters, and a correction holds whatever
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
-from msgspec import UNSET, UnsetType, structs
+from msgspec import structs
 
 from projections.calibration.cells import Cells
 from projections.calibration.confidence_bins import ConfidenceBins, bin_counts
@@ -26,9 +25,11 @@ from projections.calibration.counted_decisions import CountedDecisions
 from projections.calibration.figure_text import format_rate
 from projections.calibration.gap_evidence import GapEvidence, evidence_of_counts
 from projections.calibration.named_clusters import ClusterPart
-from projections.calibration.rate_curve import PredictedRate, predict_rate
+from projections.calibration.rate_curve import predict_rate
 from projections.calibration.scores import TOLERANCE, missing_outcomes, one_look_intervals
-from projections.stats.intervals import Interval, wilson_interval
+from projections.stats.intervals import wilson_interval
+from tallystick.shapes.advice import Correction, PastDecisions, PredictedRate, ScopeOutcomes, Widening
+from tallystick.shapes.parts import Interval
 
 CONFIDENCE_RADIUS = 0.05
 """Confidences within this distance are about the same."""
@@ -42,12 +43,6 @@ _DECIMALS = 9
 _CATEGORY, _STAKES = 1, 2
 """Indices of the fields in a `GroupKey`."""
 
-Widening = Literal["stakes", "confidence", "category"]
-"""A property of the planned decision that the decisions of a scope need not share."""
-
-Correction = Literal["less", "more"]
-"""What to state instead of the planned confidence."""
-
 
 class PlannedDecision(msgspec.Struct, frozen=True, kw_only=True):
     """A planned decision. Without a confidence, past decisions with any confidence are used."""
@@ -56,44 +51,6 @@ class PlannedDecision(msgspec.Struct, frozen=True, kw_only=True):
     category: str | None = None
     stakes: str | None = None
     confidence: float | None = None
-
-
-class ScopeOutcomes(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcomes of past decisions of an agent with a category, stakes and a range of stated confidence.
-
-    `category` and `stakes` are None for any. `stated` is the mean stated confidence, `success` the mean outcome, both
-    0..1, and `interval` the 95% interval of `success`: Wilson's, or with named clusters one that allows for them. They
-    are None without reviews.
-    """
-
-    agent: str
-    category: str | None
-    stakes: str | None
-    confidence: tuple[float, float]
-    reviewed: int
-    stated: float | None
-    success: float | None
-    interval: Interval | None
-
-
-class PastDecisions(ScopeOutcomes, frozen=True, kw_only=True):
-    """The outcomes of past decisions that are like a planned one, and what they advise.
-
-    `gap` is `success` minus `stated`, with its 95% interval at one look; None without reviews. `widened` names what the
-    decisions need not share with the planned one, because the scopes in `narrower` have too few reviews. `correction`
-    is None if the data does not support one, and if the category or the confidence is widened; `consider` is the
-    confidence to state instead, None without a correction. `predicted` is what a curve through the decisions gives at
-    the planned confidence; absent if that is not widened, and without reviews.
-    """
-
-    message: str
-    gap: float | None
-    gap_interval: Interval | None
-    widened: tuple[Widening, ...]
-    narrower: tuple[ScopeOutcomes, ...]
-    correction: Correction | None
-    consider: float | None
-    predicted: PredictedRate | UnsetType = UNSET
 
 
 class _Found(msgspec.Struct, frozen=True):
@@ -271,10 +228,10 @@ def _correct(chosen: _Found, plan: PlannedDecision) -> Correction | None:
     return "more" if is_more else None
 
 
-def _predict(chosen: _Found, plan: PlannedDecision) -> PredictedRate | UnsetType:
+def _predict(chosen: _Found, plan: PlannedDecision) -> PredictedRate | None:
     """Return what a curve through the decisions of a scope of any confidence gives at the planned one."""
     if plan.confidence is None or "confidence" not in chosen.widened or chosen.evidence is None:
-        return UNSET
+        return None
     clusters = chosen.evidence.clusters
     share = 1.0 if clusters is None else clusters.effective_reviews / chosen.bins.reviewed
     return predict_rate(chosen.bins, plan.confidence, share)
@@ -287,7 +244,7 @@ def _sentences(past: PastDecisions, plan: PlannedDecision, unused: ScopeOutcomes
         return
     stated = f"stated {_rate(past.stated)} on average and " if _is_any(past) else ""
     they = "They are"
-    if past.predicted is not UNSET:
+    if past.predicted is not None:
         low, high = past.predicted.interval.low, past.predicted.interval.high
         yield (
             f"A logistic curve through the decisions of {_describe(past)} (n={past.reviewed:,}) gives a success rate "

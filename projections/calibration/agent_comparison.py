@@ -20,7 +20,6 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Final, NamedTuple
 
-import msgspec
 import numpy as np
 from msgspec import structs
 
@@ -33,7 +32,8 @@ from projections.stats.autocorrelation import estimate_autocorrelation
 from projections.stats.clustered_mean import clustered_mean
 from projections.stats.false_discovery import FALSE_DISCOVERY_RATE, benjamini_hochberg, e_bh
 from projections.stats.gap_martingale import E_VALUE_SUPPORTED, log_e_above_zero
-from projections.stats.intervals import Interval
+from tallystick.shapes.comparison import AgentComparison, AgentPair, AgentRank, AgentSide, SharedQuestions
+from tallystick.shapes.parts import Interval
 
 SHARED_QUESTIONS_MIN = 30
 """With fewer common questions the losses of two agents are not compared."""
@@ -66,85 +66,6 @@ DISTINCT_TIMES_MIN = 0.9
 _TOLERANCE: Final = 1e-12
 
 
-class AgentSide(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent's results in a category. `skill` is None below SKILL_REVIEWS_MIN reviews, or without variance."""
-
-    agent: str
-    reviewed: int
-    skill: float | None
-
-
-class SharedQuestions(msgspec.Struct, frozen=True, kw_only=True):
-    """A category in which both agents have reviews, side by side. It does not show which agent is better."""
-
-    category: str | None
-    sides: list[AgentSide]
-
-
-class AgentPair(msgspec.Struct, frozen=True, kw_only=True):
-    """Two agents. If `paired`, their mean Brier losses on the `shared` questions, and the difference.
-
-    A difference below 0 means that the first agent has the lower loss. An agent's loss on a question is the mean over
-    its answers. If not `paired`, `note` has the reason and `categories` the categories that both have.
-
-    `interval`, `p` and `e_value` are for this pair alone, and are None if all questions are of one cluster. `note` says
-    so, and also if no cluster is named and stretches of neighbouring questions are used instead.
-    `adjusted_p` is corrected for the number of pairs. Both p values and the interval are for one look. `e_value` is
-    that of the verdict that the agent with the lower loss is better, and `supported` tells whether it holds however
-    often one looks, among all pairs. `clusters` is the number of clusters, those of a single question included;
-    `effective_questions` is the number of independent questions that would show the difference as precisely.
-    """
-
-    agents: list[str]
-    paired: bool
-    shared: int
-    brier_scores: list[float] | None = None
-    mean_difference: float | None = None
-    interval: Interval | None = None
-    p: float | None = None
-    adjusted_p: float | None = None
-    e_value: float | None = None
-    supported: bool | None = None
-    clusters: int | None = None
-    effective_questions: float | None = None
-    note: str | None = None
-    categories: list[SharedQuestions] = []
-
-
-class AgentRank(msgspec.Struct, frozen=True, kw_only=True):
-    """The place of an agent among those compared: 1 has the lowest loss.
-
-    `rank` and `worse` rest on the differences of the paired agents, and are None if the agent is not paired with every
-    other. The intervals have the ranks and shares that the supported differences leave open; an agent that is not
-    paired may be better or worse.
-    """
-
-    agent: str
-    rank: int | None
-    rank_interval: list[int]
-    worse: float | None
-    """The share of the other agents whose loss is greater, 0..1."""
-    worse_interval: Interval
-
-
-class AgentComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """All pairs of agents, by name, and the ranks of the agents. `left_out` counts agents beyond AGENTS_MAX."""
-
-    pairs: list[AgentPair]
-    left_out: int
-    ranks: list[AgentRank] = []
-
-    @property
-    def compared(self) -> int:
-        """The number of pairs that have a test."""
-        return sum(pair.p is not None for pair in self.pairs)
-
-    @property
-    def e_value_sure(self) -> float:
-        """The e-value from which on one more pair would be supported."""
-        return E_VALUE_SUPPORTED * self.compared / (1 + sum(bool(pair.supported) for pair in self.pairs))
-
-
 def compare_agents(history: ReviewedDecisions) -> AgentComparison:
     """Compare each pair of agents in a history."""
     group_names = [agent_of(source) for source, *_ in history.groups]
@@ -160,11 +81,19 @@ def compare_agents(history: ReviewedDecisions) -> AgentComparison:
     categories = _Categories(history, agent)
     pairs = []
     for (first, first_answers), (second, second_answers) in combinations(zip(compared, answers, strict=True), 2):
-        pair = _paired([names[first], names[second]], first_answers, second_answers, scope_width)
-        pairs.append(pair if pair.paired else structs.replace(pair, categories=categories.common(names, first, second)))
+        pair = _paired((names[first], names[second]), first_answers, second_answers, scope_width)
+        if not pair.paired:
+            pair = structs.replace(pair, categories=tuple(categories.common(names, first, second)))
+        pairs.append(pair)
     pairs = _adjust(pairs)
     ranks = rank_agents([names[number] for number in compared], pairs)
-    return AgentComparison(pairs=pairs, left_out=int((reviewed > 0).sum()) - len(compared), ranks=ranks)
+    left_out = int((reviewed > 0).sum()) - len(compared)
+    return AgentComparison(pairs=tuple(pairs), left_out=left_out, ranks=tuple(ranks))
+
+
+def e_value_sure(comparison: AgentComparison) -> float:
+    """Return the e-value from which on one more pair would be supported."""
+    return E_VALUE_SUPPORTED * comparison.compared / (1 + sum(bool(pair.supported) for pair in comparison.pairs))
 
 
 def rank_agents(agents: Sequence[str], pairs: Sequence[AgentPair]) -> list[AgentRank]:
@@ -186,7 +115,7 @@ def rank_agents(agents: Sequence[str], pairs: Sequence[AgentPair]) -> list[Agent
         AgentRank(
             agent=agent,
             rank=1 + better[agent] if paired[agent] == others else None,
-            rank_interval=[1 + surely_better[agent], len(agents) - surely_worse[agent]],
+            rank_interval=(1 + surely_better[agent], len(agents) - surely_worse[agent]),
             worse=worse[agent] / others if paired[agent] == others else None,
             worse_interval=Interval(surely_worse[agent] / others, 1 - surely_better[agent] / others),
         )
@@ -248,7 +177,7 @@ def _answers(history: ReviewedDecisions, rows: RowNumbers, topic: Ints) -> _Answ
     return _Answers(topics, losses, clustered, history.time_us[rows[first]])
 
 
-def _paired(agents: list[str], first: _Answers, second: _Answers, scope_width: int) -> AgentPair:
+def _paired(agents: tuple[str, ...], first: _Answers, second: _Answers, scope_width: int) -> AgentPair:
     """Compare two agents. `scope_width` is the number of topics of a project and category."""
     shared, first_index, second_index = np.intersect1d(
         first.topics, second.topics, assume_unique=True, return_indices=True
@@ -275,7 +204,7 @@ def _paired(agents: list[str], first: _Answers, second: _Answers, scope_width: i
         agents=agents,
         paired=True,
         shared=len(shared),
-        brier_scores=[float(first_losses.mean()), float(second_losses.mean())],
+        brier_scores=(float(first_losses.mean()), float(second_losses.mean())),
         mean_difference=mean.mean,
         interval=mean.interval,
         p=mean.p,
@@ -341,7 +270,7 @@ class _Categories:
         """Return the categories in which both agents have reviews."""
         shared = []
         for number, category in enumerate(self._names):
-            sides = [self._side(names[agent], agent * self._width + number) for agent in (first, second)]
+            sides = tuple(self._side(names[agent], agent * self._width + number) for agent in (first, second))
             if all(side.reviewed for side in sides):
                 shared.append(SharedQuestions(category=category, sides=sides))
         return shared

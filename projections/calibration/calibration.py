@@ -20,9 +20,9 @@ from projections.projection import Projection
 from projections.query_check import no_check
 
 if TYPE_CHECKING:
-    from projections.calibration.calibration_view import CalibrationView
     from projections.calibration.plot_data import SelectedReviews
     from projections.calibration.words import GroupBy
+    from tallystick.shapes.calibration import CalibrationView
 
 
 class Calibration(Projection):

@@ -3,46 +3,30 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
-from msgspec import UNSET, UnsetType, structs
+from msgspec import UNSET, structs
 
 from events.envelope import agent_of
 from projections.arrays import Floats
-from projections.calibration.category_recalibration import (
-    CategoryRecalibration,
-    RecalibrationMaps,
-    fit_recalibration_maps,
-)
+from projections.calibration.category_recalibration import RecalibrationMaps, fit_recalibration_maps
 from projections.calibration.cell_groups import EVERY_GROUP, GroupPage, Groups, make_groups, sum_cells
 from projections.calibration.confidence_bins import bin_counts, merge_cells, merge_cells_by_group
-from projections.calibration.confidence_use import ConfidenceUse, UseFields, score_use
-from projections.calibration.corp import Corp
+from projections.calibration.confidence_use import UseFields, score_use
 from projections.calibration.count_table import Counts, CountTable
-from projections.calibration.gap_evidence import Clusters, Dependence, GapEValues, TippingPoints, find_tipping_points
-from projections.calibration.missing_reviews import MissingReviews, describe_missing_reviews, review_cells
+from projections.calibration.gap_evidence import find_tipping_points
+from projections.calibration.missing_reviews import describe_missing_reviews, review_cells
 from projections.calibration.named_clusters import ClusterPart
-from projections.calibration.recalibration import Recalibration
 from projections.calibration.row_evidence import evidence_of_rows
 from projections.calibration.row_support import RowSupport, support_buckets, support_rows
 from projections.calibration.score_recommendations import (
     CategoryScores,
-    Recommendation,
     recommend_from_scores,
     recommend_more_reviews,
     warn_about_categories,
 )
 from projections.calibration.scores import (
     BUCKETS,
-    BrierRating,
-    Bucket,
-    CalibrationScores,
-    ConfidenceSpread,
-    Coverage,
-    UnsureBecause,
-    Verdict,
-    ZTest,
     compute_scores,
     count_coverage,
     gap_side,
@@ -56,84 +40,8 @@ from projections.calibration.shrinkage import ShrunkGaps, shrink_gaps
 from projections.calibration.view_evidence import COUNTS_ALONE, NO_EVIDENCE, GroupEvidence, ViewEvidence
 from projections.calibration.words import GroupBy
 from projections.query_check import Check, no_check
-from projections.stats.intervals import Interval
-
-
-class CalibrationGroup(Coverage, frozen=True, kw_only=True):
-    """The scores of one group. They are None with fewer than `min_decisions` reviewed decisions.
-
-    `shrunk_gap` is the gap shrunk towards the overall gap; `shrunk_weight` is the weight of the group's own gap in it.
-    """
-
-    group: str | None
-    brier_score: float | None = None
-    accuracy: float | None = None
-    mean_confidence: float | None = None
-    gap: float | None = None
-    interpretation: Verdict | None = None
-    brier_reading: BrierRating | None = None
-    success: int | None = None
-    partial: int | None = None
-    failure: int | None = None
-    abandoned: int | None = None
-    success_interval: Interval | None = None
-    gap_interval: Interval | None = None
-    supported: bool | None = None
-    reviews_needed: int | None = None
-    reviews_needed_gap: float | None = None
-    unsure_because: UnsureBecause | None = None
-    surely_off: bool | None = None
-    log_score: float | None = None
-    log_score_infinite: bool | None = None
-    skill: float | None = None
-    sharpness: float | None = None
-    corp: Corp | None = None
-    in_the_large: ZTest | None = None
-    spiegelhalter: ZTest | None = None
-    too_few_for: list[str] | None = None
-    accuracy_interval: Interval | None = None
-    skill_interval: Interval | None = None
-    certain: int | None = None
-    certain_wrong: int | None = None
-    shrunk_gap: float | None = None
-    shrunk_weight: float | None = None
-    e_value: float | None = None
-    gap_e_values: GapEValues | None = None
-    gap_sequence: Interval | None = None
-    dependence: Dependence | None = None
-    clusters: Clusters | UnsetType = UNSET
-
-
-class ReviewsNeeded(msgspec.Struct, frozen=True, kw_only=True):
-    """After how many further reviews 80% of agents with a true gap have the verdict confirmed; None: no number."""
-
-    gap: float
-    reviews: int | None
-
-
-class CalibrationView(ConfidenceUse, frozen=True, kw_only=True):
-    """The calibration of a set of decisions, unrounded.
-
-    `retracted` is the number of decisions that were retracted and count in no figure; absent if there are none.
-    `recalibration_by_category` has the maps of categories that need their own; absent if none is offered.
-    `groups_total` and `groups_next` (the offset of the next page, None on the last) are absent if `groups` has every
-    group. `missing_reviews` is absent if every decision is reviewed, and without `overall`. `reviews_needed_by_gap` is
-    for the gap of `overall` and the ends of its interval, and absent unless more reviews are needed.
-    """
-
-    overall: CalibrationScores | None
-    coverage: Coverage
-    groups: list[CalibrationGroup]
-    buckets: list[Bucket]
-    recommendations: list[Recommendation]
-    confidence_stats: ConfidenceSpread | None
-    recalibration: Recalibration | None
-    recalibration_by_category: list[CategoryRecalibration] | UnsetType = UNSET
-    retracted: int | UnsetType = UNSET
-    groups_total: int | UnsetType = UNSET
-    groups_next: int | UnsetType | None = UNSET
-    missing_reviews: MissingReviews | UnsetType = UNSET
-    reviews_needed_by_gap: list[ReviewsNeeded] | UnsetType = UNSET
+from tallystick.shapes.calibration import Bucket, CalibrationGroup, CalibrationScores, CalibrationView, ReviewsNeeded
+from tallystick.shapes.missing_reviews import TippingPoints
 
 
 def build_calibration_view(
@@ -177,22 +85,21 @@ def build_calibration_view(
     return CalibrationView(
         overall=overall,
         coverage=count_coverage(*cells),
-        groups=rows,
-        buckets=by_bucket,
-        recommendations=recommendations,
+        groups=tuple(rows),
+        buckets=tuple(by_bucket),
+        recommendations=tuple(recommendations),
         confidence_stats=spread,
         recalibration=maps.overall,
-        recalibration_by_category=list(maps.by_category) or UNSET,
-        retracted=table.retracted or UNSET,
-        groups_total=UNSET if len(rows) == total else total,
+        recalibration_by_category=tuple(maps.by_category),
+        retracted=table.retracted,
+        groups_total=None if len(rows) == total else total,
         groups_next=UNSET if len(rows) == total else after if after < total else None,
-        missing_reviews=UNSET
+        missing_reviews=None
         if overall is None
         else describe_missing_reviews(
             review_cells(table), overall, _tipping_points(cells, overall, evidence.overall.clusters), check
-        )
-        or UNSET,
-        reviews_needed_by_gap=UNSET if overall is None else _needed_by_gap(cells, overall) or UNSET,
+        ),
+        reviews_needed_by_gap=() if overall is None else tuple(_needed_by_gap(cells, overall)),
         **({} if overall is None else _score_use(cells, overall, threshold, evidence.overall.clusters, curves=curves)),
     )
 

@@ -17,7 +17,6 @@ from projections.calibration.named_clusters import ClusterPart
 from projections.calibration.recalibration import (
     GAIN_MIN,
     FittedMap,
-    Recalibration,
     describe_map,
     fit_families,
     fit_map,
@@ -32,21 +31,10 @@ from projections.calibration.scores import brier_score, missing_outcomes
 from projections.calibration.view_evidence import NO_EVIDENCE, ViewEvidence
 from projections.outcome_codes import OUTCOMES_COUNT
 from projections.query_check import Check, no_check
+from tallystick.shapes.recalibration import CategoryRecalibration, Recalibration
 
 CATEGORIES_MAX = 200
 """Most categories that are examined: those with the most reviews."""
-
-
-class CategoryRecalibration(Recalibration, frozen=True, kw_only=True):
-    """The map of one category. Its family is `as_stated` if the stated confidences are better than the shared map.
-
-    `shared_brier_score` is the category's Brier score with the map of all decisions; if none is offered, it is that of
-    the stated confidences. `gain` and `gain_lower_bound` are against it. The bound holds for
-    all examined categories together (Bonferroni).
-    """
-
-    category: str
-    shared_brier_score: float
 
 
 class RecalibrationMaps(NamedTuple):

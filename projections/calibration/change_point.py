@@ -19,24 +19,22 @@ out (review_moments.py). Nor are decisions of one named cluster divided, nor tho
 task that fails at all its decisions is not a change. Each side of a change has SIDE_CLUSTERS_MIN clusters.
 """
 
-from datetime import datetime
-from typing import Literal
-
-import msgspec
 import numpy as np
 import numpy.typing as npt
-from msgspec import UNSET, UnsetType, structs
+from msgspec import structs
 
 from ledger import moment_of
 from projections.arrays import AnyInts, Floats, Ints
-from projections.calibration.model_changes import DatedChange, DriftModels, describe_models
+from projections.calibration.model_changes import DatedChange, describe_models
 from projections.calibration.model_groups import ResolveModel
 from projections.calibration.review_moments import MOMENTS_MIN, find_dated, number_moments
 from projections.calibration.reviewed_decisions import ReviewedDecisions
-from projections.stats.intervals import Interval, gap_interval
-from projections.stats.shift_interval import INTERVAL_LEVEL, find_interval, long_run_variance
+from projections.stats.intervals import gap_interval
+from projections.stats.shift_interval import find_interval, long_run_variance
 from projections.stats.shift_search import Shift, ShiftLayout
 from projections.stats.shift_simulation import simulate_deviations
+from tallystick.shapes.history import ALARM_LEVEL, ChangePoint, Drift, GapShift
+from tallystick.shapes.parts import Interval
 
 SIDE_REVIEWS_MIN = 30
 """Reviews required on each side of a change."""
@@ -50,25 +48,14 @@ with 3 clusters on each side in 7%.
 
 REVIEWS_MIN = 2 * SIDE_REVIEWS_MIN
 
-ALARM_LEVEL = 0.0018
-"""A look at many reviews raises an alarm if p is at most this."""
 
 FULL_LEVEL_REVIEWS = 450
 """With fewer reviews the level falls with the square of their number: dependence is hard to see in few reviews."""
 
-FALSE_ALARM_RATE = 0.05
-"""The largest share of agents that raise any alarm in a year of daily, weekly or monthly looks without a change."""
 
 STRATA_MAX = 2_000
 """Most agents and categories: those with the most reviews. The reviews of others are left out."""
 
-NoTest = Literal["too few times", "too few clusters", "all outcomes alike", "no category before and after"]
-"""Why there was no test with enough reviews.
-
-"too few times": not enough reviews have a time that says when their decision was made. "too few clusters": no time has
-enough whole clusters before and after it. "no category before and after": no agent and category has enough reviews on
-both sides of any time.
-"""
 
 _DEVIATING_AT_LEVEL = 4
 """As many histories are simulated as are needed for this many to deviate further than a history at the level."""
@@ -78,58 +65,6 @@ _DEVIATING_MAX = 20
 
 _NORMAL_QUANTILE = 1.959963984540054
 _ROUNDING = 1e-12
-
-
-class GapShift(msgspec.Struct, frozen=True, kw_only=True):
-    """The gap after a change minus the gap before within each agent and category, with its 95% interval."""
-
-    amount: float
-    interval: Interval
-
-
-class ChangePoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of the gap after `index` of the examined decisions. The first decision after it was made at `time`.
-
-    The change was between `earliest` and `latest` with the confidence level `coverage`. The gaps before and after are
-    of all decisions; `shift` is their difference within each agent and category.
-    """
-
-    time: datetime
-    index: int
-    reviewed_before: int
-    reviewed_after: int
-    gap_before: float
-    gap_before_interval: Interval
-    gap_after: float
-    gap_after_interval: Interval
-    earliest: datetime
-    latest: datetime
-    coverage: float = INTERVAL_LEVEL
-    shift: GapShift
-
-
-class Drift(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a look. `p` is None without a test. `level` depends on the number of reviews.
-
-    `reviews_needed` is the number of reviews that are still missing for a look; `reason` says why there was no test
-    with enough of them. `change` is None without an `alarm`. `strata` is the number of agents and categories within
-    which outcomes are compared. `left_out` reviews are not examined, because their times do not say when the decisions
-    were made; nor are `unsettled` ones, because others as young as their decisions still lack a review.
-    `models` is absent without an alarm if no examined decision names a model.
-    """
-
-    alarm: bool
-    p: float | None
-    level: float = ALARM_LEVEL
-    false_alarm_rate: float = FALSE_ALARM_RATE
-    reviewed: int
-    reviews_needed: int
-    change: ChangePoint | None = None
-    reason: NoTest | None = None
-    strata: int = 0
-    left_out: int = 0
-    unsettled: int = 0
-    models: DriftModels | UnsetType = UNSET
 
 
 def detect_drift(history: ReviewedDecisions, resolve: ResolveModel | None = None) -> Drift:

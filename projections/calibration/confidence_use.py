@@ -2,37 +2,20 @@
 
 from typing import TypedDict
 
-import msgspec
 import numpy as np
-from msgspec import UNSET, UnsetType
 
 from projections.arrays import Floats
 from projections.calibration.confidence_bins import REVIEWED_VALUES, ConfidenceBins
 from projections.calibration.named_clusters import ClusterPart
 from projections.stats.clustered_mean import DesignEffect
-from projections.stats.concordance import Concordance, measure_concordance
-from projections.stats.elementary_score import (
-    THRESHOLDS,
-    MurphyPoint,
-    elementary_score_intervals,
-    mean_elementary_scores,
-)
+from projections.stats.concordance import measure_concordance
+from projections.stats.elementary_score import THRESHOLDS, elementary_score_intervals, mean_elementary_scores
 from projections.stats.isotonic_fit import fit_isotonic
-from projections.stats.net_benefit import OutcomeSums, ThresholdUse, use_threshold
+from projections.stats.net_benefit import OutcomeSums, use_threshold
+from tallystick.shapes.confidence_use import Concordance, MurphyPoint, ThresholdUse
 
 _TOLERANCE = 1e-9
 """A confidence this little below a threshold reaches it."""
-
-
-class ConfidenceUse(msgspec.Struct, frozen=True, kw_only=True):
-    """What confidences are good for. `threshold` is present if one was given, `auc` and `murphy` with curves.
-
-    `auc` is None if all outcomes are alike.
-    """
-
-    threshold: ThresholdUse | UnsetType = UNSET
-    auc: Concordance | UnsetType | None = UNSET
-    murphy: list[MurphyPoint] | UnsetType = UNSET
 
 
 class UseFields(TypedDict, total=False):
@@ -40,7 +23,7 @@ class UseFields(TypedDict, total=False):
 
     threshold: ThresholdUse
     auc: Concordance | None
-    murphy: list[MurphyPoint]
+    murphy: tuple[MurphyPoint, ...]
 
 
 def score_use(
@@ -60,7 +43,7 @@ def score_use(
     if threshold is not None:
         fields["threshold"] = act_above(bins, threshold)
     if curves:
-        fields |= {"auc": rank_outcomes(bins, named), "murphy": draw_murphy(bins, effective_reviews)}
+        fields |= {"auc": rank_outcomes(bins, named), "murphy": tuple(draw_murphy(bins, effective_reviews))}
     return fields
 
 

@@ -10,13 +10,13 @@ confidence; most leave it at some confidence. 95% have their whole curve within 
 
 from functools import lru_cache
 
-import msgspec
 import numpy as np
 
 from projections.arrays import Floats, Ints
 from projections.calibration.confidence_bins import ConfidenceBins
 from projections.stats.isotonic_fit import fit_isotonic
 from projections.stats.simultaneous_band import simultaneous_band
+from tallystick.shapes.calibration import BandPoint, Corp, CurvePoint
 
 REFITS = 1_000
 """Simulated refits of a consistency band."""
@@ -39,39 +39,6 @@ _DIGITS = 9
 """Refits are rounded, because equal ones differ by rounding errors of the steps."""
 
 
-class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A point of the curve: a stated confidence, its mean outcome, and its recalibrated confidence."""
-
-    confidence: float
-    reviewed: int
-    rate: float
-    recalibrated: float
-
-
-class BandPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A point of the consistency band of a perfectly calibrated agent.
-
-    At this confidence, the curve is within `low` and `high` in 95% of samples. In 95% of samples, the curve is within
-    `simultaneous_low` and `simultaneous_high` at every confidence.
-    """
-
-    confidence: float
-    low: float
-    high: float
-    simultaneous_low: float
-    simultaneous_high: float
-
-
-class Corp(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of the Brier score. Curve and band are present only if they were requested."""
-
-    miscalibration: float
-    discrimination: float
-    uncertainty: float
-    curve: list[CurvePoint] | None = None
-    band: list[BandPoint] | None = None
-
-
 def decompose_brier(bins: ConfidenceBins, *, curves: bool = False) -> Corp:
     """Decompose the Brier score of at least one reviewed decision."""
     total = bins.n.sum()
@@ -85,8 +52,8 @@ def decompose_brier(bins: ConfidenceBins, *, curves: bool = False) -> Corp:
         miscalibration=max(0.0, float(excess.sum() / total)),
         discrimination=float((bins.n * (recalibrated - overall) ** 2).sum() / total),
         uncertainty=max(0.0, float(squares / total - overall**2)),
-        curve=_curve(bins, recalibrated) if curves else None,
-        band=consistency_band(bins) if curves else None,
+        curve=tuple(_curve(bins, recalibrated)) if curves else None,
+        band=tuple(consistency_band(bins)) if curves else None,
     )
 
 

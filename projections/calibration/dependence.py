@@ -6,9 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from projections.arrays import Floats, Ints, RowNumbers
-from projections.calibration.gap_evidence import Dependence, dependence_of
+from projections.calibration.gap_evidence import dependence_of
 from projections.calibration.review_moments import number_moments
 from projections.stats.autocorrelation import estimate_autocorrelation
+from tallystick.shapes.dependence import Dependence
 
 DEPENDENCE_REVIEWS: Final = 5_000
 """Dependence is estimated over so many of the newest reviews."""

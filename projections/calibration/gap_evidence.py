@@ -27,53 +27,17 @@ from projections.stats.gap_martingale import (
     log_factors,
 )
 from projections.stats.gap_sequence import gap_sequence, log_e_within
-from projections.stats.intervals import GapSide, Interval, gap_interval, supports, wilson_interval
+from projections.stats.intervals import gap_interval, supports, wilson_interval
+from tallystick.shapes.calibration import GapEValues, GapSide
+from tallystick.shapes.dependence import Clusters, Dependence
+from tallystick.shapes.missing_reviews import TippingPoints
+from tallystick.shapes.parts import Interval
 
 _E_VALUE_DIGITS: Final = 6
 _INTERVAL_PLACES: Final = 9
 _ALIKE: Final = 1e-9
 _SHARE_STEP: Final = 0.001
 _DIFFERENCE_DIGITS: Final = 12
-
-
-class Dependence(msgspec.Struct, frozen=True, kw_only=True):
-    """How alike the outcomes of decisions are that were made one after another.
-
-    `autocorrelation` is the sum of the correlations of outcome minus confidence at distances 1 to 8, over the newest
-    `reviewed` decisions; `z` is the standard score of that sum, in which near decisions count most.
-    `effective_reviews` is the number of independent reviews that contain about as much evidence. If the dependence is
-    `material`, verdicts and intervals are too sure.
-    """
-
-    reviewed: int
-    autocorrelation: float
-    z: float
-    effective_reviews: float
-    material: bool
-
-
-class Clusters(msgspec.Struct, frozen=True, kw_only=True):
-    """The clusters that decisions name, whose outcomes may depend on each other.
-
-    `clusters` is their number; a review without one counts as one of its own. `largest` is the number of reviews of the
-    largest. `effective_reviews` is the number of independent reviews with the same variance of the mean gap.
-    """
-
-    clusters: int
-    largest: int
-    effective_reviews: float
-
-
-class GapEValues(msgspec.Struct, frozen=True, kw_only=True):
-    """The e-values of verdicts on a gap: that it is below 0, above 0, and within plus and minus GAP_MARGIN."""
-
-    over: float
-    under: float
-    well: float
-
-    def of(self, side: GapSide) -> float:
-        """Return the e-value of a verdict."""
-        return {"over": self.over, "under": self.under, "well": self.well}[side]
 
 
 class MissingOutcomes(NamedTuple):
@@ -92,16 +56,6 @@ class MissingOutcomes(NamedTuple):
         n = np.concatenate([good, self.overdue + self.open - good])
         outcome = np.repeat([1.0, 0.0], len(self.confidence))
         return np.tile(self.confidence, 2), outcome, n
-
-
-class TippingPoints(msgspec.Struct, frozen=True, kw_only=True):
-    """If fewer than `below`, or more than `above`, of the missing outcomes were good, the evidence would not be enough.
-
-    None where no share, 0 to 1, would do that. Source: Yan, Lee and Li 2009, tipping-point analysis.
-    """
-
-    below: float | None
-    above: float | None
 
 
 class GapEvidence(msgspec.Struct, frozen=True, kw_only=True):

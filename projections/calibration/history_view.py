@@ -4,31 +4,31 @@ They need the order or the age of decisions; the scores need only counts.
 """
 
 from collections.abc import Collection
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
-import msgspec
-from msgspec import UNSET, UnsetType, structs
-
-from projections.calibration.agent_comparison import AgentComparison, compare_agents
-from projections.calibration.change_point import Drift, detect_drift
+from projections.calibration.agent_comparison import compare_agents
+from projections.calibration.change_point import detect_drift
 from projections.calibration.counted_decisions import CountedDecisions
-from projections.calibration.missing_reviews import ReviewsByAge, compare_ages
+from projections.calibration.missing_reviews import compare_ages
 from projections.calibration.model_groups import ResolveModel, decisions_by_model
-from projections.calibration.plot_data import PlotData
 from projections.calibration.reviewed_decisions import ReviewedDecisions
-from projections.calibration.trend import Trend, compute_trend
+from projections.calibration.trend import compute_trend
 from projections.calibration.words import TREND_DAYS, HistoryPart
 from projections.query_check import Check
+from tallystick.shapes.comparison import AgentComparison
+from tallystick.shapes.history import Drift, Trend
+from tallystick.shapes.missing_reviews import ReviewsByAge
+from tallystick.shapes.plots import PlotData
 
 
-class CalibrationHistory(msgspec.Struct, frozen=True, kw_only=True):
-    """The requested parts. Parts that were not requested are absent."""
+class HistoryFields(TypedDict, total=False):
+    """The requested parts, which are fields of `CalibrationAnswer`."""
 
-    trend: Trend | UnsetType = UNSET
-    drift: Drift | UnsetType = UNSET
-    comparison: AgentComparison | UnsetType = UNSET
-    reviews_by_age: ReviewsByAge | UnsetType = UNSET
-    plots: PlotData | UnsetType = UNSET
+    trend: Trend
+    drift: Drift
+    comparison: AgentComparison
+    reviews_by_age: ReviewsByAge
+    plots: PlotData
 
 
 def build_history(
@@ -37,7 +37,7 @@ def build_history(
     trend_days: int = TREND_DAYS,
     compared: ReviewedDecisions | None = None,
     resolve: ResolveModel | None = None,
-) -> CalibrationHistory:
+) -> HistoryFields:
     """Build the requested parts that need reviewed decisions only.
 
     The comparison is of the agents of `compared`, by default of `history`. With `resolve`, drift
@@ -45,11 +45,14 @@ def build_history(
     For a million decisions this takes a few tenths of a second; drift takes one to four seconds.
     """
     confidence, outcome_value, time_us = history.confidence, history.outcome_value, history.time_us
-    return CalibrationHistory(
-        trend=compute_trend(confidence, outcome_value, time_us, trend_days) if "trend" in include else UNSET,
-        drift=detect_drift(history, resolve) if "drift" in include else UNSET,
-        comparison=compare_agents(history if compared is None else compared) if "comparison" in include else UNSET,
-    )
+    fields = HistoryFields()
+    if "trend" in include:
+        fields["trend"] = compute_trend(confidence, outcome_value, time_us, trend_days)
+    if "drift" in include:
+        fields["drift"] = detect_drift(history, resolve)
+    if "comparison" in include:
+        fields["comparison"] = compare_agents(history if compared is None else compared)
+    return fields
 
 
 class HistoryParts(NamedTuple):
@@ -61,14 +64,14 @@ class HistoryParts(NamedTuple):
     by_model: bool
 
 
-def read_history(decisions: CountedDecisions, parts: HistoryParts, check: Check) -> CalibrationHistory:
+def read_history(decisions: CountedDecisions, parts: HistoryParts, check: Check) -> HistoryFields:
     """Read decisions and build the requested parts but for drawings. `check` is called between parts of the work."""
     asked = not {"comparison", "drift"}.isdisjoint(parts.include)
     examined, resolve, compared = decisions.history(check, asked=asked), parts.resolve, None
     check()
     if parts.by_model and resolve is not None:
         compared = decisions_by_model(examined, resolve)
-    history = build_history(examined, parts.include, parts.trend_days, compared, resolve)
+    fields = build_history(examined, parts.include, parts.trend_days, compared, resolve)
     if "reviews_by_age" in parts.include:
-        history = structs.replace(history, reviews_by_age=compare_ages(decisions.dated(check), check))
-    return history
+        fields["reviews_by_age"] = compare_ages(decisions.dated(check), check)
+    return fields

@@ -9,16 +9,14 @@ The more numbers a family has, the more reviews it needs.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from projections.arrays import Floats
 from projections.stats.isotonic_fit import fit_isotonic
 from projections.stats.logistic_regression import fit_logistic, inverse_logit, logit
-
-MapFamily = Literal["as_stated", "logit_shift", "beta", "isotonic"]
-"""`as_stated` changes nothing: it is for a category that another map would make worse."""
+from tallystick.shapes.recalibration import MapFamily
 
 REVIEWS_MIN: Mapping[MapFamily, int] = {"logit_shift": 20, "beta": 100, "isotonic": 1_000}
 """With fewer reviews a family is not tried. The simplest family is first."""

@@ -6,9 +6,8 @@ decisions, weights the gap to represent all, and bounds it whatever the missing 
 """
 
 from collections.abc import Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
-import msgspec
 import numpy as np
 from msgspec import structs
 
@@ -16,13 +15,12 @@ from projections.arrays import Floats
 from projections.calibration.confidence_bins import REVIEWED_VALUES
 from projections.calibration.count_table import Counts, CountTable
 from projections.calibration.counted_columns import OPEN
-from projections.calibration.gap_evidence import TippingPoints
 from projections.calibration.reviewed_decisions import DatedDecisions
-from projections.calibration.scores import TOLERANCE, CalibrationScores, stated_side
+from projections.calibration.scores import TOLERANCE, stated_side
 from projections.outcome_codes import OUTCOMES_COUNT, UNREVIEWED
 from projections.query_check import Check, no_check
 from projections.stats.distribution_difference import compare_distributions
-from projections.stats.intervals import Interval, supports
+from projections.stats.intervals import supports
 from projections.stats.strata import (
     NO_STRATUM,
     Numbers,
@@ -33,9 +31,17 @@ from projections.stats.strata import (
     weigh_strata,
     weighted_rate_interval,
 )
-
-Factor = Literal["confidence", "category", "age"]
-Reason = Literal["mostly_unreviewed", "confidence", "category", "age"]
+from tallystick.shapes.calibration import CalibrationScores
+from tallystick.shapes.missing_reviews import (
+    Factor,
+    MissingReviews,
+    Reason,
+    ReviewDifference,
+    ReviewsByAge,
+    TippingPoints,
+    WeightedGap,
+)
+from tallystick.shapes.parts import Interval
 
 DISTANCE_MIN = 0.10
 """Reviewed and unreviewed decisions differ if at least this share of one would have to be in other classes."""
@@ -61,73 +67,6 @@ AGES = ("oldest quarter", "second quarter", "third quarter", "newest quarter")
 _TENTHS: Final = tuple(f"{i / 10:.1f}-{(i + 1) / 10:.1f}" for i in range(10))
 _CATEGORY: Final = 1
 """The place of the category in a `GroupKey`."""
-
-
-class ReviewDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """How reviewed and unreviewed decisions differ by stated confidence, category or age.
-
-    `distance` is the share of one of them that would have to be in other classes (tenths of confidence, categories,
-    quarters by time) to match the other, 0 to 1. `p` is the chi-square test that they are alike, None if there are too
-    few for it. `differs` tells whether `distance` is at least DISTANCE_MIN and `p` below DIFFERENCE_P. `most` names the
-    class that differs most (None: decisions without a category), with its share in each.
-    """
-
-    by: Factor
-    distance: float
-    p: float | None
-    differs: bool
-    most: str | None
-    reviewed_share: float
-    unreviewed_share: float
-
-
-class WeightedGap(msgspec.Struct, frozen=True, kw_only=True):
-    """The gap of reviewed decisions, weighted to represent unreviewed ones too (inverse-propensity weights).
-
-    It has no bias if, among decisions that are alike in `by`, whether one is reviewed does not depend on its outcome.
-    `interval` is its 95% interval. `represented` is the share of decisions that it represents: those of which enough
-    are reviewed in the same category at about the same confidence. `effective_reviews` is the number of equally
-    weighted reviews that would be as precise.
-    """
-
-    gap: float
-    interval: Interval
-    represented: float
-    effective_reviews: float
-    by: tuple[Factor, ...]
-
-
-class MissingReviews(msgspec.Struct, frozen=True, kw_only=True):
-    """What unreviewed decisions leave open. Counts are of decisions with a stated confidence.
-
-    `qualified` tells whether the verdict holds for the reviewed decisions only: there are `reasons`, and the missing
-    outcomes could change it. `gap_bounds` are the lowest and highest gap of all decisions: every missing outcome a
-    failure, or every one a success (Manski 1989). `tipping_points` is None
-    without evidence for the verdict. `message` says it in words, None if the verdict is not qualified.
-    """
-
-    unreviewed: int
-    total: int
-    mean_confidence_reviewed: float
-    mean_confidence_unreviewed: float
-    qualified: bool
-    reasons: list[Reason]
-    differences: list[ReviewDifference]
-    weighted_gap: WeightedGap | None
-    gap_bounds: Interval
-    tipping_points: TippingPoints | None
-    message: str | None
-
-
-class ReviewsByAge(msgspec.Struct, frozen=True, kw_only=True):
-    """How old reviewed and unreviewed decisions are, and the gap weighted by age too.
-
-    `difference` is None if every decision, or none of them, is reviewed. `weighted_gap` uses the age only in categories
-    with enough reviews of every age.
-    """
-
-    difference: ReviewDifference | None
-    weighted_gap: WeightedGap | None
 
 
 class ReviewCells(NamedTuple):
@@ -223,8 +162,8 @@ def describe_missing_reviews(
         mean_confidence_reviewed=float(cells.confidence @ (total - unreviewed)) / (decisions - missing),
         mean_confidence_unreviewed=float(cells.confidence @ unreviewed) / missing,
         qualified=qualified,
-        reasons=reasons,
-        differences=differences,
+        reasons=tuple(reasons),
+        differences=tuple(differences),
         weighted_gap=weigh_gap(cells, check),
         gap_bounds=bounds,
         tipping_points=tipping_points,

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 from msgspec import UNSET, UnsetType
@@ -22,49 +21,13 @@ from projections.arrays import AnyInts, Ints
 from projections.calibration.model_groups import ResolveModel
 from projections.calibration.review_moments import number_moments
 from projections.calibration.reviewed_decisions import ReviewedDecisions
+from tallystick.shapes.history import DriftModels, ModelChange, ModelCount
 
 CHANGES_MAX = 20
 """Most changes of models that are listed: those nearest to the date of the change; the latest without an alarm."""
 
 COUNTS_MAX = 20
 """Most models that are counted by name on each side of the change: those with the most reviews."""
-
-
-class ModelCount(msgspec.Struct, frozen=True, kw_only=True):
-    """How many reviewed decisions came from a model; `model` is None for those that name none."""
-
-    model: str | None
-    reviewed: int
-
-
-class ModelChange(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent changed its model from `before` to `after`: after its decision at `last_before`, and not after `time`.
-
-    `within`: whether that may have been between `earliest` and `latest` of the change of the gap; absent without one.
-    """
-
-    agent: str
-    before: str
-    after: str
-    last_before: datetime
-    time: datetime
-    within: bool | UnsetType = UNSET
-
-
-class DriftModels(msgspec.Struct, frozen=True, kw_only=True):
-    """The models of the examined reviews.
-
-    `named` counts the reviews whose decision names a model. `before` and `after` the change of the gap, and the change
-    of a model that is `nearest` to its date, are absent without an alarm. `changes` are at most CHANGES_MAX of all
-    `changes_total`, in order of time.
-    """
-
-    named: int
-    before: list[ModelCount] | UnsetType = UNSET
-    after: list[ModelCount] | UnsetType = UNSET
-    nearest: ModelChange | UnsetType | None = UNSET
-    changes: list[ModelChange]
-    changes_total: int
 
 
 class DatedChange(NamedTuple):
@@ -90,15 +53,15 @@ def describe_models(
     if change is None:
         latest = range(max(0, total - CHANGES_MAX), total)
         return DriftModels(
-            named=named, changes=[_move(moves, models, number, None) for number in latest], changes_total=total
+            named=named, changes=tuple(_move(moves, models, number, None) for number in latest), changes_total=total
         )
     closest = np.argsort(np.abs(moves.time_us - microseconds(change.time)), kind="stable")[:CHANGES_MAX].tolist()
     return DriftModels(
         named=named,
-        before=models.count(group[: change.reviewed_before]),
-        after=models.count(group[change.reviewed_before :]),
+        before=tuple(models.count(group[: change.reviewed_before])),
+        after=tuple(models.count(group[change.reviewed_before :])),
         nearest=_move(moves, models, closest[0], change) if closest else None,
-        changes=[_move(moves, models, number, change) for number in sorted(closest)],
+        changes=tuple(_move(moves, models, number, change) for number in sorted(closest)),
         changes_total=total,
     )
 
@@ -172,5 +135,5 @@ def _move(moves: _Moves, models: _Models, number: int, change: DatedChange | Non
         after=models.names[moves.after[number]],
         last_before=last,
         time=time,
-        within=UNSET if change is None else bool(change.earliest <= time and last < change.latest),
+        within=None if change is None else bool(change.earliest <= time and last < change.latest),
     )

@@ -6,7 +6,6 @@ verdicts rest on the decisions that are due (`maturity.py`).
 
 from typing import Final, NamedTuple
 
-import msgspec
 import numpy as np
 
 from projections.arrays import Ints
@@ -14,31 +13,12 @@ from projections.calibration.counted_decisions import CountedDecisions
 from projections.calibration.figure_text import format_percent
 from projections.outcome_codes import OUTCOME_NUMBERS, UNREVIEWED
 from projections.query_check import Check, no_check
-from projections.stats.intervals import Interval
 from projections.stats.late_outcomes import AT_RISK_MIN, CENSORED, ShareByTime, incidence, kaplan_meier
+from tallystick.shapes.calibration import OutcomesByDay
+from tallystick.shapes.parts import Interval
 
 _DAY_US: Final = 86_400_000_000
 _SUCCESS, _OTHER = 1, 2
-
-
-class OutcomesByDay(msgspec.Struct, frozen=True, kw_only=True):
-    """How many of all decisions with a stated confidence are reviewed within `day` days, as success or otherwise.
-
-    Rates are 0 to 1, and estimated also from the younger of the `decisions` (Aalen and Johansen; `unreviewed_rate` is
-    the Kaplan-Meier estimate), with 95% intervals at one look. `at_risk` are at least as old and had no review before.
-    A corrected review counts with its latest outcome, at the time of the first. `message` says it in words.
-    """
-
-    day: float
-    decisions: int
-    at_risk: int
-    success_rate: float
-    success_rate_interval: Interval
-    other_rate: float
-    other_rate_interval: Interval
-    unreviewed_rate: float
-    unreviewed_rate_interval: Interval
-    message: str
 
 
 class ReviewDelays(NamedTuple):

@@ -9,7 +9,6 @@
 - Net benefit at each threshold (`projections/stats/net_benefit.py`).
 """
 
-from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -28,8 +27,9 @@ from projections.calibration.review_moments import find_dated, number_moments
 from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.outcome_codes import OUTCOMES_COUNT, UNREVIEWED
 from projections.query_check import Check, no_check
-from projections.stats.intervals import Interval, gap_interval
-from projections.stats.net_benefit import ThresholdUse
+from projections.stats.intervals import gap_interval
+from tallystick.shapes.confidence_use import ThresholdUse
+from tallystick.shapes.plots import ConfidenceTenth, EvidencePoint, GapSum, PlotData
 
 POINTS_MAX: Final = 200
 """Most points over reviews or over time: at equal distances, the first and the last included."""
@@ -39,50 +39,6 @@ THRESHOLDS: Final = tuple(number / 100 for number in range(100))
 
 TENTHS: Final = 10
 _TOLERANCE: Final = 1e-9
-
-
-class EvidencePoint(msgspec.Struct, frozen=True, kw_only=True):
-    """The evidence after a number of reviews.
-
-    `e_value_over` and `e_value_under` are evidence of over- and of underconfidence: a verdict is supported from 40 on.
-    `gap_interval` is for one look, `gap_sequence` for every look.
-    """
-
-    reviews: int
-    e_value_over: float
-    e_value_under: float
-    gap: float
-    gap_interval: Interval
-    gap_sequence: Interval
-
-
-class GapSum(msgspec.Struct, frozen=True, kw_only=True):
-    """The sum of outcome minus confidence minus the mean of the agent and category, of all decisions until `time`."""
-
-    time: datetime
-    decisions: int
-    sum: float
-
-
-class ConfidenceTenth(msgspec.Struct, frozen=True, kw_only=True):
-    """Decisions with a stated confidence of at least `low` and below `high`; the last tenth includes 1."""
-
-    low: float
-    high: float
-    reviewed: int
-    unreviewed: int
-
-
-class PlotData(msgspec.Struct, frozen=True, kw_only=True):
-    """What drawings need.
-
-    `gap_sums` leaves out decisions whose times do not say when they were made. `net_benefit` is empty without a review.
-    """
-
-    evidence: list[EvidencePoint]
-    gap_sums: list[GapSum]
-    tenths: list[ConfidenceTenth]
-    net_benefit: list[ThresholdUse]
 
 
 class SelectedReviews(msgspec.Struct, frozen=True):
@@ -101,7 +57,12 @@ def build_plot_data(selected: SelectedReviews, check: Check = no_check) -> PlotD
     check()
     sums = sum_gaps(selected.decisions.history(check, asked=False))
     check()
-    return PlotData(evidence=evidence, gap_sums=sums, tenths=count_tenths(table), net_benefit=net_benefits(bins, check))
+    return PlotData(
+        evidence=tuple(evidence),
+        gap_sums=tuple(sums),
+        tenths=tuple(count_tenths(table)),
+        net_benefit=tuple(net_benefits(bins, check)),
+    )
 
 
 def trace_evidence(reviews: OrderedReviews, check: Check = no_check) -> list[EvidencePoint]:

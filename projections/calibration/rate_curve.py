@@ -11,24 +11,18 @@ Christensen and Johnson, "A new perspective on priors for generalized linear mod
 from math import sqrt
 from typing import Final
 
-import msgspec
 import numpy as np
 
 from projections.arrays import Floats
 from projections.calibration.confidence_bins import ConfidenceBins
 from projections.calibration.map_families import EXTREME
-from projections.stats.intervals import Interval, Z
+from projections.stats.intervals import Z
 from projections.stats.logistic_regression import fit_logistic, inverse_logit, logit
+from tallystick.shapes.advice import PredictedRate
+from tallystick.shapes.parts import Interval
 
 PRIOR_CONFIDENCES: Final = (0.25, 0.75)
 PRIOR_DECISIONS: Final = 2.0
-
-
-class PredictedRate(msgspec.Struct, frozen=True, kw_only=True):
-    """A mean outcome, 0..1, that a curve predicts, with its 95% interval (of the logit, by the normal distribution)."""
-
-    rate: float
-    interval: Interval
 
 
 def predict_rate(bins: ConfidenceBins, at: float, share: float = 1.0) -> PredictedRate:

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from events.decision import ReasonType
-from projections.calibration.score_recommendations import Recommendation, Severity
 from projections.calibration.scores import TOLERANCE
+from tallystick.shapes.calibration import Recommendation, Severity
 
 REASON_TYPES: tuple[ReasonType, ...] = get_args(ReasonType)
 

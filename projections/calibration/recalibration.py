@@ -21,19 +21,19 @@ from collections.abc import Callable, Iterator
 from math import copysign, inf, sqrt
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 from msgspec import structs
 
 from projections.arrays import Floats, Ints, RowNumbers
 from projections.calibration.confidence_bins import REVIEWED_VALUES, ConfidenceBins, bin_reviews
 from projections.calibration.gap_evidence import MissingOutcomes
-from projections.calibration.map_families import EXTREME, REVIEWS_MIN, Fit, MapFamily, fit_family
+from projections.calibration.map_families import EXTREME, REVIEWS_MIN, Fit, fit_family
 from projections.calibration.named_clusters import ClusterPart
 from projections.calibration.scores import brier_score
 from projections.query_check import Check, no_check
 from projections.stats.clustered_mean import INDEPENDENT
-from projections.stats.intervals import Interval, wilson_interval
+from projections.stats.intervals import wilson_interval
+from tallystick.shapes.recalibration import ConfidenceMeaning, MapFamily, Recalibration
 
 FOLDS = 10
 REPEATS = 10
@@ -57,36 +57,6 @@ CONFIDENCES_MAX = 1_000
 
 ROWS_MAX, ROW_REVIEWS_MIN = 20, 10
 """A row of the map has at least ROW_REVIEWS_MIN reviews and about one in ROWS_MAX of all."""
-
-
-class ConfidenceMeaning(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of the map, about the stated confidences from `low` to `high`.
-
-    `meant` is the mean outcome of the decisions that stated them, with its interval. `mapped` is the confidence to
-    state instead (the mean over the decisions, if the row has several confidences).
-    """
-
-    low: float
-    high: float
-    meant: float
-    interval: Interval
-    reviewed: int
-    mapped: float
-
-
-class Recalibration(msgspec.Struct, frozen=True, kw_only=True):
-    """A map, the Brier score of the stated confidences, and the cross-validated one of the mapped confidences.
-
-    `gain` is how much lower the second is, and `gain_lower_bound` its 95% lower bound, which is above 0.
-    """
-
-    stated_brier_score: float
-    mapped_brier_score: float
-    meanings: list[ConfidenceMeaning]
-    family: MapFamily
-    reviewed: int
-    gain: float
-    gain_lower_bound: float
 
 
 class FittedMap(NamedTuple):
@@ -137,7 +107,7 @@ def describe_map(bins: ConfidenceBins, found: FittedMap, named: ClusterPart | No
     return Recalibration(
         stated_brier_score=stated,
         mapped_brier_score=stated - found.gain.mean,
-        meanings=list(_meanings(bins, found.at(bins.confidence), named)),
+        meanings=tuple(_meanings(bins, found.at(bins.confidence), named)),
         family=found.family,
         reviewed=bins.reviewed,
         gain=found.gain.mean,

@@ -18,9 +18,10 @@ from msgspec import structs
 
 from projections.arrays import Floats
 from projections.calibration.row_evidence import RowEvidence
-from projections.calibration.scores import TOLERANCE, WELL_CALIBRATED_BELOW, Bucket
+from projections.calibration.scores import TOLERANCE, WELL_CALIBRATED_BELOW
 from projections.stats.false_discovery import FALSE_DISCOVERY_RATE, e_bh
 from projections.stats.gap_martingale import LOG_E_VALUE_MAX
+from tallystick.shapes.calibration import Bucket
 
 Sides = npt.NDArray[np.str_]
 """The `GapSide` of the verdict on each row."""

@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from projections.calibration.scores import Verdict, gap_side, judge_gap
-from projections.stats.intervals import Interval, mean_outcome_interval, supports
+from projections.calibration.scores import gap_side, judge_gap
+from projections.stats.intervals import mean_outcome_interval, supports
+from tallystick.shapes.calibration import Verdict
+from tallystick.shapes.parts import Interval
 
 
 class ReviewPopulation(NamedTuple):

@@ -1,13 +1,13 @@
 """Recommendations derived from calibration scores, with the messages of CSTP's getCalibration."""
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 import msgspec
 
 from projections.calibration.figure_text import format_percent, format_rate
-from projections.calibration.scores import TOLERANCE, Bucket, CalibrationScores, ConfidenceSpread
+from projections.calibration.scores import TOLERANCE
 from projections.stats.intervals import GAP_MARGIN
+from tallystick.shapes.calibration import Bucket, CalibrationScores, ConfidenceSpread, Recommendation, Severity
 
 HABIT_CONFIDENCES_MIN = 10
 """With fewer stated confidences no recommendation about habits is given."""
@@ -33,20 +33,6 @@ HIGH_MEAN, HIGH_MIN = 0.85, 0.75
 
 LOW_MEAN, LOW_MAX = 0.65, 0.75
 """An agent whose mean and maximum confidence are lower has a habit of underconfidence."""
-
-Severity = Literal["info", "warning"]
-
-
-class Recommendation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A recommendation: its type, message and severity.
-
-    `supported` tells whether the data confirms the verdict behind it; None if it does not follow from a verdict.
-    """
-
-    type: str
-    message: str
-    severity: Severity
-    supported: bool | None = None
 
 
 class CategoryScores(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,23 +6,19 @@ with a stated confidence are used. Nothing is rounded here; interfaces that prom
 
 from collections.abc import Callable, Iterator
 from math import ceil, isfinite, sqrt
-from typing import Literal, TypedDict
+from typing import TypedDict
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
-from msgspec import UNSET, UnsetType, structs
+from msgspec import UNSET, structs
 
 from projections.arrays import Floats
 from projections.calibration.confidence_bins import REVIEWED_VALUES, ConfidenceBins, bin_counts, bin_reviews
-from projections.calibration.corp import Corp, decompose_brier
+from projections.calibration.corp import decompose_brier
 from projections.calibration.count_table import Counts
 from projections.calibration.counted_columns import OPEN, WAITING
 from projections.calibration.gap_evidence import (
     NO_ORDER,
-    Clusters,
-    Dependence,
-    GapEValues,
     GapEvidence,
     MissingOutcomes,
     ReviewEvidence,
@@ -32,20 +28,21 @@ from projections.calibration.named_clusters import ClusterPart
 from projections.calibration.skill import skill_interval
 from projections.outcome_codes import OUTCOMES_COUNT, UNREVIEWED
 from projections.stats.clustered_mean import INDEPENDENT
-from projections.stats.intervals import (
-    GapSide,
-    Interval,
-    gap_interval,
-    mean_outcome_interval,
-    supports,
-    wilson_interval,
-)
+from projections.stats.intervals import gap_interval, mean_outcome_interval, supports, wilson_interval
 from projections.stats.verdict_power import Record, reviews_for_verdict
-
-Verdict = Literal[
-    "well_calibrated", "overconfident", "slightly_overconfident", "underconfident", "slightly_underconfident"
-]
-BrierRating = Literal["excellent", "good", "fair", "poor"]
+from tallystick.shapes.calibration import (
+    BrierRating,
+    Bucket,
+    CalibrationScores,
+    ConfidenceSpread,
+    Coverage,
+    GapSide,
+    UnsureBecause,
+    Verdict,
+    ZTest,
+)
+from tallystick.shapes.dependence import Clusters
+from tallystick.shapes.parts import Interval
 
 TOLERANCE = 1e-9
 """A float this close to a limit is treated as equal to it, so that equal gaps always get the same verdict."""
@@ -66,130 +63,6 @@ BUCKETS = (("0.9-1.0", 0.9, 0.95), ("0.7-0.9", 0.7, 0.80), ("0.5-0.7", 0.5, 0.60
 
 REVIEWS_MIN = {"in_the_large": 10, "spiegelhalter": 20, "corp": 50, "skill": 50}
 """With fewer reviews a score is too uncertain to interpret. Reviews in clusters count as their effective number."""
-
-
-class ZTest(msgspec.Struct, frozen=True, kw_only=True):
-    """A test of the hypothesis that stated confidences are true probabilities: z, two-sided p.
-
-    z is standard normal. With named clusters its variance allows for these, and p is that of Student's t.
-    """
-
-    z: float
-    p: float
-
-
-UnsureBecause = Literal["evidence", "missing_reviews", "each_confidence", "many_rows"]
-"""Why a verdict is not confirmed.
-
-"evidence": there is too little of it. "missing_reviews": the decisions without a review could reverse it.
-"each_confidence": the gap is small, but only because gaps of single confidences cancel each other. "many_rows": one of
-so many rows may look like this by chance.
-"""
-
-
-class Coverage(msgspec.Struct, frozen=True, kw_only=True):
-    """The number of decisions that the scores use, of `total`: `reviewed` ones that are due and state a confidence.
-
-    The others are `unreviewed`, `early` (reviewed, but not due yet), or `without_confidence`. Of the unreviewed,
-    `pending` ones are not due yet, and `overdue` ones are; nothing says when the rest are due.
-    """
-
-    reviewed: int
-    total: int
-    unreviewed: int
-    without_confidence: int
-    early: int = 0
-    pending: int = 0
-    overdue: int = 0
-
-
-class CalibrationScores(Coverage, frozen=True, kw_only=True):
-    """The calibration scores of a set of decisions.
-
-    `interpretation` is the verdict on the observed gap. `supported` tells whether evidence that holds however often one
-    looks confirms it: `gap_e_values`, those against the opposite of each verdict, and for "well calibrated" also
-    `e_value`, that against "each confidence is true". `gap_sequence` is the interval of the gap for every look, and
-    `gap_interval` that for one look. `dependence` says how alike neighbouring decisions are (None: too few reviews).
-    `clusters` is absent if no decision names one; with clusters the intervals and the evidence allow for them.
-    `reviews_needed` is after how many further reviews 80% of such agents have it confirmed, if their true gap is
-    `reviews_needed_gap` (0: confirmed; None: no number). `unsure_because` is None if it is confirmed. `surely_off`
-    tells whether the gap is surely not 0, whatever the verdict.
-    `log_score` is in nats, None if infinite. `sharpness` is the variance of the stated confidences. Undefined tests and
-    skill are None. `too_few_for` names the scores for which there are too few reviews (REVIEWS_MIN).
-    `accuracy_interval` and `skill_interval` are 95% intervals at one look. `certain` is the number of decisions with a
-    stated confidence of 0 or 1, of which `certain_wrong` turned out otherwise, at least in part.
-    """
-
-    brier_score: float
-    accuracy: float
-    mean_confidence: float
-    gap: float
-    interpretation: Verdict
-    brier_reading: BrierRating
-    success: int
-    partial: int
-    failure: int
-    abandoned: int
-    success_interval: Interval
-    gap_interval: Interval
-    supported: bool
-    reviews_needed: int | None
-    reviews_needed_gap: float | None
-    unsure_because: UnsureBecause | None
-    surely_off: bool
-    log_score: float | None
-    log_score_infinite: bool
-    skill: float | None
-    sharpness: float
-    corp: Corp
-    in_the_large: ZTest | None
-    spiegelhalter: ZTest | None
-    too_few_for: list[str]
-    accuracy_interval: Interval
-    skill_interval: Interval | None
-    certain: int
-    certain_wrong: int
-    e_value: float
-    gap_e_values: GapEValues
-    gap_sequence: Interval
-    dependence: Dependence | None
-    clusters: Clusters | UnsetType = UNSET
-
-
-class Bucket(msgspec.Struct, frozen=True, kw_only=True):
-    """The scores of a range of stated confidence.
-
-    `interpretation`, `supported` and `reviews_needed` are about `stated_gap`, the success rate minus the mean stated
-    confidence. `gap` and `expected_interpretation` compare with the expected rate, which is the same for all agents.
-    """
-
-    bucket: str
-    decisions: int
-    success_rate: float
-    expected_rate: float
-    mean_confidence: float
-    gap: float
-    interpretation: Verdict
-    success_interval: Interval
-    stated_gap: float
-    stated_gap_interval: Interval
-    supported: bool
-    reviews_needed: int | None
-    reviews_needed_gap: float | None
-    unsure_because: UnsureBecause | None
-    expected_interpretation: Verdict
-    success_rate_interval: Interval
-
-
-class ConfidenceSpread(msgspec.Struct, frozen=True, kw_only=True):
-    """The distribution of the stated confidences of all decisions. `tenths` has their counts by tenth."""
-
-    mean: float
-    std_dev: float
-    min: float
-    max: float
-    count: int
-    tenths: dict[str, int]
 
 
 def compute_scores(
@@ -230,7 +103,7 @@ def compute_scores(
         corp=corp,
         in_the_large=_test(bins, 0, evidence.clusters),
         spiegelhalter=_test(bins, 2, evidence.clusters) if partial == 0 else None,
-        too_few_for=[name for name, needed in REVIEWS_MIN.items() if independent < needed],
+        too_few_for=tuple(name for name, needed in REVIEWS_MIN.items() if independent < needed),
         accuracy_interval=rates,
         skill_interval=skill_interval(bins, evidence.clusters),
         **_count_certain(bins),

@@ -7,7 +7,8 @@ import numpy as np
 from projections.calibration.confidence_bins import REVIEWED_VALUES, ConfidenceBins
 from projections.calibration.named_clusters import ClusterPart
 from projections.stats.clustered_mean import INDEPENDENT
-from projections.stats.intervals import CONFIDENCE_LEVEL, Interval
+from projections.stats.intervals import CONFIDENCE_LEVEL
+from tallystick.shapes.parts import Interval
 
 _TOLERANCE = 1e-12
 

@@ -3,14 +3,13 @@
 from datetime import UTC, datetime
 from typing import Final
 
-import msgspec
 import numpy as np
 
 from ledger import microseconds, moment_of
 from projections.arrays import Floats, Ints
 from projections.calibration.change_point import gap_with_interval
 from projections.calibration.words import TREND_DAYS
-from projections.stats.intervals import Interval
+from tallystick.shapes.history import Trend, Window
 
 WINDOWS_MAX = 120
 """Most windows in a trend. A longer history has larger steps."""
@@ -18,27 +17,6 @@ WINDOWS_MAX = 120
 _DAY_US: Final = 86_400_000_000
 _STEPS_PER_WINDOW: Final = 3
 _LAST_US: Final = microseconds(datetime.max.replace(tzinfo=UTC))
-
-
-class Window(msgspec.Struct, frozen=True, kw_only=True):
-    """The scores of decisions made at or after `since` and before `until`; None if none of them is reviewed."""
-
-    since: datetime
-    until: datetime
-    reviewed: int
-    brier_score: float | None = None
-    accuracy: float | None = None
-    mean_confidence: float | None = None
-    gap: float | None = None
-    gap_interval: Interval | None = None
-
-
-class Trend(msgspec.Struct, frozen=True, kw_only=True):
-    """Windows of `days` days, the oldest first. Each begins `step_days` after the one before."""
-
-    days: int
-    step_days: float
-    windows: list[Window]
 
 
 def compute_trend(confidence: Floats, outcome: Floats, time_us: Ints, days: int = TREND_DAYS) -> Trend:
@@ -50,7 +28,7 @@ def compute_trend(confidence: Floats, outcome: Floats, time_us: Ints, days: int 
     """
     length, step = days * _DAY_US, days * _DAY_US // _STEPS_PER_WINDOW
     if not len(time_us):
-        return Trend(days=days, step_days=step / _DAY_US, windows=[])
+        return Trend(days=days, step_days=step / _DAY_US, windows=())
     first, last = int(time_us[0]), int(time_us[-1])
     uncovered_us = max(0, last - first - length + 1)
     step = max(step, -(-uncovered_us // (WINDOWS_MAX - 1)))
@@ -60,10 +38,10 @@ def compute_trend(confidence: Floats, outcome: Floats, time_us: Ints, days: int 
     loss = confidence - outcome
     np.square(loss, out=loss)
     sums = (_window_sums(values, starts, ends).tolist() for values in (outcome, confidence, loss))
-    windows = [
+    windows = tuple(
         _window(moment_of(begin), moment_of(min(begin + length, _LAST_US)), reviewed, *window_sums)
         for begin, reviewed, *window_sums in zip(since.tolist(), n.tolist(), *sums, strict=True)
-    ]
+    )
     return Trend(days=days, step_days=step / _DAY_US, windows=windows)
 
 

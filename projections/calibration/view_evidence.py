@@ -10,10 +10,11 @@ from projections.calibration.cell_groups import number_groups
 from projections.calibration.count_table import CATEGORY_FIELD, CountSelection
 from projections.calibration.counted_decisions import CountedDecisions
 from projections.calibration.dependence import DEPENDENCE_REVIEWS, estimate_dependence
-from projections.calibration.gap_evidence import NO_ORDER, Dependence, ReviewEvidence
+from projections.calibration.gap_evidence import NO_ORDER, ReviewEvidence
 from projections.calibration.named_clusters import ClusterPart
 from projections.calibration.words import GroupBy
 from projections.query_check import Check
+from tallystick.shapes.dependence import Dependence
 
 ROW_GROUPINGS: Final[tuple[GroupBy, ...]] = ("confidence_bucket", "category")
 """The rows with verdicts in every view."""

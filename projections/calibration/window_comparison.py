@@ -12,11 +12,12 @@ import msgspec
 
 from ledger import microseconds
 from projections.arrays import Floats
-from projections.calibration.change_point import Drift, detect_drift
+from projections.calibration.change_point import detect_drift
 from projections.calibration.model_groups import ResolveModel
 from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.stats.permutation_test import permutation_p_value
 from projections.time_range import TimeRange
+from tallystick.shapes.history import Drift
 
 RECENT = timedelta(days=30)
 HISTORICAL = timedelta(days=90)

@@ -15,10 +15,10 @@ from events.decision import (
     DecisionRetracted,
     DecisionReviewed,
     DecisionThought,
-    Outcome,
 )
 from events.envelope import Event
 from events.payload import Payload
+from tallystick.shapes.decisions import Retraction, Review
 
 
 class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,26 +30,6 @@ class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
     agent: str
     time: datetime
     data: Payload
-
-
-class Review(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The latest review. Fields that it does not state are absent; earlier reviews are in the history."""
-
-    outcome: Outcome
-    reviewed_at: datetime
-    reviewed_by: str
-    actual_result: str | None = None
-    lessons: str | None = None
-    notes: str | None = None
-    affected_kpis: dict[str, float] | None = None
-
-
-class Retraction(msgspec.Struct, frozen=True, kw_only=True):
-    """The withdrawal of a decision, which counts in no figure from then on."""
-
-    at: datetime
-    by: str
-    reason: str
 
 
 class DecisionState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -21,7 +21,8 @@ from projections.discovery.model_names import ModelNames, ResolvedName
 from projections.discovery.probe_score_index import ProbeScoreColumns, Table
 from projections.discovery.query_params import ProbeScoreQuery
 from projections.stats.discrimination import Discrimination, measure_discrimination
-from projections.stats.intervals import Interval, mean_score_interval
+from projections.stats.intervals import mean_score_interval
+from tallystick.shapes.parts import Interval
 
 ScoredKind = Literal["model", "wrapper", "unresolved", "unnamed"]
 

@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from projections.arrays import Floats, Ints
 from projections.evaluation.view_types import PassOfK, ScenarioResult, Verdict
-from projections.stats.intervals import Interval, weighted_mean_interval, wilson_interval
+from projections.stats.intervals import weighted_mean_interval, wilson_interval
 from projections.stats.pass_at_k import all_pass, any_passes
+from tallystick.shapes.parts import Interval
 
 _OUTCOMES_COUNT = 4
 FAILED, PASSED, ERROR, SKIPPED = range(_OUTCOMES_COUNT)

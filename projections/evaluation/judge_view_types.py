@@ -5,9 +5,9 @@ from typing import Literal
 import msgspec
 
 from projections.stats.corrected_rate import UnknownRate
-from projections.stats.intervals import Interval
 from projections.stats.kappa import Kappa
 from projections.stats.rank_correlation import RankCorrelation
+from tallystick.shapes.parts import Interval
 
 
 class _View(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -22,7 +22,8 @@ from projections.evaluation.evaluation_index import EvaluationScoreColumns
 from projections.evaluation.query_params import ScenarioQuery
 from projections.evaluation.score_context import run_fields
 from projections.evaluation.view_types import Verdict
-from projections.stats.intervals import Interval, wilson_interval
+from projections.stats.intervals import wilson_interval
+from tallystick.shapes.parts import Interval
 
 VERSIONS_MAX = 100
 """The most versions of a history: those with the latest first run."""

@@ -35,7 +35,8 @@ from projections.evaluation.score_context import ScoreAttribution, other_recorde
 from projections.evaluation.stated_confidence import measure_stated
 from projections.evaluation.usage_figures import EarlierTries, measure_usage
 from projections.evaluation.view_types import Scoreboard, ScoreboardRow, SuiteScoreboard, TrendPoint
-from projections.stats.intervals import Interval, wilson_interval
+from projections.stats.intervals import wilson_interval
+from tallystick.shapes.parts import Interval
 
 MISSING = -1
 """The number of a value that is not stated, or that is absent."""

@@ -12,7 +12,7 @@ import msgspec
 from events.evaluation import Answers, Baseline, Component, Failure, PatternFinding, ScoreState
 from projections.evaluation.judge_view_types import CorrectedPassRate
 from projections.evaluation.usage_figures import UsageFigures
-from projections.stats.intervals import Interval
+from tallystick.shapes.parts import Interval
 
 Verdict = Literal["stable", "flaky", "failing", "error", "skipped"]
 """The verdict on a scenario: all attempts passed, some passed, none passed, only errors, only skipped."""

@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from projections.arrays import Floats, Ints
-from projections.stats.intervals import CONFIDENCE_LEVEL, Interval
+from projections.stats.intervals import CONFIDENCE_LEVEL
 from projections.stats.sign_flips import sign_flip_mean
+from tallystick.shapes.parts import Interval
 
 EFFECTIVE_CLUSTERS_MIN = 2
 """With fewer effective clusters, values do not show how much their sum varies."""

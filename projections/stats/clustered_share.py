@@ -4,7 +4,8 @@ import numpy as np
 
 from projections.arrays import Floats, Ints
 from projections.stats.clustered_mean import ClusterSpread, robust_mean
-from projections.stats.intervals import Interval, wilson_interval
+from projections.stats.intervals import wilson_interval
+from tallystick.shapes.parts import Interval
 
 
 def effective_number(values: Floats, cluster: Ints) -> float:

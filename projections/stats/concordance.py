@@ -12,24 +12,13 @@ the jackknife's values are summed by cluster (Obuchowski, Biometrics 1997).
 from collections.abc import Callable
 from math import exp, inf, log, sqrt
 
-import msgspec
 import numpy as np
 
 from projections.arrays import Floats
 from projections.stats.clustered_mean import INDEPENDENT, DesignEffect
-from projections.stats.intervals import CONFIDENCE_LEVEL, Interval
-
-
-class Concordance(msgspec.Struct, frozen=True, kw_only=True):
-    """The AUC, 0..1, its 95% interval, and the number of pairs of decisions with different outcomes.
-
-    `interval` is None if all confidences are equal, or if one cluster has most of the decisions.
-    """
-
-    auc: float
-    interval: Interval | None
-    pairs: int
-
+from projections.stats.intervals import CONFIDENCE_LEVEL
+from tallystick.shapes.confidence_use import Concordance
+from tallystick.shapes.parts import Interval
 
 EffectOf = Callable[[Floats], DesignEffect]
 """Returns the design effect of a sum over decisions, given a value for each confidence and outcome; their sum is 0."""

@@ -26,7 +26,8 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
-from projections.stats.intervals import Interval, Z, wilson_interval
+from projections.stats.intervals import Z, wilson_interval
+from tallystick.shapes.parts import Interval
 
 UnknownRate = Literal["no labels that pass", "no labels that fail", "errors too frequent", "no verdicts"]
 """Why there is no corrected rate: no answer is labelled as good, or none as bad; q0 + q1 <= 1; no answer was judged."""

@@ -14,34 +14,16 @@ failures acted on. Both have intervals (`exclusive_shares.py`).
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 
 from projections.arrays import Floats
 from projections.stats.exclusive_shares import weigh_shares
-from projections.stats.intervals import Interval
+from tallystick.shapes.parts import Interval
 
 POINTS = 100
 THRESHOLDS = (np.arange(POINTS) + 0.5) / POINTS
 """Between whole per cents, so that no forecast that is a whole per cent is on a threshold. The curves are straight
 between such forecasts, and so their means over these thresholds are their areas."""
-
-
-class MurphyPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """The mean elementary scores at a threshold, 0 or greater; lower is better.
-
-    `stated` is that of the stated confidences, `recalibrated` that of the calibration curve fitted to the same
-    decisions, `base_rate` that of always stating the mean outcome. `difference` is `stated` minus `base_rate`. The
-    intervals are at 95%, at one look and at this threshold.
-    """
-
-    threshold: float
-    stated: float
-    recalibrated: float
-    base_rate: float
-    stated_interval: Interval
-    difference: float
-    difference_interval: Interval
 
 
 class ScoreIntervals(NamedTuple):

@@ -6,7 +6,8 @@ The interval combines Wilson's intervals of both shares by the method of varianc
 
 from math import copysign, sqrt
 
-from projections.stats.intervals import Interval, wilson_interval
+from projections.stats.intervals import wilson_interval
+from tallystick.shapes.parts import Interval
 
 
 def weigh_shares(first: float, second: float, n: float, weights: tuple[float, float]) -> tuple[float, Interval]:

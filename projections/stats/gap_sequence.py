@@ -26,7 +26,8 @@ import numpy as np
 
 from projections.arrays import Floats
 from projections.stats.gap_martingale import LOG_SUPPORTED, log_mean_exp
-from projections.stats.intervals import GAP_MARGIN, Interval
+from projections.stats.intervals import GAP_MARGIN
+from tallystick.shapes.parts import Interval
 
 BETS: Final = tuple(0.9 * 0.6**power for power in range(12))
 """Sizes of bets: the largest are best for few reviews, the smallest for a million."""

@@ -11,12 +11,12 @@ which supports a wrong verdict in 5% of samples on average over the probabilitie
 """
 
 from math import ceil, floor, fsum, inf, sqrt
-from typing import Literal
 
-import msgspec
 import numpy as np
 
 from projections.arrays import Floats
+from tallystick.shapes.calibration import GapSide
+from tallystick.shapes.parts import Interval
 
 CONFIDENCE_LEVEL = 0.95
 Z = 1.959963984540054
@@ -28,15 +28,6 @@ GAP_MARGIN = 0.10
 """If the interval of a gap is within plus and minus this, the verdict "well calibrated" is supported."""
 
 _TOLERANCE = 1e-9
-
-GapSide = Literal["over", "under", "well"]
-
-
-class Interval(msgspec.Struct, frozen=True, array_like=True):
-    """An interval, encoded as `[low, high]`."""
-
-    low: float
-    high: float
 
 
 def wilson_interval(successes: float, n: float) -> Interval:

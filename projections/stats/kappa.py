@@ -18,7 +18,8 @@ import msgspec
 import numpy as np
 
 from projections.arrays import Floats, Ints
-from projections.stats.intervals import Interval, Z, wilson_interval
+from projections.stats.intervals import Z, wilson_interval
+from tallystick.shapes.parts import Interval
 
 
 class Kappa(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,7 +20,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from projections.arrays import AnyInts, Floats, Ints
-from projections.stats.intervals import Interval, wilson_interval
+from projections.stats.intervals import wilson_interval
+from tallystick.shapes.parts import Interval
 
 AT_RISK_MIN: Final = 5
 """With fewer that are neither older nor had an event there is no interval."""

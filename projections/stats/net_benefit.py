@@ -12,7 +12,9 @@ The two shares exclude each other (`exclusive_shares.py`). The interval stays wi
 import msgspec
 
 from projections.stats.exclusive_shares import weigh_shares
-from projections.stats.intervals import Interval, wilson_interval
+from projections.stats.intervals import wilson_interval
+from tallystick.shapes.confidence_use import ThresholdUse
+from tallystick.shapes.parts import Interval
 
 
 class OutcomeSums(msgspec.Struct, frozen=True):
@@ -24,30 +26,6 @@ class OutcomeSums(msgspec.Struct, frozen=True):
     @property
     def failure(self) -> float:
         return self.n - self.success
-
-
-class ThresholdUse(msgspec.Struct, frozen=True, kw_only=True):
-    """What acting only on decisions with a stated confidence of at least `threshold` would have come to.
-
-    `acted_on` of `reviewed` decisions reach it. `success_rate` is the mean outcome of these; None without any.
-    `net_benefit` is that of acting on them, `net_benefit_all` that of acting on every decision, both in successes for
-    each reviewed decision, with failures at `failure_cost` successes each; acting on none gives `net_benefit_none`, 0.
-    `gain_over_all` is `net_benefit` minus `net_benefit_all`.
-    """
-
-    threshold: float
-    failure_cost: float
-    reviewed: int
-    acted_on: int
-    success_rate: float | None
-    success_interval: Interval | None
-    net_benefit: float
-    net_benefit_interval: Interval
-    net_benefit_all: float
-    net_benefit_all_interval: Interval
-    net_benefit_none: float
-    gain_over_all: float
-    gain_over_all_interval: Interval
 
 
 def use_threshold(threshold: float, acted: OutcomeSums, left: OutcomeSums) -> ThresholdUse:

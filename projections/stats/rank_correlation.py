@@ -6,7 +6,8 @@ import msgspec
 import numpy as np
 
 from projections.arrays import Floats
-from projections.stats.intervals import Interval, Z
+from projections.stats.intervals import Z
+from tallystick.shapes.parts import Interval
 
 PAIRS_MIN = 4
 """With fewer pairs there is no interval."""

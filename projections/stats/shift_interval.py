@@ -15,9 +15,7 @@ import numpy as np
 
 from projections.arrays import Floats, Ints
 from projections.stats.shift_search import Deviation, ShiftLayout
-
-INTERVAL_LEVEL = 0.90
-"""The confidence level of the interval of the point."""
+from tallystick.shapes.history import INTERVAL_LEVEL
 
 HISTORIES: Final = 400
 """Simulated histories of each test."""

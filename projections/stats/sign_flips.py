@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from projections.arrays import Floats, Ints
-from projections.stats.intervals import CONFIDENCE_LEVEL, Interval
+from projections.stats.intervals import CONFIDENCE_LEVEL
+from tallystick.shapes.parts import Interval
 
 _ENUMERATED_MAX = 13
 """All flips of this many units are enumerated; of more units, _FLIPS are drawn with a fixed seed."""

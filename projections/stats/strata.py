@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from projections.arrays import Floats
-from projections.stats.intervals import CONFIDENCE_LEVEL, Interval
+from projections.stats.intervals import CONFIDENCE_LEVEL
+from tallystick.shapes.parts import Interval
 
 Numbers = npt.NDArray[np.intp]
 

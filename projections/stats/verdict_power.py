@@ -20,7 +20,8 @@ import numpy as np
 from projections.arrays import Floats
 from projections.stats.gap_martingale import E_VALUE_SUPPORTED, GAP_LOG_WEIGHTS, gap_wagers
 from projections.stats.gap_sequence import log_factors_above
-from projections.stats.intervals import GAP_MARGIN, GapSide
+from projections.stats.intervals import GAP_MARGIN
+from tallystick.shapes.calibration import GapSide
 
 POWER = 0.8
 """The share of agents that have the verdict after the number of reviews."""

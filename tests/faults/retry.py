@@ -5,7 +5,7 @@ import random
 from contextlib import suppress
 from pathlib import Path
 
-from ledger import AppendedEvent
+from tallystick.shapes.appended import AppendedEvent
 from tests.faults.lines import body, examine
 from tests.faults.row import Fault, Figures, Outcome, Report
 from tests.faults.wire import GONE, Reported, Wire, request

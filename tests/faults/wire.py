@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ledger import AppendedEvent
+from tallystick.shapes.appended import AppendedEvent
 
 GONE = (OSError, EOFError)
 """What reading and writing raise where the other side is gone."""

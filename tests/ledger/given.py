@@ -17,8 +17,9 @@ from ledger.admission import (
     assign_stream_id,
     prepare,
 )
-from ledger.log import AppendedEvent, Head
+from ledger.log import Head
 from ledger.sqlite.schema import COLUMNS
+from tallystick.shapes.appended import AppendedEvent
 from tests.ledger.run_vocabulary import RUNS
 
 Refusal = TypeVar("Refusal", bound=TallystickError)

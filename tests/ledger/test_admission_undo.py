@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from events import Draft
 from events.errors import TallystickError
 from ledger.admission import GroupAdmission, prepare
-from ledger.log import AppendedEvent, Head
+from ledger.log import Head
+from tallystick.shapes.appended import AppendedEvent
 from tests.ledger.given import Row, Scene, given, known_of, rows_of
 from tests.ledger.run_vocabulary import (
     RUNS,

@@ -18,8 +18,8 @@ from events import (
     ThoughtRecorded,
     source_of,
 )
-from events.decision import Outcome
 from events.link import LinkType
+from tallystick.shapes.decisions import Outcome
 
 _link_numbers = count()
 

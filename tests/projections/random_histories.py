@@ -33,12 +33,13 @@ from events import (
     ThoughtAdopted,
     ThoughtRecorded,
 )
-from events.decision import Bridge, Deliberation, DeliberationStep, Outcome, Reason, ReasonType, Stakes
+from events.decision import Bridge, Deliberation, DeliberationStep, Reason, ReasonType, Stakes
 from events.link import LinkType
 from ledger.admission import GroupAdmission, Lookups, prepare
 from ledger.log import Head
 from ledger.sqlite.schema import COLUMNS
 from projections.event_slice import EventSlice
+from tallystick.shapes.decisions import Outcome
 from tests.projections.drafts import post
 from tests.projections.random_evaluations import (
     captured,

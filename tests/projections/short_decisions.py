@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from events import Draft
-from events.decision import Outcome
 from projections.calibration.calibration import Calibration
+from tallystick.shapes.decisions import Outcome
 from tests.projections.drafts import record, review
 from tests.projections.random_histories import events_of
 from tests.support.paths import SHARED

@@ -8,10 +8,11 @@ import pytest
 from scipy.stats import norm
 
 from projections.arrays import Floats
-from projections.calibration.agent_comparison import AgentPair, compare_agents
+from projections.calibration.agent_comparison import compare_agents
 from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.outcome_codes import OUTCOME_NUMBERS
 from projections.stats.gap_martingale import GAP_LOG_WEIGHTS, LOG_SUPPORTED, gap_wagers
+from tallystick.shapes.comparison import AgentPair
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,8 @@ from projections.calibration.confidence_bins import ConfidenceBins
 from projections.calibration.confidence_use import rank_outcomes
 from projections.calibration.gap_evidence import ReviewEvidence
 from projections.calibration.recalibration import fit_map
-from projections.calibration.scores import ZTest, compute_scores
+from projections.calibration.scores import compute_scores
+from tallystick.shapes.calibration import ZTest
 from tests.projections.calibration.simulated_agents import (
     STATING,
     ClusteredReviews,

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import numpy as np
 import pytest
+from msgspec import UNSET
 
 from tallystick import AsyncClient, Client, Conflict, InvalidArgument, InvalidEvent, InvalidQuery, NotFound, Reason
 
@@ -168,14 +169,14 @@ def test_figures_come_with_what_was_asked_for(client: Client) -> None:
     assert plain.gap == pytest.approx(3.5 / 6 - 0.7)
     assert plain.overall.gap_interval.low < plain.overall.gap < plain.overall.gap_interval.high
     assert (plain.trend, plain.drift, plain.comparison) == (None, None, None)
-    assert (plain.threshold, plain.auc, plain.murphy) == (None, None, ())
+    assert (plain.threshold, plain.auc, plain.murphy) == (None, UNSET, ())
     assert plain.overall.reviews_needed_gap == pytest.approx(plain.gap)
     full = client.calibration(
         group_by="category", detail="curves", include=["trend", "drift", "comparison"], threshold=0.5
     )
     assert full.threshold is not None
     assert (full.threshold.acted_on, full.threshold.failure_cost) == (6, 1)
-    assert full.auc is not None
+    assert full.auc
     assert (full.auc.auc, len(full.murphy)) == (0.5, 100)
     assert [group.group for group in full.groups] == ["c"]
     assert full.overall is not None
@@ -187,7 +188,7 @@ def test_figures_come_with_what_was_asked_for(client: Client) -> None:
     assert full.comparison is not None
     advice = client.advice(category="c", confidence=0.7)
     assert (advice.agent, advice.reviewed) == (client.agent, 6)
-    assert advice.confidence.low < 0.7 < advice.confidence.high
+    assert advice.confidence[0] < 0.7 < advice.confidence[1]
     assert "n=6" in advice.message
 
 

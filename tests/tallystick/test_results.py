@@ -2,27 +2,23 @@
 
 import ast
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 import msgspec
 import pytest
 from msgspec import inspect
 
-from api.service.advice import Advice as ServerAdvice
-from api.service.calibration import CalibrationAnswer
 from api.service.decisions import DecisionPage as ServerDecisionPage
 from events.envelope import Event as ServerEvent
 from events.model import ModelIdentity
-from ledger.log import AppendedEvent as ServerAppendedEvent
 from projections.discovery.run_report import RunReport
-from tallystick import advice, calibration, missing_reviews, plot_data, results, retrieval
+from tallystick import results, shapes
 from tallystick.request_flow import Response, decode_response
 
 PAIRS: list[tuple[type, type]] = [
-    (CalibrationAnswer, calibration.Calibration),
-    (ServerAdvice, advice.Advice),
     (ServerDecisionPage, results.DecisionPage),
-    (ServerAppendedEvent, results.AppendedEvent),
     (ServerEvent, results.Event),
     (ModelIdentity, results.ClaimedModel),
 ]
@@ -92,9 +88,10 @@ def test_the_comparison_sees_what_is_lost() -> None:
     assert list(missing(inspect.type_info(Server), inspect.type_info(Mine), "S")) == ["S.inner[].lost"]
 
 
+SHAPES = [import_module(f"tallystick.shapes.{module.name}") for module in iter_modules(shapes.__path__)]
 STRUCTS = [
     kind
-    for module in (results, retrieval, calibration, advice, missing_reviews, plot_data)
+    for module in (results, *SHAPES)
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and kind is not msgspec.Struct
 ]
@@ -115,12 +112,11 @@ def test_an_answer_of_a_newer_server_is_read() -> None:
 def test_every_public_field_is_documented() -> None:
     """Sphinx shows the docstring under a field; an undocumented field would be shown without a word."""
     lacking: list[str] = []
-    names = ("results", "calibration", "calibration_history", "agent_comparison", "confidence_use", "missing_reviews")
-    for name in (*names, "plot_data", "advice", "retrieval", "fields"):
-        tree = ast.parse((Path(results.__file__).parent / f"{name}.py").read_text(encoding="utf-8"))
-        for node in tree.body:
+    folder = Path(results.__file__).parent
+    for file in (folder / "results.py", folder / "fields.py", *(folder / "shapes").glob("*.py")):
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef):
-                lacking += [f"{name}.{node.name}.{field}" for field in _undocumented(node)]
+                lacking += [f"{file.stem}.{node.name}.{field}" for field in _undocumented(node)]
     assert lacking == []
 
 

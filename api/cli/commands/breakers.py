@@ -8,8 +8,8 @@ from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import AsOf
 
 if TYPE_CHECKING:
-    from api.service.store import AppendResult
     from events.breaker import BreakerRule
+    from tallystick.shapes.appended import AppendResult
 
 
 @verb(server=True)

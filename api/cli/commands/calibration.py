@@ -11,7 +11,7 @@ from api.cli.options import AsOf, choice
 from api.service.calibration_params import AdviceParams, CalibrationParams
 
 if TYPE_CHECKING:
-    from api.service.calibration import CalibrationAnswer
+    from tallystick.shapes.calibration import CalibrationAnswer
 
 FIGURES = (
     "curve", "murphy", "evidence", "drift", "recalibration", "missing", "groups", "comparison", "threshold",

@@ -11,7 +11,7 @@ from api.service.decision_params import LinkGraphParams
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from api.service.decision_links import RecordedLink
+    from tallystick.shapes.decisions import RecordedLink
 
 LINK_TYPES = ("relates_to", "supersedes", "depends_on")
 

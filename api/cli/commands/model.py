@@ -8,7 +8,7 @@ from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import AsOf, given
 
 if TYPE_CHECKING:
-    from api.service.store import AppendResult
+    from tallystick.shapes.appended import AppendResult
 
 Key = Annotated[str, typer.Argument(metavar="KEY", help="The name that its dated and prefixed names have in common.")]
 EventAgent = Annotated[str | None, typer.Option(help="The agent of the event.", metavar="AGENT")]

@@ -9,7 +9,7 @@ from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import AsOf
 
 if TYPE_CHECKING:
-    from api.service.store import AppendResult
+    from tallystick.shapes.appended import AppendResult
 
 Name = Annotated[
     str, typer.Argument(metavar="NAME", help="The name, as answers claim it; case and punctuation are ignored.")

@@ -1,6 +1,7 @@
 """Print calibration: the verdict, scores, groups, buckets, curve, and recommendations."""
 
-from msgspec import UNSET
+from collections.abc import Sequence
+
 from rich.console import Console
 
 from api.cli.output import make_table, open_console
@@ -20,8 +21,6 @@ from api.reports.calibration_text import (
     describe_verdict,
     row_verdict,
 )
-from api.service.as_of import AsOf
-from api.service.calibration import CalibrationAnswer
 from api.text_format import (
     format_count,
     format_figure,
@@ -30,8 +29,14 @@ from api.text_format import (
     one_line,
     pluralize,
 )
-from projections.calibration.calibration_view import CalibrationGroup
-from projections.calibration.scores import Bucket, CalibrationScores, ConfidenceSpread
+from tallystick.shapes.calibration import (
+    Bucket,
+    CalibrationAnswer,
+    CalibrationGroup,
+    CalibrationScores,
+    ConfidenceSpread,
+)
+from tallystick.shapes.parts import AsOf
 
 BY_BUCKET = {"confidence_bucket", "confidenceBucket"}
 
@@ -46,11 +51,11 @@ def print_calibration(answer: CalibrationAnswer, agent: str | None, group_by: st
         print_missing_reviews(console, answer)
     if left_out := describe_coverage(answer.coverage):
         console.print(left_out)
-    if answer.retracted is not UNSET:
+    if answer.retracted:
         console.print(f"{pluralize(answer.retracted, 'decision')} retracted and not counted.")
     if group_by not in BY_BUCKET:
         _print_groups(console, answer.groups, group_by)
-        if answer.groups_total is not UNSET:
+        if answer.groups_total is not None:
             rest = f"; --offset {answer.groups_next} shows the next" if answer.groups_next else ""
             console.print(f"{len(answer.groups):,} of {answer.groups_total:,} groups{rest}.")
     _print_buckets(console, answer.buckets)
@@ -90,7 +95,7 @@ def _print_overall(
         console.print(line)
 
 
-def _print_groups(console: Console, groups: list[CalibrationGroup], group_by: str) -> None:
+def _print_groups(console: Console, groups: Sequence[CalibrationGroup], group_by: str) -> None:
     has_shrunk_gaps = any(group.shrunk_gap is not None for group in groups)
     numbers = (
         "reviewed",
@@ -128,7 +133,7 @@ def _shrunk_gap(group: CalibrationGroup) -> str:
     return f"{format_figure(group.shrunk_gap, '+')} ({group.shrunk_weight:.0%} own)"
 
 
-def _print_buckets(console: Console, buckets: list[Bucket]) -> None:
+def _print_buckets(console: Console, buckets: Sequence[Bucket]) -> None:
     if not buckets:
         return
     numbers = ("reviewed", "success", "stated", "gap", "its interval")

@@ -10,11 +10,10 @@ from api.reports.history_text import (
     describe_ranks,
 )
 from api.reports.plots.tables import TREND_COLUMNS, trend_rows
-from api.service.calibration import CalibrationAnswer
 from api.text_format import pluralize
-from projections.calibration.agent_comparison import AgentComparison
-from projections.calibration.change_point import Drift
-from projections.calibration.trend import Trend
+from tallystick.shapes.calibration import CalibrationAnswer
+from tallystick.shapes.comparison import AgentComparison
+from tallystick.shapes.history import Drift, Trend
 
 
 def print_history(console: Console, answer: CalibrationAnswer) -> None:

@@ -1,13 +1,11 @@
 """Print the calibration curve, and what stated confidences are good for: thresholds and ranking."""
 
-from msgspec import UNSET
 from rich.console import Console
 
 from api.cli.output import make_table
 from api.reports.plots.tables import curve_rows
 from api.reports.use_text import describe_auc, describe_threshold
-from api.service.calibration import CalibrationAnswer
-from projections.calibration.corp import Corp
+from tallystick.shapes.calibration import CalibrationAnswer, Corp
 
 
 def print_curve(console: Console, corp: Corp) -> None:
@@ -25,10 +23,10 @@ def print_curve(console: Console, corp: Corp) -> None:
 
 def print_use(console: Console, answer: CalibrationAnswer) -> None:
     """Print how well confidences rank decisions, and what acting above a threshold would have come to."""
-    if answer.auc is not UNSET and answer.auc is not None:
+    if answer.auc:
         console.print()
         console.print(describe_auc(answer.auc))
-    if answer.threshold is not UNSET:
+    if answer.threshold is not None:
         console.print()
         for line in describe_threshold(answer.threshold):
             console.print(line)

@@ -13,7 +13,8 @@ from api.text_format import (
     one_line,
     pluralize,
 )
-from projections.decisions.decision_state import DecisionState, Retraction, Review
+from projections.decisions.decision_state import DecisionState
+from tallystick.shapes.decisions import Retraction, Review
 
 
 def print_decisions(page: DecisionPage) -> None:
@@ -44,7 +45,7 @@ def print_decisions(page: DecisionPage) -> None:
     more = f" Next page: --offset {page.next}" if page.next is not None else ""
     print_note(f"{format_count(len(page.decisions))} of {pluralize(page.total, 'decision')}.{more}")
     if page.retrieval is not UNSET:
-        note = f": {page.retrieval.note}" if page.retrieval.note is not UNSET else ""
+        note = f": {page.retrieval.note}" if page.retrieval.note is not None else ""
         print_note(f"Ranked by {page.retrieval.mode}{note or '.'}")
 
 

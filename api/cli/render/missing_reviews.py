@@ -2,8 +2,8 @@
 
 from rich.console import Console
 
-from api.service.calibration import CalibrationAnswer
 from api.text_format import format_figure, format_interval, one_line
+from tallystick.shapes.calibration import CalibrationAnswer
 
 
 def print_missing_reviews(console: Console, answer: CalibrationAnswer) -> None:

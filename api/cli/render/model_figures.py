@@ -4,7 +4,7 @@ from rich.console import Console
 
 from api.service.model_figures import ModelFigures
 from api.text_format import format_count, format_figure, format_interval, one_line, pluralize
-from projections.stats.intervals import Interval
+from tallystick.shapes.parts import Interval
 
 
 def print_figures(console: Console, figures: ModelFigures) -> None:

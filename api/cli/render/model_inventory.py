@@ -10,7 +10,6 @@ from api.cli.render.calibration import format_as_of
 from api.cli.render.model_figures import print_figures
 from api.service.model_queries import InventoryAnswer, ModelList, ProbesAnswer
 from api.service.model_registry import registration_command
-from api.service.store import AppendResult
 from api.text_format import (
     format_count,
     format_figure,
@@ -23,6 +22,7 @@ from events import ModelIdentity
 from projections.discovery.identity_conflicts import AttemptPlace, IdenticalOutputs, IdentityConflictRow
 from projections.discovery.model_inventory import InventoryModel, RouterSightings, UnnamedClaims
 from projections.discovery.probe_score_tables import ModelScores, ProbeScores
+from tallystick.shapes.appended import AppendResult
 
 COMMANDS_MAX = 10
 """Unknown models whose registration command is printed; those seen most often come first."""

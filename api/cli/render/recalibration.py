@@ -2,13 +2,11 @@
 
 from collections.abc import Sequence
 
-from msgspec import UNSET, UnsetType
 from rich.console import Console
 
 from api.text_format import format_count, format_figure, one_line
-from projections.calibration.category_recalibration import CategoryRecalibration
-from projections.calibration.map_families import MapFamily
-from projections.calibration.recalibration import GAIN_MIN, Recalibration
+from projections.calibration.recalibration import GAIN_MIN
+from tallystick.shapes.recalibration import CategoryRecalibration, MapFamily, Recalibration
 
 _family_names: dict[MapFamily, str] = {
     "logit_shift": "logit shift", "beta": "beta calibration", "isotonic": "isotonic regression",
@@ -18,7 +16,7 @@ _family_names: dict[MapFamily, str] = {
 def print_recalibration(
     console: Console,
     recalibration: Recalibration | None,
-    by_category: Sequence[CategoryRecalibration] | UnsetType,
+    by_category: Sequence[CategoryRecalibration],
 ) -> None:
     """Print the map of all decisions and those of categories."""
     console.print()
@@ -26,7 +24,7 @@ def print_recalibration(
         console.print(f"No recalibration map: none would surely lower the Brier score by {GAIN_MIN} or more.")
     else:
         _print_map(console, recalibration, recalibration.stated_brier_score)
-    for own in () if by_category is UNSET else by_category:
+    for own in by_category:
         against = "this map" if recalibration is not None else "the stated confidences"
         console.print()
         if own.family == "as_stated":

@@ -63,12 +63,15 @@ def _for_generators(node: Any) -> Any:  # noqa: ANN401 # any part of a JSON Sche
     """Return a schema that generators of clients understand, and that describes the same values.
 
     They cannot read `items: false` after `prefixItems`, which `maxItems` states, too. From an empty default they
-    conclude that the field is always present.
+    conclude that the field is always present. A field that is `OMITTED` where it has its default is never null.
     """
     if isinstance(node, list):
         return [_for_generators(each) for each in node]
     if not isinstance(node, dict):
         return node
+    if "omitted" in node:
+        kinds = node.get("anyOf", [{"type": node.get("type")}])
+        node = next(kind for kind in kinds if kind != {"type": "null"})
     return {
         key: _for_generators(value)
         for key, value in node.items()

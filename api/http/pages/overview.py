@@ -13,12 +13,11 @@ from api.reports.agent_text import VerdictText, describe_look, describe_row
 from api.reports.calibration_text import describe_verdict
 from api.reports.plots.sparkline import SparkScale, draw_sparkline
 from api.service.agent_histories import AgentHistories
-from api.service.calibration import CalibrationAnswer
 from api.service.overview import AGENTS_SHOWN, Overview, OverviewQuery, read_overview
-from projections.calibration.calibration_view import CalibrationGroup
-from projections.calibration.change_point import Drift
 from projections.calibration.words import MIN_DECISIONS
 from projections.time_range import TimeRange
+from tallystick.shapes.calibration import CalibrationAnswer, CalibrationGroup
+from tallystick.shapes.history import Drift
 
 PERIODS: Mapping[str | None, str] = {None: "all time", "90d": "90 days", "60d": "60 days", "30d": "30 days"}
 """The periods to choose from, by the value of `window`."""

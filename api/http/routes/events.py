@@ -28,11 +28,11 @@ from api.parameters import (
     parse_integer,
     text_parameter,
 )
-from api.service.batch_evaluation import RemarkedEvent, RemarkedResult, remarks_on_batch, with_remarks
+from api.service.batch_evaluation import remarks_on_batch, with_remarks
 from api.service.event_params import AFTER, EVENT_PARAMETERS, LIMIT, check_followable, parse_event_query
 from api.service.ledger import LedgerService, page_json
 from api.service.operation import Link
-from api.service.store import AppendResult, append_result
+from api.service.store import append_result
 from events.decode_error_messages import DECODE_ERRORS
 from events.envelope import Draft
 from events.errors import InvalidEvent, MalformedInput
@@ -43,7 +43,8 @@ from events.limits import (
     PAGE_EVENTS_MAX,
 )
 from events.registry import VOCABULARY
-from ledger import AppendedEvent, LogPage, Query
+from ledger import LogPage, Query
+from tallystick.shapes.appended import AppendedEvent, AppendResult, RemarkedEvent, RemarkedResult
 
 HEARTBEAT_S = 15.0
 """Seconds between two comments of an idle feed."""

@@ -13,10 +13,11 @@ import msgspec
 
 from api.importers.decisions.rows import DecisionRow, IdentifiedRow
 from api.text_format import format_time
-from events.decision import DecisionAsked, DecisionRecorded, DecisionReviewed, Outcome
+from events.decision import DecisionAsked, DecisionRecorded, DecisionReviewed
 from events.envelope import Draft, Event, source_of, timestamp
 from events.registry import VOCABULARY
 from projections.decisions.decision_state import fold_decision
+from tallystick.shapes.decisions import Outcome
 
 RETRACTED = "decision.retracted.v1"
 """The type of the event that takes a decision out of every figure. Its decision gets no more events."""

@@ -19,11 +19,12 @@ import msgspec
 from api.importers.decisions.tables import VALUE_CHARS_MAX, TableFault, TableRows, Texts
 from api.importers.values import NUMBER, InvalidValue, check_unicode, parse_agent, parse_stream_id, parse_time
 from api.text_format import one_line
-from events.decision import Outcome, Stakes
+from events.decision import Stakes
 from events.envelope import source_of, timestamp
 from events.limits import LABEL_CHARS_MAX, LINE_BYTES_MAX
 from ledger.errors import InvalidQuery
 from projections.decisions.decision_selection import STAKES
+from tallystick.shapes.decisions import Outcome
 
 FIELDS = (
     "agent", "category", "decision", "confidence", "outcome", "id", "time", "review_time", "stakes", "project",

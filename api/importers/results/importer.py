@@ -29,11 +29,12 @@ from api.importers.results.source_file import SourceFile
 from api.importers.results.stored_run import StoredRun, read_stored
 from api.progress import OpenProgress, ReportProgress
 from api.service.evidence import Blob, digest_of
-from api.service.store import AppendResult, EventStore, without_erased
+from api.service.store import EventStore, without_erased
 from events.envelope import Draft
 from events.errors import InvalidEvent, TallystickError
 from events.limits import BATCH_BYTES_MAX, LABEL_CHARS_MAX
 from ledger.errors import AppendRefused, Gone, InvalidQuery
+from tallystick.shapes.appended import AppendResult
 
 _encode = msgspec.json.Encoder().encode
 

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from api.reports.plots.figure_source import FigureSource
 from api.reports.plots.panel import LEFT, RIGHT, TOP, Panel, Scale, percent_ticks
 from api.reports.plots.svg import MARGIN, Heading, draw_figure, draw_position, draw_text, format_gap, format_percent
-from projections.calibration.corp import Corp
-from projections.calibration.scores import Bucket
+from tallystick.shapes.calibration import Bucket, Corp
 
 READING = (
     "Across is the confidence that was stated, upwards the share that succeeded. On the dashed line both are "
@@ -32,7 +31,7 @@ def draw_calibration_curve(source: FigureSource) -> str:
             one confidence (darker) and at all of them (lighter), the success rate of each range of confidence with its
             interval, and the number of reviews of each confidence.
     """
-    scores, buckets = source.scores("curve"), source.view.buckets
+    scores, buckets = source.scores("curve"), source.answer.buckets
     if not scores.corp.curve:
         raise source.too_few("curve")
     stated, right = format_percent(scores.mean_confidence), format_percent(scores.accuracy)
@@ -62,7 +61,7 @@ def draw_calibration_curve(source: FigureSource) -> str:
 
 
 def _draw_band(corp: Corp) -> Iterator[str]:
-    bounds = corp.band or []
+    bounds = corp.band or ()
     if bounds:
         highest = _panel.path((bound.confidence, bound.simultaneous_high) for bound in bounds)
         lowest = _panel.path((bound.confidence, bound.simultaneous_low) for bound in reversed(bounds))
@@ -87,7 +86,7 @@ def _range_mark(bucket: Bucket) -> Iterator[str]:
 
 def _review_bars(corp: Corp, buckets: Sequence[Bucket]) -> Iterator[str]:
     """Draw a bar for each stated confidence, and the number of reviews in each range as text."""
-    curve = corp.curve or []
+    curve = corp.curve or ()
     reviewed_max = max(point.reviewed for point in curve)
     for point in curve:
         x, height = _point(point.confidence, 0)[0], (COUNTS_BOTTOM - COUNTS_TOP) * point.reviewed / reviewed_max

@@ -1,14 +1,13 @@
 """Draw the differences between agents that answered the same questions, each with its interval."""
 
-from msgspec import UNSET
-
 from api.reports.escape import one_line
 from api.reports.plots.figure_source import FigureMissing, FigureSource
 from api.reports.plots.interval_rows import IntervalRow, draw_rows, rows_height
 from api.reports.plots.panel import TOP, draw_left_out, draw_legend
 from api.reports.plots.svg import Heading, draw_figure, draw_position
-from projections.calibration.agent_comparison import SHARED_QUESTIONS_MIN, AgentPair
+from projections.calibration.agent_comparison import SHARED_QUESTIONS_MIN
 from projections.stats.false_discovery import FALSE_DISCOVERY_RATE
+from tallystick.shapes.comparison import AgentPair
 
 READING = (
     "Each row is a pair on the questions that both answered. Left of 0 the first has the lower, better Brier "
@@ -26,9 +25,9 @@ def draw_comparison(source: FigureSource) -> str:
     Shapes: for each pair the difference of the mean Brier losses with its 95% interval at one look. A hollow dot and a
             question mark mean that the difference is not supported among all pairs.
     """
-    comparison = source.history.comparison
-    pairs = [] if comparison is UNSET else [pair for pair in comparison.pairs if pair.paired]
-    if comparison is UNSET or not pairs:
+    comparison = source.answer.comparison
+    pairs = [] if comparison is None else [pair for pair in comparison.pairs if pair.paired]
+    if comparison is None or not pairs:
         raise FigureMissing(
             f"no two of these agents have {SHARED_QUESTIONS_MIN} reviewed questions in common.",
             "Import the question that each decision answers, or choose other decisions.",

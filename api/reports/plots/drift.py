@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from msgspec import UNSET
-
 from api.reports.no_test import NO_TEST
 from api.reports.plots.figure_source import FigureMissing, FigureSource
 from api.reports.plots.panel import (
@@ -20,8 +18,8 @@ from api.reports.plots.panel import (
     round_ticks,
 )
 from api.reports.plots.svg import Heading, draw_figure, draw_position, format_gap
-from projections.calibration.change_point import ChangePoint, Drift
-from projections.calibration.plot_data import GapSum
+from tallystick.shapes.history import ChangePoint, Drift
+from tallystick.shapes.plots import GapSum
 
 READING = (
     "The sum of outcome minus confidence rises while the agent does better than its own average and falls while "
@@ -69,10 +67,10 @@ def draw_drift(source: FigureSource) -> str:
     )
 
 
-def _drift(source: FigureSource) -> tuple[Drift, list[GapSum]]:
-    drift, plots = source.history.drift, source.history.plots
-    if drift is UNSET or plots is UNSET or drift.reviews_needed:
-        more = 0 if drift is UNSET else drift.reviews_needed
+def _drift(source: FigureSource) -> tuple[Drift, tuple[GapSum, ...]]:
+    drift, plots = source.answer.drift, source.answer.plots
+    if drift is None or plots is None or drift.reviews_needed:
+        more = 0 if drift is None else drift.reviews_needed
         raise FigureMissing(f"{more:,} more reviews are needed to look for drift.", "Review more decisions.")
     if drift.reason is not None:
         raise FigureMissing(f"{NO_TEST[drift.reason]}.", "Choose other decisions.")

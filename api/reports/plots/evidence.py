@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Iterator
 from math import log10
 
-from msgspec import UNSET
-
 from api.reports.plots.figure_source import FigureMissing, FigureSource
 from api.reports.plots.panel import (
     LEFT,
@@ -20,10 +18,10 @@ from api.reports.plots.panel import (
     signed_ticks,
 )
 from api.reports.plots.svg import Heading, draw_figure, draw_position, format_gap
-from projections.calibration.plot_data import EvidencePoint
-from projections.calibration.scores import CalibrationScores
 from projections.stats.gap_martingale import E_VALUE_SUPPORTED
-from projections.stats.intervals import Interval
+from tallystick.shapes.calibration import CalibrationScores
+from tallystick.shapes.parts import Interval
+from tallystick.shapes.plots import EvidencePoint
 
 EVIDENCE_BOTTOM, GAP_TOP, GAP_BOTTOM = 360, 424, 656
 """The lower edge of the evidence, and the edges of the gap below it, in SVG units."""
@@ -76,9 +74,9 @@ def draw_evidence(source: FigureSource) -> str:
     )
 
 
-def _points(source: FigureSource) -> list[EvidencePoint]:
-    plots = source.history.plots
-    if plots is UNSET or not plots.evidence:
+def _points(source: FigureSource) -> tuple[EvidencePoint, ...]:
+    plots = source.answer.plots
+    if plots is None or not plots.evidence:
         raise FigureMissing("no decision was reviewed.", "Review some decisions.")
     return plots.evidence
 
@@ -98,14 +96,14 @@ def _range(interval: Interval) -> str:
     return f"{format_gap(interval.low)} to {format_gap(interval.high)}"
 
 
-def _exponents(points: list[EvidencePoint]) -> tuple[float, float]:
+def _exponents(points: tuple[EvidencePoint, ...]) -> tuple[float, float]:
     """Return the ends of the scale of evidence, as powers of ten: the level is always on it."""
     found = [log10(max(value, E_VALUE_SHOWN_MIN)) for p in points for value in (p.e_value_over, p.e_value_under)]
     ticks = round_ticks(min(found), max(*found, log10(E_VALUE_SUPPORTED)))
     return ticks[0], ticks[-1]
 
 
-def _gap_limits(points: list[EvidencePoint]) -> tuple[float, float]:
+def _gap_limits(points: tuple[EvidencePoint, ...]) -> tuple[float, float]:
     settled = points[int(SETTLED_SHARE * len(points)) :]
     ticks = round_ticks(
         min(0.0, *(point.gap_sequence.low for point in settled)),
@@ -114,7 +112,7 @@ def _gap_limits(points: list[EvidencePoint]) -> tuple[float, float]:
     return ticks[0], ticks[-1]
 
 
-def _draw_e_values(panel: Panel, points: list[EvidencePoint]) -> Iterator[str]:
+def _draw_e_values(panel: Panel, points: tuple[EvidencePoint, ...]) -> Iterator[str]:
     powers = round_ticks(panel.y.low, panel.y.high)
     yield from panel.draw_grid(_review_ticks(panel), [(power, _power(power)) for power in powers])
     yield from panel.draw_titles("", "evidence (e-value)")
@@ -123,7 +121,7 @@ def _draw_e_values(panel: Panel, points: list[EvidencePoint]) -> Iterator[str]:
     yield panel.draw_line("curve", [(0, 0.0), *((p.reviews, log10(p.e_value_over)) for p in points)])
 
 
-def _draw_gap(panel: Panel, points: list[EvidencePoint]) -> Iterator[str]:
+def _draw_gap(panel: Panel, points: tuple[EvidencePoint, ...]) -> Iterator[str]:
     yield from panel.draw_grid(_review_ticks(panel), signed_ticks(round_ticks(panel.y.low, panel.y.high)))
     yield from panel.draw_titles("reviews", "gap")
     yield _band(panel, "whole", ((p.reviews, p.gap_sequence) for p in points))

@@ -2,9 +2,7 @@
 
 from typing import NamedTuple
 
-from projections.calibration.calibration_view import CalibrationView
-from projections.calibration.history_view import CalibrationHistory
-from projections.calibration.scores import CalibrationScores
+from tallystick.shapes.calibration import CalibrationAnswer, CalibrationScores
 
 MORE_REVIEWS = "Review more decisions, or ask for figures of fewer (min_decisions)."
 """What helps if there are too few reviews for a figure."""
@@ -19,27 +17,27 @@ class FigureMissing(Exception):
 
 
 class FigureSource(NamedTuple):
-    """A view and its history, the name of the decisions, and the position of the newest event in them.
+    """An answer, the name of its decisions, and the field that its groups differ in."""
 
-    `group_by` is the field that the groups of the view differ in.
-    """
-
-    view: CalibrationView
-    history: CalibrationHistory
+    answer: CalibrationAnswer
     subject: str
-    position: int
     group_by: str
+
+    @property
+    def position(self) -> int:
+        """The position of the newest event in the answer."""
+        return self.answer.as_of.position
 
     def scores(self, of_what: str = "figure") -> CalibrationScores:
         """Return the scores of all decisions. Errors: FigureMissing, if too few are reviewed."""
-        if self.view.overall is None:
+        if self.answer.overall is None:
             raise self.too_few(of_what)
-        return self.view.overall
+        return self.answer.overall
 
     @property
     def small_gap(self) -> bool:
         """Whether the gap is surely not 0, though its verdict would be that the agent is well calibrated."""
-        return any(one.type == "small_gap" for one in self.view.recommendations)
+        return any(one.type == "small_gap" for one in self.answer.recommendations)
 
     def verdict(self, scores: CalibrationScores) -> str:
         """Return the verdict on all decisions in words, with a question mark if it is not supported."""
@@ -49,7 +47,8 @@ class FigureSource(NamedTuple):
 
     def too_few(self, of_what: str) -> FigureMissing:
         """Return the error if there are too few reviews."""
+        reviewed = self.answer.coverage.reviewed
         return FigureMissing(
-            f"{self.view.coverage.reviewed:,} reviewed decisions with a stated confidence are too few for a {of_what}.",
+            f"{reviewed:,} reviewed decisions with a stated confidence are too few for a {of_what}.",
             MORE_REVIEWS,
         )

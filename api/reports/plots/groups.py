@@ -4,7 +4,7 @@ from api.reports.plots.figure_source import MORE_REVIEWS, FigureMissing, FigureS
 from api.reports.plots.interval_rows import IntervalRow, draw_rows, rows_height
 from api.reports.plots.panel import TOP, draw_left_out, draw_legend
 from api.reports.plots.svg import Heading, draw_figure, draw_position, format_gap
-from projections.calibration.calibration_view import CalibrationGroup
+from tallystick.shapes.calibration import CalibrationGroup
 
 READING = (
     "Each row is a group: its gap and the 95% interval for one look. Left of 0 it is overconfident, right of it "
@@ -23,14 +23,14 @@ def draw_groups(source: FigureSource) -> str:
             verdict is not supported among all groups.
     """
     scores = source.scores()
-    groups = [group for group in source.view.groups if group.gap is not None]
+    groups = [group for group in source.answer.groups if group.gap is not None]
     if not groups:
         raise FigureMissing("no group has enough reviewed decisions.", MORE_REVIEWS)
     shown = groups[:GROUPS_MAX]
     rows = [_row(group) for group in shown]
     note, sure = f"n={scores.reviewed:,}: {source.verdict(scores)}", scores.supported or source.small_gap
     rows.append(IntervalRow("all", note, scores.gap, scores.gap_interval, sure=sure))
-    left_out = (source.view.groups_total or len(source.view.groups)) - len(shown)
+    left_out = (source.answer.groups_total or len(source.answer.groups)) - len(shown)
     legend_top = TOP + rows_height(rows) + 34
     height = legend_top + 84
     by = source.group_by.replace("_", " ")

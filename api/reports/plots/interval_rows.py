@@ -6,7 +6,7 @@ from typing import NamedTuple
 from api.reports.escape import one_line
 from api.reports.plots.panel import Scale, Tick, draw_dot, round_ticks, signed_ticks
 from api.reports.plots.svg import MARGIN, WIDTH, draw_text
-from projections.stats.intervals import Interval
+from tallystick.shapes.parts import Interval
 
 LEFT, RIGHT = 48, 592
 """The edges of the scale, in SVG units."""

@@ -1,16 +1,14 @@
 """Draw how reviewed and unreviewed decisions differ in stated confidence, and what gap the missing reviews allow."""
 
-from collections.abc import Iterator
-
-from msgspec import UNSET
+from collections.abc import Iterator, Sequence
 
 from api.reports.plots.figure_source import FigureMissing, FigureSource
 from api.reports.plots.interval_rows import IntervalRow, draw_rows, rows_height
 from api.reports.plots.panel import LEFT, LEGEND_BELOW, RIGHT, TOP, Panel, Scale, draw_legend, round_ticks
 from api.reports.plots.svg import Heading, draw_figure, draw_position, format_gap
-from projections.calibration.missing_reviews import MissingReviews
-from projections.calibration.plot_data import ConfidenceTenth
-from projections.calibration.scores import CalibrationScores
+from tallystick.shapes.calibration import CalibrationScores
+from tallystick.shapes.missing_reviews import MissingReviews
+from tallystick.shapes.plots import ConfidenceTenth
 
 READING = (
     "Above, how confident reviewed and unreviewed decisions were. Below, the gap of the reviewed ones, the gap "
@@ -33,9 +31,9 @@ def draw_missing_reviews(source: FigureSource) -> str:
     Shapes: above, the share of reviewed and of unreviewed decisions in each tenth of stated confidence; below, the gap
             of reviewed decisions, the gap weighted to represent all, and the bounds of the gap of all decisions.
     """
-    scores, plots = source.scores(), source.history.plots
-    found = source.view.missing_reviews
-    if found is UNSET or plots is UNSET:
+    scores, plots = source.scores(), source.answer.plots
+    found = source.answer.missing_reviews
+    if found is None or plots is None:
         raise FigureMissing("every decision with a stated confidence is reviewed.", "Nothing is missing.")
     rows = _rows(scores, found)
     height = ROWS_TOP + rows_height(rows) + 34
@@ -87,7 +85,7 @@ def _rows(scores: CalibrationScores, found: MissingReviews) -> list[IntervalRow]
     return [*rows, IntervalRow("all, whatever the missing are", note, None, bounds, sure=True)]
 
 
-def _draw_bars(tenths: list[ConfidenceTenth]) -> Iterator[str]:
+def _draw_bars(tenths: Sequence[ConfidenceTenth]) -> Iterator[str]:
     """Draw two bars for each tenth: the share of the reviewed and of the unreviewed decisions in it."""
     reviewed = max(sum(tenth.reviewed for tenth in tenths), 1)
     unreviewed = max(sum(tenth.unreviewed for tenth in tenths), 1)

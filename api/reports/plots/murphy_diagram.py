@@ -3,8 +3,6 @@
 from math import ceil
 from operator import attrgetter
 
-from msgspec import UNSET
-
 from api.reports.plots.figure_source import FigureSource
 from api.reports.plots.panel import (
     LEFT,
@@ -41,8 +39,8 @@ def draw_murphy_diagram(source: FigureSource) -> str:
             always stating the mean outcome. Lower is better; the area under a curve is its Brier score. The area
             about the first is the interval of its difference from the last, drawn from the last.
     """
-    scores, points = source.scores("curve"), source.view.murphy
-    if points is UNSET or not points:
+    scores, points = source.scores("curve"), source.answer.murphy
+    if not points:
         raise source.too_few("curve")
     ends = [
         [(point.threshold, max(0.0, point.base_rate + bound(point.difference_interval))) for point in points]

@@ -16,7 +16,7 @@ from api.reports.plots.panel import (
     round_ticks,
 )
 from api.reports.plots.svg import Heading, draw_figure, draw_position
-from projections.calibration.recalibration import ConfidenceMeaning, Recalibration
+from tallystick.shapes.recalibration import ConfidenceMeaning, Recalibration
 
 READING = (
     "The line gives the confidence to state instead of each stated one. Dots are what stated confidences have "
@@ -70,10 +70,10 @@ def draw_recalibration(source: FigureSource) -> str:
 
 
 def _map(source: FigureSource) -> Recalibration:
-    scores, found = source.scores(), source.view.recalibration
+    scores, found = source.scores(), source.answer.recalibration
     if found is not None:
         return found
-    others = source.view.recalibration_by_category
+    others = source.answer.recalibration_by_category
     if others:
         raise FigureMissing(
             "no map for all of these decisions surely lowers their Brier score.",

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from api.reports.escape import escape_html, one_line
 from api.reports.format import gap, gap_interval
-from projections.calibration.trend import Window
+from tallystick.shapes.history import Window
 
 WIDTH, HEIGHT = 144, 32
 MARGIN = 3

@@ -3,20 +3,18 @@
 Each function takes what the drawing is drawn from; the texts are those of the command line's tables.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 import numpy as np
-from msgspec import UNSET
 
 from api.reports.escape import one_line
 from api.reports.plots.figure_source import FigureSource
 from api.reports.plots.figure_table import FigureTable
 from api.text_format import format_count, format_figure, format_interval, format_odds, format_p
-from projections.calibration.calibration_view import CalibrationGroup
-from projections.calibration.corp import Corp, CurvePoint
-from projections.calibration.trend import Trend
-from projections.stats.intervals import Interval
+from tallystick.shapes.calibration import CalibrationGroup, Corp, CurvePoint
+from tallystick.shapes.history import Trend
+from tallystick.shapes.parts import Interval
 
 CURVE_ROWS_MAX = 20
 """Longest table of a curve. A longer curve is tabled by level: confidences with the same recalibrated one."""
@@ -35,12 +33,12 @@ def tabulate_curve(source: FigureSource) -> FigureTable:
 
 def curve_rows(corp: Corp) -> Iterator[tuple[str, ...]]:
     """Yield stated confidences, reviews, success rate, recalibrated confidence and both bands of each row."""
-    bands = corp.band or []
+    bands = corp.band or ()
     at = [bound.confidence for bound in bands]
     ends = [
         [getattr(bound, name) for bound in bands] for name in ("low", "high", "simultaneous_low", "simultaneous_high")
     ]
-    for points in _curve_groups(corp.curve or []):
+    for points in _curve_groups(corp.curve or ()):
         n = sum(point.reviewed for point in points)
         rate, recalibrated, stated = (
             sum(getattr(point, name) * point.reviewed for point in points) / n
@@ -58,7 +56,7 @@ def curve_rows(corp: Corp) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _curve_groups(curve: list[CurvePoint]) -> Iterator[list[CurvePoint]]:
+def _curve_groups(curve: Sequence[CurvePoint]) -> Iterator[list[CurvePoint]]:
     """Yield the points of each row: one point, or neighbours if there are more than CURVE_ROWS_MAX."""
     rows: list[list[CurvePoint]] = []
     for point in curve:
@@ -73,7 +71,7 @@ def _curve_groups(curve: list[CurvePoint]) -> Iterator[list[CurvePoint]]:
 
 def tabulate_murphy(source: FigureSource) -> FigureTable:
     """Return the loss at each threshold, and how much more it is than that of the mean outcome."""
-    points, reviewed = source.view.murphy or [], format_count(source.view.coverage.reviewed)
+    points, reviewed = source.answer.murphy, format_count(source.answer.coverage.reviewed)
     columns = (
         "threshold", "reviewed", "stated confidence", "its interval", "recalibrated", "mean outcome",
         "stated minus mean outcome", "its interval",
@@ -98,7 +96,7 @@ def tabulate_murphy(source: FigureSource) -> FigureTable:
 
 def tabulate_evidence(source: FigureSource) -> FigureTable:
     """Return both e-values and both intervals after some numbers of reviews."""
-    plots = source.history.plots
+    plots = source.answer.plots
     columns = ("reviews", "e-value, over", "e-value, under", "gap", "for one look", "for every look")
     return FigureTable(
         columns,
@@ -111,15 +109,15 @@ def tabulate_evidence(source: FigureSource) -> FigureTable:
                 format_interval(point.gap_interval, "+"),
                 format_interval(point.gap_sequence, "+"),
             )
-            for point in ([] if plots is UNSET else plots.evidence or [])
+            for point in (() if plots is None else plots.evidence)
         ],
     )
 
 
 def tabulate_trend(source: FigureSource) -> FigureTable:
     """Return the windows of the trend."""
-    trend = source.history.trend
-    return FigureTable(TREND_COLUMNS, [] if trend is UNSET else list(trend_rows(trend)))
+    trend = source.answer.trend
+    return FigureTable(TREND_COLUMNS, [] if trend is None else list(trend_rows(trend)))
 
 
 def trend_rows(trend: Trend) -> Iterator[tuple[str, ...]]:
@@ -139,9 +137,9 @@ def trend_rows(trend: Trend) -> Iterator[tuple[str, ...]]:
 
 def tabulate_drift(source: FigureSource) -> FigureTable:
     """Return the reviews, and the gap before and after a change with its date; and the sum over time."""
-    drift, plots = source.history.drift, source.history.plots
+    drift, plots = source.answer.drift, source.answer.plots
     rows = []
-    if drift is not UNSET:
+    if drift is not None:
         p = "" if drift.p is None else f"p {format_p(drift.p)}"
         rows.append(("all", format_count(drift.reviewed), "", "", p))
         if drift.change is not None:
@@ -158,14 +156,14 @@ def tabulate_drift(source: FigureSource) -> FigureTable:
             ]  # fmt: skip
     rows += [
         (f"until {_minute(point.time)}", format_count(point.decisions), "", "", f"sum {point.sum:+.2f}")
-        for point in ([] if plots is UNSET else plots.gap_sums)
+        for point in (() if plots is None else plots.gap_sums)
     ]
     return FigureTable(("decisions", "n", "gap", "its interval", ""), rows)
 
 
 def tabulate_recalibration(source: FigureSource) -> FigureTable:
     """Return what each stated confidence has meant, and which to state instead."""
-    found = source.view.recalibration
+    found = source.answer.recalibration
     columns = ("stated", "reviewed", "has meant", "its interval", "state instead")
     return FigureTable(
         columns,
@@ -184,9 +182,9 @@ def tabulate_recalibration(source: FigureSource) -> FigureTable:
 
 def tabulate_missing_reviews(source: FigureSource) -> FigureTable:
     """Return the gaps of reviewed and of all decisions, and how many of each tenth of confidence are reviewed."""
-    found, plots, scores = source.view.missing_reviews, source.history.plots, source.scores()
+    found, plots, scores = source.answer.missing_reviews, source.answer.plots, source.scores()
     rows = [("reviewed", format_count(scores.reviewed), "", *_gap(scores.gap, scores.gap_interval))]
-    if found is not UNSET:
+    if found is not None:
         weighted = found.weighted_gap
         if weighted is not None:
             label = f"weighted to represent {weighted.represented:.0%} of all"
@@ -198,7 +196,7 @@ def tabulate_missing_reviews(source: FigureSource) -> FigureTable:
     rows += [
         (f"stated {_range(tenth.low, tenth.high)}", format_count(tenth.reviewed), format_count(tenth.unreviewed),
          "", "")
-        for tenth in ([] if plots is UNSET else plots.tenths)
+        for tenth in (() if plots is None else plots.tenths)
         if tenth.reviewed or tenth.unreviewed
     ]  # fmt: skip
     return FigureTable(("decisions", "reviewed", "unreviewed", "gap", "its interval"), rows)
@@ -213,7 +211,7 @@ def tabulate_groups(source: FigureSource) -> FigureTable:
         format_figure(scores.mean_confidence), *_gap(scores.gap, scores.gap_interval), "",
         format_figure(scores.brier_score), source.verdict(scores),
     )  # fmt: skip
-    return FigureTable(columns, [*map(_group, source.view.groups), last])
+    return FigureTable(columns, [*map(_group, source.answer.groups), last])
 
 
 def _group(group: CalibrationGroup) -> tuple[str, ...]:
@@ -236,7 +234,7 @@ def _group(group: CalibrationGroup) -> tuple[str, ...]:
 
 def tabulate_comparison(source: FigureSource) -> FigureTable:
     """Return the pairs with their difference on shared questions."""
-    comparison = source.history.comparison
+    comparison = source.answer.comparison
     columns = (
         "pair",
         "shared questions",
@@ -249,7 +247,7 @@ def tabulate_comparison(source: FigureSource) -> FigureTable:
         "verdict",
     )
     rows = []
-    for pair in [] if comparison is UNSET else comparison.pairs:
+    for pair in [] if comparison is None else comparison.pairs:
         first, second = (one_line(name, NAME_CHARS_MAX) for name in pair.agents)
         better = first if (pair.mean_difference or 0.0) < 0 else second
         verdict = f"{better} is better{'' if pair.supported else '?'}" if pair.mean_difference else "neither is better"
@@ -269,7 +267,7 @@ def tabulate_comparison(source: FigureSource) -> FigureTable:
 
 def tabulate_threshold(source: FigureSource) -> FigureTable:
     """Return net benefit at each threshold."""
-    plots = source.history.plots
+    plots = source.answer.plots
     columns = ("threshold", "acted on", "of", "success", "its interval", "net benefit", "its interval", "acting on all")
     return FigureTable(
         columns,
@@ -284,7 +282,7 @@ def tabulate_threshold(source: FigureSource) -> FigureTable:
                 format_interval(use.net_benefit_interval, "+"),
                 format_figure(use.net_benefit_all, "+"),
             )
-            for use in ([] if plots is UNSET else plots.net_benefit)
+            for use in (() if plots is None else plots.net_benefit)
         ],
     )
 

@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
-from msgspec import UNSET
-
 from api.reports.plots.figure_source import FigureMissing, FigureSource
 from api.reports.plots.panel import (
     LEFT,
@@ -19,8 +17,8 @@ from api.reports.plots.panel import (
     round_ticks,
 )
 from api.reports.plots.svg import Heading, draw_figure, draw_position
-from projections.stats.intervals import Interval
-from projections.stats.net_benefit import ThresholdUse
+from tallystick.shapes.confidence_use import ThresholdUse
+from tallystick.shapes.parts import Interval
 
 READING = (
     "Net benefit is what acting only at a confidence or above would have gained, in successes a decision, if "
@@ -40,8 +38,8 @@ def draw_threshold(source: FigureSource) -> str:
     Shapes: the net benefit of acting at a stated confidence or above, with its 95% interval, of acting on every
             decision, and of acting on none (0). A threshold that the caller chose is marked.
     """
-    scores, plots = source.scores(), source.history.plots
-    if plots is UNSET or not plots.net_benefit:
+    scores, plots = source.scores(), source.answer.plots
+    if plots is None or not plots.net_benefit:
         raise FigureMissing("no decision was reviewed.", "Review some decisions.")
     uses = plots.net_benefit
     top = round_ticks(0.0, max(use.net_benefit_interval.high for use in uses))[-1]
@@ -54,7 +52,7 @@ def draw_threshold(source: FigureSource) -> str:
         ("best", "act on every decision"),
         ("perfect", "act on none"),
     ]
-    chosen = source.view.threshold or None
+    chosen = source.answer.threshold or None
     if chosen is not None:
         entries.append(("mark", f"the threshold {chosen.threshold:.0%}"))
     height = height_with_legend(BOTTOM, len(entries))

@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
 
-from msgspec import UNSET
-
 from api.reports.plots.figure_source import FigureMissing, FigureSource
 from api.reports.plots.panel import (
     LEFT,
@@ -22,7 +20,7 @@ from api.reports.plots.panel import (
     signed_ticks,
 )
 from api.reports.plots.svg import Heading, draw_figure, draw_position, format_gap
-from projections.calibration.trend import Trend, Window
+from tallystick.shapes.history import Trend, Window
 
 READING = (
     "Each point is the gap of the decisions made in one window of time, at the middle of it, with its 95% interval. "
@@ -71,9 +69,9 @@ def draw_trend(source: FigureSource) -> str:
 
 def _windows(source: FigureSource) -> tuple[Trend, list[Window]]:
     """Return the trend, and its windows with a review."""
-    trend = source.history.trend
-    windows = [] if trend is UNSET else [window for window in trend.windows if window.gap_interval is not None]
-    if trend is UNSET or not windows:
+    trend = source.answer.trend
+    windows = [] if trend is None else [window for window in trend.windows if window.gap_interval is not None]
+    if trend is None or not windows:
         raise FigureMissing("no decision was reviewed.", "Review some decisions.")
     return trend, windows
 

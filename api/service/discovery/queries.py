@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import UNSET, structs
 
-from api.service.as_of import AsOf
 from api.service.evidence import read_blobs
 from api.service.id_prefix import resolve_id
 from api.service.ledger import LedgerService, View
@@ -19,6 +18,7 @@ from events.registry import VOCABULARY
 from ledger import Query
 from projections.discovery.run_index import RunEntry, RunIndex, RunSelection
 from projections.discovery.run_report import DiscoveryRun, RunDetail, build_attempts, build_report, build_signals
+from tallystick.shapes.parts import AsOf
 
 POSITIONS_APART_MAX = 256
 """One query reads two neighbouring scores if their positions differ by no more than this."""

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from api.service.as_of import AsOf
 from api.service.discovery.queries import read_scores
 from api.service.evidence import read_blobs
 from api.service.id_prefix import resolve_id
@@ -30,6 +29,7 @@ from ledger.log import Order
 from projections.discovery.attempt_index import AttemptIndex
 from projections.discovery.run_index import RunEntry, RunIndex
 from projections.discovery.run_report import DiscoveryRun, RunAttempt, RunSignal, build_attempts, build_signals
+from tallystick.shapes.parts import AsOf
 
 SIGNALS_SHOWN = 50
 """The newest signals of a run that are read; the summary counts all."""

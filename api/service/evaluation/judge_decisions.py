@@ -9,7 +9,7 @@ from hashlib import sha256
 
 import msgspec
 
-from events.decision import DecisionAsked, DecisionRecorded, DecisionReviewed, Outcome, Reason
+from events.decision import DecisionAsked, DecisionRecorded, DecisionReviewed, Reason
 from events.envelope import Draft, source_of
 from events.evaluation import Component, EvalScored
 from events.judge import CriterionVerdict, JudgeCompared, JudgeFacts
@@ -17,6 +17,7 @@ from events.limits import LABEL_CHARS_MAX
 from events.registry import VOCABULARY
 from instruments.evals.judging.label_ids import label_id_of
 from instruments.evals.scenario import Criterion
+from tallystick.shapes.decisions import Outcome
 
 ID_CHARS = 32
 """Hex digits of the id of a decision."""

@@ -3,7 +3,6 @@
 import msgspec
 from msgspec import UNSET, structs
 
-from api.service.as_of import AsOf
 from api.service.evaluation.queries import find_scenario_result
 from api.service.evaluation.scenario_queries import ScenarioOfRun, show_scenario_of_run
 from api.service.ledger import LedgerService, View
@@ -16,6 +15,7 @@ from projections.evaluation.judge_view_types import JudgingReport
 from projections.evaluation.query_params import JudgeQuery, QueueQuery
 from projections.evaluation.view_types import ScoreRow
 from projections.evidence_index import EvidenceIndex
+from tallystick.shapes.parts import AsOf
 
 
 class JudgingReportAnswer(JudgingReport, frozen=True, kw_only=True):

@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, structs
 
-from api.service.as_of import AsOf
 from api.service.call_records import CALLS, CallRecords
 from api.service.evaluation.evaluation_params import LATEST, ComparisonParams, EvaluationParams
 from api.service.evidence import read_blobs
@@ -29,6 +28,7 @@ from projections.evaluation.run_summaries import summarize_runs
 from projections.evaluation.run_view import NO_LABELS, build_evaluation, evidence_digests
 from projections.evaluation.scoreboard import build_scoreboard
 from projections.evaluation.view_types import Evaluation, EvaluationSummary, RunComparison, ScenarioResult, Scoreboard
+from tallystick.shapes.parts import AsOf
 
 SCENARIOS_LISTED_MAX = 20
 """An error about an unknown scenario lists no more scenarios than this."""

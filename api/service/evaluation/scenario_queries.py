@@ -5,7 +5,6 @@ from functools import partial
 
 import msgspec
 
-from api.service.as_of import AsOf
 from api.service.evaluation.queries import find_scenario_result
 from api.service.evidence import read_blobs
 from api.service.id_prefix import resolve_id
@@ -22,6 +21,7 @@ from projections.evaluation.query_params import ScenarioQuery
 from projections.evaluation.run_view import build_evaluation, evidence_digests
 from projections.evaluation.scenario_history import ScenarioHistory, build_history
 from projections.evaluation.view_types import Evaluation, ScenarioResult
+from tallystick.shapes.parts import AsOf
 
 
 class ScenarioHistoryAnswer(ScenarioHistory, frozen=True, kw_only=True, omit_defaults=True):

@@ -6,7 +6,6 @@ from itertools import islice
 import msgspec
 
 from api.principal import Principal
-from api.service.as_of import AsOf
 from api.service.evaluation.kept_suite import KeptFile, KeptVersion, require_kept
 from api.service.evaluation.suite_queries import SuiteVersionEntry, describe, find_kept
 from api.service.ledger import View
@@ -19,6 +18,7 @@ from instruments.evals.suite.loader import INVESTIGATION_FILE, load_files, scena
 from instruments.yaml_reader import UnreadableFile
 from ledger.errors import Damaged, Gone, NotFound
 from ledger.threads import run_on_thread
+from tallystick.shapes.parts import AsOf
 
 KEYS_MAX = 20
 """The most keys that are named for one file."""

@@ -8,7 +8,6 @@ import msgspec
 from msgspec import UNSET
 
 from api.principal import Principal
-from api.service.as_of import AsOf
 from api.service.evaluation.kept_suite import (
     EvidenceState,
     FilesState,
@@ -33,6 +32,7 @@ from ledger.threads import run_on_thread
 from projections.evaluation.evaluation_index import EvaluationIndex
 from projections.evaluation.suite_versions import SuiteVersion, build_suite_versions
 from projections.evidence_index import EvidenceIndex
+from tallystick.shapes.parts import AsOf
 
 PATHS_SHOWN = 20
 """An error about an unknown scenario or file lists no more than this."""

@@ -5,7 +5,6 @@ from contextlib import suppress
 
 import msgspec
 
-from api.service.as_of import AsOf
 from api.service.evidence import read_blobs
 from api.service.id_prefix import resolve_id
 from api.service.ledger import View
@@ -18,6 +17,7 @@ from instruments.evals.trace.steps import TOOL, AgentStep, BadTrace
 from ledger.errors import Gone, InvalidQuery, NotFound
 from ledger.threads import run_on_thread
 from projections.evaluation.evaluation_index import EvaluationIndex
+from tallystick.shapes.parts import AsOf
 
 SCENARIOS_LISTED_MAX = 20
 """An error about an unknown scenario lists no more scenarios than this."""

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from api.principal import Principal
 from api.service.decision_quality import quality_of
 from api.service.guardrails.action_check import CheckAnswer, PlannedAction, check_action, rules_in_force
@@ -15,19 +13,10 @@ from events.guardrail import GuardrailEvaluated
 from events.registry import VOCABULARY
 from ledger import Query
 from ledger.errors import NotFound
+from tallystick.shapes.appended import GuardrailWarning
 
 NOT_EVALUATED = "not-evaluated"
 """The id in the warning that a decision could not be evaluated; it is not the id of a rule."""
-
-
-class GuardrailWarning(msgspec.Struct, frozen=True, kw_only=True):
-    """A guardrail that fired on a recorded decision."""
-
-    guardrail_id: str
-    """The rule; `not-evaluated` if the decision could not be evaluated."""
-    message: str
-    severity: str
-    """The rule's action: block, warn or log. The decision is recorded nevertheless."""
 
 
 async def warnings_of_decision(

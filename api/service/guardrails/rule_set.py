@@ -8,7 +8,6 @@ import numpy as np
 from msgspec import UNSET, UnsetType
 
 from api.principal import Principal
-from api.service.as_of import AsOf
 from api.service.guardrails.rule_params import GuardrailQuery, GuardrailsQuery
 from api.service.id_prefix import id_not_found
 from api.service.ledger import LedgerService, View
@@ -22,6 +21,7 @@ from projections.decisions.decision_selection import DecisionSelection
 from projections.guardrails.guardrail_index import CheckCounts, GuardrailIndex, Retirement, RuleEntry
 from projections.guardrails.rule_evaluation import digest_of_rules
 from projections.outcome_codes import OUTCOMES
+from tallystick.shapes.parts import AsOf
 
 RULES_MAX = ITEMS_MAX
 """Rules in force at once; an evaluation names each one that applied."""

@@ -31,8 +31,9 @@ from api.http.limits import DEFAULT_LIMITS, RequestLimits
 from api.parameters import WINDOWS
 from api.principal import SCOPES
 from api.service.view_queries import QueryLimits
-from events.decision import Outcome, ReasonType, Stakes
+from events.decision import ReasonType, Stakes
 from instruments.evals.benchmarks import Format
+from tallystick.shapes.decisions import Outcome
 from tests.api.cli.command import Ended, done, environment, refused, tally
 from tests.api.cli.lines import decided
 from tests.support.paths import ROOT

@@ -81,8 +81,8 @@ def test_the_models_before_and_after_an_alarm(ledger: tuple[Path, str]) -> None:
     with tallystick.Client(url, agent="reader") as reader:
         found = reader.calibration(agent="ann", include=["drift"]).drift
     assert found is not None
-    assert found.models is not None
-    assert found.models.nearest is not None
+    assert found.models
+    assert found.models.nearest
     assert found.models.before is not None
     assert (found.models.nearest.within, found.models.before[0].model) == (True, "large-4")
     for options in ((), ("--url", url)):

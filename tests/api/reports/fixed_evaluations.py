@@ -9,7 +9,7 @@ from api.reports import EvaluationReport, GateLimits, judge
 from events.evaluation import Component, PatternFinding
 from projections.evaluation.run_comparison import compare_runs
 from projections.evaluation.view_types import Evaluation, ScenarioResult, ScoreRow, TrendPoint
-from projections.stats.intervals import Interval
+from tallystick.shapes.parts import Interval
 
 WHY = "the kubelet could not pull the image: image was not found in the registry"
 SAID = {"decision": {"label": "pull", "why": ["the job never started", WHY]}, "hypotheses": [{"title": "it was cut"}]}

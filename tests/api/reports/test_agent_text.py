@@ -6,10 +6,9 @@ import pytest
 from msgspec import structs
 
 from api.reports.agent_text import describe_look, describe_row
-from projections.calibration.calibration_view import CalibrationGroup
-from projections.calibration.change_point import ChangePoint, Drift, GapShift
-from projections.calibration.model_changes import DriftModels, ModelChange
-from projections.stats.intervals import Interval
+from tallystick.shapes.calibration import CalibrationGroup
+from tallystick.shapes.history import ChangePoint, Drift, DriftModels, GapShift, ModelChange
+from tallystick.shapes.parts import Interval
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 CHANGE = ChangePoint(
@@ -66,10 +65,10 @@ def test_a_change_of_the_model_within_the_interval_is_named() -> None:
     change = ModelChange(
         agent="scout", before="lyra-1", after="lyra-2", last_before=START, time=START + timedelta(days=1), within=True
     )
-    found = structs.replace(FOUND, models=DriftModels(named=100, nearest=change, changes=[change], changes_total=1))
+    found = structs.replace(FOUND, models=DriftModels(named=100, nearest=change, changes=(change,), changes_total=1))
     assert describe_look(found).endswith(" Within that interval scout changed its model from lyra-1 to lyra-2.")
     other = structs.replace(change, within=False)
-    far = structs.replace(FOUND, models=DriftModels(named=100, nearest=other, changes=[other], changes_total=1))
+    far = structs.replace(FOUND, models=DriftModels(named=100, nearest=other, changes=(other,), changes_total=1))
     assert describe_look(far) == describe_look(FOUND)
 
 

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from xml.etree import ElementTree as ET
 
 from api.reports.plots.sparkline import HEIGHT, WIDTH, SparkScale, describe_trend, draw_sparkline
-from projections.calibration.trend import Window
-from projections.stats.intervals import Interval
+from tallystick.shapes.history import Window
+from tallystick.shapes.parts import Interval
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

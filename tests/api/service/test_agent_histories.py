@@ -13,10 +13,11 @@ from api.service.calibration import compute_calibration
 from api.service.calibration_params import CalibrationParams
 from api.service.kept_answers import KeptAnswers
 from api.service.ledger import LedgerService
-from events.decision import DecisionRecorded, DecisionReviewed, Outcome
+from events.decision import DecisionRecorded, DecisionReviewed
 from events.envelope import source_of
 from projections.calibration.calibration_filter import CalibrationFilter
 from projections.time_range import TimeRange
+from tallystick.shapes.decisions import Outcome
 from tests.api.service.ledgers import within
 from tests.support.drafts import draft_of
 
@@ -64,7 +65,7 @@ def test_each_figure_is_that_of_the_agent_alone(tmp_path: Path) -> None:
             if agent == "ada":
                 assert found.drift_by_agent == {"ada": expected.drift}
                 assert found.drift_by_agent["ada"].alarm
-        assert found.trends["nobody"].windows == []
+        assert found.trends["nobody"].windows == ()
         whole = CalibrationParams(since=when.since, include=("drift",))
         assert found.drift == (await compute_calibration(ledger, whole)).answer.drift
         return True

@@ -6,7 +6,7 @@ from api.principal import OWNER
 from api.service.calibration import compute_calibration
 from api.service.calibration_params import CalibrationParams
 from api.service.ledger import LedgerService
-from projections.calibration.plot_data import PlotData
+from tallystick.shapes.plots import PlotData
 from tests.api.service.ledgers import within
 from tests.support.drafts import recorded, reviewed
 

@@ -11,7 +11,8 @@ from events import VOCABULARY
 from events.envelope import Draft
 from events.errors import InvalidEvent, TallystickError
 from ledger.errors import AppendRefused, IdentityConflict, LedgerBusy, LedgerFull, LedgerUnavailable, StreamConflict
-from ledger.log import AppendedEvent, Query
+from ledger.log import Query
+from tallystick.shapes.appended import AppendedEvent
 from tests.faults.history.node import LogNode
 from tests.faults.history.records import (
     AppendFailed,

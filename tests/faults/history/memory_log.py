@@ -18,9 +18,10 @@ from events.envelope import Draft
 from ledger.admission import ExistingEvent, GroupAdmission, Lookups, StreamHead, assign_stream_id, prepare
 from ledger.clock import system_clock
 from ledger.errors import LedgerUnavailable
-from ledger.log import AppendedEvent, Head, LogPage, Query
+from ledger.log import Head, LogPage, Query
 from ledger.transparency.merkle import leaf_hashes
 from ledger.transparency.tiles import TreeEdge
+from tallystick.shapes.appended import AppendedEvent
 from tests.faults.history.node import LogNode, SizeAndRoot
 
 COLUMNS = 9

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from events.envelope import Draft
-from ledger.log import AppendedEvent
 from ledger.transparency.tree import TreeLog
+from tallystick.shapes.appended import AppendedEvent
 from tests.faults.history.final_log import LogPages
 
 

@@ -6,8 +6,9 @@ import pytest
 
 from events import VOCABULARY, Draft, InvalidEvent
 from events.limits import BATCH_EVENTS_MAX
-from ledger import AppendedEvent, Log, Query
+from ledger import Log, Query
 from ledger.errors import LedgerBusy, LedgerUnavailable, StreamConflict
+from tallystick.shapes.appended import AppendedEvent
 from tests.ledger.contract.conftest import Ledgers
 from tests.support.drafts import batch_of, recorded, thought
 from tests.support.event_loop import run

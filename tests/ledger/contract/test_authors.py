@@ -21,9 +21,10 @@ from events import (
     ThoughtRecorded,
 )
 from events.errors import TallystickError
-from ledger import AppendedEvent, Log, Permissions
+from ledger import Log, Permissions
 from ledger.errors import ForeignStream, LifecycleViolation
 from ledger.log import UNRESTRICTED
+from tallystick.shapes.appended import AppendedEvent
 from tests.ledger.contract.conftest import Ledgers
 from tests.projections.drafts import post
 from tests.support.event_loop import run

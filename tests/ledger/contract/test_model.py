@@ -10,8 +10,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from events import Draft
 from events.errors import TallystickError
-from ledger import AppendedEvent, Log, Query
+from ledger import Log, Query
 from ledger.errors import IdentityConflict, LifecycleViolation, StreamConflict
+from tallystick.shapes.appended import AppendedEvent
 from tests.ledger.contract.conftest import Ledgers
 from tests.ledger.run_vocabulary import (
     RUNS,

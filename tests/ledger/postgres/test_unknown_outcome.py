@@ -11,11 +11,12 @@ import pytest
 
 from events import VOCABULARY
 from events.envelope import Draft
-from ledger import AppendedEvent, Query
+from ledger import Query
 from ledger.errors import IdentityConflict, LedgerUnavailable, LifecycleViolation
 from ledger.place import DatabasePlace
 from ledger.postgres import connection, log, reader, writer
 from ledger.postgres.log import PostgresLog
+from tallystick.shapes.appended import AppendedEvent
 from tests.ledger.postgres.places import new_ledger
 from tests.ledger.postgres.waiting_commit import HAZARDS, Hazard, WaitingCommit, cancel_wait, crash
 from tests.support.drafts import recorded

@@ -9,8 +9,9 @@ import pytest
 
 from events import VOCABULARY, Draft
 from events.decision import DecisionThought
-from ledger import AppendedEvent, Query, SqliteLog
+from ledger import Query, SqliteLog
 from ledger.errors import LedgerFull, LedgerUnavailable
+from tallystick.shapes.appended import AppendedEvent
 from tests.support.drafts import batch_of, draft_of, recorded
 from tests.support.event_loop import run
 

@@ -2,7 +2,8 @@
 
 from projections.calibration.confidence_bins import ConfidenceBins
 from projections.calibration.named_clusters import ClusterPart
-from projections.calibration.recalibration import Recalibration, describe_map, fit_map
+from projections.calibration.recalibration import describe_map, fit_map
+from tallystick.shapes.recalibration import Recalibration
 
 
 def fit_recalibration(bins: ConfidenceBins, named: ClusterPart | None = None) -> Recalibration | None:

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import UNSET
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from projections.arrays import Floats
-from projections.calibration.advice import REVIEWS_ENOUGH, PastDecisions, PlannedDecision, summarize_past_decisions
+from projections.calibration.advice import REVIEWS_ENOUGH, PlannedDecision, summarize_past_decisions
 from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.count_table import CountTable
+from tallystick.shapes.advice import PastDecisions
 from tests.projections.short_decisions import KNOWN, calibration_of, judged
 
 CSV = KNOWN.with_name("llm_confidence.csv")
@@ -100,12 +100,12 @@ def test_a_curve_is_the_logistic_regression_with_its_prior() -> None:
     p, x = expit(found.x[0] + found.x[1] * logit(c)), np.stack([np.ones_like(c), logit(c)])
     at = np.array([1.0, logit(0.3)])
     middle, half = at @ found.x, 1.959964 * np.sqrt(at @ np.linalg.inv((x * n * p * (1 - p)) @ x.T) @ at)
-    assert said.predicted is not UNSET
+    assert said.predicted is not None
     shown = said.predicted.interval.low, said.predicted.rate, said.predicted.interval.high
     assert shown == pytest.approx(expit([middle - half, middle, middle + half]), abs=1e-6)
     assert said.widened == ("confidence",)
     near = reported(judged(*past, agent="ada"), confidence=0.8)
-    assert (near.reviewed, near.predicted) == (20, UNSET)
+    assert (near.reviewed, near.predicted) == (20, None)
 
 
 @pytest.mark.skipif(not CSV.exists(), reason="the published answers are not beside this checkout")
@@ -131,7 +131,7 @@ def test_a_curve_errs_less_than_the_mean_of_any_confidence() -> None:
             np.add.at(counts, (place, np.where(o[~near] > 0, 1, 3)), 1)
             table = CountTable([], np.zeros(len(levels), dtype=np.uint32), levels, counts)
             said = summarize_past_decisions(table, PlannedDecision(agent="ada", confidence=float(planned)))
-            assert said.predicted is not UNSET
+            assert said.predicted is not None
             for rate in (said.predicted.rate, said.success or 0.0):
                 errors.append((near.sum() if near.sum() >= 20 else 0, abs(rate - o[near].mean())))
                 losses.append((near.sum() if planned == 0.5 else 0, np.mean((rate - o[near]) ** 2)))

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from events import Draft
-from events.decision import Outcome
 from projections.calibration.agent_comparison import (
     AGENTS_MAX,
     DIFFERENT_QUESTIONS,
@@ -20,9 +19,8 @@ from projections.calibration.agent_comparison import (
     ONE_CLUSTER,
     SHARED_QUESTIONS_MIN,
     SKILL_REVIEWS_MIN,
-    AgentComparison,
-    AgentPair,
     compare_agents,
+    e_value_sure,
     rank_agents,
 )
 from projections.calibration.calibration import Calibration
@@ -31,7 +29,9 @@ from projections.calibration.reviewed_decisions import ReviewedDecisions
 from projections.columns import GroupKey
 from projections.outcome_codes import OUTCOME_NUMBERS
 from projections.stats.clustered_mean import ClusteredMean, clustered_mean
-from projections.stats.intervals import Interval
+from tallystick.shapes.comparison import AgentComparison, AgentPair
+from tallystick.shapes.decisions import Outcome
+from tallystick.shapes.parts import Interval
 from tests.projections.drafts import ask, record, review
 from tests.projections.short_decisions import KNOWN, calibration_of
 
@@ -133,7 +133,7 @@ def test_a_pair_is_supported_by_its_e_value_among_all_pairs() -> None:
     assert [pair.supported for pair in found.pairs] == [
         (pair.e_value or 0) >= in_order[supported - 1] for pair in found.pairs
     ]
-    assert found.e_value_sure == 40 * 6 / (supported + 1)
+    assert e_value_sure(found) == 40 * 6 / (supported + 1)
 
 
 def one_worse_of_four(rng: np.random.Generator) -> ReviewedDecisions:
@@ -153,7 +153,7 @@ def test_a_better_agent_surely_differs() -> None:
 
 def pair(first: str, second: str, difference: float | None, *, supported: bool = False) -> AgentPair:
     return AgentPair(
-        agents=[first, second],
+        agents=(first, second),
         paired=difference is not None,
         shared=40,
         mean_difference=difference,
@@ -167,10 +167,10 @@ def test_ranks_have_what_supported_differences_leave_open() -> None:
         pair("b", "c", -0.1), pair("b", "d", 0.1), pair("c", "d", 0.2, supported=True),
     ]  # fmt: skip
     found = {rank.agent: rank for rank in rank_agents(["a", "b", "c", "d"], pairs)}
-    assert (found["a"].rank, found["a"].rank_interval) == (None, [1, 2])
-    assert (found["b"].rank, found["b"].rank_interval) == (3, [2, 4])
-    assert (found["c"].rank, found["c"].rank_interval) == (4, [3, 4])
-    assert (found["d"].rank, found["d"].rank_interval) == (None, [1, 3])
+    assert (found["a"].rank, found["a"].rank_interval) == (None, (1, 2))
+    assert (found["b"].rank, found["b"].rank_interval) == (3, (2, 4))
+    assert (found["c"].rank, found["c"].rank_interval) == (4, (3, 4))
+    assert (found["d"].rank, found["d"].rank_interval) == (None, (1, 3))
     assert (found["b"].worse, found["b"].worse_interval) == (1 / 3, Interval(0, 1 - 1 / 3))
     assert (found["c"].worse, found["c"].worse_interval) == (0, Interval(0, 1 - 2 / 3))
     assert found["a"].worse is None
@@ -267,10 +267,10 @@ def test_pairs_are_those_of_the_reference_model(reported: list[tuple[str, int, i
         losses[agent][category, question].append((confidence - right) ** 2)
     shared = sorted(losses["a"].keys() & losses["b"].keys())
     if not (losses["a"] and losses["b"]):
-        assert compared(drafts).pairs == []
+        assert compared(drafts).pairs == ()
         return
     pair = only(drafts)
-    assert (pair.agents, pair.shared, pair.paired) == (["a", "b"], len(shared), len(shared) >= SHARED_QUESTIONS_MIN)
+    assert (pair.agents, pair.shared, pair.paired) == (("a", "b"), len(shared), len(shared) >= SHARED_QUESTIONS_MIN)
     if pair.paired:
         means = [np.array([np.mean(losses[agent][place]) for place in shared]) for agent in "ab"]
         assert pair.brier_scores == pytest.approx([values.mean() for values in means])
@@ -283,7 +283,7 @@ def test_two_agents_on_the_same_questions() -> None:
         drafts += answered(f"a{at}", "ada", f"q{at}", 0.9, "success" if at % 10 else "failure")
         drafts += answered(f"b{at}", "bo", f"q{at}", 0.9, "success" if at % 2 else "partial")
     pair = only(drafts)
-    assert (pair.agents, pair.paired, pair.shared, pair.note) == (["ada", "bo"], True, 40, None)
+    assert (pair.agents, pair.paired, pair.shared, pair.note) == (("ada", "bo"), True, 40, None)
     assert pair.brier_scores == pytest.approx([0.09, 0.085])
     assert pair.mean_difference == pytest.approx(0.005)
     assert pair.interval is not None
@@ -339,7 +339,7 @@ def test_many_agents_are_those_with_the_most_reviews() -> None:
 
 
 def test_an_empty_ledger_has_nothing_to_compare() -> None:
-    assert compare_agents(Calibration().history(CalibrationFilter())) == AgentComparison(pairs=[], left_out=0)
+    assert compare_agents(Calibration().history(CalibrationFilter())) == AgentComparison(pairs=(), left_out=0)
 
 
 @pytest.mark.slow

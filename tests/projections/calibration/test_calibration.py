@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from events import VOCABULARY, Draft
@@ -22,6 +21,7 @@ from projections.calibration.view_evidence import find_evidence
 from projections.calibration.words import GROUP_SORTS, GROUPINGS, MIN_DECISIONS, GroupBy, GroupSort
 from projections.query_check import no_check
 from projections.time_range import TimeRange
+from tallystick.shapes.calibration import CalibrationGroup
 from tests.projections import reference_model
 from tests.projections.drafts import amend, record, review, think
 from tests.projections.random_histories import (
@@ -132,7 +132,7 @@ def test_the_figures_of_four_language_models() -> None:
 
 def test_two_reviews_are_too_few_and_the_advice_says_so() -> None:
     view = calibration_of(judged((0.95, "S"), (0.92, "S"))).view(CalibrationFilter())
-    assert (view.overall, view.buckets) == (None, [])
+    assert (view.overall, view.buckets) == (None, ())
     (advice,) = view.recommendations
     assert advice.type == "insufficient_data"
     assert "Only 2 reviewed" in advice.message
@@ -242,7 +242,7 @@ def test_a_filter_that_nothing_passes() -> None:
         CalibrationFilter(project=""),
     ):
         view = calibration.view(wanted, "project")
-        assert (view.overall, view.groups, view.buckets, view.confidence_stats) == (None, [], [], None)
+        assert (view.overall, view.groups, view.buckets, view.confidence_stats) == (None, (), (), None)
 
 
 MICROSECOND = timedelta(microseconds=1)
@@ -340,8 +340,9 @@ def test_a_view_taken_stays_as_it_was() -> None:
 def test_pages_of_groups_are_the_whole(drafts: list[Draft], group_by: GroupBy, limit: int, sort: GroupSort) -> None:
     calibration = calibration_of(drafts)
     whole = calibration.view(CalibrationFilter(), group_by, 1)
-    assert whole.groups_total is UNSET
-    selection, offset, rows = calibration.selection(CalibrationFilter()), 0, []
+    assert whole.groups_total is None
+    rows: list[CalibrationGroup] = []
+    selection, offset = calibration.selection(CalibrationFilter()), 0
     table = selection.table()
     evidence = find_evidence(selection, calibration.decisions(CalibrationFilter()), group_by, no_check)
     while True:
@@ -350,7 +351,7 @@ def test_pages_of_groups_are_the_whole(drafts: list[Draft], group_by: GroupBy, l
         )
         rows += page.groups
         assert page.overall == whole.overall
-        if page.groups_next is UNSET or page.groups_next is None:
+        if not page.groups_next:
             break
         assert (page.groups_total, page.groups_next) == (len(whole.groups), offset + limit)
         offset = page.groups_next

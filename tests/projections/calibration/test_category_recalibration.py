@@ -5,14 +5,10 @@ import pytest
 
 from projections.calibration.calibration import Calibration
 from projections.calibration.calibration_filter import CalibrationFilter
-from projections.calibration.category_recalibration import (
-    CategoryRecalibration,
-    RecalibrationMaps,
-    fit_category_maps,
-    fit_recalibration_maps,
-)
+from projections.calibration.category_recalibration import RecalibrationMaps, fit_category_maps, fit_recalibration_maps
 from projections.calibration.confidence_bins import ConfidenceBins
 from projections.calibration.recalibration import fit_map
+from tallystick.shapes.recalibration import CategoryRecalibration
 from tests.projections.calibration.simulated_agents import STATING, history
 from tests.projections.short_decisions import calibration_of, judged
 

@@ -8,15 +8,8 @@ import pytest
 
 from ledger import microseconds, moment_of
 from projections.arrays import Floats
-from projections.calibration.change_point import (
-    ALARM_LEVEL,
-    FALSE_ALARM_RATE,
-    REVIEWS_MIN,
-    SIDE_REVIEWS_MIN,
-    Drift,
-    detect_change,
-)
-from projections.stats.shift_interval import INTERVAL_LEVEL
+from projections.calibration.change_point import REVIEWS_MIN, SIDE_REVIEWS_MIN, detect_change
+from tallystick.shapes.history import ALARM_LEVEL, FALSE_ALARM_RATE, INTERVAL_LEVEL, Drift
 
 pytestmark = pytest.mark.slow
 

@@ -13,8 +13,9 @@ from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.confidence_use import rank_outcomes
 from projections.calibration.gap_evidence import ReviewEvidence
 from projections.calibration.recalibration import FOLDS, REPEATS, fit_map, merge_neighbours, split
-from projections.calibration.scores import CalibrationScores, compute_scores
+from projections.calibration.scores import compute_scores
 from projections.calibration.skill import skill_interval
+from tallystick.shapes.calibration import CalibrationScores
 from tests.projections.calibration.offered_map import fit_recalibration
 from tests.projections.calibration.simulated_agents import (
     STATING,
@@ -54,7 +55,7 @@ def test_copies_of_reviews_add_no_evidence() -> None:
     assert copies.skill_interval is not None
     assert alone.skill_interval is not None
     assert copies.skill_interval.low == pytest.approx(alone.skill_interval.low, rel=1e-9)
-    assert copies.too_few_for == alone.too_few_for == []
+    assert copies.too_few_for == alone.too_few_for == ()
 
 
 def test_the_test_in_the_large_by_hand() -> None:
@@ -65,7 +66,7 @@ def test_the_test_in_the_large_by_hand() -> None:
     z = (9 - 12) / np.sqrt(15 * 0.8 * 0.2)
     assert found.in_the_large.z == pytest.approx(z)
     assert found.in_the_large.p == pytest.approx(2 * stats.t.cdf(z, 14))
-    assert found.too_few_for == ["spiegelhalter", "corp", "skill"], "as much evidence as 14 reviews"
+    assert found.too_few_for == ("spiegelhalter", "corp", "skill"), "as much evidence as 14 reviews"
 
 
 def test_outcomes_that_are_all_alike_are_as_few_as_their_clusters() -> None:
@@ -206,8 +207,8 @@ def test_the_view_allows_for_clusters_of_all_and_of_categories() -> None:
         calibration_of(drafts(named=named)).view(CalibrationFilter(), "category", curves=True)
         for named in (False, True)
     )
-    assert isinstance(alone.recalibration_by_category, list)
-    assert not isinstance(found.recalibration_by_category, list)
+    assert alone.recalibration_by_category
+    assert not found.recalibration_by_category
     assert found.recalibration is None
     assert found.groups[0].in_the_large is not None
     assert found.groups[0].in_the_large.p > 0.05

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from projections.arrays import Floats
 from projections.calibration.confidence_bins import bin_counts
 from projections.calibration.corp import BAND_LEVEL, CURVE_MAX, POINTS_MAX, decompose_brier
-from projections.calibration.scores import REVIEWS_MIN, CalibrationScores, compute_scores
+from projections.calibration.scores import REVIEWS_MIN, compute_scores
+from tallystick.shapes.calibration import CalibrationScores
 from tests.projections import reference_model
 from tests.projections.short_decisions import KNOWN, Stated, cells
 
@@ -203,12 +204,12 @@ def test_figures_name_those_that_need_more_reviews() -> None:
     assert REVIEWS_MIN == {"in_the_large": 10, "spiegelhalter": 20, "corp": 50, "skill": 50}
     names = {n: figures_of((0.8, "S" * n)).too_few_for for n in (9, 10, 19, 20, 49, 50)}
     assert names == {
-        9: ["in_the_large", "spiegelhalter", "corp", "skill"],
-        10: ["spiegelhalter", "corp", "skill"],
-        19: ["spiegelhalter", "corp", "skill"],
-        20: ["corp", "skill"],
-        49: ["corp", "skill"],
-        50: [],
+        9: ("in_the_large", "spiegelhalter", "corp", "skill"),
+        10: ("spiegelhalter", "corp", "skill"),
+        19: ("spiegelhalter", "corp", "skill"),
+        20: ("corp", "skill"),
+        49: ("corp", "skill"),
+        50: (),
     }
 
 

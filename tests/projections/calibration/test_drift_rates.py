@@ -14,17 +14,10 @@ from scipy.stats import norm
 
 from ledger import microseconds, moment_of
 from projections.arrays import Floats, Ints
-from projections.calibration.change_point import (
-    ALARM_LEVEL,
-    FALSE_ALARM_RATE,
-    FULL_LEVEL_REVIEWS,
-    REVIEWS_MIN,
-    SIDE_REVIEWS_MIN,
-    detect_change,
-)
-from projections.stats.shift_interval import INTERVAL_LEVEL
+from projections.calibration.change_point import FULL_LEVEL_REVIEWS, REVIEWS_MIN, SIDE_REVIEWS_MIN, detect_change
 from projections.stats.shift_search import ShiftLayout
 from projections.stats.shift_simulation import simulate_deviations
+from tallystick.shapes.history import ALARM_LEVEL, FALSE_ALARM_RATE, INTERVAL_LEVEL
 
 DAY_US = 86_400_000_000
 BEGAN_US = microseconds(datetime(2026, 1, 1, tzinfo=UTC))

@@ -9,7 +9,7 @@ from events import DecisionReviewed, Draft
 from projections.calibration.calibration import Calibration
 from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.maturity import REVIEWS_MIN, Horizons
-from projections.calibration.scores import CalibrationScores, Coverage
+from tallystick.shapes.calibration import CalibrationScores, Coverage
 from tests.projections.drafts import post, record, retract
 from tests.projections.random_histories import events_of
 from tests.simulations.late_reviews import DAY_US, Agent, decide, failure_first, surely_off

@@ -13,7 +13,6 @@ from projections.arrays import Floats
 from projections.calibration.confidence_bins import merge_cells
 from projections.calibration.missing_reviews import (
     DIFFERENCE_P,
-    MissingReviews,
     ReviewCells,
     compare_ages,
     describe_missing_reviews,
@@ -24,6 +23,7 @@ from projections.calibration.missing_reviews import (
 from projections.calibration.reviewed_decisions import DatedDecisions
 from projections.calibration.scores import compute_scores
 from projections.stats.strata import NO_STRATUM, Numbers
+from tallystick.shapes.missing_reviews import MissingReviews
 
 Flags = npt.NDArray[np.bool_]
 Draw = Callable[[np.random.Generator, int], Floats]
@@ -157,7 +157,7 @@ def test_960_of_1000_unreviewed_are_a_reason() -> None:
         cells(c, rng.integers(3, size=1000), (rng.random(1000) < c).astype(np.float64), np.arange(1000) < 40)
     )
     assert (missing.unreviewed, missing.total) == (960, 1000)
-    assert missing.reasons == ["mostly_unreviewed"]
+    assert missing.reasons == ("mostly_unreviewed",)
     assert missing.qualified
     assert missing.message is not None
     assert missing.message.startswith(
@@ -171,7 +171,7 @@ def test_reviewed_ones_that_state_less_than_the_rest_are_a_reason() -> None:
     c = np.where(reviewed, 0.60, 0.95)
     outcome = (np.arange(1000) % 5 < 3).astype(np.float64)
     missing = described(cells(c, np.zeros(1000, dtype=np.intp), outcome, reviewed))
-    assert missing.reasons == ["confidence"]
+    assert missing.reasons == ("confidence",)
     assert missing.qualified
     assert (missing.mean_confidence_reviewed, missing.mean_confidence_unreviewed) == pytest.approx((0.60, 0.95))
     weighted = missing.weighted_gap
@@ -190,7 +190,7 @@ def test_another_mix_of_categories_is_a_reason_and_is_named() -> None:
     reviewed = (category == 1) | (np.arange(1000) % 10 == 9)
     outcome = (np.arange(1000) % 10 < 8).astype(np.float64)
     missing = described(cells(np.full(1000, 0.8), category, outcome, reviewed))
-    assert missing.reasons == ["category"]
+    assert missing.reasons == ("category",)
     difference = missing.differences[1]
     assert (difference.by, difference.most) == ("category", "category 0")
     assert (difference.reviewed_share, difference.unreviewed_share) == (0.125, 1.0)
@@ -202,7 +202,7 @@ def test_a_verdict_that_no_outcome_can_change_is_not_qualified() -> None:
     c = np.where(reviewed, 0.9, 0.7)
     outcome = np.where(reviewed, np.arange(1000) % 2, 1).astype(np.float64)
     missing = described(cells(c, np.zeros(1000, dtype=np.intp), outcome, reviewed))
-    assert missing.reasons == ["confidence"]
+    assert missing.reasons == ("confidence",)
     assert missing.gap_bounds.high < 0
     assert not missing.qualified
     assert missing.message is None

@@ -5,12 +5,13 @@ from datetime import UTC, datetime, timedelta
 from msgspec import UNSET
 
 from events import Draft
-from events.decision import Outcome
 from events.model import ModelAliased, ModelRegistered
 from projections.calibration.calibration_filter import CalibrationFilter
-from projections.calibration.change_point import Drift, detect_drift
-from projections.calibration.model_changes import CHANGES_MAX, DriftModels
+from projections.calibration.change_point import detect_drift
+from projections.calibration.model_changes import CHANGES_MAX
 from projections.discovery.model_names import ModelNames
+from tallystick.shapes.decisions import Outcome
+from tallystick.shapes.history import Drift, DriftModels
 from tests.projections.drafts import record, review
 from tests.projections.short_decisions import calibration_of
 
@@ -53,8 +54,8 @@ def right(day: int) -> bool:
 
 
 def counted(found: DriftModels) -> list[dict[str | None, int]]:
-    assert isinstance(found.before, list)
-    assert isinstance(found.after, list)
+    assert found.before is not None
+    assert found.after is not None
     return [{one.model: one.reviewed for one in side} for side in (found.before, found.after)]
 
 
@@ -97,7 +98,7 @@ def test_decisions_without_a_model() -> None:
     alarm = drift(drafts(*((None, right(day)) for day in range(200))))
     assert alarm.change is not None
     said = models(alarm)
-    assert (said.named, said.changes, said.changes_total, said.nearest) == (0, [], 0, None)
+    assert (said.named, said.changes, said.changes_total, said.nearest) == (0, (), 0, None)
     assert counted(said) == [{None: alarm.change.reviewed_before}, {None: alarm.change.reviewed_after}]
     quiet = drift(drafts(*((None, day % 10 > 0) for day in range(200))))
     assert (quiet.alarm, quiet.models) == (False, UNSET)
@@ -108,9 +109,9 @@ def test_changes_are_facts_without_an_alarm() -> None:
     found = drift(drafts(*(("other-2" if day >= 120 else "large-4", day % 10 > 0) for day in range(200))))
     said = models(found)
     assert not found.alarm
-    assert (said.before, said.after, said.nearest, said.named) == (UNSET, UNSET, UNSET, 200)
+    assert (said.before, said.after, said.nearest, said.named) == (None, None, UNSET, 200)
     assert [(one.before, one.after, one.time, one.within) for one in said.changes] == [
-        ("large-4", "other-2", BEGAN + 120 * DAY, UNSET)
+        ("large-4", "other-2", BEGAN + 120 * DAY, None)
     ]
 
 
@@ -127,7 +128,7 @@ def test_an_agent_that_alternates_has_many_changes_of_which_some_are_listed() ->
     days = [(("large-4", "other-2")[day % 2], right(day // 2)) for day in range(400)]
     said = models(drift(drafts(*days)))
     assert (said.changes_total, len(said.changes)) == (399, CHANGES_MAX)
-    assert all(one.within is not UNSET for one in said.changes)
+    assert all(one.within is not None for one in said.changes)
     assert [one.time for one in said.changes] == sorted(one.time for one in said.changes)
     quiet = [(("large-4", "other-2")[day % 2], day % 10 > 0) for day in range(200)]
     said = models(drift(drafts(*quiet)))

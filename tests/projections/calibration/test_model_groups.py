@@ -138,6 +138,6 @@ def test_models_are_compared_on_the_questions_that_both_answered() -> None:
     assert len(compared.time_us) == 80
     assert np.all(compared.group < len(compared.groups))
     (pair,) = compare_agents(compared).pairs
-    assert (pair.agents, pair.paired, pair.shared) == (["large-4", "other-2"], True, 40)
+    assert (pair.agents, pair.paired, pair.shared) == (("large-4", "other-2"), True, 40)
     assert pair.mean_difference == pytest.approx(0.04 - 0.64)
     assert decisions_by_model(calibration_of([]).history(CalibrationFilter()), resolve).groups == []

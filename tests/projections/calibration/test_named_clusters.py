@@ -11,7 +11,6 @@ from scipy.signal import lfilter
 from scipy.special import ndtri
 
 from events import Draft
-from events.decision import Outcome
 from projections.arrays import Floats, Ints
 from projections.calibration.calibration import Calibration
 from projections.calibration.calibration_filter import CalibrationFilter
@@ -27,6 +26,7 @@ from projections.stats.gap_martingale import (
     wagers,
 )
 from projections.time_range import TimeRange
+from tallystick.shapes.decisions import Outcome
 from tests.projections.drafts import record, review
 from tests.projections.random_histories import events_of
 

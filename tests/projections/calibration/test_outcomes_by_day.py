@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from events import Draft
-from events.decision import DecisionRetracted, DecisionReviewed, Outcome
+from events.decision import DecisionRetracted, DecisionReviewed
 from projections.calibration.calibration_filter import CalibrationFilter
-from projections.calibration.outcomes_by_day import OutcomesByDay, outcomes_by_day
+from projections.calibration.outcomes_by_day import outcomes_by_day
 from projections.stats.late_outcomes import incidence, kaplan_meier
+from tallystick.shapes.calibration import OutcomesByDay
+from tallystick.shapes.decisions import Outcome
 from tests.projections.drafts import post, record
 from tests.projections.short_decisions import calibration_of
 

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from events import Draft
-from events.decision import Outcome
 from projections.calibration.calibration import Calibration
 from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.history_view import build_history
 from projections.calibration.plot_data import build_plot_data
 from projections.calibration.words import HISTORY_PARTS
+from tallystick.shapes.decisions import Outcome
 from tests.projections.drafts import record, retract, review
 from tests.projections.random_histories import NOON
 from tests.projections.short_decisions import calibration_of
@@ -72,14 +72,14 @@ def drafts_of(history: list[Decided], *, at_once: bool) -> list[Draft]:
 
 def misplaced(value: object, path: str = "") -> Iterator[str]:
     """Yield the intervals that exclude their figure."""
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         for number, inner in enumerate(value):
             yield from misplaced(inner, f"{path}.{number}")
     if not isinstance(value, dict):
         return
     for name, inner in value.items():
         yield from misplaced(inner, f"{path}.{name}")
-        if not (name.endswith(("interval", "_sequence")) and isinstance(inner, list)):
+        if not (name.endswith(("interval", "_sequence")) and isinstance(inner, list | tuple)):
             continue
         if name == "interval":
             figure = next((one for one in PLAIN if one in value), None)

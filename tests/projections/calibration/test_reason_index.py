@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 
 from events import Draft
-from events.decision import Outcome, Reason, ReasonType
+from events.decision import Reason, ReasonType
 from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.reason_index import REVIEWED_MIN, ReasonIndex
 from projections.calibration.reason_stats import ReasonStats, ReasonsView
 from projections.time_range import TimeRange
+from tallystick.shapes.decisions import Outcome
 from tests.projections import reference_model
 from tests.projections.calibration.test_calibration import questions
 from tests.projections.drafts import amend, record, review

@@ -2,8 +2,9 @@
 
 import pytest
 
-from projections.calibration.score_recommendations import Recommendation, recommend_from_scores, recommend_more_reviews
+from projections.calibration.score_recommendations import recommend_from_scores, recommend_more_reviews
 from projections.calibration.scores import compute_scores, measure_spread, score_buckets
+from tallystick.shapes.calibration import Recommendation
 from tests.projections.short_decisions import Stated, cells
 
 Advice = dict[str, list[Recommendation]]

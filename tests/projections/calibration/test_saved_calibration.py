@@ -83,7 +83,7 @@ def seen(calibration: Calibration, filters: CalibrationFilter) -> list[Any]:
     history, dated = calibration.history(filters), calibration.dated(filters)
     rows = calibration.cells.rows(filters.key_filter(), filters.range)
     columns = [*plain(history), *plain(dated), *plain(rows)]
-    parts: list[msgspec.Struct] = [build_history(history, ("trend", "comparison"))]
+    parts: list[object] = [build_history(history, ("trend", "comparison"))]
     if filters is EVERYTHING:
         parts.append(build_plot_data(calibration.drawn(filters, selection)))
     views = [calibration.view(filters, group_by) for group_by in ("confidence_bucket", "agent")]
@@ -183,7 +183,7 @@ def flat(value: object) -> dict[str, Any]:
         if isinstance(one, dict):
             for name, inner in one.items():
                 walk(f"{path}.{name}", inner)
-        elif isinstance(one, list):
+        elif isinstance(one, list | tuple):
             for number, inner in enumerate(one):
                 walk(f"{path}.{number}", inner)
         else:

@@ -9,7 +9,6 @@ import pytest
 
 from projections.calibration.scores import (
     BUCKETS,
-    CalibrationScores,
     bucket_numbers,
     compute_scores,
     judge_bucket_gap,
@@ -18,6 +17,7 @@ from projections.calibration.scores import (
     rate_brier,
     score_buckets,
 )
+from tallystick.shapes.calibration import CalibrationScores
 from tests.projections import reference_model
 from tests.projections.short_decisions import KNOWN, Stated, cells
 

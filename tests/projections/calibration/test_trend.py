@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger import microseconds
-from projections.calibration.trend import WINDOWS_MAX, Trend, Window, compute_trend
+from projections.calibration.trend import WINDOWS_MAX, compute_trend
 from projections.stats.intervals import gap_interval
+from tallystick.shapes.history import Trend, Window
 
 DAWN = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -58,7 +59,7 @@ def check(window: Window, reported: list[Decision]) -> None:
 @given(decisions, st.integers(1, 500))
 def test_every_decision_is_counted_where_it_belongs(reported: list[Decision], days: int) -> None:
     found = trend_of(reported, days)
-    assert (found.windows == []) is (reported == [])
+    assert (found.windows == ()) is (reported == [])
     for window in found.windows:
         assert window.until - window.since == timedelta(days=days)
         check(window, reported)

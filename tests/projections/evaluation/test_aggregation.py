@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from projections.stats.intervals import Interval, mean_score_interval, weighted_mean_interval
+from projections.stats.intervals import mean_score_interval, weighted_mean_interval
+from tallystick.shapes.parts import Interval
 
 points = st.lists(st.floats(0, 100), min_size=1, max_size=12)
 

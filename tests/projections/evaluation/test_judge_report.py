@@ -10,7 +10,7 @@ from projections.evaluation.judge_index import JudgeIndex
 from projections.evaluation.judge_report import build_judging_report
 from projections.evaluation.judge_view_types import JudgeReport, JudgingReport
 from projections.evaluation.query_params import JudgeQuery
-from projections.stats.intervals import Interval
+from tallystick.shapes.parts import Interval
 from tests.projections.drafts import post
 from tests.projections.judged_evaluations import Truth, compared, digest_of, facts, judged, label, simulated
 from tests.projections.random_histories import events_of

@@ -13,8 +13,8 @@ from events import Draft
 from events.evaluation import Component
 from projections.evaluation.run_comparison import compare_runs
 from projections.evaluation.view_types import Evaluation, RunComparison
-from projections.stats.intervals import Interval
 from projections.stats.sign_flips import sign_flip_p_value
+from tallystick.shapes.parts import Interval
 from tests.projections.short_evaluations import (
     begin,
     evaluation,

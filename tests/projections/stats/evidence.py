@@ -9,7 +9,8 @@ import numpy.typing as npt
 from projections.arrays import Floats
 from projections.calibration.confidence_bins import ConfidenceBins, bin_reviews
 from projections.stats.gap_martingale import LogEValues, log_e_values, log_factors
-from projections.stats.intervals import GAP_MARGIN, GapSide
+from projections.stats.intervals import GAP_MARGIN
+from tallystick.shapes.calibration import GapSide
 
 Stating = Callable[[np.random.Generator, tuple[int, ...]], Floats]
 

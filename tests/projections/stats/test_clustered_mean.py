@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from projections.stats.clustered_mean import WILD_CLUSTERS_BELOW, clustered_mean
-from projections.stats.intervals import Interval
+from tallystick.shapes.parts import Interval
 
 
 def test_single_values_have_students_interval() -> None:

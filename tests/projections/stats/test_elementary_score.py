@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from projections.calibration.confidence_use import draw_murphy
 from projections.calibration.corp import decompose_brier
 from projections.calibration.scores import brier_score
-from projections.stats.elementary_score import THRESHOLDS, MurphyPoint
+from projections.stats.elementary_score import THRESHOLDS
+from tallystick.shapes.confidence_use import MurphyPoint
 from tests.projections.stats.evidence import bins_of
 
 decisions = st.lists(st.tuples(st.integers(0, 100), st.sampled_from([0.0, 0.5, 1.0])), min_size=1, max_size=40)

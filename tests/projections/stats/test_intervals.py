@@ -12,14 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from projections.arrays import Floats
-from projections.calibration.scores import CalibrationScores, compute_scores, gap_side
-from projections.stats.intervals import (
-    Interval,
-    gap_interval,
-    mean_outcome_interval,
-    supports,
-    wilson_interval,
-)
+from projections.calibration.scores import compute_scores, gap_side
+from projections.stats.intervals import gap_interval, mean_outcome_interval, supports, wilson_interval
+from tallystick.shapes.calibration import CalibrationScores
+from tallystick.shapes.parts import Interval
 from tests.projections.short_decisions import KNOWN, cells
 
 SAMPLES = 2_000

@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from projections.stats.intervals import Interval, wilson_interval
+from projections.stats.intervals import wilson_interval
 from projections.stats.late_outcomes import CENSORED, ShareByTime, incidence, kaplan_meier
+from tallystick.shapes.parts import Interval
 
 REVERTED, FIXED = 1, 2
 

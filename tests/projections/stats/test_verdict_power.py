@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from projections.arrays import Floats
-from projections.calibration.scores import CalibrationScores, compute_scores
-from projections.stats.intervals import GapSide
+from projections.calibration.scores import compute_scores
 from projections.stats.verdict_power import CELLS_MAX, Record, reviews_for_verdict
+from tallystick.shapes.calibration import CalibrationScores, GapSide
 from tests.projections.short_decisions import cells
 from tests.projections.stats.evidence import STATING, Stating, bins_of, has_support, outcomes
 

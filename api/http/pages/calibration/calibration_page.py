@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from msgspec import UNSET
-
 from api.http.pages.calibration.figure_files import draw_part
 from api.http.pages.calibration.part_answer import PartAnswer, read_answer
 from api.http.pages.calibration.parts import COMPARE, COMPARED, PAGE, PART, PARTS, QUERY, address_of_part
@@ -13,13 +11,12 @@ from api.http.pages.content import Content
 from api.http.pages.page import Page, address_of
 from api.http.request import Call
 from api.reports import calibration_text, history_text, use_text
-from api.service.calibration import CalibrationAnswer
 from api.service.calibration_figures import describe_selection
 from api.service.decision_names import list_decision_names
-from projections.calibration.agent_comparison import AgentComparison
-from projections.calibration.scores import CalibrationScores
 from projections.calibration.words import GROUPINGS
 from projections.decisions.decision_selection import STAKES
+from tallystick.shapes.calibration import CalibrationAnswer, CalibrationScores
+from tallystick.shapes.comparison import AgentComparison
 
 LIVE_DECISIONS_MAX = 100_000
 """With more decisions a page is not computed again for each new event."""
@@ -132,8 +129,8 @@ def _groups(shown: PartAnswer, given: Mapping[str, str]) -> dict[str, object]:
     answer, by = shown.answer, shown.parameters["group_by"]
     offset = int(shown.parameters.get("offset", "0"))
     limit = int(shown.parameters["limit"])
-    total = len(answer.groups) if answer.groups_total is UNSET else answer.groups_total
-    after = None if answer.groups_next is UNSET else answer.groups_next
+    total = len(answer.groups) if answer.groups_total is None else answer.groups_total
+    after = answer.groups_next or None
     rows = PAGE, {**{name: text for name, text in given.items() if name not in ("offset", "limit")}, "part": "groups"}
     return {
         "group_by": by,
@@ -162,7 +159,7 @@ def _group_address(given: Mapping[str, str], by: str, group: str | None) -> str 
 
 def _drift(shown: PartAnswer, given: Mapping[str, str]) -> dict[str, object]:
     drift = shown.answer.drift
-    if drift is UNSET:
+    if drift is None:
         return {"sentences": [], "further": [], "alarm": False}
     return {
         "sentences": list(history_text.describe_drift(drift)),
@@ -182,7 +179,7 @@ def _threshold(shown: PartAnswer, given: Mapping[str, str]) -> dict[str, object]
 def _comparison(shown: PartAnswer, given: Mapping[str, str]) -> dict[str, object]:
     answer, comparison = shown.answer, shown.answer.comparison
     by = shown.parameters["group_by"]
-    comparison = AgentComparison(pairs=[], left_out=0) if comparison is UNSET else comparison
+    comparison = AgentComparison(pairs=(), left_out=0) if comparison is None else comparison
     paired = [pair for pair in comparison.pairs if pair.paired] or comparison.pairs
     return {
         "group_by": by,

@@ -7,9 +7,9 @@ from api.http.pages.calibration.parts import LIMIT, PARTS
 from api.http.pages.page import address_of
 from api.http.request import Call
 from api.parameters import parse_params
-from api.service.calibration import CalibrationAnswer
 from api.service.calibration_answers import find_calibration
 from api.service.calibration_params import CalibrationParams
+from tallystick.shapes.calibration import CalibrationAnswer
 
 
 class PartAnswer(NamedTuple):

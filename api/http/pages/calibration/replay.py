@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from api.http.pages.page import address_of
-from api.service.as_of import AsOf
+from tallystick.shapes.parts import AsOf
 
 STEPS = 100
 """The slider has about this many positions; a link goes as far as STEPS / LINK_STEPS of them."""

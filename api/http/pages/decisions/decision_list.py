@@ -16,10 +16,10 @@ from api.service.decision_names import DecisionNames, list_decision_names
 from api.service.decision_params import DecisionListParams
 from api.service.decision_search import find_decisions, to_query
 from api.service.decisions import DecisionPage, DecisionQuery
-from events.decision import Outcome
 from events.registry import VOCABULARY
 from projections.decisions.decision_selection import STAKES, STATUSES
 from projections.decisions.decision_state import DecisionState
+from tallystick.shapes.decisions import Outcome
 
 PATH = "/ui/decisions"
 ROWS_DEFAULT, ROWS_MAX = 50, 100

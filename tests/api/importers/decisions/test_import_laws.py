@@ -17,9 +17,10 @@ from api.importers.decisions import DecisionImport, DecisionImportOptions, Decis
 from api.importers.decisions.row_comparison import KnownDecision, known_decisions
 from api.importers.decisions.rows import IdentifiedRow, ValueOptions, read_rows
 from api.importers.decisions.tables import open_rows
-from api.service.store import AppendResult, LocalStore
+from api.service.store import LocalStore
 from events.envelope import Draft
 from ledger.errors import LedgerUnavailable
+from tallystick.shapes.appended import AppendResult
 from tests.fuzz.in_process import InProcess
 
 pytestmark = pytest.mark.slow

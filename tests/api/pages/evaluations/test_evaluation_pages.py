@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from api.reports.format import point_interval, points, rate, rate_interval
-from projections.stats.intervals import Interval
+from tallystick.shapes.parts import Interval
 from tests.api.http.posted_evaluations import (
     CHANGED,
     FIXTURE,

@@ -1,22 +1,44 @@
-"""The structs that the client returns about calibration: how well stated confidence matches the outcomes.
+"""An answer about calibration: how well stated confidence matches the outcomes.
 
 The value of a success is 1, of a partial success 0.5, of a failure or abandoned decision 0. Only decisions with a
-review and a stated confidence are used. Intervals are at 95%. Fields that a newer server adds are ignored.
+review and a stated confidence are used. Intervals are at 95%. Nothing is rounded.
 """
 
-import msgspec
+from typing import Annotated, Literal
 
-from tallystick.agent_comparison import Comparison
-from tallystick.calibration_history import Drift, Trend
-from tallystick.confidence_use import Auc, MurphyPoint, ThresholdUse
-from tallystick.dependence import Clusters, Dependence
-from tallystick.missing_reviews import MissingReviews, ReviewsByAge
-from tallystick.plot_data import PlotData
-from tallystick.results import AsOf, Interval, UnknownName
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from tallystick.shapes.comparison import AgentComparison
+from tallystick.shapes.confidence_use import Concordance, MurphyPoint, ThresholdUse
+from tallystick.shapes.dependence import Clusters, Dependence
+from tallystick.shapes.history import Drift, Trend
+from tallystick.shapes.missing_reviews import MissingReviews, ReviewsByAge
+from tallystick.shapes.parts import OMITTED, AsOf, Interval, Part, UnknownName
+from tallystick.shapes.plots import PlotData
+from tallystick.shapes.recalibration import CategoryRecalibration, Recalibration
+
+GapSide = Literal["over", "under", "well"]
+Verdict = Literal[
+    "well_calibrated", "overconfident", "slightly_overconfident", "underconfident", "slightly_underconfident"
+]
+BrierRating = Literal["excellent", "good", "fair", "poor"]
+Severity = Literal["info", "warning"]
+
+UnsureBecause = Literal["evidence", "missing_reviews", "each_confidence", "many_rows"]
+"""Why a verdict is not confirmed.
+
+"evidence": there is too little of it. "missing_reviews": the decisions without a review could reverse it.
+"each_confidence": the gap is small, but only because gaps of single confidences cancel each other. "many_rows": one of
+so many rows may look like this by chance.
+"""
 
 
 class ZTest(msgspec.Struct, frozen=True, kw_only=True):
-    """A test of perfect calibration."""
+    """A test of the hypothesis that stated confidences are true probabilities.
+
+    With named clusters its variance allows for these, and `p` is that of Student's t.
+    """
 
     z: float
     """The test statistic, standard normal if calibration is perfect."""
@@ -25,7 +47,7 @@ class ZTest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True):
-    """How many decisions there are, and how many of them are used."""
+    """How many decisions there are, and how many of them the scores use: reviewed, due, and with a confidence."""
 
     reviewed: int
     """Decisions that are used: they have a review and a stated confidence."""
@@ -53,6 +75,10 @@ class GapEValues(msgspec.Struct, frozen=True, kw_only=True):
     well: float
     """That the gap is within .1 of 0."""
 
+    def of(self, side: GapSide) -> float:
+        """Return the e-value of a verdict."""
+        return {"over": self.over, "under": self.under, "well": self.well}[side]
+
 
 class ReviewsNeeded(msgspec.Struct, frozen=True, kw_only=True):
     """After how many further reviews 80% of agents with a true gap have the verdict confirmed."""
@@ -77,7 +103,7 @@ class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BandPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A point of the bands that contain the curve of a calibrated agent in 95% of samples."""
+    """A point of the bands of a calibrated agent: of its curve at this confidence, and of its whole curve."""
 
     confidence: float
     """The stated confidence, 0..1."""
@@ -85,9 +111,9 @@ class BandPoint(msgspec.Struct, frozen=True, kw_only=True):
     """The lower end at this confidence: of 95% of samples."""
     high: float
     """The upper end at this confidence."""
-    simultaneous_low: float | None = None
+    simultaneous_low: float
     """The lower end of the band that contains the whole curve in 95% of samples."""
-    simultaneous_high: float | None = None
+    simultaneous_high: float
     """Its upper end."""
 
 
@@ -106,8 +132,8 @@ class Corp(msgspec.Struct, frozen=True, kw_only=True):
     """The band of a calibrated agent; with `detail="curves"` only."""
 
 
-class Figures(Coverage, frozen=True, kw_only=True):
-    """The figures of a set of decisions."""
+class CalibrationScores(Coverage, frozen=True, kw_only=True):
+    """The scores of a set of decisions. With named clusters, the intervals and the evidence allow for them."""
 
     brier_score: float
     """Mean squared distance of outcome and confidence; 0 is perfect."""
@@ -117,9 +143,9 @@ class Figures(Coverage, frozen=True, kw_only=True):
     """Mean stated confidence, 0..1."""
     gap: float
     """`accuracy` minus `mean_confidence`; below 0 the agent is overconfident."""
-    interpretation: str
+    interpretation: Verdict
     """The verdict on the gap, such as `overconfident`."""
-    brier_reading: str
+    brier_reading: BrierRating
     """The Brier score in a word, such as `excellent`."""
     success: int
     """Decisions that succeeded."""
@@ -137,129 +163,129 @@ class Figures(Coverage, frozen=True, kw_only=True):
     """Whether the evidence confirms the verdict, however often one looks."""
     reviews_needed: int | None
     """After how many further reviews 80% of such agents have it confirmed; 0 if it is, None if no number would do."""
-    reviews_needed_gap: float | None = None
+    reviews_needed_gap: float | None
     """The true gap for which `reviews_needed` holds: the observed one. None if no reviews are needed."""
+    unsure_because: UnsureBecause | None
+    """What is missing to be sure: evidence, missing_reviews, each_confidence or many_rows; None if it is confirmed."""
+    surely_off: bool
+    """Whether the gap is surely not 0, whatever the verdict."""
     log_score: float | None
     """Mean surprise, nats; None if a confidence of 0 or 1 was wrong."""
     log_score_infinite: bool
     """Whether a confidence of 0 or 1 was wrong, which makes the log score infinite."""
     skill: float | None
-    """How much better than always stating the mean outcome; 1 is perfect, below 0 is worse."""
+    """How much better than always stating the mean outcome; 1 is perfect, below 0 is worse, None if all are alike."""
     sharpness: float
     """The variance of the stated confidences."""
-    corp: Corp | None
+    corp: Corp
     """The Brier score in parts."""
     in_the_large: ZTest | None
-    """The test whether the mean confidence matches the mean outcome."""
+    """The test whether the mean confidence matches the mean outcome; None if it is undefined, as below."""
     spiegelhalter: ZTest | None
     """The test whether the Brier score is that of a calibrated agent."""
     too_few_for: tuple[str, ...]
     """The names of figures that are given but need more reviews to be reliable."""
-    accuracy_interval: Interval | None = None
+    accuracy_interval: Interval
     """The interval of `accuracy`, at one look."""
-    skill_interval: Interval | None = None
+    skill_interval: Interval | None
     """The interval of `skill`, at one look; None if it is undefined."""
-    certain: int | None = None
+    certain: int
     """Decisions with a stated confidence of 0 or 1."""
-    certain_wrong: int | None = None
+    certain_wrong: int
     """Those of them that turned out otherwise, at least in part."""
-    unsure_because: str | None = None
-    """What is missing to be sure: evidence, missing_reviews, each_confidence or many_rows; None if it is confirmed."""
-    surely_off: bool | None = None
-    """Whether the gap is surely not 0, whatever the verdict."""
-    e_value: float | None = None
+    e_value: float
     """Evidence, at every look, against each stated confidence being right."""
-    gap_e_values: GapEValues | None = None
+    gap_e_values: GapEValues
     """The evidence for each verdict, at every look."""
-    gap_sequence: Interval | None = None
+    gap_sequence: Interval
     """The interval of the gap for every look."""
-    dependence: Dependence | None = None
+    dependence: Dependence | None
     """How alike the outcomes of decisions made one after another are; None with too few reviews."""
-    clusters: Clusters | None = None
-    """The clusters that decisions name, for which verdicts and intervals allow; None if none is named."""
+    clusters: Clusters | UnsetType = UNSET
+    """The clusters that decisions name, for which verdicts and intervals allow; unset if none is named."""
 
 
-class Group(Coverage, frozen=True, kw_only=True):
-    """The figures of one value of a grouping; None if fewer than `min_decisions` are reviewed."""
+class CalibrationGroup(Coverage, frozen=True, kw_only=True):
+    """The scores of one group; None if fewer than `min_decisions` are reviewed."""
 
     group: str | None
     """The value, such as a category; None for decisions that have none."""
     brier_score: float | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     accuracy: float | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     mean_confidence: float | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     gap: float | None = None
-    """As in `Figures`."""
-    interpretation: str | None = None
-    """As in `Figures`."""
-    brier_reading: str | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
+    interpretation: Verdict | None = None
+    """As in `CalibrationScores`."""
+    brier_reading: BrierRating | None = None
+    """As in `CalibrationScores`."""
     success: int | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     partial: int | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     failure: int | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     abandoned: int | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     success_interval: Interval | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     gap_interval: Interval | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     supported: bool | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     reviews_needed: int | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     reviews_needed_gap: float | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
+    unsure_because: UnsureBecause | None = None
+    """As in `CalibrationScores`."""
+    surely_off: bool | None = None
+    """As in `CalibrationScores`."""
     log_score: float | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     log_score_infinite: bool | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     skill: float | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     sharpness: float | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     corp: Corp | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     in_the_large: ZTest | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     spiegelhalter: ZTest | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     too_few_for: tuple[str, ...] | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     accuracy_interval: Interval | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     skill_interval: Interval | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     certain: int | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     certain_wrong: int | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     shrunk_gap: float | None = None
     """The gap, moved towards that of all groups; the fewer reviews, the further."""
     shrunk_weight: float | None = None
     """The weight of the group's own data in `shrunk_gap`, 0..1."""
-    unsure_because: str | None = None
-    """As in `Figures`."""
-    surely_off: bool | None = None
-    """As in `Figures`."""
     e_value: float | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     gap_e_values: GapEValues | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     gap_sequence: Interval | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     dependence: Dependence | None = None
-    """As in `Figures`."""
-    clusters: Clusters | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
+    clusters: Clusters | UnsetType = UNSET
+    """As in `CalibrationScores`."""
 
 
 class Bucket(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of a range of stated confidence."""
+    """The scores of a range of stated confidence."""
 
     bucket: str
     """The range, such as `0.7-0.9`."""
@@ -273,7 +299,7 @@ class Bucket(msgspec.Struct, frozen=True, kw_only=True):
     """Mean stated confidence, 0..1."""
     gap: float
     """`success_rate` minus `expected_rate`."""
-    interpretation: str
+    interpretation: Verdict
     """The verdict on `stated_gap`."""
     success_interval: Interval
     """The interval of the rate of full successes (Wilson)."""
@@ -285,30 +311,30 @@ class Bucket(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the interval confirms the verdict."""
     reviews_needed: int | None
     """How many more reviews would confirm it."""
-    reviews_needed_gap: float | None = None
-    """As in `Figures`."""
-    unsure_because: str | None = None
-    """As in `Figures`."""
-    expected_interpretation: str | None = None
+    reviews_needed_gap: float | None
+    """As in `CalibrationScores`."""
+    unsure_because: UnsureBecause | None
+    """As in `CalibrationScores`."""
+    expected_interpretation: Verdict
     """The verdict of CSTP, which is about `gap`."""
-    success_rate_interval: Interval | None = None
+    success_rate_interval: Interval
     """The interval of `success_rate`, at one look."""
 
 
-class Recommendation(msgspec.Struct, frozen=True, kw_only=True):
+class Recommendation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One piece of advice."""
 
     type: str
     """The subject, such as `confidence_adjustment`."""
     message: str
     """The advice in words."""
-    severity: str
+    severity: Severity
     """info or warning."""
     supported: bool | None = None
     """Whether the data confirm the verdict on which it is based."""
 
 
-class ConfidenceStats(msgspec.Struct, frozen=True, kw_only=True):
+class ConfidenceSpread(msgspec.Struct, frozen=True, kw_only=True):
     """Statistics of the stated confidences, those of unreviewed decisions included."""
 
     mean: float
@@ -325,53 +351,12 @@ class ConfidenceStats(msgspec.Struct, frozen=True, kw_only=True):
     """The number of decisions by tenth, such as `0.8-0.9`."""
 
 
-class Meaning(msgspec.Struct, frozen=True, kw_only=True):
-    """The mean outcome that confidences in a range have meant."""
-
-    low: float
-    """The lowest stated confidence of the range."""
-    high: float
-    """The highest."""
-    meant: float
-    """The mean outcome of the decisions that stated them, 0..1."""
-    interval: Interval
-    """The interval of `meant`."""
-    reviewed: int
-    """Decisions that are used."""
-    mapped: float | None = None
-    """The confidence to state instead, 0..1; None from an older server."""
-
-
-class Recalibration(msgspec.Struct, frozen=True, kw_only=True):
-    """Which confidence to state instead of each stated one, if that surely lowers the Brier score of new decisions."""
-
-    stated_brier_score: float
-    """The Brier score of the confidences as stated."""
-    mapped_brier_score: float
-    """The Brier score after the replacement, cross-validated."""
-    meanings: tuple[Meaning, ...]
-    """The ranges."""
-    family: str | None = None
-    """The form of the map: as_stated, logit_shift, beta or isotonic. None from an older server, as below."""
-    reviewed: int | None = None
-    """Decisions that the map is fitted to."""
-    gain: float | None = None
-    """How much lower the Brier score is with the map, cross-validated."""
-    gain_lower_bound: float | None = None
-    """The 95% lower bound of `gain`, above 0."""
-
-
-class CategoryRecalibration(Recalibration, frozen=True, kw_only=True):
-    """The map of a category that needs its own. `gain` is against `shared_brier_score`."""
-
-    category: str
-    """The category."""
-    shared_brier_score: float
-    """The Brier score of the category with the map of all decisions; with the stated confidences if there is none."""
-
-
 class OutcomesByDay(msgspec.Struct, frozen=True, kw_only=True):
-    """How many of all decisions with a stated confidence are reviewed within some days, as success or otherwise."""
+    """How many of all decisions with a stated confidence are reviewed within some days, as success or otherwise.
+
+    Rates are estimated also from younger decisions. A corrected review counts with its latest outcome, at the time of
+    the first.
+    """
 
     day: float
     """The number of days: the latest time at which 5 decisions are at risk."""
@@ -395,57 +380,67 @@ class OutcomesByDay(msgspec.Struct, frozen=True, kw_only=True):
     """The same as a sentence."""
 
 
-class Calibration(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent's calibration."""
+class ConfidenceUse(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the stated confidences of an agent are good for."""
 
-    overall: Figures | None
+    threshold: Part[ThresholdUse] = None
+    """What acting above a confidence would have come to; with `threshold` only."""
+    auc: Concordance | UnsetType | None = UNSET
+    """How well confidences rank decisions; unset without `detail="curves"`, None if all outcomes are alike."""
+    murphy: tuple[MurphyPoint, ...] = ()
+    """The Murphy diagram: the loss at each threshold; with `detail="curves"` only."""
+
+
+class CalibrationView(ConfidenceUse, frozen=True, kw_only=True):
+    """The calibration of a set of decisions."""
+
+    overall: CalibrationScores | None
     """The figures of all decisions; None if fewer than `min_decisions` are reviewed."""
     coverage: Coverage
     """How many decisions there are, and how many are used, whether or not there are figures."""
-    groups: tuple[Group, ...]
+    groups: tuple[CalibrationGroup, ...]
     """The figures by `group_by`."""
     buckets: tuple[Bucket, ...]
     """The figures by range of stated confidence."""
     recommendations: tuple[Recommendation, ...]
     """Advice."""
-    confidence_stats: ConfidenceStats | None
+    confidence_stats: ConfidenceSpread | None
     """Statistics of the stated confidences; None if none is stated."""
     recalibration: Recalibration | None
     """Which confidences to state instead; None if no map surely lowers the Brier score of new decisions."""
-    as_of: AsOf
-    """The state of the log that the answer is computed from."""
-    trend: Trend | None = None
-    """The figures over time; with `include=["trend"]` only."""
-    drift: Drift | None = None
-    """Whether the gap changed; with `include=["drift"]` only."""
-    comparison: Comparison | None = None
-    """Agents in pairs; with `include=["comparison"]` only."""
-    reviews_by_age: ReviewsByAge | None = None
-    """How old decisions without a review are; with `include=["reviews_by_age"]` only."""
-    plots: PlotData | None = None
-    """What drawings show; with `include=["plots"]` only."""
-    by_day: OutcomesByDay | None = None
-    """The shares of outcomes by some days; with curves or `reviews_by_age`, unless every one is due and reviewed."""
-    missing_reviews: MissingReviews | None = None
+    recalibration_by_category: tuple[CategoryRecalibration, ...] = ()
+    """The maps of categories that need their own."""
+    retracted: Annotated[int, OMITTED] = 0
+    """The number of decisions that were retracted and are not counted."""
+    groups_total: Part[int] = None
+    """The number of groups, if `groups` does not have all of them."""
+    groups_next: int | UnsetType | None = UNSET
+    """The offset of the next groups; None on the last page, and unset if `groups` has all of them."""
+    missing_reviews: Part[MissingReviews] = None
     """What unreviewed decisions leave open; None if every decision is reviewed, and without `overall`."""
     reviews_needed_by_gap: tuple[ReviewsNeeded, ...] = ()
     """The numbers for the gap and the ends of its interval; empty unless more reviews are needed."""
-    recalibration_by_category: tuple[CategoryRecalibration, ...] = ()
-    """The maps of categories that need their own."""
-    retracted: int = 0
-    """The number of decisions that were retracted and are not counted."""
-    groups_total: int | None = None
-    """The number of groups, if `groups` does not have all of them."""
-    groups_next: int | None = None
-    """The offset of the next groups; None if there are none."""
+
+
+class CalibrationAnswer(CalibrationView, frozen=True, kw_only=True):
+    """The calibration of a set of decisions as of a position."""
+
+    as_of: AsOf
+    """The state of the log that the answer is computed from."""
+    trend: Part[Trend] = None
+    """The figures over time; with `include=["trend"]` only."""
+    drift: Part[Drift] = None
+    """Whether the gap changed; with `include=["drift"]` only."""
+    comparison: Part[AgentComparison] = None
+    """Agents in pairs; with `include=["comparison"]` only."""
+    reviews_by_age: Part[ReviewsByAge] = None
+    """How old decisions without a review are; with `include=["reviews_by_age"]` only."""
+    plots: Part[PlotData] = None
+    """What drawings show; with `include=["plots"]` only."""
+    by_day: Part[OutcomesByDay] = None
+    """The shares of outcomes by some days; with curves or `reviews_by_age`, unless every one is due and reviewed."""
     unknown_names: tuple[UnknownName, ...] = ()
     """Names in the filter that the ledger does not know, if nothing matched."""
-    threshold: ThresholdUse | None = None
-    """What acting above a confidence would have come to; with `threshold` only."""
-    auc: Auc | None = None
-    """How well confidences rank decisions; with `detail="curves"` only, and None if all outcomes are alike."""
-    murphy: tuple[MurphyPoint, ...] = ()
-    """The Murphy diagram: the loss at each threshold; with `detail="curves"` only."""
 
     @property
     def gap(self) -> float | None:

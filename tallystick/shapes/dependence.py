@@ -1,4 +1,4 @@
-"""How far outcomes of decisions depend on each other, as calibration answers it."""
+"""How far outcomes of decisions depend on each other."""
 
 import msgspec
 

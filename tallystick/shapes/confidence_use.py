@@ -1,8 +1,8 @@
-"""The structs that the client returns about what stated confidences are good for. Intervals are at 95%."""
+"""Answers about what stated confidences are good for. Intervals are at 95%, at one look."""
 
 import msgspec
 
-from tallystick.results import Interval
+from tallystick.shapes.parts import Interval
 
 
 class ThresholdUse(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,8 +39,8 @@ class ThresholdUse(msgspec.Struct, frozen=True, kw_only=True):
     """Its interval."""
 
 
-class Auc(msgspec.Struct, frozen=True, kw_only=True):
-    """How well the stated confidences rank decisions by outcome."""
+class Concordance(msgspec.Struct, frozen=True, kw_only=True):
+    """How well the stated confidences rank decisions by outcome: the AUC."""
 
     auc: float
     """The share of pairs with different outcomes in which the better one had the higher confidence, ties half."""
@@ -61,9 +61,9 @@ class MurphyPoint(msgspec.Struct, frozen=True, kw_only=True):
     """The score of the calibration curve, fitted to the same decisions."""
     base_rate: float
     """The score of always stating the mean outcome."""
-    stated_interval: Interval | None = None
+    stated_interval: Interval
     """The 95% interval of `stated`; None from a server before it gave intervals."""
-    difference: float | None = None
+    difference: float
     """`stated` minus `base_rate`: above 0 where knowing only the success rate would have been better."""
-    difference_interval: Interval | None = None
+    difference_interval: Interval
     """Its 95% interval."""

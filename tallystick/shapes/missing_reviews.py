@@ -1,14 +1,19 @@
-"""The structs that the client returns about decisions without a review. Counts are of those with a confidence."""
+"""Answers about decisions without a review. Counts are of decisions with a stated confidence."""
+
+from typing import Literal
 
 import msgspec
 
-from tallystick.results import Interval
+from tallystick.shapes.parts import Interval
+
+Factor = Literal["confidence", "category", "age"]
+Reason = Literal["mostly_unreviewed", "confidence", "category", "age"]
 
 
 class ReviewDifference(msgspec.Struct, frozen=True, kw_only=True):
     """How reviewed and unreviewed decisions differ by stated confidence, category or age."""
 
-    by: str
+    by: Factor
     """What they are compared by: confidence, category or age."""
     distance: float
     """The share of one of them that would have to be in other classes to match the other, 0..1."""
@@ -25,7 +30,10 @@ class ReviewDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WeightedGap(msgspec.Struct, frozen=True, kw_only=True):
-    """The gap of reviewed decisions, weighted to represent unreviewed ones too."""
+    """The gap of reviewed decisions, weighted to represent unreviewed ones too (inverse-propensity weights).
+
+    It has no bias if, among decisions that are alike in `by`, whether one is reviewed does not depend on its outcome.
+    """
 
     gap: float
     """The weighted gap; below 0 the agent is overconfident."""
@@ -35,12 +43,15 @@ class WeightedGap(msgspec.Struct, frozen=True, kw_only=True):
     """The share of decisions that are like reviewed ones, 0..1."""
     effective_reviews: float
     """How many equally weighted reviews would be as precise."""
-    by: tuple[str, ...]
+    by: tuple[Factor, ...]
     """What the weights depend on."""
 
 
 class TippingPoints(msgspec.Struct, frozen=True, kw_only=True):
-    """Which shares of good outcomes among the missing ones would take away the evidence for the verdict."""
+    """Which shares of good outcomes among the missing ones would take away the evidence for the verdict.
+
+    Source: Yan, Lee and Li 2009, tipping-point analysis.
+    """
 
     below: float | None
     """Any share below this, 0..1; None if no low share would."""
@@ -61,7 +72,7 @@ class MissingReviews(msgspec.Struct, frozen=True, kw_only=True):
     """Mean stated confidence of the others, 0..1."""
     qualified: bool
     """Whether the verdict holds for the reviewed decisions only."""
-    reasons: tuple[str, ...]
+    reasons: tuple[Reason, ...]
     """Why the others may be different: mostly_unreviewed, confidence or category."""
     differences: tuple[ReviewDifference, ...]
     """How reviewed and unreviewed decisions differ."""
@@ -69,14 +80,17 @@ class MissingReviews(msgspec.Struct, frozen=True, kw_only=True):
     """The gap weighted to represent all decisions; None if too few are reviewed."""
     gap_bounds: Interval
     """The lowest and highest possible gap of all decisions, whatever the missing outcomes are."""
-    tipping_points: TippingPoints | None = None
+    tipping_points: TippingPoints | None
     """The shares of good outcomes among the missing ones at which the verdict is not sure; None if it is not anyway."""
     message: str | None
     """The same in words; None if the verdict is not qualified."""
 
 
 class ReviewsByAge(msgspec.Struct, frozen=True, kw_only=True):
-    """How old reviewed and unreviewed decisions are, and the gap weighted by age too."""
+    """How old reviewed and unreviewed decisions are, and the gap weighted by age too.
+
+    The weights use the age only in categories with enough reviews of every age.
+    """
 
     difference: ReviewDifference | None
     """How they differ by age; None if every decision, or none of them, is reviewed."""

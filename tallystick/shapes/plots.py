@@ -1,11 +1,11 @@
-"""The structs that the client returns for drawings, with `include=["plots"]`."""
+"""What drawings of calibration show."""
 
 from datetime import datetime
 
 import msgspec
 
-from tallystick.confidence_use import ThresholdUse
-from tallystick.results import Interval
+from tallystick.shapes.confidence_use import ThresholdUse
+from tallystick.shapes.parts import Interval
 
 
 class EvidencePoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,8 +52,8 @@ class ConfidenceTenth(msgspec.Struct, frozen=True, kw_only=True):
 class PlotData(msgspec.Struct, frozen=True, kw_only=True):
     """What drawings show."""
 
-    evidence: tuple[EvidencePoint, ...] | None
-    """The evidence over reviews, at most 200 points; None in a range of time."""
+    evidence: tuple[EvidencePoint, ...]
+    """The evidence over reviews, at most 200 points; none without a review."""
     gap_sums: tuple[GapSum, ...]
     """The sum of outcome minus confidence over time, at most 200 points."""
     tenths: tuple[ConfidenceTenth, ...]

@@ -1,13 +1,27 @@
-"""The structs that the client returns about calibration over time."""
+"""Answers about calibration over time."""
 
 from datetime import datetime
+from typing import Final, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
-from tallystick.results import Interval
+from tallystick.shapes.parts import Interval, Part
+
+ALARM_LEVEL: Final = 0.0018
+"""A test of many reviews raises an alarm if p is at most this."""
+
+FALSE_ALARM_RATE: Final = 0.05
+"""The largest share of agents that raise any alarm in a year of daily, weekly or monthly tests without a change."""
+
+INTERVAL_LEVEL: Final = 0.90
+"""The confidence level of the interval of the time of a change."""
+
+NoTest = Literal["too few times", "too few clusters", "all outcomes alike", "no category before and after"]
+"""Why there was no test with enough reviews."""
 
 
-class TrendWindow(msgspec.Struct, frozen=True, kw_only=True):
+class Window(msgspec.Struct, frozen=True, kw_only=True):
     """The figures of the decisions made within a window of time; None if none of them is reviewed."""
 
     since: datetime
@@ -17,15 +31,15 @@ class TrendWindow(msgspec.Struct, frozen=True, kw_only=True):
     reviewed: int
     """Decisions that are used."""
     brier_score: float | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     accuracy: float | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     mean_confidence: float | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     gap: float | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
     gap_interval: Interval | None = None
-    """As in `Figures`."""
+    """As in `CalibrationScores`."""
 
 
 class Trend(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,7 +49,7 @@ class Trend(msgspec.Struct, frozen=True, kw_only=True):
     """The length of a window, days."""
     step_days: float
     """How much later each window begins than the one before, days."""
-    windows: tuple[TrendWindow, ...]
+    windows: tuple[Window, ...]
     """The windows, the oldest first."""
 
 
@@ -48,7 +62,7 @@ class GapShift(msgspec.Struct, frozen=True, kw_only=True):
     """Its 95% interval."""
 
 
-class GapChange(msgspec.Struct, frozen=True, kw_only=True):
+class ChangePoint(msgspec.Struct, frozen=True, kw_only=True):
     """The time at which the gap changed, and the gap before and after."""
 
     time: datetime
@@ -67,13 +81,13 @@ class GapChange(msgspec.Struct, frozen=True, kw_only=True):
     """The gap after."""
     gap_after_interval: Interval
     """Its interval."""
-    earliest: datetime | None = None
-    """The first moment of the interval of the time, UTC; None from an earlier version."""
-    latest: datetime | None = None
+    earliest: datetime
+    """The first moment of the interval of the time, UTC."""
+    latest: datetime
     """The last moment of the interval of the time, UTC."""
-    coverage: float | None = None
+    coverage: float = INTERVAL_LEVEL
     """The confidence level of the interval from `earliest` to `latest`."""
-    shift: GapShift | None = None
+    shift: GapShift
     """The gap after minus the gap before, within each agent and category."""
 
 
@@ -86,7 +100,7 @@ class ModelCount(msgspec.Struct, frozen=True, kw_only=True):
     """Decisions that are used."""
 
 
-class ModelChange(msgspec.Struct, frozen=True, kw_only=True):
+class ModelChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An agent changed its model between two of its decisions."""
 
     agent: str
@@ -99,22 +113,22 @@ class ModelChange(msgspec.Struct, frozen=True, kw_only=True):
     """When the last decision with the model before was made, UTC."""
     time: datetime
     """When the first decision with the model after was made, UTC."""
-    within: bool | None = None
+    within: Part[bool] = None
     """Whether that may have been within the interval of the time of the gap's change; None without one."""
 
 
-class DriftModels(msgspec.Struct, frozen=True, kw_only=True):
+class DriftModels(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The models of the examined reviews, and the changes of models."""
 
     named: int
     """Reviews whose decision names a model."""
-    before: tuple[ModelCount, ...] | None = None
+    before: Part[tuple[ModelCount, ...]] = None
     """The models of the decisions before the change of the gap; None without an alarm."""
-    after: tuple[ModelCount, ...] | None = None
+    after: Part[tuple[ModelCount, ...]] = None
     """The models of the decisions after the change of the gap; None without an alarm."""
-    nearest: ModelChange | None = None
-    """The change of a model that is nearest to the change of the gap; None if there is none, or no alarm."""
-    changes: tuple[ModelChange, ...] = ()
+    nearest: ModelChange | UnsetType | None = UNSET
+    """The change of a model that is nearest to the change of the gap; None if there is none, unset without an alarm."""
+    changes: tuple[ModelChange, ...]
     """At most 20 changes of models in order of time, those nearest to the change of the gap or else the latest."""
     changes_total: int
     """How many changes of models there are."""
@@ -127,24 +141,24 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it changed."""
     p: float | None
     """The probability of such a change if the agent has not changed; None if there was no test."""
+    level: float = ALARM_LEVEL
+    """The significance level: there is an alarm if `p` is at most this. It is smaller below 450 reviews."""
+    false_alarm_rate: float = FALSE_ALARM_RATE
+    """The probability of a false alarm within a year of daily, weekly or monthly tests."""
     reviewed: int
     """Decisions that are used."""
     reviews_needed: int
     """How many more reviews the test needs."""
-    level: float
-    """The significance level: there is an alarm if `p` is at most this. It is smaller below 450 reviews."""
-    false_alarm_rate: float
-    """The probability of a false alarm within a year of daily, weekly or monthly tests."""
-    change: GapChange | None = None
+    change: ChangePoint | None = None
     """The change, if there is an alarm."""
-    reason: str | None = None
+    reason: NoTest | None = None
     """Why there was no test with enough reviews: too few times, too few clusters, all outcomes alike, or no category
     before and after."""
-    strata: int | None = None
+    strata: int = 0
     """The number of agents and categories within which outcomes are compared."""
-    left_out: int | None = None
+    left_out: int = 0
     """Reviews that are not examined, because their times do not say when the decisions were made."""
     unsettled: int = 0
     """Reviews of decisions so young that others like them still lack a review; they are not examined."""
-    models: DriftModels | None = None
-    """The models of the decisions; None if there is no alarm and no examined decision names one."""
+    models: DriftModels | UnsetType = UNSET
+    """The models of the decisions; unset if there is no alarm and no examined decision names one."""

@@ -1,11 +1,16 @@
-"""The structs that the client returns about a planned decision: how decisions like it turned out."""
+"""Answers about a planned decision: how decisions like it turned out."""
+
+from typing import Literal
 
 import msgspec
 
-from tallystick.results import AsOf, Interval, UnknownName
+from tallystick.shapes.parts import AsOf, Interval, Part, UnknownName
+
+Widening = Literal["stakes", "confidence", "category"]
+Correction = Literal["less", "more"]
 
 
-class AdviceScope(msgspec.Struct, frozen=True, kw_only=True):
+class ScopeOutcomes(msgspec.Struct, frozen=True, kw_only=True):
     """How decisions of one scope turned out: a category, stakes and a range of stated confidence."""
 
     agent: str
@@ -14,7 +19,7 @@ class AdviceScope(msgspec.Struct, frozen=True, kw_only=True):
     """Their category; None for any."""
     stakes: str | None
     """Their stakes; None for any."""
-    confidence: Interval
+    confidence: tuple[float, float]
     """The range of their stated confidence, 0..1."""
     reviewed: int
     """How many of them are reviewed."""
@@ -35,43 +40,32 @@ class PredictedRate(msgspec.Struct, frozen=True, kw_only=True):
     """The 95% interval of `rate`."""
 
 
-class Advice(msgspec.Struct, frozen=True, kw_only=True):
+class PastDecisions(ScopeOutcomes, frozen=True, kw_only=True, omit_defaults=True):
     """How decisions like the planned one turned out."""
 
-    agent: str
-    """The agent whose decisions these are."""
-    category: str | None
-    """Their category; None for any, because too few have the planned one."""
-    stakes: str | None
-    """Their stakes; None for any."""
-    confidence: Interval
-    """The range of their stated confidence, 0..1."""
-    reviewed: int
-    """How many of them are used."""
-    stated: float | None
-    """Their mean stated confidence, 0..1; None if none is used."""
-    success: float | None
-    """Their mean outcome, 0..1; None if none is used."""
-    interval: Interval | None
-    """The interval of `success` (Wilson; with named clusters one that allows for them)."""
     message: str
     """The whole advice as a sentence."""
-    as_of: AsOf
-    """The state of the log that the answer is computed from."""
-    gap: float | None = None
+    gap: float | None
     """`success` minus `stated`; below 0 is overconfident. None if none is used."""
-    gap_interval: Interval | None = None
+    gap_interval: Interval | None
     """The interval of `gap`, at one look."""
-    widened: tuple[str, ...] = ()
+    widened: tuple[Widening, ...]
     """What the decisions need not share with the planned one (stakes, confidence, category): too few are closer."""
-    narrower: tuple[AdviceScope, ...] = ()
+    narrower: tuple[ScopeOutcomes, ...]
     """The closer scopes, which have too few reviews."""
-    correction: str | None = None
+    correction: Correction | None
     """less or more: what to state instead of the planned confidence; None if the data supports no correction, and if
     the category or the confidence is widened."""
-    consider: float | None = None
+    consider: float | None
     """The confidence to state instead; None without a correction."""
-    predicted: PredictedRate | None = None
+    predicted: Part[PredictedRate] = None
     """What a curve through the decisions gives at the planned confidence; None if they were stated about there."""
+
+
+class Advice(PastDecisions, frozen=True, kw_only=True):
+    """How decisions like the planned one turned out, as of a position."""
+
+    as_of: AsOf
+    """The state of the log that the answer is computed from."""
     unknown_names: tuple[UnknownName, ...] = ()
     """The planned agent and category, if no decision in the ledger has them."""

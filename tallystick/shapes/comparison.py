@@ -1,8 +1,8 @@
-"""The structs that the client returns about agents compared with each other."""
+"""Answers about agents compared with each other."""
 
 import msgspec
 
-from tallystick.results import Interval
+from tallystick.shapes.parts import Interval
 
 
 class AgentSide(msgspec.Struct, frozen=True, kw_only=True):
@@ -13,10 +13,10 @@ class AgentSide(msgspec.Struct, frozen=True, kw_only=True):
     reviewed: int
     """Decisions that are used."""
     skill: float | None
-    """As in `Figures`."""
+    """As in `CalibrationScores`; None with too few reviews, or if all outcomes are alike."""
 
 
-class SharedCategory(msgspec.Struct, frozen=True, kw_only=True):
+class SharedQuestions(msgspec.Struct, frozen=True, kw_only=True):
     """A category in which two agents have reviews; it does not say which agent is better."""
 
     category: str | None
@@ -26,7 +26,11 @@ class SharedCategory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentPair(msgspec.Struct, frozen=True, kw_only=True):
-    """Two agents compared on the questions that both answered."""
+    """Two agents compared on the questions that both answered.
+
+    An agent's loss on a question is the mean Brier score of its answers. `interval`, `p` and `e_value` are for this
+    pair alone, and None if all questions are of one cluster.
+    """
 
     agents: tuple[str, ...]
     """Their names."""
@@ -54,12 +58,12 @@ class AgentPair(msgspec.Struct, frozen=True, kw_only=True):
     """The number of independent questions that would show the difference as precisely."""
     note: str | None = None
     """Why they are not compared, or have no interval."""
-    categories: tuple[SharedCategory, ...] = ()
+    categories: tuple[SharedQuestions, ...] = ()
     """The categories that both have, if they are not compared."""
 
 
 class AgentRank(msgspec.Struct, frozen=True, kw_only=True):
-    """The place of an agent among those compared."""
+    """The place of an agent among those compared. An agent that is not paired may be better or worse."""
 
     agent: str
     """The agent's name."""
@@ -73,7 +77,7 @@ class AgentRank(msgspec.Struct, frozen=True, kw_only=True):
     """The shares that the supported differences leave open."""
 
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+class AgentComparison(msgspec.Struct, frozen=True, kw_only=True):
     """The comparison of every two agents."""
 
     pairs: tuple[AgentPair, ...]
@@ -82,3 +86,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """How many agents are left out."""
     ranks: tuple[AgentRank, ...] = ()
     """The agents, the best first; none if no two are paired."""
+
+    @property
+    def compared(self) -> int:
+        """The number of pairs that have a test."""
+        return sum(pair.p is not None for pair in self.pairs)
