@@ -12,8 +12,8 @@ from api.rate_limit import TokenBucket, TokenUse
 from events.agent_name import is_valid_agent
 from events.envelope import ANONYMOUS, source_of
 from events.errors import TallystickError
-from ledger import Permissions
 from ledger.errors import InvalidQuery
+from ledger.log import Permissions
 
 Scope = Literal["append", "read", "review", "import", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)

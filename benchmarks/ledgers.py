@@ -12,7 +12,7 @@ from api.importers.runs.to_events import run_events
 from events.decision import DecisionRecorded, DecisionReviewed
 from events.envelope import Draft
 from events.registry import VOCABULARY
-from ledger import SqliteLog
+from ledger.sqlite.log import SqliteLog
 
 BATCH = 1_000
 AGENTS = 8

@@ -21,7 +21,7 @@ from benchmarks.measure import Measure, expect_at_most, show_beside
 from benchmarks.page_addresses import CORRELATION_ID, PAST, addresses
 from events.link import DecisionLinked
 from events.registry import VOCABULARY
-from ledger import SqliteLog
+from ledger.sqlite.log import SqliteLog
 
 REQUESTS = 30
 MS_MAX, HTML_KB_MAX, SCRIPTS_KB_MAX, SERVER_MB_MAX = 300.0, 200.0, 30.0, 600.0

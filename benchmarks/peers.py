@@ -20,7 +20,8 @@ from benchmarks.event_store import EventStore
 from benchmarks.measure import FULL_EFFORT, Effort, Measure, compare_beside
 from benchmarks.peer_servers import is_installed, start_mlflow, start_plain_service
 from events.registry import VOCABULARY
-from ledger import Query, SqliteReader
+from ledger.log import Query
+from ledger.sqlite.reader import SqliteReader
 
 PEERS_PYTHON = load.ROOT / ".venv" / "peers" / "bin" / "python"
 """The interpreter of the environment that `make peers` makes."""

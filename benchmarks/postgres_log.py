@@ -19,12 +19,13 @@ from benchmarks.postgres_peers import measure_nats, measure_stores
 from events.decision import DecisionRecorded
 from events.envelope import Draft
 from events.registry import VOCABULARY
-from ledger import LogReader, Query, SqliteLog
+from ledger.log import LogReader, Query
 from ledger.place import DatabasePlace, Host
 from ledger.postgres.connection import connect
 from ledger.postgres.create import create_ledger
 from ledger.postgres.log import PostgresLog
 from ledger.postgres.schema import COLUMNS
+from ledger.sqlite.log import SqliteLog
 from projections.engine import Engine
 from projections.registry import PROJECTIONS
 from tests.support.postgres import Primary, postgres_server

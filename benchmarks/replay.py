@@ -21,7 +21,7 @@ from api.http.server import tune_garbage_collection
 from benchmarks import ledgers
 from benchmarks.measure import Measure, compare_in_turns, expect_at_least
 from events.registry import VOCABULARY
-from ledger import SqliteReader
+from ledger.sqlite.reader import SqliteReader
 from projections.engine import Engine
 from projections.registry import PROJECTIONS
 

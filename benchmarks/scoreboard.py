@@ -11,7 +11,7 @@ from benchmarks.measure import Measure, expect_at_most
 from events.envelope import Draft
 from events.evaluation import Component, EvalFinished, EvalScored, EvalStarted, PatternFinding
 from events.registry import VOCABULARY
-from ledger import SqliteLog
+from ledger.sqlite.log import SqliteLog
 
 SCENARIOS = 328
 RUNS_A_VERSION = 10

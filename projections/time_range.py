@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ledger import microseconds
+from ledger.clock import microseconds
 
 if TYPE_CHECKING:
     import numpy as np

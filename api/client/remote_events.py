@@ -13,8 +13,9 @@ from api.client.server_answer import PROBLEM_BYTES_MAX, read_answer, require_pla
 from api.service.status import LedgerStatus
 from events.envelope import timestamp
 from events.limits import LINE_BYTES_MAX
-from ledger import LogPage, Query, moment_of
+from ledger.clock import moment_of
 from ledger.errors import LedgerUnavailable
+from ledger.log import LogPage, Query
 
 PATH = "/events"
 FEED = "text/event-stream"

@@ -29,8 +29,9 @@ from events.limits import (
     PAGE_EVENTS_MAX,
     RECEIPT_BYTES_MAX,
 )
-from ledger import Receipt, SignedCheckpoint
 from ledger.errors import BadNote, InvalidQuery, LedgerBusy, LedgerUnavailable
+from ledger.transparency.receipt import Receipt
+from ledger.transparency.signed_note import SignedCheckpoint
 from tallystick.shapes.appended import AppendResult
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from api.service.ledger import LedgerService
-from ledger import SignedCheckpoint
+from ledger.transparency.signed_note import SignedCheckpoint
 
 
 class ExportCheckpoint(NamedTuple):

@@ -13,7 +13,7 @@ from io import StringIO
 
 import msgspec
 
-from ledger import LogPage
+from ledger.log import LogPage
 
 COLUMNS = ("position", "time", "recordedtime", "type", "subject", "streamversion", "source", "id", "line")
 

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from api.export.csv_rows import CsvEncoder
 from api.export.manifest import Format
-from ledger import LogPage
+from ledger.log import LogPage
 
 GZIP_LEVEL = 6
 GZIP_WINDOW = 16 + zlib.MAX_WBITS

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 
 from msgspec import structs
 
-from ledger import LogPage, LogReader, Query
+from ledger.log import LogPage, LogReader, Query
 
 PAGE_BYTES = 8 << 20
 """Approximate size of a page: large enough that the cost of each query does not matter."""

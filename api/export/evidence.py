@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from api.principal import OWNER
 from api.service.evidence import EvidenceService
-from ledger import LogPage
 from ledger.errors import Damaged, Gone
+from ledger.log import LogPage
 
 STORED = "evidence.stored.v1"
 

@@ -49,12 +49,14 @@ from api.service.evidence import EvidenceService
 from api.service.ledger import LedgerService
 from api.service.open_log import open_reader
 from events.envelope import timestamp
-from ledger import LogPage, LogReader, LogTree, SignedCheckpoint
 from ledger.errors import LedgerUnusable
+from ledger.log import LogPage, LogReader
 from ledger.threads import run_on_thread
 from ledger.transparency.inclusion_proofs import InclusionProver
 from ledger.transparency.merkle import leaf_hashes
+from ledger.transparency.signed_note import SignedCheckpoint
 from ledger.transparency.tiles import WIDTH
+from ledger.transparency.tree import LogTree
 
 TILES_READ = 256
 """Tiles of one read: 2 MiB of leaves."""

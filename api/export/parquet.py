@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from api.export.csv_rows import CsvRow, decode_row
-from ledger import LogPage
+from ledger.log import LogPage
 
 GROUP_BYTES = 16 << 20
 """Approximate bytes of lines in a row group."""

@@ -10,8 +10,9 @@ from api.parameters import SINCE, UNTIL, choice_parameter, flag_parameter, text_
 from api.service.event_params import SUBJECT, TYPE, Parameters, parse_event_query
 from api.service.unknown_names import check_event_names
 from events.envelope import agent_of, timestamp
-from ledger import LogReader, Query, moment_of
+from ledger.clock import moment_of
 from ledger.errors import InvalidQuery
+from ledger.log import LogReader, Query
 
 AGENT = text_parameter("agent", "One agent, by its name.")
 FORMAT = choice_parameter("format", "The format of the events.", FORMATS, default="ndjson")

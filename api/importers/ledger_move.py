@@ -23,14 +23,17 @@ from api.importers.ledger_rebuild import LedgerImportResult, NotesTarget, Rebuil
 from api.progress import ReportProgress
 from api.service.open_log import needing_extra, open_reader
 from api.verify.verification import Given, read_options, run_verification
-from ledger import EvidenceStore, LogReader, LogTree, Query, Verifier
 from ledger.errors import Damaged, InvalidQuery, LedgerUnusable, NotFound
+from ledger.evidence_store import EvidenceStore
+from ledger.log import LogReader, Query
 from ledger.place import Place
 from ledger.sqlite import moved as sealed_file
 from ledger.sqlite.lock import WriterLock
 from ledger.sqlite.wal_check import require_undamaged
 from ledger.transparency.merkle import leaf_hashes
+from ledger.transparency.signed_note import Verifier
 from ledger.transparency.tiles import WIDTH
+from ledger.transparency.tree import LogTree
 from ledger.verify import EvidenceCheck, FileFindings, Findings, LineHeaders, OrderCheck, TreeRebuild
 from ledger.verify.ledger_file import read_bundled_key, read_notes
 from ledger.verify.merkle_rebuild import KnownRoots

@@ -17,9 +17,9 @@ from api.verify.package import Package, open_package
 from api.verify.verification import read_options, run_verification
 from events.errors import TallystickError
 from events.limits import EVIDENCE_BYTES_MAX, NOTE_BYTES_MAX
-from ledger import EvidenceStore
 from ledger.atomic_file import replace_whole
 from ledger.errors import UnusableExport
+from ledger.evidence_store import EvidenceStore
 from ledger.place import Place
 from ledger.transparency.keys import path_beside
 from ledger.verify import LineHeaders

@@ -9,9 +9,10 @@ from api.mcp.refusal import Refusal
 from api.mcp.tool import Answer, ReadParams, ReadResult, Tool, ToolCall
 from api.service.decisions import find_decision_id
 from api.service.proofs import consistency
-from ledger import Query, Receipt, Verifier
 from ledger.errors import BadNote, InvalidQuery, NotFound
-from ledger.transparency.signed_note import encode_base64
+from ledger.log import Query
+from ledger.transparency.receipt import Receipt
+from ledger.transparency.signed_note import Verifier, encode_base64
 
 
 class CheckpointParams(ReadParams, frozen=True, kw_only=True):

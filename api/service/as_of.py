@@ -1,6 +1,7 @@
 """The position and time of an answer."""
 
-from ledger import LogReader, moment_of
+from ledger.clock import moment_of
+from ledger.log import LogReader
 from tallystick.shapes.parts import AsOf
 
 

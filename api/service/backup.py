@@ -20,9 +20,9 @@ import msgspec
 
 from api.progress import OpenProgress, no_progress
 from events.decode_error_messages import DECODE_ERRORS
-from ledger import Checkpoint, EvidenceStore, LogTree, SqliteReader
 from ledger.atomic_file import PART, replace_whole, sync_folder, write_error
 from ledger.errors import Damaged, LedgerDamaged, LedgerUnusable, Occupied
+from ledger.evidence_store import EvidenceStore
 from ledger.file_seal import seal_path
 from ledger.private_file import FILE_MODE, make_private_folder, read_private
 from ledger.sqlite.backup import (
@@ -34,9 +34,11 @@ from ledger.sqlite.backup import (
     stored_evidence,
 )
 from ledger.sqlite.lock import WriterLock, lock_path
+from ledger.sqlite.reader import SqliteReader
 from ledger.transparency.checkpoints import checkpoint_path, read_checkpoint
 from ledger.transparency.keys import read_key
-from ledger.transparency.signed_note import SignedCheckpoint, encode_base64
+from ledger.transparency.signed_note import Checkpoint, SignedCheckpoint, encode_base64
+from ledger.transparency.tree import LogTree
 from ledger.verify import FileFindings, Finding, Findings, verify_file
 
 EVIDENCE = ".evidence"

@@ -13,8 +13,8 @@ from api.service.store import EventStore
 from events.breaker import BreakerReset, BreakerRule, BreakersConfigured
 from events.envelope import source_of
 from events.registry import VOCABULARY
-from ledger import Query
 from ledger.errors import InvalidQuery, NotFound
+from ledger.log import Query
 from projections.breaker_states import BreakerStates, BreakerView, State, scopes_of
 from projections.shared_params import NoParams
 from tallystick.shapes.appended import AppendResult

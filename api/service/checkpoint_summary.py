@@ -9,10 +9,9 @@ from api.service.ledger import LedgerService
 from api.service.proofs import ConsistencyAnswer, consistency
 from api.service.status import checkpoint_status
 from events.errors import TallystickError
-from ledger import SignedCheckpoint, SignedNote, Verifier
 from ledger.transparency.merkle import verify_consistency
 from ledger.transparency.receipt import HEADER, Receipt
-from ledger.transparency.signed_note import TIME_BYTES
+from ledger.transparency.signed_note import TIME_BYTES, SignedCheckpoint, SignedNote, Verifier
 
 TIME_MAX_S = 253_402_300_799
 """The last second of the year 9999; a cosignature may state a later one."""

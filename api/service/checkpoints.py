@@ -6,11 +6,12 @@ from pathlib import Path
 
 from api.service.server_log import log
 from events.errors import TallystickError
-from ledger import CheckpointStore, LogReader, LogTree, Query, SignedCheckpoint, Verifier
 from ledger.errors import BadNote, Forked, LedgerUnusable, NotFound
+from ledger.log import LogReader, Query
 from ledger.shared_notes import Notes
 from ledger.transparency.checkpoints import (
     SIGNING_INTERVAL_S,
+    CheckpointStore,
     checkpoint_path,
     read_checkpoint,
     read_witnessed,
@@ -27,7 +28,8 @@ from ledger.transparency.shared_checkpoints import (
     store_shared_witnessed,
 )
 from ledger.transparency.shared_keys import read_shared_verifier
-from ledger.transparency.tree import TreeLog
+from ledger.transparency.signed_note import SignedCheckpoint, Verifier
+from ledger.transparency.tree import LogTree, TreeLog
 
 PERMANENT = (BadNote, Forked, LedgerUnusable)
 """Errors that a retry does not resolve: each request raises them again until the ledger is reopened."""

@@ -29,9 +29,9 @@ from events.limits import ITEMS_MAX, PAGE_EVENTS_MAX
 from events.link import DecisionLinked
 from events.registry import VOCABULARY
 from events.thought import RelatedDecision, ThoughtAdopted, ThoughtRecorded, ThoughtTracked
-from ledger import Query
 from ledger.admission import generate_stream_id
 from ledger.errors import IdentityConflict, LifecycleViolation
+from ledger.log import Query
 from projections.decisions.decision_state import fold_decision
 from projections.decisions.thought_index import THOUGHT_AGE_MAX, ThoughtEntry, ThoughtIndex, ThoughtScope
 from tallystick.shapes.appended import AppendedEvent

@@ -18,8 +18,8 @@ from events.envelope import agent_of
 from events.errors import InvalidEvent
 from events.payload import Payload
 from events.registry import VOCABULARY
-from ledger import Query
 from ledger.errors import InvalidQuery, LifecycleViolation, NotFound
+from ledger.log import Query
 from projections.decisions.thought_index import ThoughtScope
 from tallystick.shapes.appended import AppendedEvent, GuardrailWarning
 

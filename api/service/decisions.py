@@ -16,8 +16,8 @@ from api.service.unknown_names import UnknownNames, find_unknown_names
 from events.envelope import Event
 from events.limits import PAGE_EVENTS_MAX, SEARCH_WORDS_MAX
 from events.model_names import split_names
-from ledger import Query
 from ledger.errors import InvalidQuery
+from ledger.log import Query
 from projections.decisions.decision_counts import DecisionCounts
 from projections.decisions.decision_index import DecisionIndex
 from projections.decisions.decision_lists import Order

@@ -6,7 +6,7 @@ from msgspec import structs
 from api.service.event_search import search_events
 from api.service.ledger import LedgerService
 from events.envelope import agent_of
-from ledger import Query
+from ledger.log import Query
 
 
 class StoredAttributes(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,8 +20,9 @@ from api.parameters import (
 )
 from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
 from events.registry import VOCABULARY
-from ledger import Query, microseconds
+from ledger.clock import microseconds
 from ledger.errors import InvalidQuery
+from ledger.log import Query
 
 Parameters = tuple[Parameter[Any], ...]
 ORDERS: tuple[Literal["asc", "desc"], ...] = ("asc", "desc")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from api.service.ledger import View
-from ledger import Query
+from ledger.log import Query
 
 SEARCH_S = 0.1
 """Seconds after which no further window begins."""

@@ -25,8 +25,9 @@ from events.evidence import EvidenceErased, EvidenceStored
 from events.limits import EVIDENCE_BYTES_MAX, EVIDENCE_NOTE_CHARS_MAX, ITEMS_MAX, LABEL_CHARS_MAX, PAGE_EVENTS_MAX
 from events.payload import DIGEST_PATTERN
 from events.registry import VOCABULARY
-from ledger import EvidenceStore, LogReader, Query
 from ledger.errors import Damaged, Gone, InvalidQuery, LedgerUnavailable, LifecycleViolation, NotFound
+from ledger.evidence_store import EvidenceStore
+from ledger.log import LogReader, Query
 from ledger.threads import run_on_thread
 from projections.engine import Engine
 from projections.evidence_index import EvidenceEntry, EvidenceIndex

@@ -20,11 +20,14 @@ from api.service.open_log import CommittedReader, Connections, can_write, open_c
 from api.service.position_notes import note_read, note_written
 from api.service.search_indexes import SearchIndexes
 from api.service.shared_tokens import follow_tokens, tokens_of
-from events import VOCABULARY, Draft, Event, InvalidEvent, agent_of, timestamp
 from events.blank_texts import check_texts
+from events.envelope import Draft, Event, agent_of, timestamp
+from events.errors import InvalidEvent
 from events.guardrail import GuardrailSet
-from ledger import Clock, LogPage, LogReader, Query, microseconds, moment_of, system_clock
+from events.registry import VOCABULARY
+from ledger.clock import Clock, microseconds, moment_of, system_clock
 from ledger.errors import ForeignStream, InvalidQuery, LedgerLocked, LedgerUnavailable, LedgerUnusable, NotFound
+from ledger.log import LogPage, LogReader, Query
 from ledger.place import Place
 from ledger.view_key import read_view_key
 from projections.engine import Engine, Progress

@@ -9,18 +9,14 @@ import msgspec
 from api.service.store import EventStore
 from api.service.stored_model_names import load_model_names
 from api.text_format import one_line
-from events import (
-    VOCABULARY,
-    ModelIdentity,
-    canonical_name,
-    is_unresolved,
-    is_wrapper,
-    source_of,
-)
 from events.agent_name import is_valid_agent
-from events.host_names import host_key
+from events.envelope import source_of
+from events.host_names import host_key, is_wrapper
 from events.limits import LABEL_CHARS_MAX, STREAM_ID_CHARS_MAX
+from events.model import ModelIdentity
+from events.model_names import canonical_name, is_unresolved
 from events.payload import STREAM_ID_PATTERN, STREAM_ID_SHAPE
+from events.registry import VOCABULARY
 from ledger.errors import InvalidQuery, LifecycleViolation
 from projections.discovery.model_names import ModelNames
 from tallystick.shapes.appended import AppendResult

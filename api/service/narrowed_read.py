@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from ledger import LogPage, LogReader, Query
 from ledger.errors import ViewDamaged
+from ledger.log import LogPage, LogReader, Query
 from ledger.threads import run_on_thread
 from projections.engine import Engine
 

@@ -20,9 +20,10 @@ from events.envelope import Draft, Event
 from events.limits import BATCH_EVENTS_MAX, ITEMS_MAX, PAGE_EVENTS_MAX
 from events.observation import AttestationRecorded, ObservationRecorded
 from events.registry import VOCABULARY
-from ledger import Query, SignedCheckpoint
 from ledger.errors import InvalidQuery, LedgerUnusable, NotFound
+from ledger.log import Query
 from ledger.transparency.merkle import HASH_BYTES, leaf_hashes
+from ledger.transparency.signed_note import SignedCheckpoint
 from ledger.transparency.tiles import WIDTH
 from ledger.verify.merkle_rebuild import TreeRebuild
 from tallystick.shapes.appended import AppendedEvent

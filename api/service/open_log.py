@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from ledger import Clock, LogReader, SqliteLog, SqliteReader, system_clock
+from ledger.clock import Clock, system_clock
 from ledger.errors import LedgerLocked, LedgerUnusable
+from ledger.log import LogReader
 from ledger.place import DatabasePlace, Place
 from ledger.shared_notes import Notes
 from ledger.sqlite.lock import WriterLock
+from ledger.sqlite.log import SqliteLog
 from ledger.sqlite.read_only import can_be_written
+from ledger.sqlite.reader import SqliteReader
 from ledger.transparency.tree import TreeLog
 
 if TYPE_CHECKING:

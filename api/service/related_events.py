@@ -16,8 +16,8 @@ from events.envelope import Event
 from events.evaluation import EvalScored, ScoreState
 from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
 from events.probe import ProbeScored
-from ledger import LogPage, Query
 from ledger.errors import InvalidQuery
+from ledger.log import LogPage, Query
 from projections.decisions.decision_state import DecisionState
 from projections.shared_params import Limit
 from tallystick.shapes.parts import AsOf

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from events.envelope import Draft
 from events.vector import SUPPLIED
-from ledger import LogReader
+from ledger.log import LogReader
 from projections.engine import Engine
 
 if TYPE_CHECKING:

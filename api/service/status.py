@@ -13,12 +13,14 @@ from msgspec import UNSET, UnsetType
 
 from api.service.ledger import LedgerService
 from events.errors import TallystickError
-from ledger import Query, SignedCheckpoint, moment_of
+from ledger.clock import moment_of
 from ledger.errors import NotFound
+from ledger.log import Query
 from ledger.place import Durability
 from ledger.sqlite.lock import find_writer
 from ledger.threads import run_on_thread
 from ledger.transparency.checkpoints import checkpoint_path, read_checkpoint
+from ledger.transparency.signed_note import SignedCheckpoint
 from projections.decisions.decision_index import DecisionIndex
 from projections.decisions.decision_selection import STATUSES, Status
 from projections.discovery.attempt_index import AttemptIndex

@@ -27,8 +27,8 @@ from events.envelope import Draft
 from events.limits import ITEMS_MAX, PAGE_EVENTS_MAX
 from events.link import DecisionLinked
 from events.registry import VOCABULARY
-from ledger import Query
 from ledger.errors import NotFound
+from ledger.log import Query
 from tallystick.shapes.appended import AppendedEvent, AppendResult
 from tallystick.shapes.decisions import RecordedLink
 

@@ -9,8 +9,8 @@ from msgspec import UNSET, UnsetType
 from api.service.ledger import LedgerService
 from events.envelope import agent_of
 from events.model_names import split_names
-from ledger import LogPage, Query
 from ledger.errors import NotFound
+from ledger.log import LogPage, Query
 from projections.columns import ModelGroupKey, names_by_field
 from projections.decisions.decision_index import DecisionIndex
 from projections.discovery.run_index import RunIndex

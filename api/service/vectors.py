@@ -18,7 +18,7 @@ from events.errors import InvalidEvent
 from events.limits import PAGE_EVENTS_MAX
 from events.registry import VOCABULARY
 from events.vector import SUPPLIED, DecisionEmbedded, ThoughtEmbedded, unpack_vector
-from ledger import LogReader, Query
+from ledger.log import LogReader, Query
 from projections.decisions.decision_index import DecisionIndex
 from projections.decisions.vector_search import Rest, VectorCounts, VectorSearch
 from projections.engine import Engine

@@ -13,9 +13,16 @@ import msgspec
 from api.errors import Unwitnessed
 from api.service.ledger import LedgerService
 from events.limits import NOTE_BYTES_MAX
-from ledger import LogTree, SignedCheckpoint, SignedNote, Verifier
 from ledger.errors import BadNote, Forked, InvalidQuery
-from ledger.transparency.signed_note import COSIGNATURE, encode_base64, parse_size
+from ledger.transparency.signed_note import (
+    COSIGNATURE,
+    SignedCheckpoint,
+    SignedNote,
+    Verifier,
+    encode_base64,
+    parse_size,
+)
+from ledger.transparency.tree import LogTree
 
 TIMEOUT_S = 60.0
 """The time limit of a request."""

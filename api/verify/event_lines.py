@@ -17,8 +17,8 @@ from api.export.encoders import GZIP_WINDOW
 from api.verify.package import BLOCK_BYTES
 from events.decode_error_messages import DECODE_ERRORS
 from events.limits import LINE_BYTES_MAX
-from ledger import LogPage
 from ledger.errors import UnusableExport
+from ledger.log import LogPage
 from ledger.verify import Check
 
 RECORD_BYTES_MAX = 4 * LINE_BYTES_MAX

@@ -14,12 +14,11 @@ from api.progress import ReportProgress
 from api.service.open_log import needing_extra
 from api.verify.export import verify_export
 from api.verify.server import verify_served
-from ledger import Receipt, Verifier
 from ledger.errors import BadNote, InvalidQuery
 from ledger.place import Place
 from ledger.regular_file import open_regular
-from ledger.transparency.receipt import HEADER
-from ledger.transparency.signed_note import COSIGNATURE
+from ledger.transparency.receipt import HEADER, Receipt
+from ledger.transparency.signed_note import COSIGNATURE, Verifier
 from ledger.verify import Check, FileFindings, Finding, Findings, verify_file
 
 Kind = Literal["export", "ledger", "server"]

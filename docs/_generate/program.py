@@ -21,8 +21,10 @@ from api.http.app import routes
 from api.http.openapi.served_document import openapi_document
 from api.principal import SCOPES
 from api.rate_limit import BURST_DEFAULT, RATE_DEFAULT
-from events import VOCABULARY, json_schema, limits
+from events import limits
 from events.payload import COUNT_MAX
+from events.registry import VOCABULARY
+from events.schema import json_schema
 
 __all__ = [
     "BURST_DEFAULT",

@@ -6,13 +6,9 @@ from typing import Literal, Protocol
 import msgspec
 from msgspec import UNSET, UnsetType, structs
 
-from events import (
-    ModelIdentity,
-    canonical_name,
-    claim_key,
-    is_unresolved,
-    is_wrapper,
-)
+from events.host_names import is_wrapper
+from events.model import ModelIdentity
+from events.model_names import canonical_name, claim_key, is_unresolved
 from instruments.discovery.battery import Battery, read_parts
 from instruments.discovery.code_fences import split_blocks
 from instruments.discovery.identity_parser import IdentityClaims, find_identities

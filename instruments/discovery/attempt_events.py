@@ -2,11 +2,12 @@
 
 from msgspec import UNSET
 
-from events import DiscoveryAttempted, ModelIdentity, ProbeScored, is_unresolved
-from events.discovery import AttemptOutcome
+from events.discovery import AttemptOutcome, DiscoveryAttempted
 from events.limits import LABEL_CHARS_MAX
+from events.model import ModelIdentity
+from events.model_names import is_unresolved
 from events.payload import COUNT_MAX
-from events.probe import score_id_of
+from events.probe import ProbeScored, score_id_of
 from instruments.answer import RouterAnswer
 from instruments.discovery.answer_analysis import ResponseAnalysis
 from instruments.discovery.battery import probes_of

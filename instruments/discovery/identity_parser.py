@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from events import ModelIdentity
 from events.limits import LABEL_CHARS_MAX
+from events.model import ModelIdentity
 from instruments.discovery.code_fences import CodeBlock
 
 OBJECT_CHARS_MAX = 8_192

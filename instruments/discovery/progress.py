@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 
-from events import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, Payload, ProbeScored
+from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled
+from events.payload import Payload
+from events.probe import ProbeScored
 from instruments.discovery.identity_parser import one_line
 
 _NS_PER_MS = 1_000_000

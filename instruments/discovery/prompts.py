@@ -6,7 +6,7 @@ were the examples of its own prompt. The only names in a prompt are those that e
 
 from collections.abc import Sequence
 
-from events import ModelIdentity
+from events.model import ModelIdentity
 from instruments.discovery.identity_parser import one_line
 
 PROMPT_VERSION = "1"

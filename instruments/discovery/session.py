@@ -12,18 +12,18 @@ from typing import NamedTuple
 
 import msgspec
 
-from events import (
+from events.discovery import (
+    AttemptOutcome,
     DiscoveryAttempted,
     DiscoveryFinished,
     DiscoverySignalled,
     DiscoveryStarted,
-    EventFacts,
-    ModelIdentity,
-    Payload,
-    canonical_name,
-    claim_key,
+    Ending,
 )
-from events.discovery import AttemptOutcome, Ending
+from events.envelope import EventFacts
+from events.model import ModelIdentity
+from events.model_names import canonical_name, claim_key
+from events.payload import Payload
 from instruments.answer import RouterAnswer
 from instruments.discovery.answer_analysis import DEFAULT_NAMES, NameRules, ResponseAnalysis, analyze
 from instruments.discovery.attempt_events import attempt_event, score_events

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import structs
 
-from ledger import moment_of
+from ledger.clock import moment_of
 from projections.arrays import AnyInts, Floats, Ints
 from projections.calibration.model_changes import DatedChange, describe_models
 from projections.calibration.model_groups import ResolveModel

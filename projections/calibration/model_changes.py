@@ -16,7 +16,7 @@ from msgspec import UNSET, UnsetType
 from events.envelope import agent_of
 from events.host_names import is_wrapper
 from events.model_names import is_unresolved
-from ledger import microseconds, moment_of
+from ledger.clock import microseconds, moment_of
 from projections.arrays import AnyInts, Ints
 from projections.calibration.model_groups import ResolveModel
 from projections.calibration.review_moments import number_moments

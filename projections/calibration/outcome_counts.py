@@ -14,7 +14,7 @@ import numpy.typing as npt
 from events.decision import DecisionAmended, DecisionAsked, DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import EventFacts
 from events.model_names import join_names
-from ledger import microseconds
+from ledger.clock import microseconds
 from projections.arrays import Ints
 from projections.calibration.calibration_filter import KeyFilter
 from projections.calibration.cells import CellNumbers, CellParts, Cells

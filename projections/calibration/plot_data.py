@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ledger import moment_of
+from ledger.clock import moment_of
 from projections.calibration.confidence_bins import ConfidenceBins, bin_counts, merge_cells
 from projections.calibration.confidence_use import act_above
 from projections.calibration.count_table import CountSelection, CountTable

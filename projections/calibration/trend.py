@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from ledger import microseconds, moment_of
+from ledger.clock import microseconds, moment_of
 from projections.arrays import Floats, Ints
 from projections.calibration.change_point import gap_with_interval
 from projections.calibration.words import TREND_DAYS

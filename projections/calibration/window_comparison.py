@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from ledger import microseconds
+from ledger.clock import microseconds
 from projections.arrays import Floats
 from projections.calibration.change_point import detect_drift
 from projections.calibration.model_groups import ResolveModel

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import msgspec
 
-from ledger import microseconds
+from ledger.clock import microseconds
 from projections.decisions.decision_state import DecisionState
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from events.envelope import source_of
-from ledger import microseconds
+from ledger.clock import microseconds
 from projections.arrays import RowNumbers
 from projections.decisions.compaction import LEVELS, LevelFilter, level_numbers
 from projections.decisions.decision_selection import STATUSES, DecisionSelection

@@ -18,7 +18,7 @@ from events.decision import DecisionAmended, DecisionPreserved, DecisionRecorded
 from events.envelope import agent_of
 from events.model_names import join_names
 from events.payload import Payload
-from ledger import microseconds, moment_of
+from ledger.clock import microseconds, moment_of
 from projections.arrays import RowNumbers, row_numbers_by_group
 from projections.column_table import ColumnTable
 from projections.columns import GroupKey, as_array

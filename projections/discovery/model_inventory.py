@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import UNSET, UnsetType
 
-from ledger import moment_of
+from ledger.clock import moment_of
 from projections.arrays import RowNumbers, row_numbers_by_group, sum_by_name
 from projections.discovery.attempt_index import AttemptColumns
 from projections.discovery.identity_conflicts import (

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from msgspec import UNSET, UnsetType
 
-from ledger import moment_of
+from ledger.clock import moment_of
 from projections.arrays import Floats, RowNumbers, row_numbers_by_group
 from projections.discovery.model_names import ModelNames, ResolvedName
 from projections.discovery.probe_score_index import ProbeScoreColumns, Table

@@ -26,7 +26,7 @@ from events.envelope import EventFacts, agent_of
 from events.limits import LABEL_CHARS_MAX
 from events.payload import Payload
 from events.probe import ProbeScored
-from ledger import microseconds, moment_of
+from ledger.clock import microseconds, moment_of
 from projections.arrays import RowNumbers
 from projections.columns import as_array, microseconds_column, names_starting_with
 from projections.projection import Projection

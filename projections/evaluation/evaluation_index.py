@@ -24,7 +24,7 @@ from events.evaluation import (
     EvalStarted,
 )
 from events.payload import Payload
-from ledger import microseconds
+from ledger.clock import microseconds
 from projections.arrays import Floats, Ints
 from projections.columns import as_array, microseconds_column, names_starting_with
 from projections.evaluation.aggregation import SKIPPED, ScenarioLabels

@@ -10,7 +10,7 @@ from msgspec import structs
 from events.decode_error_messages import DECODE_ERRORS
 from events.envelope import EventFacts
 from events.evaluation import Component, EvalFinished, EvalScored, EvalStarted
-from ledger import microseconds
+from ledger.clock import microseconds
 from projections.evaluation.aggregation import (
     ScenarioLabels,
     pool_scores,

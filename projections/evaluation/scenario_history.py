@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from events.evaluation import Baseline
-from ledger import moment_of
+from ledger.clock import moment_of
 from projections.arrays import RowNumbers
 from projections.evaluation.aggregation import ScenarioLabels, ScoreTally, scenario_verdict, tally_scores
 from projections.evaluation.evaluation_index import EvaluationScoreColumns

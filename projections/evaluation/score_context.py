@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from events.envelope import ANONYMOUS
 from events.evaluation import Baseline, EvalScored, EvalStarted
 from events.model_names import join_names
-from ledger import moment_of
+from ledger.clock import moment_of
 from projections.evaluation.aggregation import ERROR, FAILED, PASSED, SKIPPED
 
 _outcome = {"error": ERROR, "skipped": SKIPPED}

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from msgspec import structs
 
 from events.evaluation import Baseline
-from ledger import moment_of
+from ledger.clock import moment_of
 from projections.arrays import RowNumbers
 from projections.evaluation.aggregation import (
     ScoreTally,

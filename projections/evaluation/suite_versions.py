@@ -9,7 +9,7 @@ from datetime import datetime
 
 import msgspec
 
-from ledger import moment_of
+from ledger.clock import moment_of
 from projections.evaluation.score_context import RunSpan
 
 DIGESTS_MAX = 20

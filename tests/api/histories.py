@@ -12,9 +12,12 @@ from msgspec import structs
 
 from api.service.evidence import Blob
 from api.service.store import LINK, RETRACTION, REVIEW, EventStore
-from events import VOCABULARY, DecisionLinked, DecisionRecorded, DecisionRetracted, DecisionReviewed, Draft
+from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
+from events.envelope import Draft
 from events.errors import TallystickError
-from ledger import Query
+from events.link import DecisionLinked
+from events.registry import VOCABULARY
+from ledger.log import Query
 from tests.events.samples import SAMPLES
 from tests.projections.random_histories import AGENTS, MOMENTS, OUTCOMES, confidences, everything, words
 

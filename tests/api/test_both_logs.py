@@ -20,10 +20,11 @@ from api.service.projections import ProjectionQuery, get_projection, list_projec
 from api.service.store import LocalStore
 from api.verify import verify_ledger
 from events.errors import TallystickError
-from ledger import Query, Signer
+from ledger.log import Query
 from ledger.place import DatabasePlace, Host, Place
 from ledger.postgres.create import create_ledger
 from ledger.transparency import checkpoints, shared_checkpoints
+from ledger.transparency.signed_note import Signer
 from tests.api.histories import Exports, Looks, Reopens, Step, answered, histories
 from tests.projections.random_histories import DAWN
 from tests.support.postgres import PostgresServer, Primary, new_database, new_schema_name

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from api.errors import ERROR_TABLE, error_codes, make_problem
-from events import TallystickError
+from events.errors import TallystickError
 from ledger import errors
 from ledger.errors import AppendRefused, LedgerBusy, LifecycleViolation
 

@@ -1,7 +1,7 @@
 """A sample of each event of alerts and webhooks."""
 
-from events import Payload
 from events.alert import AlertCheckpointUnsigned, AlertDriftDetected, AlertGateJudged, AlertReviewOverdue
+from events.payload import Payload
 from events.webhook import WebhookAbandoned, WebhookDelivered, WebhookEnded, WebhookStarted
 
 _DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"

@@ -1,6 +1,5 @@
 """A payload of each type of scenarios and evaluations, with every field filled. Later versions are in `samples`."""
 
-from events import Payload
 from events.evaluation import (
     ComponentV1,
     EvalFinished,
@@ -11,6 +10,7 @@ from events.evaluation import (
     EvalStartedV1,
     PatternFindingV1,
 )
+from events.payload import Payload
 
 _DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 

@@ -3,7 +3,6 @@
 import msgspec
 from msgspec import structs
 
-from events import Payload
 from events.evaluation import Component, EmbeddingsFacts, EvalScored, PatternFinding
 from events.judge import (
     ComparedAnswer,
@@ -14,6 +13,7 @@ from events.judge import (
     JudgeVote,
     PairVote,
 )
+from events.payload import Payload
 
 _DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 

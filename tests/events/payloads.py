@@ -10,10 +10,9 @@ from hypothesis import reject
 from hypothesis import strategies as st
 from msgspec import inspect as types
 
-from events import Payload
 from events.breaker import BREAKER_SCOPE_PATTERN
 from events.guardrail import ORDERING, GuardrailCondition
-from events.payload import DIGEST_PATTERN, SPAN_ID_PATTERN, TRACE_ID_PATTERN
+from events.payload import DIGEST_PATTERN, SPAN_ID_PATTERN, TRACE_ID_PATTERN, Payload
 
 Values: TypeAlias = st.SearchStrategy[Any]
 

@@ -1,9 +1,9 @@
 """A sample of each event of observations, circuit breakers and guardrails."""
 
-from events import Payload
 from events.breaker import BreakerReset, BreakerRule, BreakersConfigured
 from events.guardrail import CheckedRule, GuardrailCondition, GuardrailEvaluated, GuardrailRetired, GuardrailSet
 from events.observation import AttestationRecorded, ObservationRecorded
+from events.payload import Payload
 
 _DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 

@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 
 from msgspec import structs
 
-from events import VOCABULARY, Line, Payload, encode_line
 from events.call import CallRecorded
 from events.decision import (
     Bridge,
@@ -32,6 +31,7 @@ from events.discovery import (
     DiscoveryStarted,
     DiscoveryStartedV1,
 )
+from events.envelope import Line, encode_line
 from events.evaluation import EvalScoredV2, EvalStarted
 from events.evidence import EvidenceErased, EvidenceStored
 from events.link import DecisionLinked
@@ -43,7 +43,9 @@ from events.model import (
     WrapperDeclared,
     WrapperWithdrawn,
 )
+from events.payload import Payload
 from events.probe import ProbeScored, ProbeScoredV1
+from events.registry import VOCABULARY
 from events.thought import RelatedDecision, ThoughtAdopted, ThoughtRecorded, ThoughtTracked
 from events.vector import DecisionEmbedded, ThoughtEmbedded
 from tests.events.alert_samples import ALERT_SAMPLES

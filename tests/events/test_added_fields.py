@@ -3,11 +3,13 @@
 import msgspec
 import pytest
 
-from events import VOCABULARY, InvalidEvent, Payload
 from events.decision import DecisionRecorded, DecisionRecordedV1
+from events.errors import InvalidEvent
 from events.evaluation import EvalScored, EvalScoredV1
 from events.model import ModelRegistered, ModelRegisteredV1
+from events.payload import Payload
 from events.probe import ProbeScored, ProbeScoredV1
+from events.registry import VOCABULARY
 from tests.events.samples import SAMPLES, line_of
 from tests.golden import path_of
 

@@ -4,7 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from events import VOCABULARY, Draft, InvalidEvent, MalformedInput
+from events.envelope import Draft
+from events.errors import InvalidEvent, MalformedInput
+from events.registry import VOCABULARY
 
 GOOD = b'{"type":"decision.recorded.v1","data":{"decision":"x"}}'
 NESTED = b"[" * 200_000 + b"]" * 200_000

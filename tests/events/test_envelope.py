@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from events import VOCABULARY, EventType, Line, Payload, agent_of, encode_line, source_of, timestamp
+from events.envelope import Line, agent_of, encode_line, source_of, timestamp
+from events.payload import Payload
+from events.registry import VOCABULARY
+from events.vocabulary import EventType
 from tests.events.payloads import ZONES, payload_of
 
 REQUIRED = ("specversion", "id", "source", "type", "subject", "time", "recordedtime", "position", "streamversion")

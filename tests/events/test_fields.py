@@ -5,7 +5,8 @@ import inspect
 
 import pytest
 
-from events import VOCABULARY, Payload
+from events.payload import Payload
+from events.registry import VOCABULARY
 
 MODULES = sorted({kind.payload.__module__ for kind in VOCABULARY.event_types.values()})
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from events import VOCABULARY, Payload
+from events.payload import Payload
+from events.registry import VOCABULARY
 from tests.events.samples import SAMPLES, line_of
 from tests.golden import FOLDER, path_of
 

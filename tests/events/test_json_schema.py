@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from events import VOCABULARY, Life, json_schema
+from events.life import Life
+from events.registry import VOCABULARY
+from events.schema import json_schema
 
 SCHEMA = json_schema()
 

@@ -6,12 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events import (
-    canonical_name,
-    claim_key,
-    is_unresolved,
-    is_wrapper,
-)
+from events.host_names import is_wrapper
+from events.model_names import canonical_name, claim_key, is_unresolved
 from events.payload import STREAM_ID_PATTERN
 from tests.events.payloads import CHARACTERS
 

@@ -3,8 +3,10 @@
 import msgspec
 import pytest
 
-from events import Event, EventType, Life, Line, Payload, Vocabulary, encode_line
-from events.payload import StreamId
+from events.envelope import Event, Line, encode_line
+from events.life import Life
+from events.payload import Payload, StreamId
+from events.vocabulary import EventType, Vocabulary
 
 
 class NotedOnce(Payload, frozen=True, kw_only=True):

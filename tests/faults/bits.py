@@ -17,12 +17,14 @@ from typing import NamedTuple
 
 from api.verify.export import verify_export
 from events.errors import TallystickError
-from ledger import Checkpoint, Signer, SqliteLog, SqliteReader
 from ledger.errors import ViewDamaged
 from ledger.sqlite.backup import remove_files
+from ledger.sqlite.log import SqliteLog
+from ledger.sqlite.reader import SqliteReader
 from ledger.sqlite.schema import COLUMNS
 from ledger.transparency.checkpoints import checkpoint_path
 from ledger.transparency.keys import key_path
+from ledger.transparency.signed_note import Checkpoint, Signer
 from ledger.verify import Finding as Reported
 from ledger.verify import Findings, verify_file
 from projections.engine import Engine

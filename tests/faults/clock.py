@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
-from events import VOCABULARY
+from events.registry import VOCABULARY
 from tests.faults.lines import stored
 from tests.faults.posting import Poster, event
 from tests.faults.row import Fault, Outcome, Report

@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 
 import ledger.sqlite.log
-from events import TallystickError
+from events.errors import TallystickError
 from ledger.errors import LedgerUnavailable
 from ledger.log import Query
 from ledger.sqlite.log import SqliteLog

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import msgspec
 
 from api.token_store import RECHECK_S, TokenStore
-from ledger import system_clock
+from ledger.clock import system_clock
 from tests.faults import greedy_client
 from tests.faults.posting import Poster, event
 from tests.faults.row import Fault, Figures, Outcome, Report

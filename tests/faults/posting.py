@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from events import VOCABULARY
 from events.envelope import Draft
+from events.registry import VOCABULARY
 
 TIMEOUT_S = 120
 

@@ -6,8 +6,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from events import VOCABULARY, TallystickError
+from events.errors import TallystickError
 from events.evidence import EvidenceStored
+from events.registry import VOCABULARY
 from ledger.evidence_store import EvidenceStore
 from ledger.log import Query
 from ledger.sqlite.log import SqliteLog

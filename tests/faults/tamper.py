@@ -27,10 +27,10 @@ from api.service.projections import ProjectionQuery, get_projection
 from api.service.search import SearchQuery, search_decisions
 from api.text_format import to_json
 from events.errors import TallystickError
-from ledger import Receipt, Signature, SignedCheckpoint, Verifier
 from ledger.transparency.checkpoints import store_witnessed
 from ledger.transparency.keys import read_key
-from ledger.transparency.signed_note import COSIGNATURE
+from ledger.transparency.receipt import Receipt
+from ledger.transparency.signed_note import COSIGNATURE, Signature, SignedCheckpoint, Verifier
 from projections.registry import PROJECTIONS
 from tests.faults.row import Fault, Figures, Outcome, Report
 from tests.support.drafts import recorded, reviewed

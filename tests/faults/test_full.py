@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from ledger import Query, SqliteLog
 from ledger.errors import LedgerFull, LedgerUnavailable
+from ledger.log import Query
+from ledger.sqlite.log import SqliteLog
 from tests.faults import full
 from tests.support.drafts import recorded
 from tests.support.event_loop import run

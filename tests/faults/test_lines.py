@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from events import VOCABULARY
-from ledger import SqliteLog
+from events.registry import VOCABULARY
+from ledger.sqlite.log import SqliteLog
 from tests.faults.lines import body, examine
 
 IDS = [f"d.a.{number}" for number in range(300)] + ["o.b.1", "t.b.2", "t.b.3"]

@@ -9,7 +9,7 @@ import pytest
 
 from api.client.open_store import open_remote_store
 from api.errors import UnexpectedAnswer
-from ledger import Checkpoint, Signer
+from ledger.transparency.signed_note import Checkpoint, Signer
 from ledger.transparency.tiles import entry_bundle
 from tests.api.cli.command import done, refused, tally
 from tests.hostile.malicious_server import Response, bomb, flood, flood_error, malicious, reply, rubbish

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from api.token_store import TokenStore
-from ledger import system_clock
+from ledger.clock import system_clock
 from tests.api.cli.command import done, refused
 from tests.support.server import served
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple, Self, TypeVar
 
-from events import Draft, Vocabulary
+from events.envelope import Draft
 from events.errors import TallystickError
+from events.vocabulary import Vocabulary
 from ledger.admission import (
     ExistingEvent,
     GroupAdmission,

@@ -1,7 +1,9 @@
 """A vocabulary with every life but one: runs are opened, continued, closed and reopened, probes are single."""
 
-from events import Draft, EventType, Life, Payload, Vocabulary
-from events.payload import StreamId
+from events.envelope import Draft
+from events.life import Life
+from events.payload import Payload, StreamId
+from events.vocabulary import EventType, Vocabulary
 from tests.support.drafts import SOURCE
 
 

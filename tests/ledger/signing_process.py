@@ -4,7 +4,8 @@ import asyncio
 import sys
 from pathlib import Path
 
-from ledger import CheckpointStore, SqliteLog
+from ledger.sqlite.log import SqliteLog
+from ledger.transparency.checkpoints import CheckpointStore
 from tests.support.drafts import recorded
 
 

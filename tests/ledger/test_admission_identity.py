@@ -6,9 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from events import VOCABULARY, Draft, InvalidEvent
 from events.decision import DecisionAmended, DecisionRecorded, DecisionThought
+from events.envelope import Draft
+from events.errors import InvalidEvent
 from events.limits import BATCH_EVENTS_MAX, LINE_BYTES_MAX
+from events.registry import VOCABULARY
 from ledger.admission import assign_stream_id, prepare
 from ledger.clock import microseconds
 from ledger.errors import IdentityConflict, LineTooLong

@@ -2,7 +2,7 @@
 
 import pytest
 
-from events import Draft
+from events.envelope import Draft
 from ledger.errors import LifecycleViolation, StreamConflict
 from tests.ledger.given import Scene, given
 from tests.ledger.run_vocabulary import (

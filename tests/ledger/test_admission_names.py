@@ -3,7 +3,7 @@
 import random
 from pathlib import Path
 
-from ledger import SqliteLog
+from ledger.sqlite.log import SqliteLog
 from tests.support.drafts import recorded
 from tests.support.event_loop import run
 

@@ -2,7 +2,9 @@
 
 import pytest
 
-from events import VOCABULARY, Draft, ThoughtAdopted, ThoughtRecorded
+from events.envelope import Draft
+from events.registry import VOCABULARY
+from events.thought import ThoughtAdopted, ThoughtRecorded
 from ledger.errors import LifecycleViolation
 from tests.ledger.given import Scene, given
 from tests.support.drafts import draft_of, recorded

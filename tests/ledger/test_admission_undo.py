@@ -9,7 +9,7 @@ from hypothesis import example, settings
 from hypothesis import given as hypothesis_given
 from hypothesis import strategies as st
 
-from events import Draft
+from events.envelope import Draft
 from events.errors import TallystickError
 from ledger.admission import GroupAdmission, prepare
 from ledger.log import Head

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ledger import EvidenceStore
 from ledger.atomic_file import write_whole
 from ledger.errors import Damaged, LedgerFull, LedgerUnavailable
+from ledger.evidence_store import EvidenceStore
 
 MB = 1 << 20
 

@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
 
-from events import DecisionRecorded, DecisionReviewed, DecisionThought, EventFacts, Payload
+from events.decision import DecisionRecorded, DecisionReviewed, DecisionThought
+from events.envelope import EventFacts
+from events.payload import Payload
 from projections.decisions.decision_index import DecisionIndex
 from projections.projection import Projection
 from projections.registry import PROJECTIONS

@@ -3,22 +3,19 @@
 from datetime import datetime
 from itertools import count
 
-from events import (
-    VOCABULARY,
+from events.decision import (
     DecisionAmended,
     DecisionAsked,
-    DecisionLinked,
     DecisionRecorded,
     DecisionRetracted,
     DecisionReviewed,
     DecisionThought,
-    Draft,
-    Payload,
-    ThoughtAdopted,
-    ThoughtRecorded,
-    source_of,
 )
-from events.link import LinkType
+from events.envelope import Draft, source_of
+from events.link import DecisionLinked, LinkType
+from events.payload import Payload
+from events.registry import VOCABULARY
+from events.thought import ThoughtAdopted, ThoughtRecorded
 from tallystick.shapes.decisions import Outcome
 
 _link_numbers = count()

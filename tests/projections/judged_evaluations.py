@@ -6,8 +6,9 @@ from hashlib import sha256
 
 import numpy as np
 
-from events import DecisionRecorded, Draft, EvalFinished, EvalScored, EvalStarted
-from events.evaluation import Component
+from events.decision import DecisionRecorded
+from events.envelope import Draft
+from events.evaluation import Component, EvalFinished, EvalScored, EvalStarted
 from events.judge import (
     ComparedAnswer,
     CriterionVerdict,

@@ -6,8 +6,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from events import VOCABULARY, Draft, Vocabulary
-from ledger import SqliteLog
+from events.envelope import Draft
+from events.registry import VOCABULARY
+from events.vocabulary import Vocabulary
+from ledger.sqlite.log import SqliteLog
 from projections.engine import Engine, Progress
 from projections.projection import Projection
 from projections.registry import PROJECTIONS

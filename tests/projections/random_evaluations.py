@@ -4,8 +4,14 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from events import EvalFinished, EvalScenarioCaptured, EvalScenarioRevised, EvalScored, EvalStarted
-from events.evaluation import ScoreState
+from events.evaluation import (
+    EvalFinished,
+    EvalScenarioCaptured,
+    EvalScenarioRevised,
+    EvalScored,
+    EvalStarted,
+    ScoreState,
+)
 
 SUITES = ("incidents", "drills")
 AGENTS = (None, "rca", "rival")

@@ -9,32 +9,29 @@ from typing import Any, Literal, NamedTuple
 
 from hypothesis import strategies as st
 
-from events import (
-    VOCABULARY,
+from events.decision import (
+    Bridge,
     DecisionAmended,
     DecisionAsked,
-    DecisionLinked,
     DecisionPreserved,
     DecisionRecorded,
     DecisionRetracted,
     DecisionReviewed,
     DecisionThought,
-    DiscoveryAttempted,
-    DiscoveryFinished,
-    DiscoverySignalled,
-    DiscoveryStarted,
-    Draft,
-    EventFacts,
-    ModelAliased,
-    ModelIdentity,
-    ModelRegistered,
-    Payload,
-    ProbeScored,
-    ThoughtAdopted,
-    ThoughtRecorded,
+    Deliberation,
+    DeliberationStep,
+    Reason,
+    ReasonType,
+    Stakes,
 )
-from events.decision import Bridge, Deliberation, DeliberationStep, Reason, ReasonType, Stakes
-from events.link import LinkType
+from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted
+from events.envelope import Draft, EventFacts
+from events.link import DecisionLinked, LinkType
+from events.model import ModelAliased, ModelIdentity, ModelRegistered
+from events.payload import Payload
+from events.probe import ProbeScored
+from events.registry import VOCABULARY
+from events.thought import ThoughtAdopted, ThoughtRecorded
 from ledger.admission import GroupAdmission, Lookups, prepare
 from ledger.log import Head
 from ledger.sqlite.schema import COLUMNS

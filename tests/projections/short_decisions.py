@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from events import Draft
+from events.envelope import Draft
 from projections.calibration.calibration import Calibration
 from tallystick.shapes.decisions import Outcome
 from tests.projections.drafts import record, review

@@ -8,8 +8,8 @@ from typing import Any
 
 from scipy import stats
 
-from events import Draft, EvalFinished, EvalScored, EvalStarted, EventFacts
-from events.evaluation import Component, PatternFinding
+from events.envelope import Draft, EventFacts
+from events.evaluation import Component, EvalFinished, EvalScored, EvalStarted, PatternFinding
 from projections.evaluation.run_view import build_evaluation
 from projections.evaluation.view_types import Evaluation
 from tests.projections.drafts import post

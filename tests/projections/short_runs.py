@@ -5,15 +5,10 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from hashlib import sha256
 
-from events import (
-    DiscoveryAttempted,
-    DiscoveryStarted,
-    Draft,
-    ModelAliased,
-    ModelIdentity,
-    ModelRegistered,
-    ProbeScored,
-)
+from events.discovery import DiscoveryAttempted, DiscoveryStarted
+from events.envelope import Draft
+from events.model import ModelAliased, ModelIdentity, ModelRegistered
+from events.probe import ProbeScored
 from projections.discovery.attempt_index import AttemptIndex
 from projections.discovery.model_inventory import InventoryView, build_inventory
 from projections.discovery.probe_score_index import ProbeScoreIndex

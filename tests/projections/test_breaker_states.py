@@ -7,11 +7,11 @@ from itertools import count
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events import VOCABULARY, DecisionRecorded, DecisionReviewed, Draft
 from events.breaker import BreakerReset, BreakerRule, BreakersConfigured
-from events.decision import DecisionAmended, DecisionRetracted
-from events.envelope import EventFacts
+from events.decision import DecisionAmended, DecisionRecorded, DecisionRetracted, DecisionReviewed
+from events.envelope import Draft, EventFacts
 from events.payload import Payload
+from events.registry import VOCABULARY
 from projections.breaker_states import BreakerStates, BreakerView
 from tests.projections.random_histories import events_of
 

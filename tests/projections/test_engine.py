@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from events import VOCABULARY, Draft
-from ledger import Query
+from events.envelope import Draft
+from events.registry import VOCABULARY
 from ledger.errors import InvalidQuery
+from ledger.log import Query
 from projections import column_table, slice_reader
 from projections import engine as engine_module
 from projections.calibration.calibration import Calibration

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from events import VOCABULARY, Draft
-from ledger import Query
+from events.envelope import Draft
+from events.registry import VOCABULARY
+from ledger.log import Query
 from projections import engine as engine_module
 from projections import slice_reader
 from projections.calibration.calibration import Calibration

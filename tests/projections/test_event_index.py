@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from events import VOCABULARY, Event, EventFacts, timestamp
-from ledger import microseconds
+from events.envelope import Event, EventFacts, timestamp
+from events.registry import VOCABULARY
+from ledger.clock import microseconds
 from projections import column_table, event_index
 from projections.column_table import ColumnTable
 from projections.event_index import EventIndex, Span

@@ -6,8 +6,9 @@ from datetime import datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from events import DecisionRecorded, Draft, EvidenceErased, EvidenceStored
-from events.envelope import EventFacts
+from events.decision import DecisionRecorded
+from events.envelope import Draft, EventFacts
+from events.evidence import EvidenceErased, EvidenceStored
 from projections.evidence_index import EvidenceIndex
 from tests.projections.random_histories import events_of
 from tests.support.drafts import draft_of

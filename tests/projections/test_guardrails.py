@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from events import Draft
+from events.envelope import Draft
 from events.guardrail import CheckedRule, GuardrailCondition, GuardrailEvaluated, GuardrailRetired, GuardrailSet
 from projections.event_slice import EventSlice
 from projections.guardrails.guardrail_index import GuardrailIndex

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from events import Draft
+from events.envelope import Draft
 from projections import engine as engine_module
 from projections import slice_reader
 from projections.decisions.decision_index import DecisionIndex

@@ -6,8 +6,10 @@ from typing import ClassVar, Self
 
 import msgspec
 
-from events import Draft, EventFacts, EventType, Life, Payload, Vocabulary
-from events.payload import StreamId
+from events.envelope import Draft, EventFacts
+from events.life import Life
+from events.payload import Payload, StreamId
+from events.vocabulary import EventType, Vocabulary
 from projections.projection import Projection
 from tests.projections.open_ledgers import compare_with_replay, encoded, engine
 from tests.support.drafts import draft_of

@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 
-from events import VOCABULARY, Draft, Payload, Vocabulary
 from events.decision import DecisionRecorded, DecisionReviewed, DecisionThought
+from events.envelope import Draft
+from events.payload import Payload
+from events.registry import VOCABULARY
+from events.vocabulary import Vocabulary
 
 SOURCE = "/agents/tester"
 

@@ -102,7 +102,7 @@ def restore(
     """
     from api.cli.output import print_json, show_progress
     from api.service import backup as service
-    from ledger import system_clock
+    from ledger.clock import system_clock
 
     instead = (
         "Restore a file, then move it: tallystick import ledger FILE --to PLACE. "

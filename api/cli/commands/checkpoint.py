@@ -16,7 +16,7 @@ def checkpoint(target: LedgerTarget) -> None:
     import sys
 
     from api.cli.output import print_json
-    from ledger import SignedCheckpoint
+    from ledger.transparency.signed_note import SignedCheckpoint
 
     encoded = asyncio.run(_fetch(target))
     if target.json:

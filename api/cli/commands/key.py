@@ -8,9 +8,9 @@ import typer
 from api.cli.ledger_target import LedgerTarget, verb
 
 if TYPE_CHECKING:
-    from ledger import Verifier
     from ledger.place import Place
     from ledger.shared_notes import Notes
+    from ledger.transparency.signed_note import Verifier
 
 _Result = TypeVar("_Result")
 

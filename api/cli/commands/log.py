@@ -10,7 +10,7 @@ from api.cli.options import ORDERS, choice, given
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ledger import LogPage, Query
+    from ledger.log import LogPage, Query
 
 
 @verb(server=True, reads=True)
@@ -153,8 +153,8 @@ def _table(page: "LogPage") -> object:
 
 def _rows(positions: "Sequence[int]", lines: "Sequence[bytes]") -> list[tuple[str, ...]]:
     from api.text_format import format_time, one_line
-    from events import VOCABULARY
     from events.decode_error_messages import DECODE_ERRORS
+    from events.registry import VOCABULARY
 
     rows: list[tuple[str, ...]] = []
     for position, line in zip(positions, lines, strict=False):

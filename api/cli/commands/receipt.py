@@ -8,7 +8,8 @@ import typer
 from api.cli.ledger_target import LedgerTarget, verb
 
 if TYPE_CHECKING:
-    from ledger import Receipt, Verifier
+    from ledger.transparency.receipt import Receipt
+    from ledger.transparency.signed_note import Verifier
 
 Key = Annotated[
     str | None, typer.Option(help="With --check: the log's verifier key, from a source you trust.", metavar="VKEY")
@@ -78,9 +79,10 @@ async def _fetch(target: LedgerTarget, position: int) -> bytes:
 
 def _check(path: Path, key: str | None, line: Path | None, witnesses: list[str], *, as_json: bool) -> None:
     from api.cli.output import print_json, print_line, print_note
-    from ledger import Receipt, Verifier
     from ledger.errors import InvalidQuery
     from ledger.regular_file import check_regular
+    from ledger.transparency.receipt import Receipt
+    from ledger.transparency.signed_note import Verifier
 
     if key is None:
         detail = "a receipt can only be checked with the key of its log."
@@ -120,7 +122,7 @@ def _result(receipt: "Receipt", event: bytes, faults: list[str], witnesses: "lis
 
 def _receipt_fields(encoded: bytes) -> dict[str, object]:
     """Return a receipt for JSON: its position, event and checkpoint, and the whole as text for --check."""
-    from ledger import Receipt
+    from ledger.transparency.receipt import Receipt
 
     receipt = Receipt.parse(encoded)
     event = None if receipt.line is None else receipt.line.decode()

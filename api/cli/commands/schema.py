@@ -21,7 +21,9 @@ def schema(
     import msgspec
 
     from api.cli.output import print_line
-    from events import VOCABULARY, Vocabulary, json_schema
+    from events.registry import VOCABULARY
+    from events.schema import json_schema
+    from events.vocabulary import Vocabulary
     from ledger.errors import NotFound
 
     vocabulary = VOCABULARY

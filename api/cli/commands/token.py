@@ -46,7 +46,7 @@ def add(
     from api.cli.output import print_json, print_note
     from api.principal import DEFAULT_SCOPES, DeliberationPolicy, ReviewPolicy, Scope
     from api.text_format import format_time
-    from ledger import system_clock
+    from ledger.clock import system_clock
 
     scopes = cast(tuple[Scope, ...], tuple(dict.fromkeys(scope))) if scope else DEFAULT_SCOPES
     target.place.make_folder()

@@ -50,7 +50,7 @@ def add(
     from api.service.webhooks.endpoint_store import EndpointStore, Pace
     from api.service.webhooks.event_kinds import Kind
     from api.service.webhooks.states import head_position
-    from ledger import system_clock
+    from ledger.clock import system_clock
 
     pace = Pace(timeout_s=timeout, first_wait_s=first_wait, longest_wait_s=longest_wait, give_up_s=give_up_after)
     kinds = cast(tuple[Kind, ...], tuple(event or ()))
@@ -141,7 +141,7 @@ def test(target: LedgerTarget, endpoint_id: EndpointId) -> None:
     from api.service.webhooks.attempt import attempt
     from api.service.webhooks.endpoint_store import EndpointStore
     from api.service.webhooks.message import build_test_message
-    from ledger import system_clock
+    from ledger.clock import system_clock
 
     endpoint = EndpointStore(target.place.path).find(endpoint_id)
     result = asyncio.run(attempt(endpoint, build_test_message(endpoint.id, system_clock())))

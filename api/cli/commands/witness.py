@@ -26,7 +26,7 @@ def witness(
     from api.service.ledger import open_for_signing
     from api.service.witness import CosignResult, request_cosignature
     from api.text_format import format_time, pluralize
-    from ledger import Verifier
+    from ledger.transparency.signed_note import Verifier
 
     verifier = Verifier.parse(key)
 

@@ -18,7 +18,7 @@ from api.text_format import (
     one_line,
     pluralize,
 )
-from events import ModelIdentity
+from events.model import ModelIdentity
 from projections.discovery.identity_conflicts import AttemptPlace, IdenticalOutputs, IdentityConflictRow
 from projections.discovery.model_inventory import InventoryModel, RouterSightings, UnnamedClaims
 from projections.discovery.probe_score_tables import ModelScores, ProbeScores

@@ -6,7 +6,7 @@ from api.http.media_types import NOTE
 from api.http.operation import HttpOperation, note_answer
 from api.http.path_parameters import POSITION
 from api.http.request import Call
-from ledger import SignedCheckpoint
+from ledger.transparency.signed_note import SignedCheckpoint
 
 
 @HttpOperation(

@@ -35,7 +35,7 @@ from api.service.store import LocalStore
 from events.envelope import timestamp
 from events.payload import COUNT_MAX, Count, Label, Text
 from instruments.answer import Failure
-from ledger import Query
+from ledger.log import Query
 from projections.discovery.run_report import RunDetail
 
 GOLDEN = "text/plain; charset=utf-8"

@@ -43,7 +43,7 @@ from events.limits import (
     PAGE_EVENTS_MAX,
 )
 from events.registry import VOCABULARY
-from ledger import LogPage, Query
+from ledger.log import LogPage, Query
 from tallystick.shapes.appended import AppendedEvent, AppendResult, RemarkedEvent, RemarkedResult
 
 HEARTBEAT_S = 15.0

@@ -18,7 +18,7 @@ from api.importers.cstp.sqlite_reader import MAGIC, NoDecisions, read_rows
 from api.progress import OpenProgress
 from events.limits import BODY_BYTES_MAX
 from instruments.yaml_reader import UnreadableFile
-from ledger import moment_of
+from ledger.clock import moment_of
 from ledger.errors import InvalidQuery
 from ledger.regular_file import check_regular
 

@@ -4,8 +4,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from api.service.discovery.run_types import PROBE
-from events import ModelIdentity
 from events.limits import BODY_BYTES_MAX, LABEL_CHARS_MAX
+from events.model import ModelIdentity
 from instruments.discovery import NameRules, analyze, build_prompt
 from instruments.discovery.answer_analysis import Verdict
 from instruments.probes import (

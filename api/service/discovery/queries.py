@@ -15,7 +15,7 @@ from events.envelope import EventFacts
 from events.limits import PAGE_EVENTS_MAX
 from events.probe import ProbeScored
 from events.registry import VOCABULARY
-from ledger import Query
+from ledger.log import Query
 from projections.discovery.run_index import RunEntry, RunIndex, RunSelection
 from projections.discovery.run_report import DiscoveryRun, RunDetail, build_attempts, build_report, build_signals
 from tallystick.shapes.parts import AsOf

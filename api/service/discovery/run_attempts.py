@@ -23,9 +23,8 @@ from events.payload import Payload
 from events.registry import VOCABULARY
 from instruments.discovery import BATTERY_PROMPT_VERSION, PROMPT_VERSION, build_prompt, make_battery
 from instruments.probes import find_probe
-from ledger import LogPage, Query
 from ledger.errors import NotFound
-from ledger.log import Order
+from ledger.log import LogPage, Order, Query
 from projections.discovery.attempt_index import AttemptIndex
 from projections.discovery.run_index import RunEntry, RunIndex
 from projections.discovery.run_report import DiscoveryRun, RunAttempt, RunSignal, build_attempts, build_signals

@@ -10,7 +10,7 @@ from api.service.doctor import ledger_checks, machine_checks
 from api.service.doctor.diagnosis import Diagnosis, DoctorReport, wrong
 from api.service.ledger import LedgerService, open_for_reading
 from events.errors import TallystickError
-from ledger import moment_of, system_clock
+from ledger.clock import moment_of, system_clock
 from ledger.errors import LedgerUnusable
 from ledger.private_file import follow_typed_link
 

@@ -13,8 +13,8 @@ from api.service.ledger import LedgerService
 from api.service.status import CheckpointStatus, read_checkpoint_status
 from api.text_format import format_time, pluralize
 from api.token_store import TokenStore
-from ledger import EvidenceStore
 from ledger.errors import Damaged
+from ledger.evidence_store import EvidenceStore
 from ledger.sqlite.backup import stored_evidence
 from ledger.sqlite.lock import find_writer
 from ledger.sqlite.schema import SCHEMA_VERSION

@@ -21,7 +21,7 @@ from instruments.errors import BadFixtures
 from instruments.evals.suite.loader import Suite, load_files
 from instruments.evals.suite.manifest import decode_manifest
 from instruments.evals.suite.suite_folder import check_empty, new_suite_folder, write_suite_file
-from ledger import microseconds
+from ledger.clock import microseconds
 from ledger.errors import Damaged, Gone, InvalidQuery, NotFound
 from ledger.threads import run_on_thread
 from projections.evaluation.score_context import RunSpan

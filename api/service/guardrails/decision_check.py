@@ -11,8 +11,8 @@ from events.decision import DecisionRecordedV1
 from events.errors import TallystickError
 from events.guardrail import GuardrailEvaluated
 from events.registry import VOCABULARY
-from ledger import Query
 from ledger.errors import NotFound
+from ledger.log import Query
 from tallystick.shapes.appended import GuardrailWarning
 
 NOT_EVALUATED = "not-evaluated"

@@ -26,8 +26,8 @@ from events.evaluation import EvalScored
 from events.limits import ITEMS_MAX, PAGE_EVENTS_MAX
 from events.payload import Payload
 from events.registry import VOCABULARY
-from ledger import Query
 from ledger.errors import AppendRefused, IdentityConflict
+from ledger.log import Query
 from projections.evaluation.evaluation_index import EvaluationIndex, ScoreFilter
 
 SCORES_APPENDED_MAX = 500

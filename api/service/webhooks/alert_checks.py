@@ -22,8 +22,8 @@ from api.service.webhooks.server_events import ServerEvents
 from events.alert import AlertCheckpointUnsigned, AlertDriftDetected, AlertGateJudged, AlertReviewOverdue
 from events.envelope import Event, timestamp
 from events.payload import Payload
-from ledger import Query
 from ledger.errors import NotFound
+from ledger.log import Query
 from projections.alert_index import AlertIndex
 from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.window_comparison import RECENT, DriftLimits, examined_range

@@ -20,7 +20,7 @@ from api.service.webhooks.server_events import ServerEvents
 from events.envelope import timestamp
 from events.limits import PAGE_EVENTS_MAX
 from events.webhook import WebhookAbandoned, WebhookDelivered, WebhookEnded
-from ledger import Query
+from ledger.log import Query
 
 PAGE_EVENTS = 50
 """Events that are read at once."""

@@ -14,7 +14,7 @@ from api.service.webhooks.event_kinds import Kind, types_of
 from api.service.webhooks.server_events import ServerEvents
 from events.errors import TallystickError
 from events.webhook import WebhookEnded, WebhookStarted
-from ledger import Query
+from ledger.log import Query
 from projections.webhook_index import WebhookIndex
 
 if TYPE_CHECKING:

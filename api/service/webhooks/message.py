@@ -12,7 +12,7 @@ import msgspec
 from api.service.webhooks.server_events import SOURCE
 from events.decode_error_messages import DECODE_ERRORS
 from events.envelope import timestamp
-from ledger import LogPage
+from ledger.log import LogPage
 from ledger.transparency.merkle import leaf_hash
 
 CONTENT_TYPE = "application/cloudevents+json"

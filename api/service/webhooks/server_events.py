@@ -8,8 +8,8 @@ from api.service.server_log import log
 from events.envelope import Draft, source_of
 from events.payload import Payload
 from events.registry import VOCABULARY
-from ledger import Log
 from ledger.errors import LedgerBusy, LedgerFull, LedgerUnavailable
+from ledger.log import Log
 from ledger.threads import wait_until_done
 
 SOURCE = source_of("tallystick")

@@ -5,7 +5,7 @@ from api.service.webhooks.endpoint_store import Endpoint
 from api.service.webhooks.event_kinds import types_of
 from api.service.webhooks.message import messages_of
 from events.limits import PAGE_EVENTS_MAX
-from ledger import Query
+from ledger.log import Query
 from ledger.place import Place
 from projections.webhook_index import EndpointState, WebhookIndex
 

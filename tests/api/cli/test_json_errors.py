@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ledger import Receipt
+from ledger.transparency.receipt import Receipt
 from tests.api.cli.command import command, done, environment, refused, tally
 from tests.api.cli.lines import decided, history
 from tests.support.paths import ROOT

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from events import Draft, EvalFinished, EvalStarted
-from events.envelope import encode_draft
+from events.envelope import Draft, encode_draft
+from events.evaluation import EvalFinished, EvalStarted
 from tests.api.cli.command import done, refused
 from tests.projections.drafts import post
 from tests.projections.judged_evaluations import Truth, decisions_of, judged, simulated

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from api.service.model_registry import registration_command
-from events import ModelIdentity
+from events.model import ModelIdentity
 from tests.api.cli.command import done, refused
 from tests.support.run_reports import REAL, RUNS
 from tests.support.server import serving

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from events import json_schema
+from events.schema import json_schema
 from tests.api.cli.command import done, refused, tally
 
 VERBS = (

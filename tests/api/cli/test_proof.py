@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ledger import SignedCheckpoint, Verifier
 from ledger.sqlite.lock import WriterLock
 from ledger.transparency.checkpoints import checkpoint_path, witnessed_path
 from ledger.transparency.keys import key_path
+from ledger.transparency.signed_note import SignedCheckpoint, Verifier
 from tests.api.cli.command import done, refused, tally
 from tests.support.server import served
 from tests.support.witness import Witness, witnessing

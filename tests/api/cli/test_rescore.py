@@ -10,8 +10,10 @@ import pytest
 
 from api.client.open_store import open_store
 from api.service.rescore import RescoreQuery, RescoreResult, rescore
-from events import DiscoveryAttempted, DiscoveryStarted, ModelIdentity, Payload, ProbeScored
-from events.probe import score_id_of
+from events.discovery import DiscoveryAttempted, DiscoveryStarted
+from events.model import ModelIdentity
+from events.payload import Payload
+from events.probe import ProbeScored, score_id_of
 from instruments.probes import PROBES, SCORERS
 from instruments.probes.text.summarising_probe import REPORT
 from tests.api.cli.command import done, refused, tally

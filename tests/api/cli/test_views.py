@@ -6,7 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ledger import LogTree, SqliteReader
+from ledger.sqlite.reader import SqliteReader
+from ledger.transparency.tree import LogTree
 from ledger.view_key import read_view_key
 from projections.calibration.calibration import Calibration
 from projections.registry import PROJECTIONS

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from api.cli.commands import VERBS
-from events import EvalStarted
 from events.envelope import encode_draft
+from events.evaluation import EvalStarted
 from tests.api.cli.alerting import Reply, labelled, misbehaving
 from tests.api.cli.command import command, done
 from tests.api.cli.evaluating import agent, evaluate, suite

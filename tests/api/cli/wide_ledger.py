@@ -5,17 +5,11 @@ from pathlib import Path
 
 import msgspec
 
-from events import (
-    DiscoveryAttempted,
-    DiscoveryFinished,
-    DiscoveryStarted,
-    ModelIdentity,
-    ModelRegistered,
-    Payload,
-    ProbeScored,
-)
 from events.decision import DecisionRecorded, DecisionReviewed
-from events.probe import score_id_of
+from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoveryStarted
+from events.model import ModelIdentity, ModelRegistered
+from events.payload import Payload
+from events.probe import ProbeScored, score_id_of
 from tests.api.cli.command import done
 from tests.api.cli.evaluating import agent, evaluate, suite
 from tests.support.drafts import draft_of

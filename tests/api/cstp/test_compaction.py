@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from api.token_store import TokenStore
-from ledger import system_clock
+from ledger.clock import system_clock
 from tests.api.cstp.client import Caller, recorded, reviewed
 from tests.api.http.posts import get, head
 from tests.support.server import Served, served

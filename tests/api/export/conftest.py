@@ -17,7 +17,7 @@ from api.principal import OWNER
 from api.service.evidence import Blob
 from api.service.ledger import LedgerService
 from benchmarks import ledgers
-from events import Draft
+from events.envelope import Draft
 from tests.support.drafts import recorded, reviewed, thought
 from tests.support.event_loop import run
 

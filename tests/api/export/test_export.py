@@ -13,14 +13,14 @@ import pyarrow.parquet
 import pytest
 
 from api.export.manifest import decode_manifest
-from events import VOCABULARY
-from ledger import Checkpoint, SignedNote, Signer, Verifier
+from events.registry import VOCABULARY
 from ledger.transparency.merkle import (
     leaf_hashes,
     root_of,
     verify_consistency,
     verify_inclusion,
 )
+from ledger.transparency.signed_note import Checkpoint, SignedNote, Signer, Verifier
 from tests.api.export.conftest import (
     ERASED,
     EVENTS,

@@ -11,7 +11,7 @@ import pytest
 from api.principal import Scope
 from api.service.evaluation import alert_receiver
 from api.token_store import TokenStore
-from ledger import system_clock
+from ledger.clock import system_clock
 from tests.api.cli.capturing import scenarios
 from tests.api.cli.command import done
 from tests.api.http.posts import head

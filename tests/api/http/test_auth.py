@@ -10,7 +10,7 @@ import pytest
 
 from api.principal import DEFAULT_SCOPES, Scope
 from api.token_store import TokenStore
-from ledger import system_clock
+from ledger.clock import system_clock
 from tests.api.http.posts import (
     JSON,
     Json,

@@ -9,11 +9,12 @@ import pytest
 from api.principal import OWNER
 from api.service.ledger import LedgerService
 from api.token_store import TokenStore
-from ledger import Receipt, SignedCheckpoint, Verifier, system_clock
+from ledger.clock import system_clock
 from ledger.transparency.checkpoints import checkpoint_path, witnessed_path
 from ledger.transparency.keys import key_path, read_key
 from ledger.transparency.merkle import verify_consistency
-from ledger.transparency.receipt import HASHES_MAX, HEADER
+from ledger.transparency.receipt import HASHES_MAX, HEADER, Receipt
+from ledger.transparency.signed_note import SignedCheckpoint, Verifier
 from tests.api.http.posts import head, post, recorded
 from tests.api.service.ledgers import within
 from tests.support.drafts import recorded as drafted

@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from api.service.discovery import run_types
-from events import VOCABULARY, DiscoveryStarted
+from events.discovery import DiscoveryStarted
+from events.registry import VOCABULARY
 from instruments.answer import RouterAnswer
 from instruments.discovery import PROMPT_VERSION, Session
 from instruments.probes import find_probe

@@ -13,7 +13,7 @@ import pytest
 
 from api.principal import DEFAULT_SCOPES, Scope
 from api.token_store import TokenStore
-from ledger import system_clock
+from ledger.clock import system_clock
 from tests.api.http.discovery_agent import (
     EMPTY,
     WORK,

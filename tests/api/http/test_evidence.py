@@ -18,9 +18,9 @@ from api.principal import OWNER
 from api.service.evidence import Blob
 from api.service.ledger import LedgerService
 from api.token_store import TokenStore
-from events import VOCABULARY
 from events.limits import EVIDENCE_BYTES_MAX
-from ledger import system_clock
+from events.registry import VOCABULARY
+from ledger.clock import system_clock
 from ledger.errors import Gone
 from tests.api.http.posts import (
     Json,

@@ -9,7 +9,7 @@ import pytest
 from api.principal import DEFAULT_SCOPES
 from api.token_store import TokenStore
 from events.limits import HEAD_BYTES_MAX
-from ledger import system_clock
+from ledger.clock import system_clock
 from tests.support.server import Served, served
 
 pytestmark = [pytest.mark.slow, pytest.mark.trial("B4")]

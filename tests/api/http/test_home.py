@@ -9,7 +9,7 @@ import pytest
 from api.http.route_table import operations
 from api.principal import DEFAULT_SCOPES
 from api.token_store import TokenStore
-from ledger import system_clock
+from ledger.clock import system_clock
 from tests.api.http.posts import recorded
 from tests.support.server import Served, served
 

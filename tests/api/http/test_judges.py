@@ -10,9 +10,9 @@ import pytest
 
 from api.principal import ReviewPolicy, Scope
 from api.token_store import TokenStore
-from events import EvalStarted
 from events.envelope import encode_draft
-from ledger import system_clock
+from events.evaluation import EvalStarted
+from ledger.clock import system_clock
 from tests.api.cli.command import done
 from tests.projections.drafts import post
 from tests.projections.judged_evaluations import Truth, decisions_of, judged, simulated

@@ -12,7 +12,7 @@ import pytest
 from api.http.app import REVOKED_CHECK_S
 from api.http.routes.events import HEARTBEAT_S
 from api.token_store import TokenStore
-from ledger import system_clock
+from ledger.clock import system_clock
 from tests.api.http.posts import LINES, ndjson, post, recorded
 from tests.api.http.test_connection import HEAD, answer_of, rest_of
 from tests.api.http.tokened import Tokened, tokened

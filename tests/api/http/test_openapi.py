@@ -13,8 +13,8 @@ from api.http.openapi.document import ANY_ERRORS
 from api.http.openapi.served_document import openapi_document
 from api.http.operation import HttpOperation
 from api.http.route_table import ROWS, operations
-from events import VOCABULARY
 from events.limits import HEAD_BYTES_MAX, URL_BYTES_MAX
+from events.registry import VOCABULARY
 from tests.support.server import Served
 
 METHODS = {"get", "post", "put", "patch", "delete"}

@@ -15,7 +15,7 @@ from api.http.app import routes
 from api.principal import SCOPES, Scope, Unauthenticated
 from api.rate_limit import EVENTS_PER_REQUEST, Rate, RateLimited, TokenBucket
 from api.token_store import TokenStore
-from ledger import system_clock
+from ledger.clock import system_clock
 from tests.api.http.posts import (
     JSON,
     LINES,

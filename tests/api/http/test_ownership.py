@@ -10,7 +10,7 @@ import pytest
 
 from api.principal import ReviewPolicy, Scope
 from api.token_store import TokenStore
-from ledger import system_clock
+from ledger.clock import system_clock
 from tests.api.cli.command import done, refused
 from tests.api.cstp.client import Caller
 from tests.api.http.posts import JSON, LINES, Json, fresh, head, ndjson, recorded, reviewed, thought

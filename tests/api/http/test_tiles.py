@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from ledger import SqliteLog
+from ledger.sqlite.log import SqliteLog
 from ledger.transparency.merkle import (
     EMPTY_ROOT,
     leaf_hash,

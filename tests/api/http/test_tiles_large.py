@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from ledger import SqliteLog
+from ledger.sqlite.log import SqliteLog
 from ledger.transparency.merkle import leaf_hash, perfect_root
 from ledger.transparency.signed_note import Signer, Verifier
 from ledger.transparency.tiles import TileAddress, split_hashes, tile_width

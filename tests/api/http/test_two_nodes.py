@@ -9,8 +9,8 @@ from typing import NamedTuple
 import httpx
 import pytest
 
-from ledger import SignedCheckpoint, Verifier
 from ledger.place import DatabasePlace
+from ledger.transparency.signed_note import SignedCheckpoint, Verifier
 from tests.api.cli.command import Ended
 from tests.api.cli.test_ledger_target import run
 from tests.ledger.postgres.places import LEDGER, new_ledger, schema_sql

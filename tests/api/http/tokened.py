@@ -10,7 +10,7 @@ import httpx
 
 from api.principal import Scope
 from api.token_store import TokenStore
-from ledger import system_clock
+from ledger.clock import system_clock
 from tests.support.server import Served, served
 
 AGENTS: Mapping[str, tuple[Scope, ...]] = {"greedy": ("append", "read"), "other": ("append", "read")}

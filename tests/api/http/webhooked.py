@@ -9,7 +9,7 @@ import pytest
 
 from api.service.webhooks import endpoint_store
 from api.service.webhooks.endpoint_store import Pace
-from ledger import system_clock
+from ledger.clock import system_clock
 from tests.api.cli.command import done
 from tests.api.http import short_webhook_waits
 from tests.api.http.posted_evaluations import finished, fresh, scored, started

@@ -16,12 +16,14 @@ from api.service.backup import read_last_backup, restore
 from api.service.ledger import LedgerService
 from api.verify import verify_ledger
 from benchmarks.ledgers import make_ledger
-from ledger import EvidenceStore, SignedCheckpoint, system_clock
+from ledger.clock import system_clock
 from ledger.errors import Damaged, LedgerDamaged, LedgerUnavailable, LedgerUnusable, NotFound, Occupied
+from ledger.evidence_store import EvidenceStore
 from ledger.place import Host, Place
 from ledger.postgres import standby
 from ledger.postgres.create import create_ledger
 from ledger.postgres.log import PostgresLog
+from ledger.transparency.signed_note import SignedCheckpoint
 from tests.api.verify.sealed_ledger import KEPT, SIZE, Sealed, sealed
 from tests.ledger.postgres.places import empty_place, schema_sql
 from tests.support.drafts import recorded

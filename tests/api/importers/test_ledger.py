@@ -14,9 +14,10 @@ import pytest
 
 from api.importers.ledger_rebuild import rebuild_ledger
 from api.verify import verify_ledger
-from ledger import EvidenceStore, Signer
 from ledger.errors import LedgerLocked, LedgerUnusable, UnusableExport
+from ledger.evidence_store import EvidenceStore
 from ledger.sqlite.lock import WriterLock
+from ledger.transparency.signed_note import Signer
 from tests.api.cli.command import command, done, environment, refused, tally
 from tests.api.verify.exported import (
     copied,

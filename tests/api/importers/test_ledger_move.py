@@ -18,14 +18,17 @@ from api.service.shared_tokens import open_tokens
 from api.verify import verify_ledger
 from benchmarks.ledgers import make_ledger
 from events.errors import TallystickError
-from ledger import EvidenceStore, SignedCheckpoint, SqliteLog, system_clock
+from ledger.clock import system_clock
 from ledger.errors import Damaged, InvalidQuery, LedgerLocked, LedgerUnavailable, LedgerUnusable, Occupied
+from ledger.evidence_store import EvidenceStore
 from ledger.place import Place
 from ledger.postgres.create import create_ledger, grant_access, list_ledgers
 from ledger.postgres.log import PostgresLog
 from ledger.postgres.moved import lift_seal
 from ledger.postgres.reader import PostgresReader
 from ledger.sqlite.lock import WriterLock
+from ledger.sqlite.log import SqliteLog
+from ledger.transparency.signed_note import SignedCheckpoint
 from tests.api.verify.exported import export_all
 from tests.api.verify.sealed_ledger import GONE, KEPT, SIZE, Sealed, alter, sealed
 from tests.ledger.postgres.places import empty_place, schema_sql

@@ -10,7 +10,7 @@ from api.mcp.resources import RESOURCES
 from api.mcp.tool_call import Access
 from api.principal import OWNER
 from api.service.ledger import LedgerService
-from events import VOCABULARY
+from events.registry import VOCABULARY
 
 (SCHEMA,) = (resource for resource in RESOURCES if resource.name == "schema")
 ACCESS = Access(cast("LedgerService", None), OWNER)

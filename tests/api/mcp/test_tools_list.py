@@ -21,7 +21,7 @@ from mcp.client.streamable_http import streamable_http_client  # isort: skip
 from api.mcp.parameter_texts import OWN_TEXTS, PARAMETER_TEXTS
 from api.principal import Scope
 from api.token_store import TokenStore
-from ledger import system_clock
+from ledger.clock import system_clock
 
 pytestmark = pytest.mark.trial("D1")
 

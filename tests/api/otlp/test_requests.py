@@ -10,7 +10,7 @@ import pytest
 
 from api.token_store import TokenStore
 from events.limits import BODY_BYTES_MAX, OTLP_RECORDS_MAX
-from ledger import system_clock
+from ledger.clock import system_clock
 from tests.api.otlp.json_bodies import LABEL, NAME, NOON_NS, SPAN, TRACE, VALUE, Json, log_record, logs, span, traces
 from tests.support.server import served
 

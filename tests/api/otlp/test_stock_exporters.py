@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from api.token_store import TokenStore
-from ledger import system_clock
+from ledger.clock import system_clock
 from tests.api.otlp.stock_sdk import exporting
 from tests.support.server import served
 

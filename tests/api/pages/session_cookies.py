@@ -10,7 +10,7 @@ import httpx
 from api.http.sessions import Sessions
 from api.principal import Scope
 from api.token_store import TokenStore
-from ledger import system_clock
+from ledger.clock import system_clock
 from tests.api.http.posts import head
 from tests.support.server import Served, served
 

@@ -11,7 +11,7 @@ from api.http.pages.response import POLICY
 from api.http.route_table import operations
 from api.principal import DEFAULT_SCOPES
 from api.token_store import TokenStore
-from ledger import system_clock
+from ledger.clock import system_clock
 from tests.api.http.posts import recorded
 from tests.api.pages.html_page import HtmlPage
 from tests.support.server import Served, served

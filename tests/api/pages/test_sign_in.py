@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from api.http.sessions import SESSION_S, Sessions
 from api.token_store import TokenStore
-from ledger import system_clock
+from ledger.clock import system_clock
 from tests.api.http.posts import recorded
 from tests.api.pages.html_page import HtmlPage
 from tests.api.pages.session_cookies import SIGN_IN, SIGN_OUT, SignedIn, signed_in

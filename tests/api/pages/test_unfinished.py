@@ -12,7 +12,7 @@ import pytest
 from selenium.webdriver.common.by import By
 
 from api.token_store import TokenStore
-from ledger import system_clock
+from ledger.clock import system_clock
 from tests.api.http.posts import LINES, ndjson, recorded, reviewed
 from tests.api.pages import served_without_wait
 from tests.api.pages.browser import WAIT, Browser, browsing, needs_browser

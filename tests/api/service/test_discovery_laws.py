@@ -17,7 +17,10 @@ from api.service.discovery import run_operations
 from api.service.discovery.run_types import ResponseResult, RunConfig
 from api.service.ledger import LedgerService
 from api.service.store import LocalStore
-from events import VOCABULARY, DiscoveryStarted, Payload, ProbeScored
+from events.discovery import DiscoveryStarted
+from events.payload import Payload
+from events.probe import ProbeScored
+from events.registry import VOCABULARY
 from instruments.answer import RouterAnswer
 from instruments.discovery import Session
 from instruments.probes import find_probe

@@ -17,9 +17,9 @@ from api.service.discovery.run_operations import respond, start
 from api.service.discovery.run_types import RunConfig, SignalDraft
 from api.service.ledger import LedgerService
 from api.service.store import EventStore, LocalStore
-from events import VOCABULARY, ProbeScored
 from events.limits import LINE_BYTES_MAX
-from events.probe import score_id_of
+from events.probe import ProbeScored, score_id_of
+from events.registry import VOCABULARY
 from instruments.answer import RouterAnswer
 from instruments.probes import PROBES
 from tests.api.http.discovery_agent import (

@@ -10,7 +10,7 @@ from api.principal import OWNER
 from api.service import event_search
 from api.service.event_search import search_events
 from api.service.ledger import LedgerService
-from ledger import Query
+from ledger.log import Query
 from tests.api.service.ledgers import within
 from tests.support.drafts import recorded
 

@@ -14,11 +14,13 @@ from api.principal import OWNER, Forbidden, Principal
 from api.service.evidence import Blob
 from api.service.ledger import LedgerService
 from api.service.projections import ProjectionQuery, get_projection, list_projections, replay_projections
-from events import Draft, EvidenceErased, EvidenceStored
+from events.envelope import Draft
 from events.errors import InvalidEvent, TallystickError
+from events.evidence import EvidenceErased, EvidenceStored
 from events.limits import EVIDENCE_BYTES_MAX
-from ledger import Query, SqliteLog
 from ledger.errors import Damaged, Gone, InvalidQuery, LedgerFull, LedgerUnavailable, LifecycleViolation, NotFound
+from ledger.log import Query
+from ledger.sqlite.log import SqliteLog
 from tests.api.service.ledgers import (
     bytes_beside,
     digest_of,

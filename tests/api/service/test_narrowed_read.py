@@ -21,8 +21,10 @@ from api.service.event_search import search_events
 from api.service.ledger import LedgerService
 from api.service.related_events import find_related
 from api.service.status import count_types, read_status
-from events import VOCABULARY, Draft
-from ledger import Query, microseconds
+from events.envelope import Draft
+from events.registry import VOCABULARY
+from ledger.clock import microseconds
+from ledger.log import Query
 from projections import column_table, event_index
 from projections.event_index import CorrelationMarks, EventIndex
 from tests.api.service.ledgers import within

@@ -12,9 +12,11 @@ from api.client.open_store import open_store
 from api.errors import BodyTooLarge
 from api.service.evaluation.scenario_recorder import SCENARIOS_PER_BATCH, RecordedScenarios, record_scenarios
 from api.service.store import EventStore, LocalStore
-from events import VOCABULARY, Event, InvalidEvent
+from events.envelope import Event
+from events.errors import InvalidEvent
 from events.evaluation import EvalScenarioCaptured, EvalScenarioRevised
 from events.limits import EVIDENCE_BYTES_MAX
+from events.registry import VOCABULARY
 from instruments.evals import Scenario
 from ledger.errors import InvalidQuery
 from tests.api.service.ledgers import digest_of

@@ -12,7 +12,7 @@ from api.principal import Principal, TokensUnreadable, Unauthenticated
 from api.service.ledger import LedgerService
 from api.service.shared_tokens import SharedTokens, open_tokens
 from api.token_store import Token, TokenStore
-from ledger import system_clock
+from ledger.clock import system_clock
 from ledger.errors import LedgerUnusable, NotFound
 from ledger.place import Place
 from tests.ledger.postgres.places import LEDGER, new_ledger, schema_sql

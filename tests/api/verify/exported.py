@@ -17,8 +17,8 @@ from api.export.manifest import (
     encode_manifest,
 )
 from api.service.ledger import LedgerService
-from ledger import Checkpoint, Signer
 from ledger.transparency.merkle import leaf_hash, leaf_hashes
+from ledger.transparency.signed_note import Checkpoint, Signer
 from ledger.transparency.tiles import TreeEdge
 from tests.support.event_loop import run
 

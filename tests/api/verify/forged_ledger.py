@@ -7,9 +7,10 @@ from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
-from ledger import Checkpoint, Signer, microseconds
+from ledger.clock import microseconds
 from ledger.sqlite.schema import COLUMNS, CREATE, INSERT_TILE
 from ledger.transparency.merkle import leaf_hashes
+from ledger.transparency.signed_note import Checkpoint, Signer
 from ledger.transparency.tiles import TreeEdge
 
 SIGNER = Signer.make("tests.example/forged")

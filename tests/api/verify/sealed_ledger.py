@@ -8,9 +8,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from events import Draft
+from events.envelope import Draft
 from events.evidence import EvidenceErased, EvidenceStored
-from ledger import Checkpoint, EvidenceStore, Signer, SqliteLog
+from ledger.evidence_store import EvidenceStore
+from ledger.sqlite.log import SqliteLog
+from ledger.transparency.signed_note import Checkpoint, Signer
 from tests.support.drafts import draft_of, recorded, thought
 
 SIZE = 600

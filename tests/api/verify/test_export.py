@@ -9,8 +9,8 @@ import pytest
 
 from api.export.manifest import ConsistencyProof, Filters
 from api.verify import VerifyReport, verify_package
-from ledger import Signer
 from ledger.errors import UnusableExport
+from ledger.transparency.signed_note import Signer
 from tests.api.cli.command import done, refused, tally
 from tests.api.verify.exported import (
     copied,

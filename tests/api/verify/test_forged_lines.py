@@ -10,10 +10,11 @@ import pytest
 
 from api.importers.ledger_rebuild import rebuild_ledger
 from api.verify import verify_ledger, verify_package
-from events import VOCABULARY
 from events.envelope import Draft, encode_draft
+from events.registry import VOCABULARY
 from events.thought import ThoughtAdopted, ThoughtRecorded
-from ledger import Query, SqliteLog
+from ledger.log import Query
+from ledger.sqlite.log import SqliteLog
 from tests.api.cli.command import tally
 from tests.api.verify.exported import export_all
 from tests.api.verify.forged_ledger import SIGNER, forge_ledger

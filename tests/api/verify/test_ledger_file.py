@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from api.verify import VerifyReport, verify_ledger
-from ledger import Checkpoint, EvidenceStore, Signer
 from ledger.errors import InvalidQuery, LedgerUnusable
+from ledger.evidence_store import EvidenceStore
 from ledger.transparency.merkle import leaf_hash
+from ledger.transparency.signed_note import Checkpoint, Signer
 from tests.api.cli.command import refused, tally
 from tests.api.verify.sealed_ledger import (
     GONE,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ledger import SignedCheckpoint, SignedNote
 from ledger.transparency.checkpoints import witnessed_path
+from ledger.transparency.signed_note import SignedCheckpoint, SignedNote
 from tests.api.cli.command import done, refused, tally
 from tests.api.verify.exported import edit, manifest_of, restate
 from tests.support.server import serving

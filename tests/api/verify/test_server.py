@@ -11,9 +11,9 @@ import pytest
 
 from api.verify import VerifyReport, verify_server
 from api.verify.server import split_bundle
-from ledger import Checkpoint, Signer
 from ledger.errors import InvalidQuery, LedgerUnavailable
 from ledger.transparency.merkle import leaf_hash
+from ledger.transparency.signed_note import Checkpoint, Signer
 from ledger.transparency.tiles import entry_bundle
 from tests.api.cli.command import done, refused
 from tests.api.verify.lying_server import Lie, lying

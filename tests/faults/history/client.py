@@ -7,9 +7,9 @@ from typing import TypeVar
 
 import msgspec
 
-from events import VOCABULARY
 from events.envelope import Draft
 from events.errors import InvalidEvent, TallystickError
+from events.registry import VOCABULARY
 from ledger.errors import AppendRefused, IdentityConflict, LedgerBusy, LedgerFull, LedgerUnavailable, StreamConflict
 from ledger.log import Query
 from tallystick.shapes.appended import AppendedEvent

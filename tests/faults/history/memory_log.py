@@ -13,8 +13,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 from typing import NamedTuple
 
-from events import VOCABULARY
 from events.envelope import Draft
+from events.registry import VOCABULARY
 from ledger.admission import ExistingEvent, GroupAdmission, Lookups, StreamHead, assign_stream_id, prepare
 from ledger.clock import system_clock
 from ledger.errors import LedgerUnavailable

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events import DiscoveryAttempted, DiscoveryStarted, ProbeScored
+from events.discovery import DiscoveryAttempted, DiscoveryStarted
+from events.probe import ProbeScored
 from instruments.discovery import Session, analyze, build_prompt, make_battery
 from instruments.stored_text import sha256_hex
 from tests.instruments.discovery.answers import CODE, identity, says

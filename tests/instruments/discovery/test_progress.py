@@ -2,7 +2,8 @@
 
 from msgspec import structs
 
-from events import DiscoveryAttempted, ModelIdentity
+from events.discovery import DiscoveryAttempted
+from events.model import ModelIdentity
 from instruments.answer import RouterAnswer
 from instruments.discovery import Session, render_events, render_summary
 from tests.instruments.discovery.answers import EMPTY, FAILED, GARBAGE, REFUSED, TIMEOUT, identity, model, says

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events import ModelIdentity
+from events.model import ModelIdentity
 from instruments.discovery import PROMPT_VERSION, build_exclusion, build_prompt
 from instruments.probes import PROBES
 from tests.instruments.questions import GO, TEXT

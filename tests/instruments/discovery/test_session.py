@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted, Payload, ProbeScored
-from events.discovery import Ending
-from events.probe import score_id_of
+from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted, Ending
+from events.payload import Payload
+from events.probe import ProbeScored, score_id_of
 from instruments.answer import RouterAnswer
 from instruments.discovery import Session
 from instruments.stored_text import sha256_hex

@@ -8,11 +8,14 @@ from typing import Literal, Protocol
 
 import pytest
 
-from events import VOCABULARY, Vocabulary
-from ledger import Clock, Log, SqliteLog, system_clock
+from events.registry import VOCABULARY
+from events.vocabulary import Vocabulary
+from ledger.clock import Clock, system_clock
+from ledger.log import Log
 from ledger.place import DatabasePlace, Host
 from ledger.postgres.create import create_ledger
 from ledger.postgres.log import PostgresLog
+from ledger.sqlite.log import SqliteLog
 from tests.support.postgres import PostgresServer, new_database
 
 Place = Path | DatabasePlace

@@ -4,10 +4,12 @@ import asyncio
 
 import pytest
 
-from events import VOCABULARY, Draft, InvalidEvent
+from events.envelope import Draft
+from events.errors import InvalidEvent
 from events.limits import BATCH_EVENTS_MAX
-from ledger import Log, Query
+from events.registry import VOCABULARY
 from ledger.errors import LedgerBusy, LedgerUnavailable, StreamConflict
+from ledger.log import Log, Query
 from tallystick.shapes.appended import AppendedEvent
 from tests.ledger.contract.conftest import Ledgers
 from tests.support.drafts import batch_of, recorded, thought

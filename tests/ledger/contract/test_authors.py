@@ -8,22 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from events import (
+from events.decision import (
     DecisionAmended,
     DecisionAsked,
     DecisionRecorded,
     DecisionRetracted,
     DecisionReviewed,
     DecisionThought,
-    Draft,
-    Payload,
-    ThoughtAdopted,
-    ThoughtRecorded,
 )
+from events.envelope import Draft
 from events.errors import TallystickError
-from ledger import Log, Permissions
+from events.payload import Payload
+from events.thought import ThoughtAdopted, ThoughtRecorded
 from ledger.errors import ForeignStream, LifecycleViolation
-from ledger.log import UNRESTRICTED
+from ledger.log import UNRESTRICTED, Log, Permissions
 from tallystick.shapes.appended import AppendedEvent
 from tests.ledger.contract.conftest import Ledgers
 from tests.projections.drafts import post

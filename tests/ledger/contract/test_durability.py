@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ledger import Query, SqliteLog, SqliteReader
+from ledger.log import Query
+from ledger.sqlite.log import SqliteLog
+from ledger.sqlite.reader import SqliteReader
 from tests.support.drafts import batch_of, recorded
 from tests.support.event_loop import run
 from tests.support.paths import ROOT

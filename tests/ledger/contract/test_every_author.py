@@ -3,10 +3,12 @@
 import pytest
 from msgspec import structs
 
-from events import VOCABULARY, Payload, source_of
+from events.envelope import source_of
+from events.payload import Payload
+from events.registry import VOCABULARY
 from events.vocabulary import EventType
-from ledger import Log, Permissions
 from ledger.errors import ForeignStream
+from ledger.log import Log, Permissions
 from tests.events.samples import SAMPLES
 from tests.ledger.contract.conftest import Ledgers
 from tests.support.event_loop import run

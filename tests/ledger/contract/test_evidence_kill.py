@@ -10,7 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from events import VOCABULARY, EvidenceErased, EvidenceStored
+from events.evidence import EvidenceErased, EvidenceStored
+from events.registry import VOCABULARY
 from tests.support.server import served
 
 pytestmark = pytest.mark.slow

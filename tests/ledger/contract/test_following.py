@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
-from events import VOCABULARY, Draft
-from ledger import Log, Query
+from events.envelope import Draft
+from events.registry import VOCABULARY
+from ledger.log import Log, Query
 from tests.ledger.contract.conftest import Ledgers
 from tests.support.drafts import (
     batch_of,

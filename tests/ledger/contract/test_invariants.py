@@ -7,9 +7,11 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from events import VOCABULARY, Draft, InvalidEvent
+from events.envelope import Draft
+from events.errors import InvalidEvent
 from events.limits import PAGE_EVENTS_MAX
-from ledger import Log, Query, microseconds
+from events.registry import VOCABULARY
+from ledger.clock import microseconds
 from ledger.errors import (
     AppendRefused,
     IdentityConflict,
@@ -18,6 +20,7 @@ from ledger.errors import (
     StreamConflict,
     TallystickError,
 )
+from ledger.log import Log, Query
 from tests.ledger.contract.conftest import Ledgers, Place
 from tests.support.drafts import (
     batch_of,

@@ -8,10 +8,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from events import Draft
+from events.envelope import Draft
 from events.errors import TallystickError
-from ledger import Log, Query
 from ledger.errors import IdentityConflict, LifecycleViolation, StreamConflict
+from ledger.log import Log, Query
 from tallystick.shapes.appended import AppendedEvent
 from tests.ledger.contract.conftest import Ledgers
 from tests.ledger.run_vocabulary import (

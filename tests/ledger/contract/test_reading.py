@@ -8,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from events import VOCABULARY, Draft, Event
-from ledger import LogPage, Query, microseconds
+from events.envelope import Draft, Event
+from events.registry import VOCABULARY
+from ledger.clock import microseconds
 from ledger.errors import LedgerUnavailable, NotFound
+from ledger.log import LogPage, Query
 from ledger.sqlite import reader
 from tests.ledger.contract.conftest import Ledgers, Place
 from tests.support.drafts import (

@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from events import VOCABULARY, DiscoveryFinished, DiscoverySignalled, DiscoveryStarted
-from events.discovery import DiscoverySignalledLate
-from ledger import Query
+from events.discovery import DiscoveryFinished, DiscoverySignalled, DiscoverySignalledLate, DiscoveryStarted
+from events.registry import VOCABULARY
 from ledger.errors import LifecycleViolation
+from ledger.log import Query
 from ledger.verify.event_order import LineHeader, OrderCheck
 from ledger.verify.findings import Findings
 from tests.ledger.contract.conftest import Ledgers

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from events.errors import TallystickError
-from ledger import Log, LogTree, Query
+from ledger.log import Log, Query
 from ledger.transparency.merkle import (
     leaf_hashes,
     perfect_root,
@@ -15,6 +15,7 @@ from ledger.transparency.merkle import (
     verify_inclusion,
 )
 from ledger.transparency.tiles import WIDTH, Tile, TreeEdge
+from ledger.transparency.tree import LogTree
 from tests.ledger.contract.conftest import Ledgers
 from tests.support.drafts import batch_of, thought
 from tests.support.event_loop import run

@@ -5,8 +5,8 @@ from typing import cast
 
 import pytest
 
-from ledger import Query
 from ledger.errors import Forked, LedgerUnavailable
+from ledger.log import Query
 from ledger.transparency.merkle import leaf_hashes
 from ledger.transparency.tiles import TreeEdge
 from ledger.transparency.tree import TreeLog

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from msgspec import structs
 
-from ledger import Query
 from ledger.errors import LedgerUnusable
+from ledger.log import Query
 from ledger.place import DatabasePlace, Host
 from ledger.postgres import reader, writer
 from ledger.postgres.connection import SILENT_S

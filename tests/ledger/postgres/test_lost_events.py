@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import pytest
 
-from ledger import Query
 from ledger.errors import LedgerUnavailable
+from ledger.log import Query
 from ledger.place import DatabasePlace
 from ledger.postgres import log
 from ledger.postgres.log import PostgresLog

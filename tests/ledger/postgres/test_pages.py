@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ledger import Query
+from ledger.log import Query
 from ledger.postgres.connection import LedgerConnection
 from ledger.postgres.log import PostgresLog
 from ledger.postgres.reader import PostgresReader

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
-from ledger import Query
 from ledger.errors import BadNote, Forked, LedgerUnavailable, NotFound
+from ledger.log import Query
 from ledger.place import DatabasePlace
 from ledger.postgres.log import PostgresLog
 from ledger.postgres.notes import SharedNotes

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from ledger import LogTree, SignedCheckpoint
 from ledger.errors import BadNote, Forked, InvalidQuery, LedgerUnavailable, LedgerUnusable
 from ledger.transparency import key_replacement
 from ledger.transparency.checkpoints import checkpoint_path, read_checkpoint
@@ -13,6 +12,8 @@ from ledger.transparency.key_replacement import replace_shared_key
 from ledger.transparency.keys import key_path, make_key, read_key
 from ledger.transparency.shared_checkpoints import NEWEST, WITNESSED, SharedCheckpointStore, store_shared_witnessed
 from ledger.transparency.shared_keys import KEY, read_earlier, read_shared_verifier, replacement_path
+from ledger.transparency.signed_note import SignedCheckpoint
+from ledger.transparency.tree import LogTree
 from tests.ledger.postgres.places import new_ledger
 from tests.ledger.postgres.test_shared_checkpoints import copy_key, nodes
 from tests.support.drafts import recorded

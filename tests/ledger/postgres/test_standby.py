@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from events import VOCABULARY
-from ledger import Query
+from events.registry import VOCABULARY
 from ledger.errors import LedgerUnusable, NotFound
-from ledger.log import Head
+from ledger.log import Head, Query
 from ledger.place import DatabasePlace, Host
 from ledger.postgres.log import PostgresLog
 from ledger.postgres.notes import SharedNotes

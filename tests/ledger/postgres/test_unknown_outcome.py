@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from events import VOCABULARY
 from events.envelope import Draft
-from ledger import Query
+from events.registry import VOCABULARY
 from ledger.errors import IdentityConflict, LedgerUnavailable, LifecycleViolation
+from ledger.log import Query
 from ledger.place import DatabasePlace
 from ledger.postgres import connection, log, reader, writer
 from ledger.postgres.log import PostgresLog

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from events import VOCABULARY, Draft
 from events.decision import DecisionThought
-from ledger import Query, SqliteLog
+from events.envelope import Draft
+from events.registry import VOCABULARY
 from ledger.errors import LedgerFull, LedgerUnavailable
+from ledger.log import Query
+from ledger.sqlite.log import SqliteLog
 from tallystick.shapes.appended import AppendedEvent
 from tests.support.drafts import batch_of, draft_of, recorded
 from tests.support.event_loop import run

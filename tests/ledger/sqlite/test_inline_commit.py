@@ -11,8 +11,8 @@ from typing import Self
 
 import pytest
 
-from ledger import SqliteLog
 from ledger.clock import system_clock
+from ledger.sqlite.log import SqliteLog
 from ledger.sqlite.writer import AVERAGED_COMMITS, INLINE_S, STALL_FACTOR, STALL_S, DiskTimes
 from tests.support.drafts import batch_of
 from tests.support.event_loop import run

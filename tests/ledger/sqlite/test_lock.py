@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ledger import SqliteLog, SqliteReader, holder_of
 from ledger.errors import LedgerLocked
-from ledger.sqlite.lock import WriterLock, lock_path
+from ledger.sqlite.lock import WriterLock, holder_of, lock_path
+from ledger.sqlite.log import SqliteLog
+from ledger.sqlite.reader import SqliteReader
 from tests.support.drafts import recorded
 from tests.support.event_loop import run
 from tests.support.paths import ROOT

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ledger import SqliteLog, SqliteReader, holder_of
 from ledger.errors import LedgerUnusable
 from ledger.log import Query
+from ledger.sqlite.lock import holder_of
+from ledger.sqlite.log import SqliteLog
+from ledger.sqlite.reader import SqliteReader
 from ledger.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION
 from tests.support.drafts import recorded
 from tests.support.event_loop import run

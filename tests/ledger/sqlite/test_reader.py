@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from ledger import Query, SqliteLog, SqliteReader
 from ledger.errors import LedgerUnavailable, NotFound
+from ledger.log import Query
+from ledger.sqlite.log import SqliteLog
+from ledger.sqlite.reader import SqliteReader
 from tests.api.verify.sealed_ledger import alter
 from tests.support.drafts import batch_of, recorded
 from tests.support.event_loop import collect, run

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from events.limits import GROUP_EVENTS_MAX
-from ledger import SqliteLog
+from ledger.sqlite.log import SqliteLog
 from ledger.sqlite.schema import COLUMNS, insert_statement, statement_rows
 from tests.support.drafts import batch_of
 from tests.support.event_loop import run

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from ledger import CheckpointStore, SqliteLog
 from ledger.errors import BadNote, Forked, InvalidQuery, LedgerUnavailable, TallystickError
+from ledger.sqlite.log import SqliteLog
 from ledger.transparency.checkpoints import (
     SIGNING_INTERVAL_S,
+    CheckpointStore,
     checkpoint_path,
     read_checkpoint,
     replace_key,

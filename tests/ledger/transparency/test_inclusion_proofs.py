@@ -4,8 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from ledger import LogTree, Query, SqliteLog, SqliteReader
+from ledger.log import Query
+from ledger.sqlite.log import SqliteLog
+from ledger.sqlite.reader import SqliteReader
 from ledger.transparency.inclusion_proofs import InclusionProver
+from ledger.transparency.tree import LogTree
 from tests.support.drafts import batch_of
 from tests.support.event_loop import run
 

@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from ledger import CheckpointStore, LogTree, Query, SqliteLog
 from ledger.errors import Forked
+from ledger.log import Query
+from ledger.sqlite.log import SqliteLog
+from ledger.transparency.checkpoints import CheckpointStore
 from ledger.transparency.merkle import leaf_hashes, verify_inclusion
 from ledger.transparency.tiles import TreeEdge
+from ledger.transparency.tree import LogTree
 from tests.support.drafts import batch_of
 from tests.support.event_loop import run
 

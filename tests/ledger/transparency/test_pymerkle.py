@@ -5,7 +5,9 @@ from pathlib import Path
 
 from pymerkle import InmemoryTree
 
-from ledger import LogTree, Query, SqliteLog
+from ledger.log import Query
+from ledger.sqlite.log import SqliteLog
+from ledger.transparency.tree import LogTree
 from tests.support.drafts import batch_of
 from tests.support.event_loop import run
 

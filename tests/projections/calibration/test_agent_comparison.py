@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from events import Draft
+from events.envelope import Draft
 from projections.calibration.agent_comparison import (
     AGENTS_MAX,
     DIFFERENT_QUESTIONS,

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from events import VOCABULARY, Draft
+from events.envelope import Draft
+from events.registry import VOCABULARY
 from ledger.admission import prepare
 from projections.calibration.calibration import Calibration
 from projections.calibration.calibration_filter import CalibrationFilter

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from ledger import microseconds, moment_of
+from ledger.clock import microseconds, moment_of
 from projections.arrays import Floats
 from projections.calibration.change_point import REVIEWS_MIN, SIDE_REVIEWS_MIN, detect_change
 from tallystick.shapes.history import ALARM_LEVEL, FALSE_ALARM_RATE, INTERVAL_LEVEL, Drift

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events import Draft
+from events.envelope import Draft
 from projections import column_table
 from projections.arrays import Ints, RowNumbers
 from projections.calibration.calibration import Calibration

@@ -12,7 +12,7 @@ import pytest
 from scipy.signal import lfilter
 from scipy.stats import norm
 
-from ledger import microseconds, moment_of
+from ledger.clock import microseconds, moment_of
 from projections.arrays import Floats, Ints
 from projections.calibration.change_point import FULL_LEVEL_REVIEWS, REVIEWS_MIN, SIDE_REVIEWS_MIN, detect_change
 from projections.stats.shift_search import ShiftLayout

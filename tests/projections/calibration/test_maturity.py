@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from events import DecisionReviewed, Draft
+from events.decision import DecisionReviewed
+from events.envelope import Draft
 from projections.calibration.calibration import Calibration
 from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.maturity import REVIEWS_MIN, Horizons

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec import UNSET
 
-from events import Draft
+from events.envelope import Draft
 from events.model import ModelAliased, ModelRegistered
 from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.change_point import detect_drift

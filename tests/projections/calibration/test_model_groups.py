@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from events import Draft
+from events.envelope import Draft
 from events.model import ModelAliased, ModelRegistered
 from events.model_names import join_names, split_names
 from projections.calibration.agent_comparison import compare_agents

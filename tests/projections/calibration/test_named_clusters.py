@@ -10,7 +10,7 @@ import pytest
 from scipy.signal import lfilter
 from scipy.special import ndtri
 
-from events import Draft
+from events.envelope import Draft
 from projections.arrays import Floats, Ints
 from projections.calibration.calibration import Calibration
 from projections.calibration.calibration_filter import CalibrationFilter

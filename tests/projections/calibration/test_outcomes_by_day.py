@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from events import Draft
 from events.decision import DecisionRetracted, DecisionReviewed
+from events.envelope import Draft
 from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.outcomes_by_day import outcomes_by_day
 from projections.stats.late_outcomes import incidence, kaplan_meier

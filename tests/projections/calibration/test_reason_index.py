@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from events import Draft
 from events.decision import Reason, ReasonType
+from events.envelope import Draft
 from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.reason_index import REVIEWED_MIN, ReasonIndex
 from projections.calibration.reason_stats import ReasonStats, ReasonsView

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from events import Draft
+from events.envelope import Draft
 from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.window_comparison import (
     LEVEL,

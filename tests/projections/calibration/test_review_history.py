@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events import Draft, agent_of
-from ledger import microseconds
+from events.envelope import Draft, agent_of
+from ledger.clock import microseconds
 from projections.calibration.calibration import Calibration
 from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.reviewed_decisions import ReviewedDecisions

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from events import Draft
+from events.envelope import Draft
 from projections import column_table
 from projections.calibration import count_table, view_evidence
 from projections.calibration.calibration import Calibration

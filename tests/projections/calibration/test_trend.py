@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger import microseconds
+from ledger.clock import microseconds
 from projections.calibration.trend import WINDOWS_MAX, compute_trend
 from projections.stats.intervals import gap_interval
 from tallystick.shapes.history import Trend, Window

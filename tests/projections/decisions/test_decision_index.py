@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.json import encode
 
-from events import Draft
+from events.envelope import Draft
 from projections.decisions.compaction import LEVEL_DAYS, LEVELS, LevelFilter
 from projections.decisions.decision_index import DecisionIndex
 from projections.decisions.decision_selection import DecisionSelection, SortField

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from events import Draft
+from events.envelope import Draft
 from projections.decisions.decision_selection import STATUSES, DecisionSelection
 from tests.projections import reference_model
 from tests.projections.decisions.test_decision_index import narrow

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from events import VOCABULARY, DecisionPreserved, Draft
+from events.decision import DecisionPreserved
+from events.envelope import Draft
 from events.model_names import join_names
+from events.registry import VOCABULARY
 from projections import column_table
 from projections.decisions import time_blocks, value_counts
 from projections.decisions.decision_index import DecisionIndex

@@ -4,8 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from events import VOCABULARY, Draft
 from events.decision import Bridge, Reason
+from events.envelope import Draft
+from events.registry import VOCABULARY
 from projections.decisions.decision_state import DecisionState, fold_decision
 from tests.projections.drafts import amend, ask, record, review, think
 from tests.projections.random_histories import DAWN, lines_of

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from events import Draft
+from events.envelope import Draft
 from ledger.errors import LedgerUnavailable
 from projections import slice_reader
 from projections.decisions import full_text_search as search_module

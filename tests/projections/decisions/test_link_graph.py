@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from events import DecisionLinked, Draft
-from events.link import LinkType
+from events.envelope import Draft
+from events.link import DecisionLinked, LinkType
 from projections.decisions import link_graph as link_graph_module
 from projections.decisions.link_graph import DIRECTIONS, UNSTATED_WEIGHT, Direction, GraphLink, LinkGraph, LinkSelection
 from tests.projections.drafts import link, record, retract

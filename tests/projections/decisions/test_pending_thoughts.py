@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from events import Draft, ThoughtAdopted, ThoughtRecorded, source_of
+from events.envelope import Draft, source_of
+from events.thought import ThoughtAdopted, ThoughtRecorded
 from projections.decisions import thought_index as thoughts_module
 from projections.decisions.thought_index import THOUGHT_AGE_MAX, ThoughtIndex, ThoughtScope
 from tests.projections.drafts import adopt, ponder, record

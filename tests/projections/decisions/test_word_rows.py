@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from events import Draft
+from events.envelope import Draft
 from projections import column_table, slice_reader
 from projections.decisions import full_text_search, index_rows, time_blocks, value_counts, word_rows
 from projections.decisions.decision_index import DecisionIndex

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET, structs
 
-from events import DiscoveryAttempted, DiscoveryStarted, Draft
+from events.discovery import DiscoveryAttempted, DiscoveryStarted
+from events.envelope import Draft
 from projections.discovery import model_inventory
 from projections.discovery.model_inventory import InventoryView, Sightings, build_inventory
 from tests.projections.random_histories import KEYS, NAMES, discoveries, events_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from events import Draft
+from events.envelope import Draft
 from projections.discovery.model_names import ResolvedName
 from tests.projections.short_runs import alias, inventory_of, register
 

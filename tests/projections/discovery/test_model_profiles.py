@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events import Draft
+from events.envelope import Draft
 from projections.discovery.model_profiles import MODELS_MIN, ModelProfile, build_profiles
 from projections.discovery.probe_score_index import ProbeScoreIndex
 from tests.projections.random_histories import events_of

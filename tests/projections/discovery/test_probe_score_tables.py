@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from msgspec import UNSET
 
-from events import Draft, ProbeScored
+from events.envelope import Draft
+from events.probe import ProbeScored
 from projections.discovery.probe_score_tables import percentiles
 from tests.projections.random_histories import discoveries, events_of
 from tests.projections.short_runs import (

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from api.importers.runs.reader import decode_report
 from api.importers.runs.to_events import run_events
-from events import (
+from events.discovery import (
     DiscoveryAttempted,
     DiscoveryFinished,
     DiscoverySignalled,
+    DiscoverySignalledLate,
     DiscoveryStarted,
-    Draft,
-    ModelIdentity,
-    ProbeScored,
 )
-from events.discovery import DiscoverySignalledLate
+from events.envelope import Draft
+from events.model import ModelIdentity
+from events.probe import ProbeScored
 from projections.discovery.run_index import ATTEMPT_OUTCOMES, RunIndex, RunSelection
 from projections.discovery.run_report import DiscoveryRun, build_attempts, build_report, build_signals
 from tests.projections.drafts import post

@@ -2,7 +2,7 @@
 
 import pytest
 
-from events import Draft
+from events.envelope import Draft
 from events.host_names import host_key
 from events.model import WrapperDeclared, WrapperWithdrawn
 from projections.discovery.attempt_index import AttemptIndex

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
-from events import Draft, EvalScenarioCaptured, EvalScenarioRevised, EvalStarted
+from events.envelope import Draft
+from events.evaluation import EvalScenarioCaptured, EvalScenarioRevised, EvalStarted
 from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationSelection
 from projections.evaluation.run_summaries import summarize_runs
 from projections.evaluation.run_view import build_evaluation, evidence_digests

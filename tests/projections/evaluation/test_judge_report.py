@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from events import Draft, EvalScored, EvalStarted
+from events.envelope import Draft
+from events.evaluation import EvalScored, EvalStarted
 from events.judge import JudgeFacts
 from projections.evaluation.judge_index import JudgeIndex
 from projections.evaluation.judge_report import build_judging_report

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from events import Draft
+from events.envelope import Draft
 from events.evaluation import Component
 from projections.evaluation.run_comparison import compare_runs
 from projections.evaluation.view_types import Evaluation, RunComparison

@@ -4,7 +4,8 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
-from events import Draft, EvalFinished, EvalScored, EvalStarted, EventFacts
+from events.envelope import Draft, EventFacts
+from events.evaluation import EvalFinished, EvalScored, EvalStarted
 from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationSelection, ScoreFilter
 from projections.evaluation.query_params import ScenarioQuery, ScoreboardQuery
 from projections.evaluation.run_summaries import summarize_runs

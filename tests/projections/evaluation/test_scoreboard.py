@@ -7,7 +7,8 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
-from events import Draft, EvalScored, source_of
+from events.envelope import Draft, source_of
+from events.evaluation import EvalScored
 from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationSelection
 from projections.evaluation.query_params import ScoreboardQuery
 from projections.evaluation.run_summaries import summarize_runs

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from events import Draft, EvalScored
-from events.evaluation import EvalScoredV1
+from events.envelope import Draft
+from events.evaluation import EvalScored, EvalScoredV1
 from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationSelection
 from projections.evaluation.query_params import ScoreboardQuery
 from projections.evaluation.run_summaries import summarize_runs

@@ -17,7 +17,7 @@ from events.decision import (
     DecisionReviewed,
     DecisionThought,
 )
-from ledger import Query
+from ledger.log import Query
 from projections.decisions.decision_state import DecisionState, HistoryEntry
 
 EVENTS_SHOWN = 40

@@ -10,11 +10,12 @@ import msgspec
 from api.http.request import Call
 from api.service.decision_writer import RecordedReview, review_decision
 from api.service.review_permission import may_review
-from events.decision import DecisionReviewed, Outcome
+from events.decision import DecisionReviewed
 from events.decode_error_messages import DECODE_ERRORS, explain_decode_error
 from events.errors import InvalidEvent, TallystickError
 from ledger.errors import IdentityConflict
 from projections.decisions.decision_state import DecisionState
+from tallystick.shapes.decisions import Outcome
 
 DECISION_ID, EVENT_ID = "decision_id", "event_id"
 TEXTS = ("actual_result", "lessons", "notes")

@@ -22,7 +22,8 @@ from api.reports.plots.probe_scores import (
 )
 from api.service.model_queries import get_probes
 from api.service.stored_model_names import NAME_EVENTS
-from events import VOCABULARY, ProbeScored
+from events.probe import ProbeScored
+from events.registry import VOCABULARY
 from ledger.errors import NotFound
 from projections.discovery.probe_score_tables import ProbeScores
 from projections.discovery.query_params import ProbeScoreQuery

@@ -6,8 +6,8 @@ from api.http.pages.page import Page, address_of, query_of
 from api.http.request import Call
 from api.service.discovery.queries import get_runs, list_run_names
 from api.service.run_params import RunQuery
-from events import VOCABULARY, DiscoveryAttempted, DiscoveryFinished, DiscoveryStarted
-from events.discovery import DiscoverySignalledLate
+from events.discovery import DiscoveryAttempted, DiscoveryFinished, DiscoverySignalledLate, DiscoveryStarted
+from events.registry import VOCABULARY
 
 PATH = "/ui/models/runs"
 

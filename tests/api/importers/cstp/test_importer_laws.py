@@ -12,7 +12,7 @@ from api.importers.cstp.merge import merge_decisions
 from api.importers.cstp.report import CstpImportResult
 from api.importers.cstp.source_decision import read_decision
 from api.importers.cstp.to_events import DATA_BYTES_MAX, decision_events
-from events import VOCABULARY
+from events.registry import VOCABULARY
 from tests.support.cstp_installation import WHOLE
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)

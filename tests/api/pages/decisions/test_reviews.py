@@ -8,7 +8,7 @@ import pytest
 
 from api.principal import ReviewPolicy, Scope
 from api.token_store import TokenStore
-from ledger import system_clock
+from ledger.clock import system_clock
 from tests.api.http.posts import fresh, get, head, recorded, reviewed
 from tests.api.http.posts import post as append
 from tests.api.pages.html_page import HtmlPage, ShownForm

@@ -10,7 +10,7 @@ import pytest
 
 from api.token_store import TokenStore
 from events.envelope import encode_draft
-from ledger import system_clock
+from ledger.clock import system_clock
 from tests.api.cli.command import done
 from tests.projections.judged_evaluations import QUESTION, REFERENCE, Truth, simulated
 from tests.support.server import served

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from api.http.pages.log.subject_address import ABOUT, subject_address
-from ledger import Receipt
+from ledger.transparency.receipt import Receipt
 from tests.api.http.posts import get, post, recorded, reviewed, thought
 from tests.api.pages.log.shown import element, json_address, json_at, link, page_of, text_of
 

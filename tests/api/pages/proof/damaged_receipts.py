@@ -5,8 +5,9 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ledger import Receipt, Verifier
 from ledger.errors import BadNote
+from ledger.transparency.receipt import Receipt
+from ledger.transparency.signed_note import Verifier
 
 ODD = (
     b"",

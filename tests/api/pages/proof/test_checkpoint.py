@@ -8,9 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from ledger import SignedCheckpoint
 from ledger.transparency.keys import read_key
-from ledger.transparency.signed_note import Signer
+from ledger.transparency.signed_note import SignedCheckpoint, Signer
 from tests.api.cli.command import done
 from tests.api.http.posts import post, recorded
 from tests.api.pages.log.shown import element, json_address, json_at, link, page_of, text_of

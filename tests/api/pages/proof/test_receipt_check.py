@@ -12,7 +12,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
 from api.token_store import TokenStore
-from ledger import system_clock
+from ledger.clock import system_clock
 from ledger.transparency.keys import read_key
 from ledger.transparency.merkle import verify_consistency
 from tests.api.cli.command import tally

@@ -13,7 +13,7 @@ import pytest
 from api.principal import Scope
 from api.service.webhooks.endpoint_store import DEFAULT_PACE, EndpointStore
 from api.token_store import Token, TokenStore
-from ledger import system_clock
+from ledger.clock import system_clock
 from tests.api.http.posts import recorded
 from tests.api.http.webhook_receiver import receiving
 from tests.api.pages.html_page import HtmlPage
