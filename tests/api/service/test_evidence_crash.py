@@ -33,7 +33,7 @@ from pathlib import Path
 from api.principal import OWNER
 from api.service.evidence import Blob
 from api.service.ledger import LedgerService
-from ledger import EvidenceStore
+from ledger.evidence_store import EvidenceStore
 
 ledger, verb, point = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 

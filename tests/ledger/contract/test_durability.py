@@ -20,7 +20,7 @@ from tests.support.paths import ROOT
 ENDLESS = """
 import asyncio, sys
 from pathlib import Path
-from ledger import SqliteLog
+from ledger.sqlite.log import SqliteLog
 from tests.support.drafts import recorded
 
 async def main():

@@ -20,7 +20,7 @@ ADDRESS = "http://127.0.0.1:8765"
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from ledger import SqliteLog
+from ledger.sqlite.log import SqliteLog
 
 async def main():
     log = await SqliteLog.open(Path(sys.argv[1]), address=sys.argv[2] or None)
