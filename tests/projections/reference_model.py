@@ -73,7 +73,8 @@ def report(lines: Iterable[bytes]) -> list[Reported]:
     now = datetime.min.replace(tzinfo=UTC)
     for line in lines:
         event = json.loads(line)
-        if event["type"].split(".")[1] in ("recorded", "amended", "asked", "reviewed", "retracted"):
+        stream, kind = event["type"].split(".")[:2]
+        if stream == "decision" and kind in ("recorded", "amended", "asked", "reviewed", "retracted"):
             now = max(now, datetime.fromisoformat(event["time"]))
         subject, data = event["subject"], event["data"]
         if event["type"].startswith("decision.recorded."):
