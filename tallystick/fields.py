@@ -224,6 +224,12 @@ class CalibrationFilter(DecisionSelection, total=False):
     """The parts to add."""
     trend_days: int | None
     """The length of the windows of `trend`, days. The default is 30."""
+    limit: int | None
+    """The highest number of groups, 1..1,000. The default is 1,000."""
+    offset: int | None
+    """The number of groups to skip: `groups_next` of the previous page."""
+    group_sort: Literal["name", "decisions"] | None
+    """The order of groups: by their names, or those with the most decisions first. The default is name."""
 
 
 class Plan(TypedDict, total=False):

@@ -111,13 +111,14 @@ def _command_of(verb: Verb) -> Any:  # noqa: ANN401 - as `_Commands`
         app.callback()(update_stored_options)
     else:
         app = typer.Typer(add_completion=False, context_settings=CONTEXT_SETTINGS)
-        app.command(verb.name, cls=_VerbCommand)(_function_of(verb.function))
+        app.command(verb.name, cls=_VerbCommand)(function_of(verb.function))
     command = typer.main.get_command(app)
     command.name = verb.name
     return command
 
 
-def _function_of(path: str) -> Callable[..., None]:
+def function_of(path: str) -> Callable[..., None]:
+    """Return the function of a verb, given as `module:function`. This imports its module."""
     module, _, name = path.partition(":")
     function: Callable[..., None] = getattr(import_module(f"api.cli.commands.{module}"), name)
     return function
