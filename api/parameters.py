@@ -297,7 +297,7 @@ def time_range(since: datetime | None, until: datetime | None, window: str | Non
 
 SINCE = time_parameter("since", "From this time on, or from the first moment of this day, UTC.")
 UNTIL = time_parameter("until", "Up to this time, or to the last moment of this day, UTC.", end=True)
-WINDOW = choice_parameter("window", "Days back from now. Overrides `since`.", WINDOWS)
+WINDOW = choice_parameter("window", "Days back from now, or from `as_of`. Overrides `since`.", WINDOWS)
 
 
 def parse_time_range(parameters: Mapping[str, str], now: datetime) -> TimeRange:

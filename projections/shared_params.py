@@ -15,7 +15,8 @@ Until = Annotated[
     Meta(description="Up to this time, or to the last moment of this day, UTC.", extra={"end": True}),
 ]
 Window = Annotated[
-    Literal["30d", "60d", "90d", "all"] | None, Meta(description="Days back from now. Overrides `since`.")
+    Literal["30d", "60d", "90d", "all"] | None,
+    Meta(description="Days back from now, or from `as_of`. Overrides `since`."),
 ]
 Agent = Annotated[str | None, Meta(description="One agent, by its name.")]
 Category = Annotated[str | None, Meta(description="Decisions of one category.")]

@@ -1,7 +1,8 @@
 """Make the options of a verb from the parameters of an operation."""
 
 import inspect
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
 from functools import wraps
 from typing import Annotated, Any
 
@@ -37,18 +38,18 @@ def with_options(function: Callable[..., None]) -> Callable[..., None]:
         function(target, params=parse_params(params, texts), **options)
 
     first, *own = inspect.signature(function).parameters.values()
-    made = sorted(map(_option, declared.values()), key=lambda option: option.default is not option.empty)
-    options = [option for option in made if option.name != PREFIX]
+    made = [_option(each, declared) for each in declared.values() if each.name != PREFIX]
+    options = sorted(made, key=lambda option: option.default is not option.empty)
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [first, *options, *(each.replace(kind=each.KEYWORD_ONLY) for each in own if each.name != "params")]
     )
     return run
 
 
-def _option(parameter: Parameter[Any]) -> inspect.Parameter:
+def _option(parameter: Parameter[Any], declared: Collection[str]) -> inspect.Parameter:
     default = inspect.Parameter.empty if parameter.required else False if _is_flag(parameter) else None
     return inspect.Parameter(
-        parameter.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=_annotation(parameter)
+        parameter.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=_annotation(parameter, declared)
     )
 
 
@@ -60,9 +61,20 @@ def _is_flag(parameter: Parameter[Any]) -> bool:
     return parameter.schema.get("type") == "boolean"
 
 
-def _annotation(parameter: Parameter[Any]) -> Any:  # noqa: ANN401 - a type for Typer
-    text = parameter.description.replace("[", "\\[")
+def _help(text: str, declared: Collection[str]) -> str:
+    """Return the description of a parameter, with the names of others as options."""
+
+    def name(found: re.Match[str]) -> str:
+        word = found[1]
+        return f"--{word.replace('_', '-')}" if word in declared or word == "as_of" else word
+
+    return re.sub(r"`(\w+)`", name, text).replace("[", "\\[")
+
+
+def _annotation(parameter: Parameter[Any], declared: Collection[str]) -> Any:  # noqa: ANN401 - a type for Typer
+    text = _help(parameter.description, declared)
     if parameter.required and not parameter.is_option:
+        text = f"{text.rstrip('.')}, or an unambiguous beginning of it." if PREFIX in declared else text
         return Annotated[str, typer.Argument(help=text, metavar=parameter.name.removesuffix("_id").upper())]
     if _is_flag(parameter):
         return Annotated[bool, typer.Option(f"--{parameter.name.replace('_', '-')}", help=text)]
