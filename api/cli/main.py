@@ -12,7 +12,6 @@ from typing import Annotated
 import typer
 
 from api.cli.commands import VERBS
-from api.cli.escaped_output import escape_standard_output
 from api.cli.lazy_group import CONTEXT_SETTINGS, lazy_group
 from api.cli.ledger_target import (
     DEFAULT_LEDGER,
@@ -26,8 +25,12 @@ from api.cli.ledger_target import (
     wants_json,
 )
 from api.cli.output import print_note
-from api.cli.standard_output import drop_standard_output, name_standard_output
-from api.cli.standard_streams import prepare_standard_streams
+from api.cli.standard_streams import (
+    drop_standard_output,
+    escape_standard_output,
+    name_standard_output,
+    prepare_standard_streams,
+)
 
 COLLECTED_OBJECTS_MIN = 50_000
 """New objects between two garbage collections. A verb imports many objects that stay; Python looks through them every

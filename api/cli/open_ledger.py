@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from api.cli.ledger_target import LedgerTarget
 from api.cli.output import print_json, print_note, show_progress
-from api.cli.unknown_names import check_names
 from api.service.ledger import LedgerService, View, open_for_reading
 
 if TYPE_CHECKING:
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
     from ledger.place import Place
 
 _Answer = TypeVar("_Answer")
+if TYPE_CHECKING:
+    from tallystick.shapes.parts import UnknownName
 
 
 @asynccontextmanager
@@ -115,3 +116,17 @@ async def open_events(target: LedgerTarget) -> "AsyncIterator[LedgerService | Re
         return
     async with open_reader(target.place) as service:
         yield service
+
+
+def check_names(answer: object, may_be_new: Collection[str] = ()) -> None:
+    """Check that the filter of an answer has no unknown names, except in the parameters `may_be_new`.
+
+    Errors: NotFound, for the first one.
+    """
+    unknown: list[UnknownName] = getattr(answer, "unknown_names", None) or []
+    for name in (name for name in unknown if name.parameter not in may_be_new):
+        from api.service.unknown_names import suggest
+        from ledger.errors import NotFound
+
+        advice = suggest(name.nearest, "Nothing in the ledger has it. Check the spelling.")
+        raise NotFound(f"There is no {name.parameter} {name.value!r}.", advice)

@@ -13,18 +13,17 @@ they show which line is wrong.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 
 import msgspec
+from msgspec import structs
 
-from api.export.checkpoint import ExportCheckpoint, choose_checkpoint
 from api.export.encoders import Parts, encoder_of
-from api.export.event_pages import scan
-from api.export.evidence import STORED, evidence_of
 from api.export.manifest import (
     CHECKPOINT,
     EARLIER,
@@ -45,18 +44,96 @@ from api.export.manifest import (
 from api.export.readme import readme
 from api.export.selection import ExportSelection
 from api.export.targets import ExportTarget, FileWriter
+from api.principal import OWNER
 from api.service.evidence import EvidenceService
 from api.service.ledger import LedgerService
 from api.service.open_log import open_reader
 from events.envelope import timestamp
-from ledger.errors import LedgerUnusable
-from ledger.log import LogPage, LogReader
+from ledger.errors import Damaged, Gone, LedgerUnusable
+from ledger.log import LogPage, LogReader, Query
 from ledger.threads import run_on_thread
 from ledger.transparency.inclusion_proofs import InclusionProver
 from ledger.transparency.merkle import leaf_hashes
 from ledger.transparency.signed_note import SignedCheckpoint
 from ledger.transparency.tiles import WIDTH
 from ledger.transparency.tree import LogTree
+
+STORED = "evidence.stored.v1"
+
+_quoted_digest = re.compile(rb'"([0-9a-f]{64})"')
+
+
+class ExportedEvidence(NamedTuple):
+    """Evidence that was not erased at the checkpoint; `data` is None if its bytes cannot be read."""
+
+    digest: str
+    data: bytes | None
+
+
+async def evidence_of(
+    evidence: EvidenceService, pages: AsyncIterator[LogPage], size: int
+) -> AsyncIterator[ExportedEvidence]:
+    """Yield each evidence that some events name once, as it was when the log had `size` events.
+
+    Evidence that was erased before is left out. Evidence that was erased later, or is damaged, has no bytes.
+    Memory: 32 bytes for each digest seen.
+    """
+    seen: set[bytes] = set()
+    async for page in pages:
+        digests = [digest.decode() for digest in dict.fromkeys(_quoted_digest.findall(page.ndjson))]
+        new = [digest for digest in digests if bytes.fromhex(digest) not in seen]
+        seen.update(map(bytes.fromhex, new))
+        for digest in await _kept(evidence, new, size):
+            yield ExportedEvidence(digest, await _bytes_of(evidence, digest))
+
+
+async def _kept(evidence: EvidenceService, digests: Sequence[str], size: int) -> list[str]:
+    """Return the digests whose evidence was stored and not erased when the log had `size` events."""
+    states = await evidence.known(digests)
+    return [
+        digest
+        for digest, state in states.items()
+        if state.position <= size and (state.erasure is None or state.erased_position > size)
+    ]
+
+
+async def _bytes_of(evidence: EvidenceService, digest: str) -> bytes | None:
+    try:
+        return (await evidence.get(digest, OWNER)).data
+    except (Gone, Damaged):
+        return None
+
+
+class ExportCheckpoint(NamedTuple):
+    """The signed checkpoint of an export, the key that verifies it, and checkpoints that were published before it.
+
+    `witnessed` is the newest one that a witness has cosigned; it may be the same as `signed`.
+    """
+
+    signed: SignedCheckpoint
+    verifier: str
+    earlier: SignedCheckpoint | None = None
+    witnessed: SignedCheckpoint | None = None
+
+
+async def choose_checkpoint(ledger: LedgerService) -> ExportCheckpoint:
+    """Return a new checkpoint of the whole log if this process may sign, otherwise the one that was signed last.
+
+    `earlier` is the largest smaller checkpoint of the same log among the last published and the last witnessed one.
+
+    Errors: NotFound, if nothing is signed; Forked, BadNote, LedgerUnusable, LedgerFull, LedgerUnavailable.
+    """
+    published = await ledger.proving.stored()
+    head = (await ledger.reader.head()).position if ledger.log is not None else 0
+    signed = await ledger.proving.checkpoint(head)
+    witnessed = await ledger.proving.kept_witnessed()
+    origin, size = signed.checkpoint.origin, signed.size
+    if witnessed is not None and (witnessed.checkpoint.origin != origin or witnessed.size > size):
+        witnessed = None
+    candidates = [note for note in (published, witnessed) if note is not None and note.checkpoint.origin == origin]
+    earlier = max((note for note in candidates if note.size < size), key=lambda note: note.size, default=None)
+    return ExportCheckpoint(signed, str(await ledger.proving.verifier()), earlier, witnessed)
+
 
 TILES_READ = 256
 """Tiles of one read: 2 MiB of leaves."""
@@ -278,3 +355,34 @@ async def _reading(ledger: LedgerService) -> AsyncIterator[LogReader]:
         yield reader
     finally:
         await reader.close()
+
+
+PAGE_BYTES = 8 << 20
+"""Approximate size of a page: large enough that the cost of each query does not matter."""
+
+EVENTS_MIN, EVENTS_MAX = 64, 16_384
+"""The least and the most events of a page; the first page has the least."""
+
+
+async def scan(reader: LogReader, query: Query, size: int) -> AsyncGenerator[LogPage, None]:
+    """Yield every event up to a position that matches a query. Errors: LedgerUnavailable."""
+    query = structs.replace(query, before=size + 1, limit=EVENTS_MIN, walk=True)
+    next_page = asyncio.ensure_future(reader.read(query))
+    try:
+        while True:
+            page = await next_page
+            if page.more:
+                query = structs.replace(query, after=page.positions[-1], limit=_limit(page))
+                next_page = asyncio.ensure_future(reader.read(query))
+            if page.positions:
+                yield page
+            if not page.more:
+                return
+    finally:
+        next_page.cancel()
+
+
+def _limit(page: LogPage) -> int:
+    """Estimate how many events fit into PAGE_BYTES, from the last page."""
+    fitting = PAGE_BYTES * len(page.positions) // max(1, len(page.ndjson))
+    return max(EVENTS_MIN, min(EVENTS_MAX, fitting))

@@ -5,6 +5,7 @@ import gc
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -27,14 +28,16 @@ from api.http.refusals import RefusalLog
 from api.http.route_table import ROWS, WITH_SLASH
 from api.http.sessions import Sessions
 from api.http.telemetry import Telemetry, TelemetryMiddleware
-from api.http.webhooks import start_webhooks
 from api.service.ledger import LedgerService
 from api.service.server_log import log
 from api.service.view_queries import QueryTurns
+from api.service.webhooks.dispatcher import Dispatcher
 from events.errors import TallystickError
 
 REVOKED_CHECK_S = 0.4
 """Seconds between two checks whether the tokens of running requests are still valid."""
+if TYPE_CHECKING:
+    from api.service.webhooks.delivery import DeliveryNote
 
 
 def routes() -> Sequence[LazyRoute]:
@@ -166,3 +169,22 @@ def _answer_wrong_method(request: Request) -> Response:
     response = answer_error(request.scope, WrongMethod(detail, f"Its methods: {allowed}."))
     response.headers["allow"] = allowed
     return response
+
+
+def start_webhooks(service: LedgerService, metrics: Metrics, audit: AuditLog | None) -> Sequence[asyncio.Task[None]]:
+    """Start to deliver events to the operator's endpoints, if the ledger is open for writing. Cancel it to stop."""
+    if service.log is None:
+        return []
+
+    def note(made: "DeliveryNote") -> None:
+        if audit is not None:
+            audit.write_delivery(made.endpoint_id, made.message.id, made.message.position, made.status)
+
+    dispatcher = Dispatcher(service, note)
+    metrics.add_gauge(
+        "tallystick_webhook_waiting_events",
+        "Events that wait for their delivery, at all webhooks.",
+        lambda: dispatcher.waiting,
+    )
+    metrics.add_gauge("tallystick_webhooks_failing", "Webhooks whose last attempt failed.", lambda: dispatcher.failing)
+    return [asyncio.create_task(dispatcher.run(), name="webhooks")]

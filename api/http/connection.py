@@ -7,6 +7,8 @@ checks the deadlines of all connections once a second, so that requests do not p
 """
 
 import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from secrets import token_hex
 from typing import Any, Final
@@ -25,9 +27,7 @@ from api.errors import (
     TooSlow,
     problem_name,
 )
-from api.http.answer_writer import AnswerWriter
 from api.http.connection_table import ConnectionTable
-from api.http.header_checks import find_header_fault
 from api.http.metrics import Metrics
 from api.http.problems import problem_response
 from api.http.refusals import RefusalLog
@@ -48,6 +48,51 @@ from events.limits import (
     STALL_S,
     URL_BYTES_MAX,
 )
+
+
+class AnswerWriter:
+    """The transport of one answer: adds the security headers.
+
+    It writes head and body in one call if the length is known. uvicorn validates each header of each answer, and writes
+    the head in a call of its own. Without this class, appends of single events took 10% more CPU time (median of 30
+    alternating runs).
+    """
+
+    def __init__(self, transport: asyncio.Transport, headers: SecurityHeaders) -> None:
+        self._transport = transport
+        self._headers = headers
+        self._head = b""
+        self._started = False
+
+    def write(self, data: bytes) -> None:
+        """Write a part of the answer: its head, or bytes of its body."""
+        if self._started:
+            head, self._head = self._head, b""
+            self._transport.write(head + data)
+        elif data.startswith(b"HTTP/1.1 1"):  # 100 Continue: the answer follows
+            self._transport.write(data)
+        else:
+            self._started = True
+            head = self._headers.add_to(data)
+            if b"\r\ncontent-length: " in head:
+                self._head = head
+            else:
+                self._transport.write(head)
+
+    def flush(self) -> None:
+        """Write a head that has no body."""
+        if self._head:
+            self.write(b"")
+
+    def close(self) -> None:
+        """Close the connection after the answer."""
+        self.flush()
+        self._transport.close()
+
+    def is_closing(self) -> bool:
+        """Return whether the connection is closed or about to close."""
+        return self._transport.is_closing()
+
 
 HEALTH_PATHS = frozenset({b"/healthz", b"/readyz", b"/health"})
 """The paths that a connection of the reserve may request."""
@@ -358,3 +403,22 @@ def _head_too_large() -> HeadTooLarge:
     return HeadTooLarge(
         f"The head of a request is over {HEAD_BYTES_MAX:,} bytes or {HEADERS_MAX} headers.", "Send less in headers."
     )
+
+
+SINGLE_HEADERS = frozenset(
+    {b"authorization", b"content-encoding", b"content-type", b"host", b"last-event-id", b"origin"}
+)
+"""Headers with one value that routes read. Two readers of a request that has two of them could read different ones."""
+
+
+def find_header_fault(headers: Sequence[tuple[bytes, bytes]], http_version: Callable[[], str]) -> MalformedInput | None:
+    """Return why a request is refused because of the headers that it has; None if it is not."""
+    names = {name for name, _ in headers}
+    if len(names) < len(headers):
+        for name, times in Counter(name for name, _ in headers).items():
+            if times > 1 and (name in SINGLE_HEADERS or name.startswith(b"ce-")):
+                detail = f"The request has {times} {name.decode('latin-1')} headers."
+                return MalformedInput(detail, "Send it once.")
+    if b"host" not in names and http_version() == "1.1":
+        return MalformedInput("The request has no Host header.", "HTTP/1.1 requires one.")
+    return None

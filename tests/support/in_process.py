@@ -167,8 +167,8 @@ def served_application(ledger: Path | str, serve_args: Sequence[str]) -> Applica
 
 def command(words: Sequence[str], given: bytes, environment: Mapping[str, str]) -> Ended:
     """Run `tallystick WORDS` in this process, with streams and an environment of its own, to its end."""
-    from api.cli.escaped_output import escape_standard_output  # noqa: PLC0415 - only tests that use it pay for it
     from api.cli.main import run  # noqa: PLC0415 - as above
+    from api.cli.standard_streams import escape_standard_output  # noqa: PLC0415 - as above
 
     with (
         TemporaryFile(buffering=0) as unbuffered,

@@ -6,8 +6,6 @@ from rich.console import Console
 
 from api.cli.output import make_table, open_console
 from api.cli.render.calibration_history import print_history
-from api.cli.render.confidence_use import print_curve, print_use
-from api.cli.render.missing_reviews import print_missing_reviews, print_reviews_by_age
 from api.cli.render.recalibration import print_recalibration
 from api.reports.calibration_text import (
     describe_clusters,
@@ -21,6 +19,8 @@ from api.reports.calibration_text import (
     describe_verdict,
     row_verdict,
 )
+from api.reports.plots.tables import curve_rows
+from api.reports.use_text import describe_auc, describe_threshold
 from api.text_format import (
     format_count,
     format_figure,
@@ -35,6 +35,7 @@ from tallystick.shapes.calibration import (
     CalibrationGroup,
     CalibrationScores,
     ConfidenceSpread,
+    Corp,
 )
 from tallystick.shapes.parts import AsOf
 
@@ -166,3 +167,59 @@ def format_as_of(as_of: AsOf) -> str:
     if as_of.time is None:
         return "As of position 0: before the first event."
     return f"As of position {format_count(as_of.position)}, recorded {format_time(as_of.time)} UTC."
+
+
+def print_curve(console: Console, corp: Corp) -> None:
+    """Print the curve, with the bands of a calibrated agent at the middle of each row."""
+    numbers = ("stated", "reviewed", "success", "recalibrated", "if calibrated", "on the whole curve")
+    table = make_table(*numbers, right=numbers)
+    for row in curve_rows(corp):
+        table.add_row(*row)
+    console.print()
+    console.print(table)
+    console.print(
+        "Of calibrated agents, 95% are within the first range at that confidence, 95% within the second at every one."
+    )
+
+
+def print_use(console: Console, answer: CalibrationAnswer) -> None:
+    """Print how well confidences rank decisions, and what acting above a threshold would have come to."""
+    if answer.auc:
+        console.print()
+        console.print(describe_auc(answer.auc))
+    if answer.threshold is not None:
+        console.print()
+        for line in describe_threshold(answer.threshold):
+            console.print(line)
+
+
+def print_missing_reviews(console: Console, answer: CalibrationAnswer) -> None:
+    """Print below the verdict that it holds for the reviewed decisions only, if so, and the outcomes by day."""
+    missing = answer.missing_reviews
+    if missing and missing.message is not None:
+        console.print(f"! {one_line(missing.message)}", style="yellow", markup=False)
+        console.print("tallystick review --sample 20 names decisions at random whose reviews show the gap of all.")
+    if answer.by_day:
+        console.print(answer.by_day.message)
+
+
+def print_reviews_by_age(console: Console, answer: CalibrationAnswer) -> None:
+    """Print how old reviewed and unreviewed decisions are, and the gap weighted by age, if the answer has them."""
+    ages = answer.reviews_by_age
+    if not ages:
+        return
+    console.print()
+    difference, weighted = ages.difference, ages.weighted_gap
+    if difference is None:
+        console.print("Age: there are no reviewed and unreviewed decisions to compare.")
+        return
+    shares = (
+        f"{difference.reviewed_share:.0%} of the reviewed and {difference.unreviewed_share:.0%} of the unreviewed "
+        f"decisions are in the {difference.most}"
+    )
+    console.print(f"Age: {shares}.{' They differ by more than chance.' if difference.differs else ''}")
+    if weighted is not None:
+        console.print(
+            f"Weighted by {', '.join(weighted.by)}, the gap is {format_figure(weighted.gap, '+')} "
+            f"({format_interval(weighted.interval, '+')}), for {weighted.represented:.0%} of the decisions."
+        )

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from api.cli.output import make_table, open_console, print_json, truncate
 from api.cli.render.calibration import format_as_of
-from api.cli.render.model_figures import print_figures
+from api.service.model_figures import ModelFigures
 from api.service.model_queries import InventoryAnswer, ModelList, ProbesAnswer
 from api.service.model_registry import registration_command
 from api.text_format import (
@@ -23,6 +23,7 @@ from projections.discovery.identity_conflicts import AttemptPlace, IdenticalOutp
 from projections.discovery.model_inventory import InventoryModel, RouterSightings, UnnamedClaims
 from projections.discovery.probe_score_tables import ModelScores, ProbeScores
 from tallystick.shapes.appended import AppendResult
+from tallystick.shapes.parts import Interval
 
 COMMANDS_MAX = 10
 """Unknown models whose registration command is printed; those seen most often come first."""
@@ -226,3 +227,37 @@ def _means(row: ModelScores) -> str:
 
 def _listed(names: Iterable[str]) -> str:
     return one_line(", ".join(names))
+
+
+def print_figures(console: Console, figures: ModelFigures) -> None:
+    """Print a line for the decisions of a model, for each suite and for each probe, with the number of each."""
+    decided = figures.decisions
+    console.print()
+    if decided.gap is None or decided.brier_score is None:
+        console.print(f"Decisions: {pluralize(decided.decisions, 'decision')}, none reviewed with a confidence.")
+    else:
+        console.print(
+            f"Decisions: {pluralize(decided.reviewed, 'review')}, gap {decided.gap:+.3f}"
+            f"{_bracketed(decided.gap_interval, '+')}, Brier score {decided.brier_score:.3f}."
+        )
+    for suite in figures.evaluations:
+        console.print(
+            f"Evaluation {one_line(suite.suite)}: {pluralize(suite.answers, 'answer')}, mean "
+            f"{format_figure(suite.mean)}{_bracketed(suite.mean_interval)} of 100 points."
+        )
+        if (stated := suite.stated) is not None:
+            console.print(
+                f"  Stated {stated.mean_confidence:.0%} in {pluralize(stated.n, 'answer')}, right in "
+                f"{stated.pass_rate:.0%}, Brier score {stated.brier_score:.3f}."
+            )
+    for probe in figures.probes:
+        scorer = probe.scorer_id if probe.scorer_version is None else f"{probe.scorer_id}@{probe.scorer_version}"
+        console.print(
+            f"Probe {one_line(probe.probe_id)} by {one_line(scorer)}: answered {format_count(probe.answered)} of "
+            f"{format_count(probe.counted)}, mean {format_figure(probe.counted_mean)}"
+            f"{_bracketed(probe.counted_interval)}."
+        )
+
+
+def _bracketed(interval: Interval | None, sign: str = "") -> str:
+    return "" if interval is None else f" ({format_interval(interval, sign)})"
