@@ -1,7 +1,7 @@
 """The standard streams of the command: prepared, named in errors, and escaped.
 
 The command may be started with some of them closed or full. A descriptor that the caller has closed (`>&-`) would be
-given to the next file that is opened, such as a ledger, and what is printed would go into that file. So every closed one
+given to the next file that is opened, such as a ledger, and what is printed would go into that file. So each closed one
 is opened on /dev/null: standard error for writing, which drops what is written; standard input and output the wrong way
 round, so that reading and writing fail, as they do for a closed descriptor.
 """

@@ -23,7 +23,7 @@ class RemoteViews(RemoteTraceViews):
     async def answer(self, operation: Operation[P, A], params: P) -> A:
         """Return the answer of an operation."""
         texts = texts_of(params)
-        placed = {name: texts.pop(name) for name in operation.placed}
+        placed = {name: texts.pop(name, str(getattr(params, name))) for name in operation.placed}
         path = operation.path.format(**{name: id_segment(text, _noun(name)) for name, text in placed.items()})
         return await self._store.view(path, operation.answer, {**texts, **self._as_of})
 

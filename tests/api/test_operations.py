@@ -20,6 +20,7 @@ from api.http.operation import http_operation
 from api.http.route_table import OPERATIONS as PACKAGE
 from api.http.route_table import ROWS, operations
 from api.parameters import declared, named, parse_params, texts_of
+from api.service.decision_params import OneDecisionParams
 from api.service.ledger import View
 from api.service.operation import Operation, operation
 from ledger.errors import InvalidQuery
@@ -120,7 +121,7 @@ def test_the_python_client_has_every_parameter(arguments: Any, name: str) -> Non
 class FlavourParams(msgspec.Struct, frozen=True, kw_only=True):
     """Parameters of an operation that exists here only."""
 
-    dish: Annotated[str, Meta(description="The dish.")]
+    dish: Annotated[str, Meta(description="The dish.")] = "soup"
     flavour: Annotated[str | None, Meta(description="Only dishes of this flavour.")] = None
 
 
@@ -159,14 +160,14 @@ def test_one_field_is_a_parameter_everywhere() -> None:
             return Dish("salty")
 
     remote = RemoteViews(Store(), "7")  # type: ignore[arg-type]
-    assert asyncio.run(remote.answer(get_dish, FlavourParams(dish="soup", flavour="sour"))) == Dish("salty")
+    assert asyncio.run(remote.answer(get_dish, FlavourParams(flavour="sour"))) == Dish("salty")
     assert asked == [("/dishes/soup", Dish, {"flavour": "sour", "as_of": "7"})]
 
 
 def test_a_required_parameter_must_be_stated() -> None:
-    with pytest.raises(InvalidQuery, match="dish: is missing"):
-        parse_params(FlavourParams, {"flavour": "sour"})
-    assert named(FlavourParams)["dish"].required
+    with pytest.raises(InvalidQuery, match="decision_id: is missing"):
+        parse_params(OneDecisionParams, {})
+    assert named(OneDecisionParams)["decision_id"].required
 
 
 def test_an_answer_that_depends_on_the_caller_needs_one(tmp_path: Path) -> None:
