@@ -14,7 +14,6 @@ from secrets import token_hex
 from typing import Any, Final
 
 import uvicorn
-from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
@@ -248,7 +247,7 @@ class HttpConnection(HttpToolsProtocol):
         self._body = 0
         self._ignored_s = None
 
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:  # noqa: ANN401 - uvicorn names its type in a private module
         self._writer = AnswerWriter(self.transport, self._headers)
         cycle.transport = self._writer  # type: ignore[assignment]
         super()._start_asgi_task(cycle, app)

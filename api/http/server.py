@@ -7,9 +7,9 @@ import signal
 import socket
 import ssl
 import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple
 
 import uvicorn
@@ -130,15 +130,13 @@ class Server(uvicorn.Server):
                 connection.check_deadlines(now_s)
         return await super().on_tick(counter)
 
-    @contextmanager
-    def capture_signals(self) -> Generator[None, None, None]:
-        """Stop on a signal, and let the caller finish.
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop on a signal, and let the caller finish; a second Ctrl-C does not wait for clients.
 
-        uvicorn would send the signal again, which kills the process before it logs that it has stopped.
+        uvicorn would send the signal again at the end, which kills the process before it logs that it has stopped.
         """
-        with super().capture_signals():
-            yield
-            self._captured_signals.clear()
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         app = self.config.app

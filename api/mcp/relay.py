@@ -2,15 +2,15 @@
 
 from collections.abc import Awaitable, Callable
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
+import httpx2
 import mcp_types as types
 from mcp import MCPError
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.lowlevel import Server
-from mcp.shared._httpx_utils import create_mcp_http_client
 
 from api.client.remote_store import RemoteStore, make_client
 from api.errors import ExtraMissing
@@ -18,8 +18,8 @@ from api.mcp.sdk_server import INSTRUCTIONS, Context
 from api.mcp.stdio import run_on_standard_streams
 from api.mcp.toolsets import Offer
 
-if TYPE_CHECKING:
-    import httpx2
+CONNECT_S, SILENCE_S = 30.0, 300.0
+"""Seconds to connect to the server, and seconds without a part of its answer, after which a request fails."""
 
 REVISION = "2026-07-28"
 """The revision that is spoken with the server. Its requests need no session, so a server may stop in between."""
@@ -54,14 +54,15 @@ async def serve_server(url: str, token: str | None, offer: Offer) -> None:
         except ExtraMissing as error:
             raise ExtraMissing(f"The server at {url} cannot answer: {error.detail}", error.advice) from None
     headers = {} if token is None else {"authorization": f"Bearer {token}"}
-    async with create_mcp_http_client(headers=headers) as connections:
+    timeout = httpx2.Timeout(CONNECT_S, read=SILENCE_S)
+    async with httpx2.AsyncClient(headers=headers, timeout=timeout) as connections:
         await run_on_standard_streams(_relay(_RemoteServer(url, path, connections)))
 
 
 class _RemoteServer:
     """The server that answers. Each request is sent by itself, so the server may be started again between two."""
 
-    def __init__(self, url: str, path: str, connections: "httpx2.AsyncClient") -> None:
+    def __init__(self, url: str, path: str, connections: httpx2.AsyncClient) -> None:
         self._url = url
         self._address = f"{url.rstrip('/')}{path}"
         self._connections = connections
