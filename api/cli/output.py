@@ -7,11 +7,6 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
-from rich.table import Column
-from rich.text import Text
-
 from api.escaped_text import escape_controls, escape_json
 from api.progress import ReportProgress
 from api.text_format import format_rate, to_json
@@ -21,37 +16,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from api.cli.table import FittedTable
-
-
-LABEL_WIDTH_MAX = 26
-"""Width of the label of a progress bar, in columns."""
-
-
-def make_bar(unit: str) -> Progress:
-    """Return a bar that keeps to one line: in a narrow terminal its label is cut and the bar shrinks."""
-    label = Column(no_wrap=True, overflow="ellipsis", max_width=LABEL_WIDTH_MAX)
-    return Progress(
-        TextColumn("{task.description}", markup=False, table_column=label),
-        BarColumn(bar_width=None, table_column=Column(ratio=1)),
-        TextColumn("{task.completed:,.0f}/{task.total:,.0f}", table_column=Column(no_wrap=True)),
-        _Rate(unit),
-        TimeRemainingColumn(table_column=Column(no_wrap=True)),
-        console=Console(stderr=True),
-        transient=True,
-        expand=True,
-    )
-
-
-class _Rate(ProgressColumn):
-    """The rate per second, or per minute if it is below one per second."""
-
-    def __init__(self, unit: str) -> None:
-        super().__init__(Column(no_wrap=True))
-        self._unit = unit
-
-    def render(self, task: Task) -> Text:
-        return Text(format_rate(task.finished_speed or task.speed, self._unit))
-
 
 PROGRESS_DELAY_S = 0.5
 """Seconds before a progress bar appears, so that short work shows none."""
@@ -142,6 +106,7 @@ def show_progress(label: str, unit: str, *, piped: bool = True) -> Iterator[Repo
     if not sys.stderr.isatty():
         yield _line_reporter(label, unit) if piped else lambda done, total: None
         return
+    from api.cli.progress_bar import make_bar
 
     bar = make_bar(unit)
     task = bar.add_task(label, total=0)
