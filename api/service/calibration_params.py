@@ -1,14 +1,13 @@
 """Parameters of calibration, of advice, and of samples of decisions to review."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta
 
 from api.parameters import time_range
 from events.limits import PAGE_EVENTS_MAX
-from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.words import (
     MIN_DECISIONS,
     TREND_DAYS,
@@ -28,6 +27,9 @@ from projections.shared_params import (
     Until,
     Window,
 )
+
+if TYPE_CHECKING:
+    from projections.calibration.calibration_filter import CalibrationFilter
 
 THRESHOLD_MAX = 0.999
 """At a threshold of 1 a single failure would outweigh every success."""
@@ -81,8 +83,10 @@ class CalibrationParams(DecisionFilterParams, frozen=True, kw_only=True):
         GroupSort, Meta(description="The order of groups: by their names, or those with the most decisions first.")
     ] = "name"
 
-    def filter(self, now: datetime) -> CalibrationFilter:
+    def filter(self, now: datetime) -> "CalibrationFilter":
         """Return which decisions are meant. `window` ends now. Errors: InvalidQuery."""
+        from projections.calibration.calibration_filter import CalibrationFilter  # noqa: PLC0415 - help does not need it
+
         return CalibrationFilter(**self.keys(), range=time_range(self.since, self.until, self.window, now))
 
 

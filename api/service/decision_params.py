@@ -7,7 +7,6 @@ from msgspec import Meta
 
 from events.limits import PAGE_EVENTS_DEFAULT
 from events.link import LinkType
-from projections.decisions.decision_selection import SortField
 from projections.shared_params import (
     DecisionFilterParams,
     DecisionModel,
@@ -49,7 +48,9 @@ class DecisionListParams(DecisionFilterParams, frozen=True, kw_only=True):
     search: Annotated[
         str | None, Meta(description="Decisions whose texts contain every one of these words, as whole words.")
     ] = None
-    sort: Annotated[SortField, Meta(description="What to sort by.")] = "created_at"
+    sort: Annotated[
+        Literal["created_at", "confidence", "category", "stakes", "status"], Meta(description="What to sort by.")
+    ] = "created_at"
     order: Annotated[Literal["asc", "desc"], Meta(description="Ascending or descending.")] = "desc"
     limit: Limit = PAGE_EVENTS_DEFAULT
     offset: Offset = 0
