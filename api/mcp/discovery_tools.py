@@ -149,7 +149,7 @@ class SignalsResult(ReadResult, frozen=True, kw_only=True):
 
 
 async def _start(call: ToolCall, params: StartParams) -> Answer:
-    store = LocalStore(call.ledger, call.caller)
+    store = LocalStore(call.view, call.caller)
     config = RunConfig(**stated(params, "agent_id"))
     started = await run_operations.start(store, config)
     prompt = await run_operations.prompt(store, started.run_id)
@@ -168,14 +168,14 @@ def _handle(run_id: str) -> Answer:
 
 
 async def _prompt(call: ToolCall, params: PromptParams) -> Answer:
-    prompt = await run_operations.prompt(LocalStore(call.ledger, call.caller), params.run_id)
+    prompt = await run_operations.prompt(LocalStore(call.view, call.caller), params.run_id)
     fields: Answer = msgspec.to_builtins(prompt)
     del fields["exclusion_prompt"]
     return {**_handle(prompt.run_id), "done": prompt.prompt is None, **fields}
 
 
 async def _respond(call: ToolCall, params: ResponseParams) -> Answer:
-    store = LocalStore(call.ledger, call.caller)
+    store = LocalStore(call.view, call.caller)
     return _result(await run_operations.respond(store, params.run_id, to_router_answer(params), params.attempt))
 
 
@@ -216,13 +216,13 @@ async def _report(call: ToolCall, params: ReportParams) -> Answer:
 
 async def _signal(call: ToolCall, params: SignalParams) -> Answer:
     draft = SignalDraft(**stated(params, "agent_id", "run_id"))
-    entry = await run_signals.signal(LocalStore(call.ledger, call.caller), params.run_id, draft)
+    entry = await run_signals.signal(LocalStore(call.view, call.caller), params.run_id, draft)
     unknown: Answer = {} if entry.unknown is None else {"unknown": entry.unknown}
     return {"ok": True, "position": entry.position, **unknown}
 
 
 async def _signals(call: ToolCall, params: SignalsParams) -> Answer:
-    page = await run_signals.signals(LocalStore(call.ledger, call.caller), params.run_id, params.since)
+    page = await run_signals.signals(LocalStore(call.view, call.caller), params.run_id, params.since)
     end = call.offset + (call.limit or SIGNALS_ROWS)
     rows: Rows = msgspec.to_builtins(page.signals[call.offset : end])
     return {"signals": rows, "total": len(page.signals), "next": end if end < len(page.signals) else None}

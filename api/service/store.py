@@ -20,7 +20,7 @@ from api.service.decision_writer import (
     review_decision,
 )
 from api.service.evidence import Blob, ErasureReceipt, EvidenceContent, StoredEvidence, digest_of
-from api.service.ledger import LedgerService
+from api.service.ledger import View
 from api.service.retrieval import SuppliedEmbedding
 from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import Draft
@@ -118,10 +118,11 @@ class EventStore(Protocol):
 
 
 class LocalStore:
-    """The ledger in this process. It appends as one principal."""
+    """A view of the ledger in this process. It appends as one principal."""
 
-    def __init__(self, ledger: LedgerService, caller: Principal = OWNER) -> None:
-        self.ledger = ledger
+    def __init__(self, view: View, caller: Principal = OWNER) -> None:
+        self._view = view
+        self.ledger = view.ledger
         self.caller = caller
 
     async def append(self, drafts: list[Draft]) -> AppendResult:
@@ -155,7 +156,7 @@ class LocalStore:
         return b"\n".join([page async for page in self.pages(types, subjects)])
 
     async def pages(self, types: Sequence[str], subjects: Sequence[str] = ()) -> AsyncIterator[bytes]:
-        async for page in self.ledger.scan(Query(types=tuple(types), subjects=tuple(subjects), limit=PAGE_EVENTS_MAX)):
+        async for page in self._view.scan(Query(types=tuple(types), subjects=tuple(subjects), limit=PAGE_EVENTS_MAX)):
             yield page.ndjson
 
     def keep(self, blobs: Iterable[Blob]) -> AbstractAsyncContextManager[list[Draft]]:

@@ -115,7 +115,7 @@ async def get_suite_versions(view: View, params: SuiteVersionsQuery, caller: Pri
     runs, names = projection.runs(), projection.names()
     versions = await run_on_thread(build_suite_versions, runs, params.suite)
     listed = versions[params.offset : params.offset + params.limit]
-    kept = await read_versions(LocalStore(view.ledger, caller), listed, partial(_read_states, view))
+    kept = await read_versions(LocalStore(view, caller), listed, partial(_read_states, view))
     after, total = params.offset + len(listed), len(versions)
     return SuiteVersionPage(
         versions=list(map(describe, kept)),
@@ -132,7 +132,7 @@ async def get_suite_version(view: View, params: SuiteVersionQuery, caller: Princ
     kept, as_of_now = await find_kept(view, caller, params.version)
     by_title = _files_by_title(kept.files)
     listed = by_title[params.offset : params.offset + params.limit]
-    store = LocalStore(view.ledger, caller)
+    store = LocalStore(view, caller)
     after = params.offset + len(listed)
     return SuiteVersionAnswer(
         version=describe(kept),
@@ -155,7 +155,7 @@ async def get_kept_scenario(view: View, params: KeptScenarioQuery, caller: Princ
         titles = [scenario_id(title) for title, _ in by_title]
         raise NotFound(f"{scenario} is not in this suite version.", f"Its scenarios: {_listed(titles)}")
     title, files = found
-    store = LocalStore(view.ledger, caller)
+    store = LocalStore(view, caller)
     about, value = await _read_scenario(store, title, files)
     texts = []
     for file in files:
@@ -182,7 +182,7 @@ async def find_kept(view: View, caller: Principal, name: str) -> tuple[KeptVersi
     """Return a suite version with its files, and the position of the answer. Errors: NotFound, BadFixtures."""
     projection, position = await view.at(EvaluationIndex)
     version = await run_on_thread(find_version, projection.runs(), name)
-    kept = await read_version(LocalStore(view.ledger, caller), version, partial(_read_states, view))
+    kept = await read_version(LocalStore(view, caller), version, partial(_read_states, view))
     return kept, await view.dated(position)
 
 

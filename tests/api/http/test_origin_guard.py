@@ -249,7 +249,7 @@ def test_a_token_that_runs_wild_waits_and_others_do_not(tmp_path: Path) -> None:
         assert [answer.status_code for answer in answers] == [200] * 5 + [429]
         problem = refused(answers[-1], 429, "rate-limited")
         assert 40 <= int(answers[-1].headers["retry-after"]) <= 50
-        assert problem["detail"].startswith("The token of wild is used faster than 0.02 requests a second;")
+        assert problem["detail"].startswith("The token of wild is used faster than 0.02 requests a second.")
         assert problem["advice"].startswith(f"Retry after {answers[-1].headers['retry-after']} s")
         refused(client.post("/cstp", json={}, headers=bearer), 429, "rate-limited")
         line = server.wait_for("refused", reason="rate-limited")
