@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from api.cstp.get_calibration import rounded
+from api.cstp.answer_names import named
 from api.cstp.query_decisions import QueryParams, as_result, decision_rows
 from api.principal import Principal
 from api.service.decisions import parse_search_words
@@ -73,10 +73,4 @@ def scores_json(scores: CalibrationScores | CalibrationGroup | None) -> dict[str
     """Return scores as CSTP names them, or {} without scores. `supported`: the data supports the interpretation."""
     if scores is None or scores.brier_score is None or scores.accuracy is None or scores.gap is None:
         return {}
-    return {
-        "brierScore": rounded(scores.brier_score),
-        "accuracy": rounded(scores.accuracy),
-        "calibrationGap": rounded(scores.gap),
-        "interpretation": scores.interpretation,
-        "supported": scores.supported,
-    }
+    return named(scores, ("brier_score", "accuracy", "gap", "interpretation", "supported"), {"gap": "calibrationGap"})

@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 import msgspec
 
+from api.cstp.answer_names import named, without_none
 from api.cstp.jsonrpc import RpcError
-from api.cstp.params_schema import ParamsSchema
+from api.cstp.params_schema import ParamsSchema, view_of
 from api.errors import INVALID_PARAMS
 from api.principal import Principal
 from api.service.breakers import blocking_breakers, find_breaker, get_breakers, reset_breaker
@@ -20,13 +21,8 @@ from projections.shared_params import NoParams
 NonEmpty = Annotated[str, msgspec.Meta(min_length=1)]
 
 
-class _List(msgspec.Struct, frozen=True, kw_only=True):
-    as_of: str | None = None
-
-
 class _Breaker(msgspec.Struct, frozen=True, kw_only=True):
     scope: NonEmpty
-    as_of: str | None = None
 
 
 class _Reset(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,41 +31,34 @@ class _Reset(msgspec.Struct, frozen=True, kw_only=True):
     reason: Text | None = None
 
 
-_list: ParamsSchema[_List] = ParamsSchema(_List)
+_STATE = (
+    "scope", "state", "failure_count", "failure_threshold", "window_ms", "cooldown_ms", "opened_at",
+    "cooldown_remaining_ms", "probe",
+)  # fmt: skip
+_UNLISTED = ("opened_at", "probe")
+
 _breaker: ParamsSchema[_Breaker] = ParamsSchema(_Breaker)
 _reset: ParamsSchema[_Reset] = ParamsSchema(_Reset)
 
 
 async def list_circuit_breakers(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """Return every circuit breaker with its state, now or as of a position or time (`asOf`)."""
-    listed = await get_breakers(await ledger.as_of(_list.decode(params).as_of), NoParams())
-    names = (
-        "scope", "state", "failure_count", "failure_threshold", "window_ms", "cooldown_ms", "cooldown_remaining_ms",
-    )  # fmt: skip
-    rows = [{name: getattr(breaker, name) for name in names} for breaker in listed.breakers]
+    listed = await get_breakers(await view_of(ledger, params), NoParams())
+    rows = [{name: getattr(breaker, name) for name in _STATE if name not in _UNLISTED} for breaker in listed.breakers]
     return {"breakers": [{**row, "from_config": True} for row in rows]}
 
 
 async def get_circuit_state(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """Return the state of one circuit breaker, now or as of a position or time (`asOf`)."""
-    request = _breaker.decode(params)
+    view, request = await view_of(ledger, params), _breaker.decode(params)
     try:
-        breaker = await find_breaker(await ledger.as_of(request.as_of), request.scope)
+        breaker = await find_breaker(view, request.scope)
     except NotFound as error:
         raise _unknown(error, f"No circuit breaker found for scope: {request.scope}") from None
-    answer: dict[str, object] = {
-        "scope": breaker.scope,
-        "state": breaker.state,
-        "failureCount": breaker.failure_count,
-        "failureThreshold": breaker.failure_threshold,
-        "windowMs": breaker.window_ms,
-        "cooldownMs": breaker.cooldown_ms,
-    }
+    answer = named(breaker, _STATE)
     if breaker.opened_at is not None:
         answer["openedAt"] = str(breaker.opened_at.timestamp())
-    if breaker.cooldown_remaining_ms is not None:
-        answer["cooldownRemainingMs"] = breaker.cooldown_remaining_ms
-    return answer if breaker.probe is None else {**answer, "probe": breaker.probe}
+    return without_none(answer)
 
 
 async def reset_circuit(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:

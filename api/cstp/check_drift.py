@@ -1,12 +1,10 @@
 """cstp.checkDrift: compare the last 30 days with the 90 days before, and test whether a change is more than chance."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
-import msgspec
-
-from api.cstp.get_calibration import rounded
-from api.cstp.params_schema import ParamsSchema, to_camel_json
+from api.cstp.answer_names import named, rounded, to_camel_json
+from api.cstp.params_schema import ParamsSchema, decode_both
 from api.cstp.unknown_names import name_unknown
 from api.principal import Principal
 from api.service.ledger import LedgerService
@@ -29,23 +27,14 @@ _ADVICE: Mapping[str, tuple[str, str]] = {
     "accuracy_drop": ("review_process", "Fewer decisions succeed than before: look at those of the last 30 days."),
 }
 
-Threshold = Annotated[float, msgspec.Meta(ge=0.0)]
-
-
-class _DriftParams(msgspec.Struct, frozen=True, kw_only=True):
-    agent: str | None = None
-    category: str | None = None
-    project: str | None = None
-    threshold_brier: Threshold = 0.20
-    threshold_accuracy: Threshold = 0.15
-    min_decisions: Annotated[int, msgspec.Meta(ge=1)] = 5
-
-
-_schema: ParamsSchema[_DriftParams] = ParamsSchema(
-    _DriftParams,
+_filter: ParamsSchema[CalibrationFilter] = ParamsSchema(
+    CalibrationFilter, only=("agent", "category", "project"), reads=True
+)
+_limits: ParamsSchema[DriftLimits] = ParamsSchema(
+    DriftLimits,
     aliases={
-        "threshold_brier": ("thresholdBrier", "brierThreshold", "brier_threshold"),
-        "threshold_accuracy": ("thresholdAccuracy", "accuracyThreshold", "accuracy_threshold"),
+        "brier_rise": ("thresholdBrier", "threshold_brier", "brierThreshold", "brier_threshold"),
+        "accuracy_drop": ("thresholdAccuracy", "threshold_accuracy", "accuracyThreshold", "accuracy_threshold"),
     },
 )
 
@@ -57,29 +46,21 @@ async def check_drift(ledger: LedgerService, caller: Principal, params: dict[str
     is the result of the search for one change point within the 120 days. A decision exactly 30 days ago belongs to the
     recent window.
     """
-    request = _schema.decode(params)
+    selection, limits = decode_both(_filter, _limits, params)
     now = ledger.clock()
-    selection = CalibrationFilter(
-        agent=request.agent or None, category=request.category or None, project=request.project or None
-    )
-    limits = DriftLimits(
-        brier_rise=request.threshold_brier,
-        accuracy_drop=request.threshold_accuracy,
-        min_decisions=request.min_decisions,
-    )
     drift = await detect_recent_drift(ledger, selection, now, limits)
     is_empty = drift.recent is None and drift.historical is None
-    return _answer(drift, request) | (await name_unknown(ledger, selection) if is_empty else {})
+    return _answer(drift, selection.category, limits) | (await name_unknown(ledger, selection) if is_empty else {})
 
 
-def _answer(drift: RecentDrift, request: _DriftParams) -> dict[str, object]:
+def _answer(drift: RecentDrift, category: str | None, limits: DriftLimits) -> dict[str, object]:
     return {
         "driftDetected": bool(drift.alerts),
         "recent": None if drift.recent is None else _window("30d", drift.recent),
         "historical": None if drift.historical is None else _window("90d", drift.historical),
-        "alerts": [_alert(alert, request.category or None) for alert in drift.alerts],
-        "recommendations": _recommendations(drift, request.min_decisions),
-        "unsupported": [_alert(alert, request.category or None) for alert in drift.unsupported],
+        "alerts": [_alert(alert, category) for alert in drift.alerts],
+        "recommendations": _recommendations(drift, limits.min_decisions),
+        "unsupported": [_alert(alert, category) for alert in drift.unsupported],
         "change": to_camel_json(drift.drift),
     }
 
@@ -87,11 +68,7 @@ def _answer(drift: RecentDrift, request: _DriftParams) -> dict[str, object]:
 def _window(name: str, span: DriftWindow) -> dict[str, object]:
     return {
         "window": name,
-        "brierScore": rounded(span.brier_score),
-        "accuracy": rounded(span.accuracy),
-        "decisions": span.reviewed,
-        "since": span.since.isoformat(),
-        "until": span.until.isoformat(),
+        **named(span, ("brier_score", "accuracy", "reviewed", "since", "until"), {"reviewed": "decisions"}),
     }
 
 

@@ -8,9 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import structs
 
-from api.cstp.idempotency_key import check_key
-from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_error
-from api.cstp.stream_ids import check_stream_ids
+from api.cstp.params_schema import DecisionName, ParameterError, ParamsSchema, check_errors
 from api.cstp.tolerance import tolerate
 from api.cstp.tracked_calls import stated_deliberation
 from api.service.link_target import LinkTarget, weight_of_distance
@@ -56,7 +54,7 @@ class _ProjectContext(msgspec.Struct, frozen=True, kw_only=True):
 class _Related(msgspec.Struct, frozen=True, kw_only=True):
     """An earlier decision that this one relates to, its summary, and its distance in meaning."""
 
-    id: Annotated[str, msgspec.Meta(min_length=1)]
+    id: DecisionName
     summary: str | None = None
     distance: Annotated[float, msgspec.Meta(ge=0)] | None = None
 
@@ -91,10 +89,10 @@ OPTIONS: ParamsSchema[RecordOptions] = ParamsSchema(RecordOptions)
 def check_params(params: Mapping[str, Any]) -> RecordRequest:
     """Return what some parameters ask for, before anything is written. Errors: RpcError, InvalidEvent."""
     decision, options = _decode(stated_deliberation(params))
-    check_key(options.idempotency_key, OPTIONS.spelling("idempotency_key", params))
     names = OPTIONS.spelling("embedding", params), OPTIONS.spelling("embedding_model", params)
     embedding = embedding_to_record(options.embedding, options.embedding_model, names=names)
-    return RecordRequest(decision, options, _targets(options, params), embedding)
+    targets = [LinkTarget(one.id, weight_of_distance(one.distance), one.summary) for one in options.related_to]
+    return RecordRequest(decision, options, targets, embedding)
 
 
 def _decode(params: Mapping[str, Any]) -> tuple[DecisionRecorded, RecordOptions]:
@@ -103,8 +101,7 @@ def _decode(params: Mapping[str, Any]) -> tuple[DecisionRecorded, RecordOptions]
     option_values = OPTIONS.convert(params, errors)
     if (text := option_values.get("review_in")) is not None:
         option_values["review_in"] = _parse_span(text, OPTIONS.spelling("review_in", params), errors)
-    if errors:
-        raise wrong_params_error(errors)
+    check_errors(errors)
     options = RecordOptions(**option_values)
     if options.project_context is not None:
         for name, value in structs.asdict(options.project_context).items():
@@ -121,13 +118,6 @@ def _parse_span(text: str, field: str, errors: list[ParameterError]) -> str:
     elif span != text:
         tolerate(field, span)
     return span
-
-
-def _targets(options: RecordOptions, params: Mapping[str, Any]) -> list[LinkTarget]:
-    """Return the related decisions. Errors: RpcError, for an id that no decision can have."""
-    name = OPTIONS.spelling("related_to", params)
-    check_stream_ids({f"{name}[{index}].id": related.id for index, related in enumerate(options.related_to)})
-    return [LinkTarget(one.id, weight_of_distance(one.distance), one.summary) for one in options.related_to]
 
 
 def with_review_date(decision: DecisionRecorded, review_in: str | None, now: datetime) -> DecisionRecorded:

@@ -2,87 +2,28 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Any
 
-import msgspec
 from msgspec import UNSET, structs
 
-from api.cstp.params_schema import (
-    ParamsSchema,
-    merge_filters,
-    parse_period,
-    to_camel,
-    to_camel_json,
-)
+from api.cstp.answer_names import named, to_camel, to_camel_json
+from api.cstp.params_schema import ParamsSchema, merge_filters
+from api.cstp.tolerance import tolerate
 from api.cstp.unknown_names import unknown_json
+from api.parameters import WINDOWS
 from api.principal import Principal
 from api.service.calibration import CalibrationAnswer, compute_calibration
 from api.service.calibration_params import CalibrationParams
 from api.service.largest import keep_largest
 from api.service.ledger import View
-from events.decision import Stakes
-from events.limits import PAGE_EVENTS_MAX
 from ledger.threads import run_on_thread
-from projections.calibration.calibration_filter import CalibrationFilter
-from projections.calibration.calibration_view import CalibrationGroup
 from projections.calibration.score_recommendations import CategoryScores
-from projections.calibration.scores import Bucket, CalibrationScores, ConfidenceSpread
-from projections.calibration.words import (
-    HISTORY_PARTS,
-    MIN_DECISIONS,
-    TREND_DAYS,
-    TREND_DAYS_MAX,
-    Detail,
-    GroupBy,
-    HistoryPart,
-)
+from projections.calibration.scores import CalibrationScores
+from projections.calibration.words import HISTORY_PARTS
 from projections.time_range import TimeRange
-
-_GROUPINGS: Mapping[str, GroupBy] = {
-    "confidenceBucket": "confidence_bucket",
-    "confidence_bucket": "confidence_bucket",
-    "category": "category",
-    "stakes": "stakes",
-    "agent": "agent",
-    "project": "project",
-    "feature": "feature",
-}
 
 QUICK_ROWS_MAX = 100
 """An answer with more groups and categories is made on a thread."""
-
-_EVIDENCE = (
-    "success", "partial", "failure", "abandoned", "unreviewed", "without_confidence", "success_interval",
-    "gap_interval", "supported", "reviews_needed", "log_score", "log_score_infinite", "skill",
-    "sharpness", "corp", "in_the_large", "spiegelhalter", "too_few_for",
-)  # fmt: skip
-_BUCKET_EVIDENCE = (
-    "success_interval", "stated_gap", "stated_gap_interval", "supported", "reviews_needed", "reviews_needed_gap",
-)  # fmt: skip
-
-
-class FilterParams(msgspec.Struct, frozen=True, kw_only=True):
-    """The parameters that select decisions for statistics."""
-
-    agent: str | None = None
-    category: str | None = None
-    stakes: Stakes | None = None
-    project: str | None = None
-    feature: str | None = None
-    since: str | None = None
-    until: str | None = None
-
-    def to_filter(self, now: datetime, window: str | None = None) -> CalibrationFilter:
-        """Return the filter. A window of days ends now and overrides `since` and `until`. Errors: RpcError."""
-        return CalibrationFilter(
-            agent=self.agent or None,
-            category=self.category or None,
-            stakes=self.stakes,
-            project=self.project or None,
-            feature=self.feature or None,
-            range=parse_period(self.since or None, self.until or None, now, window=window),
-        )
-
 
 GROUPS_DEFAULT = 50
 """Groups of a page, if `limit` does not say another number."""
@@ -90,21 +31,35 @@ GROUPS_DEFAULT = 50
 CATEGORIES_MAX = 50
 """Rows of `by_category`."""
 
+_NAMES = {"gap": "calibrationGap", "total": "totalDecisions", "reviewed": "reviewedDecisions"}
+_SNAKE_NAMES = {"total": "total_decisions", "reviewed": "reviewed_decisions", "brier_score": "brier_score"}
+"""The protocol's names of scores where they are not those of our fields in camelCase."""
 
-class _CalibrationParams(FilterParams, frozen=True, kw_only=True):
-    min_decisions: Annotated[int, msgspec.Meta(ge=1)] = MIN_DECISIONS
-    window: Literal["30d", "60d", "90d", "all"] | None = None
-    group_by: Literal["confidenceBucket", "confidence_bucket", "category", "stakes", "agent", "project", "feature"] = (
-        "confidenceBucket"
-    )
-    detail: Detail = "figures"
-    include: Annotated[tuple[HistoryPart, ...], msgspec.Meta(max_length=len(HISTORY_PARTS))] = ()
-    trend_days: Annotated[int, msgspec.Meta(ge=1, le=TREND_DAYS_MAX)] = TREND_DAYS
-    limit: Annotated[int, msgspec.Meta(ge=1, le=PAGE_EVENTS_MAX)] = GROUPS_DEFAULT
-    offset: Annotated[int, msgspec.Meta(ge=0)] = 0
+_EVIDENCE = (
+    "success", "partial", "failure", "abandoned", "unreviewed", "without_confidence", "success_interval",
+    "gap_interval", "supported", "reviews_needed", "log_score", "log_score_infinite", "skill",
+    "sharpness", "corp", "in_the_large", "spiegelhalter", "too_few_for",
+)  # fmt: skip
+"""The figures that we add to those of the protocol."""
 
+_OVERALL = (
+    "brier_score", "accuracy", "total", "reviewed", "gap", "interpretation", "mean_confidence", "brier_reading",
+)  # fmt: skip
+_GROUP = (
+    "group", "brier_score", "accuracy", "mean_confidence", "gap", "interpretation", "total", "reviewed", *_EVIDENCE,
+    "shrunk_gap", "shrunk_weight",
+)  # fmt: skip
+_BUCKET = (
+    "bucket", "decisions", "success_rate", "expected_rate", "gap", "expected_interpretation", "mean_confidence",
+    "interpretation", "success_interval", "stated_gap", "stated_gap_interval", "supported", "reviews_needed",
+    "reviews_needed_gap",
+)  # fmt: skip
+_BUCKET_NAMES = {"expected_interpretation": "interpretation", "interpretation": "statedInterpretation"}
+_SPREAD = ("mean", "std_dev", "min", "max", "count", "tenths")
 
-_schema: ParamsSchema[_CalibrationParams] = ParamsSchema(_CalibrationParams, ignores_words=True)
+_schema: ParamsSchema[CalibrationParams] = ParamsSchema(
+    CalibrationParams, without=("threshold",), defaults={"limit": GROUPS_DEFAULT}, reads=True
+)
 
 
 async def get_calibration(view: View, caller: Principal, params: dict[str, Any]) -> object:
@@ -120,27 +75,15 @@ async def get_calibration(view: View, caller: Principal, params: dict[str, Any])
     and its band, and the recalibration maps that surely improve the scores. `include` adds parts: `trend` (windows
     of `trendDays`), `drift`, `comparison` of agents.
     """
-    request = _schema.decode(merge_filters(params))
-    now = view.clock()
-    selection = request.to_filter(now, request.window)
-    query = CalibrationParams(
-        agent=selection.agent,
-        category=selection.category,
-        stakes=request.stakes,
-        project=selection.project,
-        feature=selection.feature,
-        since=selection.range.since,
-        until=selection.range.until,
-        group_by=_GROUPINGS[request.group_by],
-        min_decisions=request.min_decisions,
-        detail=request.detail,
-        include=request.include,
-        trend_days=request.trend_days,
-        limit=request.limit,
-        offset=request.offset,
-    )
+    merged = merge_filters(params)
+    if (window := merged.get("window")) != "all" and isinstance(window, str) and window in WINDOWS:
+        for name in [name for name in ("since", "until") if merged.get(name)]:
+            tolerate(name)
+            del merged[name]
+    request, now = _schema.decode(merged), view.clock()
+    query = structs.replace(request, window=None) if request.window == "all" else request
     result = await compute_calibration(view, query)
-    period = _period(request.window, selection.range, now)
+    period = _period(request.window, query.filter(now).range, now)
     if len(result.categories) + len(result.answer.groups) <= QUICK_ROWS_MAX:
         return _answer(result.answer, result.categories, period, now)
     return await run_on_thread(_answer, result.answer, result.categories, period, now)
@@ -149,34 +92,39 @@ async def get_calibration(view: View, caller: Principal, params: dict[str, Any])
 def _answer(
     calibration: CalibrationAnswer, categories: list[CategoryScores], period: Mapping[str, str], now: datetime
 ) -> dict[str, object]:
+    shown, cut = keep_largest(categories, CATEGORIES_MAX, lambda category: category.reviewed)
     answer: dict[str, object] = {
         "overall": None if calibration.overall is None else {**_overall(calibration.overall), **period},
-        "byConfidenceBucket": [_bucket(bucket) for bucket in calibration.buckets],
+        "byConfidenceBucket": [
+            named(bucket, _BUCKET, _BUCKET_NAMES, {"successRate": 2, "gap": 2}) for bucket in calibration.buckets
+        ],
         "recommendations": calibration.recommendations,
         "queryTime": now.isoformat(),
     }
     if calibration.confidence_stats is not None:
-        answer["confidenceStats"] = _spread(calibration.confidence_stats)
-    shown, cut = keep_largest(categories, CATEGORIES_MAX, lambda category: category.reviewed)
-    answer["by_category"] = [_category(category) for category in shown]
+        digits = dict.fromkeys(("mean", "stdDev", "min", "max"), 3)
+        answer["confidenceStats"] = named(calibration.confidence_stats, _SPREAD, {"tenths": "bucketCounts"}, digits)
+    answer["by_category"] = [
+        named(category, ("category", "total", "reviewed", "accuracy", "brier_score"), _SNAKE_NAMES)
+        for category in shown
+    ]
     if cut:
         answer["cut"] = {"by_category": cut}
-    answer["groups"] = [_group(group) for group in calibration.groups]
-    if calibration.groups_total is not UNSET:
-        answer |= {"groupsTotal": calibration.groups_total, "groupsNext": calibration.groups_next}
-    answer["coverage"] = camel_fields(calibration.coverage)
-    if calibration.recalibration is not None:
-        answer["recalibration"] = {
-            **camel_fields(calibration.recalibration),
-            "meanings": [camel_fields(meaning) for meaning in calibration.recalibration.meanings],
-        }
-    if calibration.recalibration_by_category is not UNSET:
-        answer["recalibrationByCategory"] = [to_camel_json(one) for one in calibration.recalibration_by_category]
-    answer |= unknown_json(calibration.unknown_names)
-    if calibration.retracted is not UNSET:
-        answer["retracted"] = calibration.retracted
-    answer |= {name: to_camel_json(part) for name in HISTORY_PARTS if (part := getattr(calibration, name)) is not UNSET}
-    return answer
+    answer["groups"] = [named(group, _GROUP, _NAMES) for group in calibration.groups]
+    maps = ("recalibration",) if calibration.recalibration is not None else ()
+    parts = ("groups_total", "groups_next", "coverage", *maps, "recalibration_by_category")
+    return (
+        answer
+        | _stated(calibration, parts)
+        | unknown_json(calibration.unknown_names)
+        | _stated(calibration, ("retracted", *HISTORY_PARTS))
+    )
+
+
+def _stated(calibration: CalibrationAnswer, names: tuple[str, ...]) -> dict[str, object]:
+    """Return those of some parts that the answer has."""
+    parts = {name: getattr(calibration, name) for name in names}
+    return {to_camel(name): to_camel_json(part) for name, part in parts.items() if part is not UNSET}
 
 
 def _period(window: str | None, time_range: TimeRange, now: datetime) -> dict[str, str]:
@@ -189,88 +137,5 @@ def _period(window: str | None, time_range: TimeRange, now: datetime) -> dict[st
 
 
 def _overall(figures: CalibrationScores) -> dict[str, object]:
-    brier = rounded(figures.brier_score)
-    return {
-        "brierScore": brier,
-        "accuracy": rounded(figures.accuracy),
-        "totalDecisions": figures.total,
-        "reviewedDecisions": figures.reviewed,
-        "calibrationGap": rounded(figures.gap),
-        "interpretation": figures.interpretation,
-        "meanConfidence": rounded(figures.mean_confidence),
-        "brierReading": figures.brier_reading,
-        "total_decisions": figures.total,
-        "reviewed_decisions": figures.reviewed,
-        "brier_score": brier,
-        **_evidence(figures),
-    }
-
-
-def _bucket(bucket: Bucket) -> dict[str, object]:
-    return {
-        "bucket": bucket.bucket,
-        "decisions": bucket.decisions,
-        "successRate": rounded(bucket.success_rate, 2),
-        "expectedRate": bucket.expected_rate,
-        "gap": rounded(bucket.gap, 2),
-        "interpretation": bucket.expected_interpretation,
-        "meanConfidence": rounded(bucket.mean_confidence),
-        "statedInterpretation": bucket.interpretation,
-        **{to_camel(name): getattr(bucket, name) for name in _BUCKET_EVIDENCE},
-    }
-
-
-def _spread(spread: ConfidenceSpread) -> dict[str, object]:
-    return {
-        "mean": rounded(spread.mean),
-        "stdDev": rounded(spread.std_dev),
-        "min": rounded(spread.min),
-        "max": rounded(spread.max),
-        "count": spread.count,
-        "bucketCounts": spread.tenths,
-    }
-
-
-def _category(category: CategoryScores) -> dict[str, object]:
-    return {
-        "category": category.category,
-        "total_decisions": category.total,
-        "reviewed_decisions": category.reviewed,
-        "accuracy": rounded(category.accuracy),
-        "brier_score": rounded(category.brier_score),
-    }
-
-
-def _group(group: CalibrationGroup) -> dict[str, object]:
-    return {
-        "group": group.group,
-        "brierScore": _rounded_or_none(group.brier_score),
-        "accuracy": _rounded_or_none(group.accuracy),
-        "meanConfidence": _rounded_or_none(group.mean_confidence),
-        "calibrationGap": _rounded_or_none(group.gap),
-        "interpretation": group.interpretation,
-        "totalDecisions": group.total,
-        "reviewedDecisions": group.reviewed,
-        **_evidence(group),
-        "shrunkGap": group.shrunk_gap,
-        "shrunkWeight": group.shrunk_weight,
-    }
-
-
-def _evidence(figures: CalibrationScores | CalibrationGroup) -> dict[str, object]:
-    """Return the figures that we add to those of the protocol, unrounded."""
-    return {to_camel(name): getattr(figures, name) for name in _EVIDENCE}
-
-
-def camel_fields(struct: msgspec.Struct) -> dict[str, object]:
-    """Return the fields of a struct under camelCase names."""
-    return {to_camel(name): value for name, value in structs.asdict(struct).items()}
-
-
-def rounded(value: float, places: int = 3) -> float:
-    """Round, and never return -0.0."""
-    return round(value, places) + 0.0
-
-
-def _rounded_or_none(value: float | None) -> float | None:
-    return None if value is None else rounded(value)
+    again = named(figures, _SNAKE_NAMES, _SNAKE_NAMES)
+    return {**named(figures, _OVERALL, _NAMES), **again, **named(figures, _EVIDENCE)}

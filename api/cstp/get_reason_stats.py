@@ -1,13 +1,12 @@
 """cstp.getReasonStats: count the outcomes of decisions by the types of their reasons."""
 
-from typing import Annotated, Any
+from typing import Any
 
-import msgspec
-
-from api.cstp.get_calibration import FilterParams, rounded
+from api.cstp.answer_names import named, rounded
 from api.cstp.params_schema import ParamsSchema, merge_filters
 from api.cstp.unknown_names import name_unknown
 from api.principal import Principal
+from api.service.calibration_params import CalibrationParams
 from api.service.ledger import View
 from api.service.reason_stats import compute_reason_stats
 from projections.calibration.reason_index import REVIEWED_MIN
@@ -15,12 +14,25 @@ from projections.calibration.reason_stats import ReasonCountStats, ReasonTypeSta
 
 BRIER_DIGITS, MEAN_DIGITS = 4, 2
 
+_TYPE = {
+    "type": "reasonType", "total": "totalUses", "reviewed": "reviewedUses", "success": "successCount",
+    "partial": "partialCount", "failure": "failureCount", "success_rate": "successRate",
+    "mean_confidence": "avgConfidence", "mean_strength": "avgStrength", "brier_score": "brierScore",
+    "abandoned": "abandonedCount", "stated": "statedConfidences", "strengths": "statedStrengths",
+}  # fmt: skip
+_COUNTS = {
+    "types": "distinctReasonTypes", "total": "totalDecisions", "reviewed": "reviewedDecisions",
+    "success_rate": "successRate",
+}  # fmt: skip
+"""The protocol's names of our fields, in the order of a row."""
 
-class _ReasonStatsParams(FilterParams, frozen=True, kw_only=True):
-    min_reviewed: Annotated[int, msgspec.Meta(ge=1)] = REVIEWED_MIN
-
-
-_schema: ParamsSchema[_ReasonStatsParams] = ParamsSchema(_ReasonStatsParams, ignores_words=True)
+_schema: ParamsSchema[CalibrationParams] = ParamsSchema(
+    CalibrationParams,
+    only=("agent", "category", "stakes", "project", "feature", "since", "until", "min_decisions"),
+    aliases={"min_decisions": ("minReviewed", "min_reviewed")},
+    defaults={"min_decisions": REVIEWED_MIN},
+    reads=True,
+)
 
 
 async def get_reason_stats(view: View, caller: Principal, params: dict[str, Any]) -> object:
@@ -30,10 +42,10 @@ async def get_reason_stats(view: View, caller: Principal, params: dict[str, Any]
     is 0, and so is `reviewedUses`, `statedConfidences` or `statedStrengths`.
     """
     request, now = _schema.decode(merge_filters(params)), view.clock()
-    selection = request.to_filter(now)
-    reasons = await compute_reason_stats(view, selection, request.min_reviewed)
+    selection = request.filter(now)
+    reasons = await compute_reason_stats(view, selection, request.min_decisions)
     return {
-        "byReasonType": [_type(stats, request.min_reviewed) for stats in reasons.types],
+        "byReasonType": [_type(stats, request.min_decisions) for stats in reasons.types],
         "diversity": {
             "avgTypesPerDecision": rounded(reasons.mean_types or 0.0, MEAN_DIGITS),
             "avgReasonsPerDecision": rounded(reasons.mean_reasons or 0.0, MEAN_DIGITS),
@@ -48,25 +60,11 @@ async def get_reason_stats(view: View, caller: Principal, params: dict[str, Any]
 
 
 def _type(stats: ReasonTypeStats, min_reviewed: int) -> dict[str, object]:
-    row: dict[str, object] = {
-        "reasonType": stats.type,
-        "totalUses": stats.total,
-        "reviewedUses": stats.reviewed,
-        "successCount": stats.success,
-        "partialCount": stats.partial,
-        "failureCount": stats.failure + stats.abandoned,
-        "successRate": rounded(stats.success_rate or 0.0),
-        "avgConfidence": rounded(stats.mean_confidence or 0.0),
-        "avgStrength": rounded(stats.mean_strength or 0.0),
-    }
-    if stats.brier_score is not None and stats.judged >= min_reviewed:
-        row["brierScore"] = rounded(stats.brier_score, BRIER_DIGITS)
-    return {
-        **row,
-        "abandonedCount": stats.abandoned,
-        "statedConfidences": stats.stated,
-        "statedStrengths": stats.strengths,
-    }
+    row = named(stats, _TYPE, _TYPE, {"brierScore": BRIER_DIGITS})
+    row["failureCount"] = stats.failure + stats.abandoned
+    if stats.brier_score is None or stats.judged < min_reviewed:
+        del row["brierScore"]
+    return {name: 0.0 if value is None else value for name, value in row.items()}
 
 
 def _bucket(stats: ReasonCountStats) -> dict[str, object]:
@@ -75,13 +73,7 @@ def _bucket(stats: ReasonCountStats) -> dict[str, object]:
         confidence, stated = stats.judged_confidence, stats.judged
     else:
         confidence, stated = stats.mean_confidence, stats.stated
-    row: dict[str, object] = {
-        "distinctReasonTypes": stats.types,
-        "totalDecisions": stats.total,
-        "reviewedDecisions": stats.reviewed,
-        "successRate": None if stats.success_rate is None else rounded(stats.success_rate),
-        "avgConfidence": rounded(confidence or 0.0),
-    }
+    row = {**named(stats, _COUNTS, _COUNTS), "avgConfidence": rounded(confidence or 0.0)}
     if stats.brier_score is not None:
         row["brierScore"] = rounded(stats.brier_score, BRIER_DIGITS)
     return {**row, "statedConfidences": stated}

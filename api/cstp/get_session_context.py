@@ -8,8 +8,8 @@ import msgspec
 from msgspec import UNSET
 
 from api.cstp.agent_context import SimilarDecisions, own_agent, scores_json, similar_decisions
+from api.cstp.answer_names import named, rounded
 from api.cstp.compaction import WISDOM_DECISIONS_MIN, wisdom_json
-from api.cstp.get_calibration import rounded
 from api.cstp.guardrails import guardrail_rows
 from api.cstp.params_schema import ParamsSchema
 from api.cstp.session_markdown import markdown
@@ -56,7 +56,7 @@ class _SessionParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _schema: ParamsSchema[_SessionParams] = ParamsSchema(
-    _SessionParams, aliases={"agent": ("agent", "agentId", "agent_id")}, ignores_words=True
+    _SessionParams, aliases={"agent": ("agent", "agentId", "agent_id")}, reads=True
 )
 
 
@@ -147,20 +147,10 @@ def _by_category(groups: Sequence[CalibrationGroup]) -> dict[str, Mapping[str, o
 
 
 def _queue(items: ActionItems) -> list[dict[str, object]]:
-    return [
-        {
-            "id": action.decision_id,
-            "title": action.title,
-            "reason": _REASONS[action.type],
-            "date": action.date,
-            "detail": action.detail,
-        }
-        for action in items.actions
-    ]
+    fields, names = ("decision_id", "title", "type", "date", "detail"), {"decision_id": "id", "type": "reason"}
+    return [{**named(action, fields, names), "reason": _REASONS[action.type]} for action in items.actions]
 
 
 def _patterns(shared: SharedPatterns) -> list[dict[str, object]]:
-    return [
-        {"pattern": row.pattern, "count": row.count, "categories": row.categories, "exampleIds": row.examples}
-        for row in shared.patterns
-    ]
+    fields = ("pattern", "count", "categories", "examples")
+    return [named(row, fields, {"examples": "exampleIds"}) for row in shared.patterns]

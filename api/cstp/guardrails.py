@@ -1,18 +1,19 @@
 """cstp.checkGuardrails and cstp.listGuardrails; and guardrails in the answers of other methods."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import structs
 
+from api.cstp.answer_names import named
 from api.cstp.breakers import breaker_violations
-from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_error
+from api.cstp.params_schema import ParameterError, ParamsSchema, check_errors, missing_param_error
 from api.cstp.query_decisions import AGENT
-from api.cstp.unsupported import parse_action
 from api.principal import Principal
 from api.service.guardrails.action_check import CheckAnswer, PlannedAction, check_action, rules_in_force
 from api.service.ledger import LedgerService, View
+from events.decision import Stakes
 from events.decode_error_messages import json_type
 from events.guardrail import ORDERING, GuardrailCondition, GuardrailSet
 from projections.guardrails.rule_evaluation import describe_condition
@@ -21,7 +22,10 @@ NO_GUARDRAILS = "no-guardrails"
 """The id in the warning that no rule is in force; it is not the id of a rule."""
 
 _SYMBOLS = {"lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
-_FIELDS = frozenset({"description", "category", "stakes", "confidence", "context"})
+_FIRED = {"guardrail_id": "guardrailId", "description": "name", "message": "message", "action": "severity"}
+"""The protocol's names of the fields of a rule that fired."""
+
+NonEmpty = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class _ListParams(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,23 +33,25 @@ class _ListParams(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _list_params: ParamsSchema[_ListParams] = ParamsSchema(_ListParams)
+_action: ParamsSchema[PlannedAction] = ParamsSchema(
+    PlannedAction, without=("context",), types={"description": NonEmpty, "stakes": Stakes | None}
+)
 
 
 def parse_planned_action(params: Mapping[str, Any]) -> PlannedAction:
     """Return the action of the parameter `action`: its other keys belong to its context. Errors: RpcError."""
-    action = parse_action(dict(params))
-    fields: dict[str, Any] = params["action"]
-    context = fields.get("context")
+    fields = params.get("action")
+    if fields is None or fields == {}:
+        raise missing_param_error("action")
+    errors: list[ParameterError] = []
+    action = _action.convert_object(fields, errors, "action")
+    context = fields.get("context") if isinstance(fields, dict) else None
     if context is not None and not isinstance(context, dict):
-        raise wrong_params_error([ParameterError("action.context", f"must be an object, got {json_type(context)}")])
-    beside = {name: value for name, value in fields.items() if name not in _FIELDS}
-    return PlannedAction(
-        description=action.description,
-        category=action.category or None,
-        stakes=action.stakes,
-        confidence=action.confidence,
-        context={**(context or {}), **beside},
-    )
+        errors.append(ParameterError("action.context", f"must be an object, got {json_type(context)}"))
+    check_errors(errors)
+    assert action is not None, "a wrong action is in the errors"
+    beside = {name: value for name, value in fields.items() if name not in PlannedAction.__struct_fields__}
+    return structs.replace(action, category=action.category or None, context={**(context or {}), **beside})
 
 
 async def check_guardrails(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
@@ -87,15 +93,7 @@ def guardrail_results(found: CheckAnswer, breakers: Sequence[dict[str, object]])
 
 
 def _results(found: CheckAnswer, *, blocking: bool) -> list[dict[str, object]]:
-    results: list[dict[str, object]] = [
-        {
-            "guardrailId": rule.guardrail_id,
-            "name": rule.description,
-            "message": rule.message,
-            "severity": rule.action,
-        }
-        for rule in (found.violations if blocking else found.warnings)
-    ]
+    results = [named(rule, _FIRED, _FIRED) for rule in (found.violations if blocking else found.warnings)]
     if found.note is not None and not blocking:
         results.append(
             {"guardrailId": NO_GUARDRAILS, "name": "No guardrails are set", "message": found.note, "severity": "warn"}

@@ -1,11 +1,12 @@
 """The table of methods."""
 
 from api.cstp.attribute_outcomes import attribute_outcomes
+from api.cstp.breakers import get_circuit_state, list_circuit_breakers, reset_circuit
 from api.cstp.check_drift import check_drift
 from api.cstp.compaction import COMPACTION
 from api.cstp.evidence import EVIDENCE
 from api.cstp.get_calibration import get_calibration
-from api.cstp.get_decisions import get_decision, get_stats, list_decisions
+from api.cstp.get_decisions import get_decision, get_stats, list_decisions, reindex
 from api.cstp.get_reason_stats import get_reason_stats
 from api.cstp.get_session_context import get_session_context
 from api.cstp.guardrails import check_guardrails, list_guardrails
@@ -44,5 +45,9 @@ METHODS: dict[str, Method] = {
     "cstp.listGuardrails": Method("read", list_guardrails, "quick"),
     **EVIDENCE,
     **COMPACTION,
+    "cstp.listBreakers": Method("read", list_circuit_breakers, "quick"),
+    "cstp.getCircuitState": Method("read", get_circuit_state, "quick"),
+    "cstp.resetCircuit": Method("append", reset_circuit),
+    "cstp.reindex": Method("read", reindex, "quick"),
     **UNSUPPORTED,
 }

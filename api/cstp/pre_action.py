@@ -11,7 +11,7 @@ from api.cstp.agent_context import Row, SimilarDecisions, own_agent, scores_json
 from api.cstp.breakers import breaker_violations
 from api.cstp.decision_params import DECISION, check_params
 from api.cstp.guardrails import check_reference, guardrail_results, parse_planned_action
-from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_error
+from api.cstp.params_schema import ParameterError, ParamsSchema, check_errors, wrong_params_error
 from api.cstp.record_decision import record_decision
 from api.cstp.tracked_calls import deliberates, stated_deliberation, tracked_fields
 from api.principal import Principal
@@ -139,8 +139,7 @@ def _options_of(params: dict[str, Any]) -> _Options:
     inside = _options.convert(options or {}, errors, "options.")
     set_inside = {name for name, value in (options or {}).items() if value is not None}
     beside = _options.convert({name: value for name, value in params.items() if name not in set_inside}, errors)
-    if errors:
-        raise wrong_params_error(errors)
+    check_errors(errors)
     return _Options(**{**beside, **inside})
 
 

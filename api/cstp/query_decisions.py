@@ -14,7 +14,6 @@ from api.cstp.params_schema import (
     ParameterError,
     ParamsSchema,
     merge_filters,
-    parse_period,
     wrong_params_error,
 )
 from api.cstp.unknown_names import name_unknown
@@ -34,6 +33,8 @@ from projections.decisions.compaction import WISDOM_DAYS, LevelFilter, level_of
 from projections.decisions.decision_selection import DecisionSelection, Status
 from projections.decisions.decision_state import DecisionState
 from projections.decisions.search_hits import BridgeSide
+from projections.shared_params import DecisionFilterParams, Since, Until
+from projections.time_range import TimeRange
 
 LIMIT_DEFAULT = 10
 LIMIT_MAX = 50
@@ -67,26 +68,26 @@ class QueryParams(msgspec.Struct, frozen=True, kw_only=True):
     embedding_model: Label | None = None
 
 
-class _Filters(msgspec.Struct, frozen=True, kw_only=True):
-    agent: str | None = None
-    category: str | None = None
-    stakes: tuple[Stakes, ...] = ()
+class _Filters(DecisionFilterParams, frozen=True, kw_only=True):
     status: tuple[Status, ...] = ()
-    project: str | None = None
-    feature: str | None = None
     pr: Count | None = None
     has_outcome: bool | None = None
     tags: Labels = ()
     min_confidence: Confidence = 0.0
     max_confidence: Confidence = 1.0
-    date_after: str | None = None
-    date_before: str | None = None
+    since: Since = None
+    until: Until = None
 
 
 _schema: ParamsSchema[QueryParams] = ParamsSchema(
-    QueryParams, aliases={"limit": ("limit", "top_k", "topK")}, ignores_words=True
+    QueryParams, aliases={"limit": ("limit", "top_k", "topK")}, reads=True
 )
-_filters: ParamsSchema[_Filters] = ParamsSchema(_Filters, ignores_words=True)
+_filters: ParamsSchema[_Filters] = ParamsSchema(
+    _Filters,
+    aliases={"since": ("dateAfter", "date_after"), "until": ("dateBefore", "date_before")},
+    types={"stakes": tuple[Stakes, ...]},
+    reads=True,
+)
 
 
 async def query_decisions(view: View, caller: Principal, params: dict[str, Any]) -> object:
@@ -107,7 +108,7 @@ async def query_decisions(view: View, caller: Principal, params: dict[str, Any])
     has no such key. Clients that name a mode read the key; the others cannot read null.
     """
     start_s = perf_counter()
-    request, selection, now = _schema.decode(params), _selection(view, params), view.clock()
+    request, selection, now = _schema.decode(params), _selection(params), view.clock()
     if request.compacted:
         selection = msgspec.structs.replace(selection, compaction=LevelFilter(levels=SHOWN_LEVELS, now=now))
     ranked: RankedResult | None = None
@@ -169,11 +170,10 @@ def as_result(ranked: RankedResult) -> SearchResult:
     return SearchResult(decisions=ranked.decisions, fits=fits, total=ranked.total, full=ranked.total)
 
 
-def _selection(view: View, params: Mapping[str, Any]) -> DecisionSelection:
+def _selection(params: Mapping[str, Any]) -> DecisionSelection:
     """Return the selection of the filters, from `filters` or beside it; `filters` takes precedence."""
     merged = {name: _to_list(name, value) for name, value in merge_filters(params).items()}
     filters = _filters.decode(merged)
-    dates = _filters.spelling("date_after", merged), _filters.spelling("date_before", merged)
     if filters.min_confidence > filters.max_confidence:
         low, high = (_filters.spelling(name, merged) for name in ("min_confidence", "max_confidence"))
         raise wrong_params_error([ParameterError(low, f"must not be above {high}")])
@@ -181,17 +181,13 @@ def _selection(view: View, params: Mapping[str, Any]) -> DecisionSelection:
     if filters.has_outcome is not None:
         statuses = tuple(status for status in statuses if (status == "reviewed") is filters.has_outcome)
     return DecisionSelection(
-        agent=filters.agent or None,
-        category=filters.category or None,
-        stakes=filters.stakes or None,
-        project=filters.project or None,
-        feature=filters.feature or None,
+        **{**filters.keys(), "stakes": filters.stakes or None},
         status=statuses,
         tags=filters.tags,
         pr=filters.pr,
         confidence_min=filters.min_confidence or None,
         confidence_max=filters.max_confidence if filters.max_confidence < 1 else None,
-        range=parse_period(filters.date_after or None, filters.date_before or None, view.clock(), names=dates),
+        range=TimeRange(filters.since, filters.until),
     )
 
 

@@ -3,17 +3,13 @@
 from typing import Annotated, Any
 
 import msgspec
+from msgspec import structs
 
+from api.cstp.answer_names import named, without_none
 from api.cstp.params_schema import ParamsSchema
 from api.cstp.unknown_names import name_unknown
 from api.principal import Principal
-from api.service.action_items import (
-    ActionItem,
-    ActionItemQuery,
-    Kind,
-    Priority,
-    list_action_items,
-)
+from api.service.action_items import ActionItemQuery, list_action_items
 from api.service.ledger import View
 from projections.decisions.decision_selection import DecisionSelection
 
@@ -21,15 +17,17 @@ LIMIT_DEFAULT = 20
 LIMIT_MAX = 50
 
 
-class _ReadyParams(msgspec.Struct, frozen=True, kw_only=True):
-    min_priority: Priority = "low"
-    action_types: tuple[Kind, ...] = ()
-    category: str | None = None
-    limit: int = LIMIT_DEFAULT
-    offset: Annotated[int, msgspec.Meta(ge=0)] = 0
+_schema: ParamsSchema[ActionItemQuery] = ParamsSchema(
+    ActionItemQuery,
+    aliases={"least": ("minPriority", "min_priority"), "kinds": ("actionTypes", "action_types")},
+    types={"offset": Annotated[int, msgspec.Meta(ge=0)]},
+    defaults={"limit": LIMIT_DEFAULT},
+    reads=True,
+)
 
-
-_schema: ParamsSchema[_ReadyParams] = ParamsSchema(_ReadyParams, ignores_words=True)
+_FIELDS = (
+    "type", "priority", "reason", "suggestion", "decision_id", "category", "date", "title", "detail",
+)  # fmt: skip
 
 
 async def ready(view: View, caller: Principal, params: dict[str, Any]) -> object:
@@ -39,37 +37,13 @@ async def ready(view: View, caller: Principal, params: dict[str, Any]) -> object
     decisions are examined; `cut` says how many were not.
     """
     request = _schema.decode(params)
-    limit = min(max(request.limit, 1), LIMIT_MAX)
-    query = ActionItemQuery(
-        least=request.min_priority,
-        kinds=request.action_types,
-        category=request.category or None,
-        limit=limit,
-        offset=request.offset,
-    )
+    query = structs.replace(request, limit=min(max(request.limit, 1), LIMIT_MAX))
     items = await list_action_items(view, query)
     answer: dict[str, object] = {
-        "actions": [_row(action) for action in items.actions],
+        "actions": [without_none(named(action, _FIELDS)) for action in items.actions],
         "total": items.total,
         "filtered": items.filtered,
     }
     if not items.total:
         answer |= await name_unknown(view, DecisionSelection(category=query.category))
     return {**answer, "cut": {"driftCategories": items.cut}} if items.cut else answer
-
-
-def _row(action: ActionItem) -> dict[str, object]:
-    row: dict[str, object] = {
-        "type": action.type,
-        "priority": action.priority,
-        "reason": action.reason,
-        "suggestion": action.suggestion,
-    }
-    optional = {
-        "decisionId": action.decision_id,
-        "category": action.category,
-        "date": action.date,
-        "title": action.title,
-        "detail": action.detail,
-    }
-    return row | {name: value for name, value in optional.items() if value is not None}

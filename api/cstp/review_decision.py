@@ -5,9 +5,8 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from api.cstp.idempotency_key import check_key
 from api.cstp.jsonrpc import RpcError
-from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_error
+from api.cstp.params_schema import ParamsSchema, decode_both
 from api.errors import INTERNAL_ERROR
 from api.principal import Principal
 from api.service.compaction import find_level
@@ -34,16 +33,11 @@ async def review_decision(ledger: LedgerService, caller: Principal, params: dict
 
     A prefix needs the scope `read`. `idempotencyKey` works as in recordDecision.
     """
-    errors: list[ParameterError] = []
-    values, options = _review.convert(params, errors), _options.convert(params, errors)
-    if errors:
-        raise wrong_params_error(errors)
-    review, key = DecisionReviewed(**values), options.get("idempotency_key")
-    check_key(key, _options.spelling("idempotency_key", params))
+    review, options = decode_both(_review, _options, params)
     decision_id, _ = await find_named(ledger, caller, review.decision_id, prefix=caller.may("read"))
     review = structs.replace(review, decision_id=decision_id)
     try:
-        recorded = await record_review(ledger, caller, review, event_id=key)
+        recorded = await record_review(ledger, caller, review, event_id=options.idempotency_key)
     except NotFound:
         raise _not_found(review.decision_id) from None
     return {

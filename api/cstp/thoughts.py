@@ -5,7 +5,6 @@ from typing import Any
 
 import msgspec
 
-from api.cstp.idempotency_key import check_key
 from api.cstp.jsonrpc import RpcError
 from api.cstp.params_schema import ParamsSchema, missing_param_error
 from api.errors import INVALID_PARAMS
@@ -74,7 +73,6 @@ async def record_thought(ledger: LedgerService, caller: Principal, params: dict[
     thought = _thought.decode(params)
     if thought.text is None or thought.text.isspace():
         raise missing_param_error("text")
-    check_key(thought.idempotency_key, _thought.spelling("idempotency_key", params))
     names = _thought.spelling("embedding", params), _thought.spelling("embedding_model", params)
     embedding = embedding_to_record(thought.embedding, thought.embedding_model, names=names)
     if thought.id and thought.agent_id is None and thought.decision_id is None:

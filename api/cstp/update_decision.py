@@ -5,12 +5,11 @@ from typing import Any
 import msgspec
 
 from api.cstp.decision_params import BRIDGE, REASON
-from api.cstp.idempotency_key import check_key
 from api.cstp.params_schema import (
     ParameterError,
     ParamsSchema,
+    check_errors,
     missing_param_error,
-    wrong_params_error,
 )
 from api.principal import Principal
 from api.service.decision_links import find_named
@@ -50,12 +49,10 @@ async def update_decision(ledger: LedgerService, caller: Principal, params: dict
         values = _amendment.convert(_without_blank_decision(updates), errors, "updates.")
     elif updates is not None:
         errors.append(ParameterError("updates", f"must be an object, got {json_type(updates)}"))
-    if errors:
-        raise wrong_params_error(errors)
+    check_errors(errors)
     if not values:
         return {"success": False, "error": "No valid fields to update"}
     decision_id, key = update["id"], update.get("idempotency_key")
-    check_key(key, _update.spelling("idempotency_key", params))
     decision_id, _ = await find_named(ledger, caller, decision_id, prefix=caller.may("read"))
     try:
         posted = await append_payload(
