@@ -1,7 +1,6 @@
 """cstp.listBreakers, getCircuitState and resetCircuit, and the violations of circuit breakers for other methods."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Annotated, Any
 
 import msgspec
@@ -11,7 +10,8 @@ from api.cstp.jsonrpc import RpcError
 from api.cstp.params_schema import ParamsSchema, view_of
 from api.errors import INVALID_PARAMS
 from api.principal import Principal
-from api.service.breakers import blocking_breakers, find_breaker, get_breakers, reset_breaker
+from api.service.blocking_breakers import blocking_breakers, describe_block
+from api.service.breakers import find_breaker, get_breakers, reset_breaker
 from api.service.ledger import LedgerService
 from events.payload import Text
 from ledger.errors import InvalidQuery, NotFound
@@ -88,13 +88,12 @@ async def breaker_violations(
     caller: Principal,
     action: Mapping[str, Any],
     *,
-    before: tuple[int, datetime] | None = None,
     key: str | None = None,
 ) -> list[dict[str, object]]:
     """Return the circuit breakers that block an action, as violations of checkGuardrails and preAction.
 
-    `action` has category, stakes, tags and agent_id; without an agent_id it is the caller's. `before` is the position
-    and the time of the decision that was recorded for it, if it was; `key` is the idempotency key of the call.
+    `action` has category, stakes, tags and agent_id; without an agent_id it is the caller's. `key` is the idempotency
+    key of the call.
     """
     tags = action.get("tags")
     breakers = await blocking_breakers(
@@ -103,34 +102,22 @@ async def breaker_violations(
         category=_text(action, "category"),
         stakes=_text(action, "stakes"),
         tags=[tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list | tuple) else (),
-        before=before,
         recorded_by=None if key is None else (caller.source, key),
     )
     return [_violation(breaker) for breaker in breakers]
 
 
 def _violation(breaker: BreakerView) -> dict[str, object]:
-    counted = f"{breaker.failure_count}/{breaker.failure_threshold}"
-    message = f"Circuit breaker OPEN for {breaker.scope}: {counted} failures in window"
-    if breaker.state == "half_open":
-        message = f"Circuit breaker HALF_OPEN for {breaker.scope}: {breaker.probe} waits for its review"
     return {
         "guardrailId": f"circuit_breaker:{breaker.scope}",
         "name": f"Circuit breaker {breaker.scope}",
-        "message": message,
+        "message": describe_block(breaker),
         "severity": "block",
         "type": "circuit_breaker",
         "state": breaker.state,
-        "failureRate": counted,
+        "failureRate": f"{breaker.failure_count}/{breaker.failure_threshold}",
         "resetAt": None if breaker.resets_at is None else breaker.resets_at.isoformat(),
     }
-
-
-def warning_of(violation: Mapping[str, object]) -> dict[str, object]:
-    """Return a violation as a warning of recordDecision, which never refuses."""
-    return {
-        "guardrail_id": violation["guardrailId"], "message": violation["message"], "severity": violation["severity"],
-    }  # fmt: skip
 
 
 def _text(action: Mapping[str, Any], *names: str) -> str | None:

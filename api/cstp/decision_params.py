@@ -2,17 +2,18 @@
 
 import re
 from collections.abc import Mapping
-from datetime import datetime, timedelta
-from typing import Annotated, Any, Literal, NamedTuple
+from datetime import timedelta
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import structs
 
+from api.cstp.answer_names import without_none
 from api.cstp.params_schema import DecisionName, ParameterError, ParamsSchema, check_errors
 from api.cstp.tolerance import tolerate
 from api.cstp.tracked_calls import stated_deliberation
+from api.service.decision_writer import DecisionRequest
 from api.service.link_target import LinkTarget, weight_of_distance
-from api.service.retrieval import SuppliedEmbedding
 from api.service.supplied_vector import embedding_to_record
 from events.decision import Bridge, DecisionRecorded, Reason
 from events.envelope import EventId
@@ -74,56 +75,38 @@ class RecordOptions(msgspec.Struct, frozen=True, kw_only=True):
     embedding_model: Label | None = None
 
 
-class RecordRequest(NamedTuple):
-    """The decision, the options, the decisions to link it to, and its vector."""
-
-    decision: DecisionRecorded
-    options: RecordOptions
-    targets: list[LinkTarget]
-    embedding: SuppliedEmbedding | None
-
-
 OPTIONS: ParamsSchema[RecordOptions] = ParamsSchema(RecordOptions)
 
 
-def check_params(params: Mapping[str, Any]) -> RecordRequest:
+def check_params(params: Mapping[str, Any]) -> tuple[DecisionRequest, RecordOptions]:
     """Return what some parameters ask for, before anything is written. Errors: RpcError, InvalidEvent."""
-    decision, options = _decode(stated_deliberation(params))
-    names = OPTIONS.spelling("embedding", params), OPTIONS.spelling("embedding_model", params)
-    embedding = embedding_to_record(options.embedding, options.embedding_model, names=names)
-    targets = [LinkTarget(one.id, weight_of_distance(one.distance), one.summary) for one in options.related_to]
-    return RecordRequest(decision, options, targets, embedding)
-
-
-def _decode(params: Mapping[str, Any]) -> tuple[DecisionRecorded, RecordOptions]:
-    errors: list[ParameterError] = []
-    values = DECISION.convert(params, errors)
-    option_values = OPTIONS.convert(params, errors)
-    if (text := option_values.get("review_in")) is not None:
-        option_values["review_in"] = _parse_span(text, OPTIONS.spelling("review_in", params), errors)
+    stated, errors = stated_deliberation(params), list[ParameterError]()
+    values, option_values = DECISION.convert(stated, errors), OPTIONS.convert(stated, errors)
+    review_after = _parse_span(option_values.get("review_in"), OPTIONS.spelling("review_in", stated), errors)
     check_errors(errors)
     options = RecordOptions(**option_values)
     if options.project_context is not None:
-        for name, value in structs.asdict(options.project_context).items():
-            if value is not None:
-                values.setdefault(name, value)
-    return DecisionRecorded(**values), options
+        values = {**without_none(structs.asdict(options.project_context)), **values}
+    names = OPTIONS.spelling("embedding", params), OPTIONS.spelling("embedding_model", params)
+    request = DecisionRequest(
+        decision=DecisionRecorded(**values),
+        event_id=options.idempotency_key,
+        question=options.question,
+        embedding=embedding_to_record(options.embedding, options.embedding_model, names=names),
+        related=tuple(LinkTarget(one.id, weight_of_distance(one.distance), one.summary) for one in options.related_to),
+        review_after=review_after,
+    )
+    return request, options
 
 
-def _parse_span(text: str, field: str, errors: list[ParameterError]) -> str:
-    """Return a span such as `7d` in lower case. A wrong one is added to `errors`."""
-    span = text.lower()
-    if _duration.fullmatch(span) is None:
+def _parse_span(text: str | None, field: str, errors: list[ParameterError]) -> timedelta | None:
+    """Return the span of a text such as `7d`, `2w` or `1m`. A wrong one is added to `errors`."""
+    if text is None:
+        return None
+    match = _duration.fullmatch(text.lower())
+    if match is None:
         errors.append(ParameterError(field, f"must be days, weeks or months, such as 7d, 2w or 1m, got {text!r}"))
-    elif span != text:
-        tolerate(field, span)
-    return span
-
-
-def with_review_date(decision: DecisionRecorded, review_in: str | None, now: datetime) -> DecisionRecorded:
-    """Set the review date: days, weeks or months of 30 days from now."""
-    if review_in is None:
-        return decision
-    match = _duration.fullmatch(review_in)
-    assert match is not None, "review_in was checked when it was decoded"
-    return structs.replace(decision, review_by=now + timedelta(days=int(match[1]) * _unit_days[match[2]]))
+        return None
+    if text != text.lower():
+        tolerate(field, text.lower())
+    return timedelta(days=int(match[1]) * _unit_days[match[2]])

@@ -113,18 +113,15 @@ def _answer(
     answer["groups"] = [named(group, _GROUP, _NAMES) for group in calibration.groups]
     maps = ("recalibration",) if calibration.recalibration is not None else ()
     parts = ("groups_total", "groups_next", "coverage", *maps, "recalibration_by_category")
-    return (
-        answer
-        | _stated(calibration, parts)
-        | unknown_json(calibration.unknown_names)
-        | _stated(calibration, ("retracted", *HISTORY_PARTS))
-    )
+    answer |= {to_camel(name): part for name, part in _stated(calibration, parts).items()}
+    answer |= unknown_json(calibration.unknown_names)
+    return answer | _stated(calibration, ("retracted", *HISTORY_PARTS))
 
 
 def _stated(calibration: CalibrationAnswer, names: tuple[str, ...]) -> dict[str, object]:
     """Return those of some parts that the answer has."""
     parts = {name: getattr(calibration, name) for name in names}
-    return {to_camel(name): to_camel_json(part) for name, part in parts.items() if part is not UNSET}
+    return {name: to_camel_json(part) for name, part in parts.items() if part is not UNSET}
 
 
 def _period(window: str | None, time_range: TimeRange, now: datetime) -> dict[str, str]:

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET
 
-from api.cstp.calibration_note import note_on_plan
 from api.cstp.decision_json import UNSTATED, decision_row
 from api.cstp.params_schema import (
     ParameterError,
@@ -18,6 +17,7 @@ from api.cstp.params_schema import (
 )
 from api.cstp.unknown_names import name_unknown
 from api.principal import Principal
+from api.service.advice import note_on_plan
 from api.service.compaction import SHOWN_LEVELS
 from api.service.decisions import DecisionQuery, select_decisions
 from api.service.ledger import View
@@ -142,7 +142,8 @@ async def query_decisions(view: View, caller: Principal, params: dict[str, Any])
         answer["note"] = note
     answer |= unknown
     agent = selection.agent or caller.agent
-    return answer | await note_on_plan(view, PlannedDecision(agent=agent, category=selection.category))
+    note_on_outcomes = await note_on_plan(view, PlannedDecision(agent=agent, category=selection.category))
+    return answer if note_on_outcomes is None else {**answer, "calibrationNote": note_on_outcomes}
 
 
 def _ranked_query(request: QueryParams, selection: DecisionSelection, params: Mapping[str, Any]) -> RankedQuery:

@@ -10,6 +10,7 @@ from api.parameters import time_range
 from events.limits import PAGE_EVENTS_MAX
 from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.words import (
+    HISTORY_PARTS,
     MIN_DECISIONS,
     TREND_DAYS,
     TREND_DAYS_MAX,
@@ -66,8 +67,9 @@ class CalibrationParams(DecisionFilterParams, frozen=True, kw_only=True):
     include: Annotated[
         tuple[HistoryPart, ...],
         Meta(
+            max_length=len(HISTORY_PARTS),
             description="What to add, separated by commas: the trend, a test for drift, the comparison of agents, the "
-            "age of unreviewed decisions, what drawings show."
+            "age of unreviewed decisions, what drawings show.",
         ),
     ] = ()
     trend_days: Annotated[

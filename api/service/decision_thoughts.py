@@ -21,6 +21,7 @@ from api.service.deliberation_steps import (
     select_fitting,
     text_of,
 )
+from api.service.guardrails.decision_check import GuardrailWarning
 from api.service.ledger import LedgerService
 from api.service.link_target import LinkTarget
 from events.decision import DecisionAsked, DecisionRecorded
@@ -45,7 +46,8 @@ _rng = random.Random()
 class DecisionResult(NamedTuple):
     """A recorded decision with its position and time; how many thoughts it adopted, and how many stay pending.
 
-    `related` are the decisions that the adopted queries found, the nearest first; it is linked to each.
+    `related` are the decisions that the adopted queries found, the nearest first; it is linked to each. `warnings` are
+    the circuit breakers that block it and the guardrails that fired on it; neither refuses it.
     """
 
     placed: AppendedEvent
@@ -54,6 +56,11 @@ class DecisionResult(NamedTuple):
     adopted: int
     left: int
     related: tuple[RelatedDecision, ...] = ()
+    warnings: tuple[GuardrailWarning, ...] = ()
+
+    @property
+    def decision_id(self) -> str:
+        return self.placed.subject.removeprefix("decision/")
 
 
 class _Companions(NamedTuple):

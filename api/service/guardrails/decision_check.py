@@ -24,7 +24,7 @@ class GuardrailWarning(msgspec.Struct, frozen=True, kw_only=True):
     """A guardrail that fired on a recorded decision."""
 
     guardrail_id: str
-    """The rule; `not-evaluated` if the decision could not be evaluated."""
+    """The rule, or `circuit_breaker:SCOPE`; `not-evaluated` if the decision could not be evaluated."""
     message: str
     severity: str
     """The rule's action: block, warn or log. The decision is recorded nevertheless."""
