@@ -10,7 +10,6 @@ from msgspec import structs
 
 from api.cstp.answer_names import named, without_none
 from api.cstp.decision_json import decision_json, without_defaults
-from api.cstp.method import Method
 from api.cstp.params_schema import ParamsSchema
 from api.principal import Principal
 from api.service.compaction import (
@@ -145,11 +144,3 @@ def _one_line(text: str) -> str:
     """Return a text on one line, cut to LINE_CHARS_MAX characters."""
     line = " ".join(text.split())
     return line if len(line) <= LINE_CHARS_MAX else line[: LINE_CHARS_MAX - len(_CUT)] + _CUT
-
-
-COMPACTION: dict[str, Method] = {
-    "cstp.compact": Method("append", compact),
-    "cstp.getCompacted": Method("read", get_compacted, "quick"),
-    "cstp.setPreserve": Method("append", preserve_decision),
-    "cstp.getWisdom": Method("read", get_wisdom, "heavy"),
-}

@@ -10,7 +10,6 @@ import msgspec
 from msgspec import structs
 
 from api.cstp.jsonrpc import RpcError
-from api.cstp.method import Method
 from api.cstp.params_schema import ParamsSchema
 from api.errors import INVALID_PARAMS
 from api.principal import Principal
@@ -88,10 +87,3 @@ def _check_events(events: object) -> None:
         if payload is not None and not isinstance(payload, dict):
             message = f"Event payload must be a dict, got: {type(payload).__name__}"
             raise RpcError(INVALID_PARAMS, message, {"fields": [f"events[{index}].payload"]})
-
-
-EVIDENCE: dict[str, Method] = {
-    "cstp.ingestEvidence": Method("append", ingest_evidence),
-    "cstp.linkEvidence": Method("append", link_evidence),
-    "cstp.verifyEvidenceChain": Method("read", verify_evidence_chain, "heavy"),
-}

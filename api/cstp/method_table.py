@@ -1,25 +1,42 @@
 """The table of methods."""
 
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal, NamedTuple
+
 from api.cstp.attribute_outcomes import attribute_outcomes
 from api.cstp.breakers import get_circuit_state, list_circuit_breakers, reset_circuit
 from api.cstp.check_drift import check_drift
-from api.cstp.compaction import COMPACTION
-from api.cstp.evidence import EVIDENCE
+from api.cstp.compaction import compact, get_compacted, get_wisdom, preserve_decision
+from api.cstp.evidence import ingest_evidence, link_evidence, verify_evidence_chain
 from api.cstp.get_calibration import get_calibration
 from api.cstp.get_decisions import get_decision, get_stats, list_decisions, reindex
 from api.cstp.get_reason_stats import get_reason_stats
 from api.cstp.get_session_context import get_session_context
 from api.cstp.guardrails import check_guardrails, list_guardrails
 from api.cstp.links import get_graph, get_neighbors, link
-from api.cstp.method import Method
 from api.cstp.pre_action import pre_action
 from api.cstp.query_decisions import query_decisions
 from api.cstp.ready_queue import ready
 from api.cstp.record_decision import record_decision
 from api.cstp.review_decision import review_decision
 from api.cstp.thoughts import debug_tracker, record_thought
-from api.cstp.unsupported import UNSUPPORTED
+from api.cstp.unsupported import export_evidence_bundle, map_controls
 from api.cstp.update_decision import update_decision
+from api.principal import Principal, Scope
+from api.service.ledger import LedgerService
+
+Load = Literal["heavy", "quick", "appends"]
+"""What a call costs: `heavy` computes a view for so long that a token may run one at a time, within the time limit of
+a query; `quick` only reads, beside others, within that limit; `appends` waits until its event is on disk."""
+
+
+class Method(NamedTuple):
+    """The scope that a method needs, the function that answers a call, and what that costs."""
+
+    scope: Scope
+    answer: Callable[[LedgerService, Principal, dict[str, Any]], Awaitable[object]]
+    load: Load = "appends"
+
 
 METHODS: dict[str, Method] = {
     "cstp.recordDecision": Method("append", record_decision),
@@ -43,11 +60,17 @@ METHODS: dict[str, Method] = {
     "cstp.getGraph": Method("read", get_graph, "quick"),
     "cstp.checkGuardrails": Method("read", check_guardrails),
     "cstp.listGuardrails": Method("read", list_guardrails, "quick"),
-    **EVIDENCE,
-    **COMPACTION,
+    "cstp.ingestEvidence": Method("append", ingest_evidence),
+    "cstp.linkEvidence": Method("append", link_evidence),
+    "cstp.verifyEvidenceChain": Method("read", verify_evidence_chain, "heavy"),
+    "cstp.compact": Method("append", compact),
+    "cstp.getCompacted": Method("read", get_compacted, "quick"),
+    "cstp.setPreserve": Method("append", preserve_decision),
+    "cstp.getWisdom": Method("read", get_wisdom, "heavy"),
     "cstp.listBreakers": Method("read", list_circuit_breakers, "quick"),
     "cstp.getCircuitState": Method("read", get_circuit_state, "quick"),
     "cstp.resetCircuit": Method("append", reset_circuit),
     "cstp.reindex": Method("read", reindex, "quick"),
-    **UNSUPPORTED,
+    "cstp.mapControls": Method("read", map_controls, "quick"),
+    "cstp.exportEvidenceBundle": Method("read", export_evidence_bundle, "quick"),
 }

@@ -215,15 +215,8 @@ def decision_rows(result: SearchResult, request: QueryParams, now: datetime) -> 
 def _row(state: DecisionState, fit: float, request: QueryParams, now: datetime) -> dict[str, object]:
     """Return a decision as a row. An optional field is left out if the decision lacks it or it was not requested."""
     full_row = decision_row(state)
-    row = {
-        "id": full_row["id"],
-        "title": state.decision.decision[:TITLE_CHARS_MAX],
-        "category": full_row["category"],
-    }
-    if "confidence" in full_row:
-        row["confidence"] = full_row["confidence"]
-    row |= {name: full_row[name] for name in ("stakes", "status", "date")}
-    row |= {"distance": round(1 - fit, FIT_DIGITS), "decision": state.decision.decision}
+    names = ("id", "title", "category", "confidence", "stakes", "status", "date", "distance", "decision")
+    shown = {**full_row, "title": state.decision.decision[:TITLE_CHARS_MAX], "distance": round(1 - fit, FIT_DIGITS)}
     optional = {
         "outcome": full_row["outcome"],
         "reasons": full_row["reasons"] if request.include_reasons else None,
@@ -236,6 +229,7 @@ def _row(state: DecisionState, fit: float, request: QueryParams, now: datetime) 
         "bridge": full_row.get("bridge"),
         UNSTATED: full_row.get(UNSTATED),
     }
+    row = {name: shown[name] for name in names if name in shown}
     return row | {name: value for name, value in optional.items() if value}
 
 
