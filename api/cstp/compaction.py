@@ -13,6 +13,7 @@ from api.cstp.decision_json import decision_json, without_defaults
 from api.cstp.params_schema import ParamsSchema
 from api.principal import Principal
 from api.service.compaction import (
+    WISDOM_DECISIONS_MIN,
     CompactedQuery,
     LeveledDecision,
     Wisdom,
@@ -29,7 +30,6 @@ from projections.decisions.compaction import Level
 from projections.outcome_codes import OUTCOME_NUMBERS, OUTCOME_VALUES
 
 COMPACTED_MAX = 500
-WISDOM_DECISIONS_MIN = 5
 LINE_CHARS_MAX = 80
 _BRIER_DIGITS = 4
 _CUT = "..."

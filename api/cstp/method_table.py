@@ -1,29 +1,54 @@
-"""The table of methods."""
+"""The table of methods, and those of features that this ledger lacks, which are refused by their names."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal, NamedTuple
 
 from api.cstp.attribute_outcomes import attribute_outcomes
-from api.cstp.breakers import get_circuit_state, list_circuit_breakers, reset_circuit
-from api.cstp.check_drift import check_drift
 from api.cstp.compaction import compact, get_compacted, get_wisdom, preserve_decision
+from api.cstp.decision_changes import review_decision, update_decision
 from api.cstp.evidence import ingest_evidence, link_evidence, verify_evidence_chain
-from api.cstp.get_calibration import get_calibration
 from api.cstp.get_decisions import get_decision, get_stats, list_decisions, reindex
-from api.cstp.get_reason_stats import get_reason_stats
 from api.cstp.get_session_context import get_session_context
-from api.cstp.guardrails import check_guardrails, list_guardrails
+from api.cstp.guardrails import (
+    check_guardrails,
+    get_circuit_state,
+    list_circuit_breakers,
+    list_guardrails,
+    reset_circuit,
+)
+from api.cstp.jsonrpc import METHOD_NOT_FOUND, RpcError
 from api.cstp.links import get_graph, get_neighbors, link
 from api.cstp.pre_action import pre_action
 from api.cstp.query_decisions import query_decisions
 from api.cstp.ready_queue import ready
 from api.cstp.record_decision import record_decision
-from api.cstp.review_decision import review_decision
+from api.cstp.statistics import check_drift, get_calibration, get_reason_stats
 from api.cstp.thoughts import debug_tracker, record_thought
-from api.cstp.unsupported import export_evidence_bundle, map_controls
-from api.cstp.update_decision import update_decision
 from api.principal import Principal, Scope
 from api.service.ledger import LedgerService
+
+
+async def map_controls(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """Refuse cstp.mapControls."""
+    raise _unsupported(
+        "cstp.mapControls",
+        "This ledger has no control maps (SR 11-7, NIST AI RMF).",
+        "Read the observations, GET /events?type=observation.recorded.v1, and map them yourself.",
+    )
+
+
+async def export_evidence_bundle(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """Refuse cstp.exportEvidenceBundle."""
+    raise _unsupported(
+        "cstp.exportEvidenceBundle",
+        "A server writes no bundle or PDF into a folder that a caller names.",
+        "GET /export, or tallystick export, gives the whole log with its proofs.",
+    )
+
+
+def _unsupported(method: str, reason: str, advice: str) -> RpcError:
+    return RpcError(METHOD_NOT_FOUND, f"Not supported: {method}. {reason}", {"method": method, "advice": advice})
+
 
 Load = Literal["heavy", "quick", "appends"]
 """What a call costs: `heavy` computes a view for so long that a token may run one at a time, within the time limit of

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET
 
+from api.cstp.answer_names import named, without_none
 from api.cstp.decision_json import UNSTATED, decision_row
 from api.cstp.params_schema import (
     ParameterError,
@@ -29,6 +30,8 @@ from events.decision import Stakes
 from events.payload import Confidence, Count, Label, Labels
 from events.vector import Numbers
 from projections.calibration.advice import PlannedDecision
+from projections.calibration.calibration_view import CalibrationGroup
+from projections.calibration.scores import CalibrationScores
 from projections.decisions.compaction import WISDOM_DAYS, LevelFilter, level_of
 from projections.decisions.decision_selection import DecisionSelection, Status
 from projections.decisions.decision_state import DecisionState
@@ -116,7 +119,7 @@ async def query_decisions(view: View, caller: Principal, params: dict[str, Any])
         mode, result = "list", await _list(view, selection, request)
     else:
         ranked = await ranked_search(view, _ranked_query(request, selection, params))
-        mode, result = ranked.mode, as_result(ranked)
+        mode, result = ranked.mode, ranked.as_search()
     rows = decision_rows(result, request, now)
     if _schema.states("retrieval_mode", params):
         rows = [{name: row.get(name) for name in dict.fromkeys((*_FIRST_FIELDS, *row))} for row in rows]
@@ -160,15 +163,6 @@ def _ranked_query(request: QueryParams, selection: DecisionSelection, params: Ma
         offset=request.offset,
         side=request.bridge_side,
     )
-
-
-def as_result(ranked: RankedResult) -> SearchResult:
-    """Return the result with fits of which the distances are the complement."""
-    fits = [1 - match.distance for match in ranked.scores]
-    words = ranked.words
-    if words is not None:
-        return words
-    return SearchResult(decisions=ranked.decisions, fits=fits, total=ranked.total, full=ranked.total)
 
 
 def _selection(params: Mapping[str, Any]) -> DecisionSelection:
@@ -272,3 +266,26 @@ def _notes(
     if request.compacted:
         notes.append(f"Decisions that are reviewed, not preserved and older than {WISDOM_DAYS} days are left out.")
     return notes
+
+
+def similar_rows(
+    found: RankedResult | None, now: datetime, *, include_reasons: bool = False, compacted: bool = False
+) -> list[dict[str, Any]]:
+    """Return similar decisions as rows. With `compacted`, each states its compaction level; none is left out."""
+    params = QueryParams(include_reasons=include_reasons, compacted=compacted)
+    return [] if found is None else decision_rows(found.as_search(), params, now)
+
+
+def similar_notes(found: RankedResult | None) -> dict[str, object]:
+    """Return what an answer says about the search for similar decisions, if the ledger has vectors."""
+    if found is None or found.requested == "keyword":
+        return {}
+    reason = f"{found.reason}: the decisions are ranked by keyword." if found.reason is not None else found.note
+    return without_none({"retrievalMode": found.mode, "retrievalNote": reason})
+
+
+def scores_json(scores: CalibrationScores | CalibrationGroup | None) -> dict[str, object]:
+    """Return scores as CSTP names them, or {} without scores. `supported`: the data supports the interpretation."""
+    if scores is None or scores.brier_score is None or scores.accuracy is None or scores.gap is None:
+        return {}
+    return named(scores, ("brier_score", "accuracy", "gap", "interpretation", "supported"), {"gap": "calibrationGap"})

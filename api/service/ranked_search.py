@@ -42,6 +42,7 @@ class RankedResult(msgspec.Struct, frozen=True, kw_only=True):
     """The best of the `total` matches. `words` is how the words matched, if the mode used is `keyword`."""
 
     mode: RetrievalMode
+    requested: RetrievalMode
     decisions: list[DecisionState]
     scores: list[MatchScores]
     total: int
@@ -53,6 +54,13 @@ class RankedResult(msgspec.Struct, frozen=True, kw_only=True):
     note: str | None = None
     """What is not ranked by its meaning."""
     words: SearchResult | None = None
+
+    def as_search(self) -> SearchResult:
+        """Return the result with fits of which the distances are the complement."""
+        if self.words is not None:
+            return self.words
+        fits = [1 - match.distance for match in self.scores]
+        return SearchResult(decisions=self.decisions, fits=fits, total=self.total, full=self.total)
 
 
 class _Meaning(NamedTuple):
@@ -93,6 +101,7 @@ async def _by_words(view: View, query: RankedQuery, reason: str | None) -> Ranke
         decisions = [structs.replace(state, history=()) for state in decisions]
     return RankedResult(
         mode="keyword",
+        requested=query.ranking.mode,
         decisions=decisions,
         scores=scores,
         total=words.total,
@@ -166,6 +175,7 @@ async def _semantic(view: View, query: RankedQuery, meaning: _Meaning) -> Ranked
     ]  # fmt: skip
     return RankedResult(
         mode="semantic",
+        requested=query.ranking.mode,
         decisions=await decision_states(view, subjects, position, history=query.history),
         scores=scores,
         total=len(meaning.places),
@@ -202,6 +212,7 @@ async def _hybrid(view: View, query: RankedQuery, meaning: _Meaning) -> RankedRe
     ]
     return RankedResult(
         mode="hybrid",
+        requested=query.ranking.mode,
         decisions=await decision_states(view, subjects, position, history=query.history),
         scores=scores,
         total=len(places),
