@@ -7,6 +7,13 @@ from functools import cache
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
+
+from api.service.ledger import View
+from api.service.unknown_names import UnknownNames, find_unknown_names
+from projections.calibration.calibration_filter import CalibrationFilter
+from projections.decisions.decision_index import DecisionIndex
+from projections.decisions.decision_selection import DecisionSelection
 
 _underscored = re.compile(r"_([a-z])")
 
@@ -69,3 +76,15 @@ def _camel_keys(value: object) -> object:
     if isinstance(value, list):
         return [_camel_keys(inner) for inner in value]
     return value.isoformat() if isinstance(value, datetime) else value
+
+
+def unknown_json(names: UnknownNames) -> dict[str, object]:
+    """Return the field `unknownNames`: parameter, value and the most similar name; nothing, if all are known."""
+    return {} if names is UNSET else {"unknownNames": msgspec.to_builtins(names)}
+
+
+async def name_unknown(view: View, selection: DecisionSelection | CalibrationFilter) -> dict[str, object]:
+    """Return the field `unknownNames` for the filter of an empty answer."""
+    projection, _ = await view.at(DecisionIndex)
+    asked = {name: getattr(selection, name) for name in ("agent", "category", "project", "feature")}
+    return unknown_json(find_unknown_names({**asked, "tag": getattr(selection, "tags", ())}, projection.names()))

@@ -1,21 +1,22 @@
-"""cstp.getDecision, listDecisions, getStats and reindex: return one decision, a page of decisions, or counts."""
+"""cstp.getDecision, listDecisions, getStats, reindex and ready: decisions, their counts, and open actions."""
 
 import re
 from datetime import timedelta
 from operator import itemgetter
 from time import perf_counter
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import structs
 
+from api.cstp.answer_names import name_unknown, named, unknown_json, without_none
 from api.cstp.decision_json import decision_json, decision_row
 from api.cstp.jsonrpc import RpcError
 from api.cstp.links import related_decisions
 from api.cstp.params_schema import ParamsSchema, missing_param_error
-from api.cstp.unknown_names import name_unknown, unknown_json
 from api.errors import INVALID_PARAMS
 from api.principal import Principal
+from api.service.action_items import ActionItemQuery, list_action_items
 from api.service.decision_params import DecisionListParams
 from api.service.decision_search import to_query
 from api.service.decisions import count_decisions, count_decisions_since, find_decision, select_decisions
@@ -112,3 +113,39 @@ async def reindex(ledger: LedgerService, caller: Principal, params: dict[str, An
     message = f"All {counts.total} decisions are in the views, which follow the log: nothing had to be rebuilt."
     answer = {"success": True, "decisionsIndexed": counts.total, "errors": 0, "durationMs": elapsed_ms}
     return {**answer, "message": message}
+
+
+ACTIONS_DEFAULT = 20
+ACTIONS_MAX = 50
+
+
+_ready: ParamsSchema[ActionItemQuery] = ParamsSchema(
+    ActionItemQuery,
+    aliases={"least": ("minPriority", "min_priority"), "kinds": ("actionTypes", "action_types")},
+    types={"offset": Annotated[int, msgspec.Meta(ge=0)]},
+    defaults={"limit": ACTIONS_DEFAULT},
+    reads=True,
+)
+
+_ACTION = (
+    "type", "priority", "reason", "suggestion", "decision_id", "category", "date", "title", "detail",
+)  # fmt: skip
+
+
+async def ready(view: View, caller: Principal, params: dict[str, Any]) -> object:
+    """List decisions past their review date, decisions without one after 30 days, and categories with drift.
+
+    An action `calibration_drift` has the result of checkDrift for its category. The categories with the most reviewed
+    decisions are examined; `cut` says how many were not.
+    """
+    request = _ready.decode(params)
+    query = structs.replace(request, limit=min(max(request.limit, 1), ACTIONS_MAX))
+    items = await list_action_items(view, query)
+    answer: dict[str, object] = {
+        "actions": [without_none(named(action, _ACTION)) for action in items.actions],
+        "total": items.total,
+        "filtered": items.filtered,
+    }
+    if not items.total:
+        answer |= await name_unknown(view, DecisionSelection(category=query.category))
+    return {**answer, "cut": {"driftCategories": items.cut}} if items.cut else answer

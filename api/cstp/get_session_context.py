@@ -8,10 +8,10 @@ from api.cstp.compaction import wisdom_json
 from api.cstp.guardrails import rule_row
 from api.cstp.params_schema import ParamsSchema
 from api.cstp.query_decisions import scores_json, similar_notes, similar_rows
-from api.cstp.session_markdown import markdown
 from api.principal import Principal
 from api.service.agent_context import AgentProfile, SessionQuery, find_session_context, own_agent
 from api.service.ledger import View
+from api.service.session_markdown import markdown
 from api.service.supplied_vector import read_embedding
 from events.payload import Label
 from events.vector import Numbers
@@ -48,6 +48,8 @@ async def get_session_context(view: View, caller: Principal, params: dict[str, A
     embedding = read_embedding(request.embedding, request.embedding_model, names=names)
     field = _schema.spelling("task_description", params)
     context = await find_session_context(view, request, agent, embedding, field)
+    if request.format == "markdown":
+        return {"markdown": markdown(context, agent), "queryTimeMs": _elapsed_ms(start_s)}
     answer: dict[str, Any] = {
         "agentProfile": without_none(named(context.profile, AgentProfile.__struct_fields__)),
         "relevantDecisions": similar_rows(context.relevant, view.clock()),
@@ -67,7 +69,8 @@ async def get_session_context(view: View, caller: Principal, params: dict[str, A
         answer |= {"confirmedPatterns": patterns, "confirmedPatternsTotal": context.patterns.total}
     if context.wisdom is not None:
         answer["wisdom"] = list(map(wisdom_json, context.wisdom))
-    elapsed_ms = round((perf_counter() - start_s) * 1000)
-    if request.format == "markdown":
-        return {"markdown": markdown(answer, agent), "queryTimeMs": elapsed_ms}
-    return {**answer, "queryTimeMs": elapsed_ms}
+    return {**answer, "queryTimeMs": _elapsed_ms(start_s)}
+
+
+def _elapsed_ms(start_s: float) -> int:
+    return round((perf_counter() - start_s) * 1000)

@@ -70,10 +70,8 @@ async def link(ledger: LedgerService, caller: Principal, params: dict[str, Any])
     """
     request = _link.decode(params)
     _check(request, params)
-    linked = msgspec.convert(
-        {name: getattr(request, name) for name in ("source_id", "target_id", "edge_type", "weight", "context")},
-        DecisionLinked,
-    )
+    fields = ("source_id", "target_id", "edge_type", "weight", "context")
+    linked = msgspec.convert({name: getattr(request, name) for name in fields}, DecisionLinked)
     recorded = await link_decisions(ledger, caller, linked, event_id=request.idempotency_key)
     edge = DecisionLink(
         source_id=recorded.source_id,

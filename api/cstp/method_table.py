@@ -1,4 +1,4 @@
-"""The table of methods, and those of features that this ledger lacks, which are refused by their names."""
+"""The table of methods, with those of features that this ledger lacks, and the answer to a call."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal, NamedTuple
@@ -7,7 +7,7 @@ from api.cstp.attribute_outcomes import attribute_outcomes
 from api.cstp.compaction import compact, get_compacted, get_wisdom, preserve_decision
 from api.cstp.decision_changes import review_decision, update_decision
 from api.cstp.evidence import ingest_evidence, link_evidence, verify_evidence_chain
-from api.cstp.get_decisions import get_decision, get_stats, list_decisions, reindex
+from api.cstp.get_decisions import get_decision, get_stats, list_decisions, ready, reindex
 from api.cstp.get_session_context import get_session_context
 from api.cstp.guardrails import (
     check_guardrails,
@@ -16,16 +16,19 @@ from api.cstp.guardrails import (
     list_guardrails,
     reset_circuit,
 )
-from api.cstp.jsonrpc import METHOD_NOT_FOUND, RpcError
+from api.cstp.jsonrpc import METHOD_NOT_FOUND, RpcCall, RpcError, internal_error, rpc_error_of
 from api.cstp.links import get_graph, get_neighbors, link
+from api.cstp.params_schema import collect_tolerated, name_tolerated
 from api.cstp.pre_action import pre_action
 from api.cstp.query_decisions import query_decisions
-from api.cstp.ready_queue import ready
 from api.cstp.record_decision import record_decision
 from api.cstp.statistics import check_drift, get_calibration, get_reason_stats
 from api.cstp.thoughts import debug_tracker, record_thought
-from api.principal import Principal, Scope
+from api.cstp.tracked_calls import answer_tracked
+from api.principal import AccessRefused, Principal, Scope
 from api.service.ledger import LedgerService
+from api.service.server_log import log
+from events.errors import TallystickError
 
 
 async def map_controls(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
@@ -99,3 +102,32 @@ METHODS: dict[str, Method] = {
     "cstp.mapControls": Method("read", map_controls, "quick"),
     "cstp.exportEvidenceBundle": Method("read", export_evidence_bundle, "quick"),
 }
+
+
+PREFIX = "cstp."
+
+
+async def call_method(ledger: LedgerService, caller: Principal, call: RpcCall) -> object:
+    """Return the result of a call. Errors: RpcError; Forbidden."""
+    method = METHODS.get(call.method)
+    if method is None:
+        raise _unknown_method(call.method)
+    caller.require(method.scope)
+    try:
+        with collect_tolerated() as tolerated:
+            answer = name_tolerated(await method.answer(ledger, caller, call.params), tolerated)
+        return await answer_tracked(ledger, caller, call.method, call.params, answer)
+    except (RpcError, AccessRefused):
+        raise
+    except TallystickError as error:
+        raise rpc_error_of(error) from error
+    except Exception as error:
+        log.exception("fault", method=call.method)
+        raise internal_error(error) from error
+
+
+def _unknown_method(method: str) -> RpcError:
+    if not method.startswith(PREFIX):
+        return RpcError(METHOD_NOT_FOUND, f"Unknown method: {method}", {"method": method})
+    data = {"method": method, "available": list(METHODS)}
+    return RpcError(METHOD_NOT_FOUND, f"Method not found: {method}", data)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET
 
-from api.cstp.answer_names import named, without_none
+from api.cstp.answer_names import name_unknown, named, to_camel, without_none
 from api.cstp.decision_json import UNSTATED, decision_row
 from api.cstp.params_schema import (
     ParameterError,
@@ -16,13 +16,11 @@ from api.cstp.params_schema import (
     merge_filters,
     wrong_params_error,
 )
-from api.cstp.unknown_names import name_unknown
 from api.principal import Principal
 from api.service.advice import note_on_plan
 from api.service.compaction import SHOWN_LEVELS
-from api.service.decisions import DecisionQuery, select_decisions
 from api.service.ledger import View
-from api.service.ranked_search import RankedQuery, RankedResult, ranked_search
+from api.service.ranked_search import RankedQuery, RankedResult, find_or_list
 from api.service.retrieval import Ranking, RetrievalMode
 from api.service.search import SearchResult
 from api.service.supplied_vector import read_embedding
@@ -40,13 +38,18 @@ from projections.shared_params import DecisionFilterParams, Since, Until
 from projections.time_range import TimeRange
 
 LIMIT_DEFAULT = 10
-LIMIT_MAX = 50
-LIST_LIMIT_MAX = 500
+LIMIT_MAX, LIST_LIMIT_MAX = 50, 500
 TITLE_CHARS_MAX = 50
 FIT_DIGITS = 4
 
 _FIRST_FIELDS = ("id", "title", "category", "confidence")
 """The first fields of a row."""
+
+_REQUIRED = ("id", "title", "category", "confidence", "stakes", "status", "date", "distance", "decision")
+_DETAIL = ["actual_result", "reviewed_by"]
+_OPTIONAL = (
+    "outcome", "reasons", "tags", "pattern", "compaction_level", "lessons", *_DETAIL, "bridge", UNSTATED,
+)  # fmt: skip
 
 AGENT = "cognition-engines"
 """The name of the server in the protocol's answers."""
@@ -114,12 +117,8 @@ async def query_decisions(view: View, caller: Principal, params: dict[str, Any])
     request, selection, now = _schema.decode(params), _selection(params), view.clock()
     if request.compacted:
         selection = msgspec.structs.replace(selection, compaction=LevelFilter(levels=SHOWN_LEVELS, now=now))
-    ranked: RankedResult | None = None
-    if not request.query.strip() and request.embedding is None:
-        mode, result = "list", await _list(view, selection, request)
-    else:
-        ranked = await ranked_search(view, _ranked_query(request, selection, params))
-        mode, result = ranked.mode, ranked.as_search()
+    found = await find_or_list(view, _ranked_query(request, selection, params), LIMIT_MAX, LIST_LIMIT_MAX)
+    mode, result, ranked = found
     rows = decision_rows(result, request, now)
     if _schema.states("retrieval_mode", params):
         rows = [{name: row.get(name) for name in dict.fromkeys((*_FIRST_FIELDS, *row))} for row in rows]
@@ -134,15 +133,18 @@ async def query_decisions(view: View, caller: Principal, params: dict[str, Any])
     }
     if ranked is not None:
         if mode == "keyword":
-            answer["matched"] = _matched_words(result)
+            answer["matched"] = found.matched
         answer["scores"] = _scores(ranked)
         if mode == "keyword":
             answer["matchedAll"] = result.full
         if ranked.model is not None:
             answer["embeddingModel"] = ranked.model
     unknown = {} if result.total else await name_unknown(view, selection)
-    if note := " ".join(_notes(request, mode, result, ranked, unknown=bool(unknown))):
-        answer["note"] = note
+    notes = ["No decision has a name of the filter: see unknownNames."] if unknown else found.words_notes()
+    if request.compacted:
+        notes.append(f"Decisions that are reviewed, not preserved and older than {WISDOM_DAYS} days are left out.")
+    if notes := [*found.mode_notes(), *notes]:
+        answer["note"] = " ".join(notes)
     answer |= unknown
     agent = selection.agent or caller.agent
     note_on_outcomes = await note_on_plan(view, PlannedDecision(agent=agent, category=selection.category))
@@ -151,15 +153,17 @@ async def query_decisions(view: View, caller: Principal, params: dict[str, Any])
 
 def _ranked_query(request: QueryParams, selection: DecisionSelection, params: Mapping[str, Any]) -> RankedQuery:
     names = _schema.spelling("embedding", params), _schema.spelling("embedding_model", params)
+    is_list = not request.query.strip() and request.embedding is None
+    model = None if is_list else request.embedding_model
     return RankedQuery(
         query=request.query,
         ranking=Ranking(
             mode=request.retrieval_mode,
             weight=request.hybrid_weight,
-            embedding=read_embedding(request.embedding, request.embedding_model, names=names),
+            embedding=read_embedding(request.embedding, model, names=names),
         ),
         selection=selection,
-        limit=min(max(request.limit, 1), LIMIT_MAX),
+        limit=max(request.limit, 1),
         offset=request.offset,
         side=request.bridge_side,
     )
@@ -193,14 +197,6 @@ def _to_list(name: str, value: object) -> object:
     return [value] if value else None
 
 
-async def _list(view: View, selection: DecisionSelection, request: QueryParams) -> SearchResult:
-    limit = min(max(request.limit, 1), LIST_LIMIT_MAX)
-    query = DecisionQuery(selection=selection, limit=limit, offset=request.offset, history=True)
-    page = await select_decisions(view, query)
-    fits = [1.0] * len(page.decisions)
-    return SearchResult(decisions=page.decisions, fits=fits, total=page.total, full=page.total)
-
-
 def decision_rows(result: SearchResult, request: QueryParams, now: datetime) -> list[dict[str, object]]:
     """Return the decisions of a result as rows of the answer."""
     return [_row(state, fit, request, now) for state, fit in zip(result.decisions, result.fits, strict=True)]
@@ -209,29 +205,17 @@ def decision_rows(result: SearchResult, request: QueryParams, now: datetime) -> 
 def _row(state: DecisionState, fit: float, request: QueryParams, now: datetime) -> dict[str, object]:
     """Return a decision as a row. An optional field is left out if the decision lacks it or it was not requested."""
     full_row = decision_row(state)
-    names = ("id", "title", "category", "confidence", "stakes", "status", "date", "distance", "decision")
-    shown = {**full_row, "title": state.decision.decision[:TITLE_CHARS_MAX], "distance": round(1 - fit, FIT_DIGITS)}
-    optional = {
-        "outcome": full_row["outcome"],
-        "reasons": full_row["reasons"] if request.include_reasons else None,
-        "tags": full_row["tags"],
-        "pattern": full_row["pattern"],
-        "compactionLevel": level_of(state, now) if request.compacted else None,
-        "lessons": full_row["lessons"],
-        "actualResult": full_row["actual_result"] if request.include_detail else None,
-        "reviewedBy": full_row.get("reviewed_by") if request.include_detail else None,
-        "bridge": full_row.get("bridge"),
-        UNSTATED: full_row.get(UNSTATED),
+    left_out = ([] if request.include_reasons else ["reasons"]) + ([] if request.include_detail else _DETAIL)
+    row = {
+        **full_row,
+        "title": state.decision.decision[:TITLE_CHARS_MAX],
+        "distance": round(1 - fit, FIT_DIGITS),
+        "compaction_level": level_of(state, now) if request.compacted else None,
     }
-    row = {name: shown[name] for name in names if name in shown}
-    return row | {name: value for name, value in optional.items() if value}
-
-
-def _matched_words(result: SearchResult) -> str:
-    """Return which of the query's words each returned decision contains: all, any or none."""
-    if not result.total:
-        return "none"
-    return "all" if len(result.decisions) <= result.full else "any"
+    optional = {to_camel(name): row.get(name) for name in _OPTIONAL if name not in left_out}
+    return {name: row[name] for name in _REQUIRED if name in row} | {
+        name: value for name, value in optional.items() if value
+    }
 
 
 def _scores(ranked: RankedResult) -> dict[str, dict[str, float]]:
@@ -244,28 +228,6 @@ def _scores(ranked: RankedResult) -> dict[str, dict[str, float]]:
         }
         for match in ranked.scores
     }
-
-
-def _notes(
-    request: QueryParams, mode: str, result: SearchResult, ranked: RankedResult | None, *, unknown: bool
-) -> list[str]:
-    """Return notes on how the answer was found."""
-    notes = []
-    if ranked is not None and ranked.reason is not None:
-        notes.append(f"{ranked.reason}: {request.retrieval_mode} was answered by keyword.")
-    if ranked is not None and ranked.note is not None:
-        notes.append(ranked.note)
-    if unknown:
-        notes.append("No decision has a name of the filter: see unknownNames.")
-    elif mode == "keyword" and not result.total:
-        notes.append("No decision holds any of its words.")
-    elif mode == "keyword" and not result.full:
-        notes.append("No decision holds all the words: ranked by any of them.")
-    elif mode == "keyword" and len(result.decisions) > result.full:
-        notes.append(f"The first {result.full} hold all the words, the others some of them.")
-    if request.compacted:
-        notes.append(f"Decisions that are reviewed, not preserved and older than {WISDOM_DAYS} days are left out.")
-    return notes
 
 
 def similar_rows(

@@ -9,8 +9,7 @@ import msgspec
 from msgspec import structs
 
 from api.cstp.answer_names import without_none
-from api.cstp.params_schema import DecisionName, ParameterError, ParamsSchema, check_errors
-from api.cstp.tolerance import tolerate
+from api.cstp.params_schema import DecisionName, ParameterError, ParamsSchema, check_errors, tolerate
 from api.cstp.tracked_calls import deliberates, stated_deliberation
 from api.principal import Principal
 from api.service.advice import note_on_plan

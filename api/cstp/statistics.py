@@ -6,10 +6,8 @@ from typing import Any
 
 from msgspec import UNSET, structs
 
-from api.cstp.answer_names import named, rounded, to_camel, to_camel_json
-from api.cstp.params_schema import ParamsSchema, decode_both, merge_filters
-from api.cstp.tolerance import tolerate
-from api.cstp.unknown_names import name_unknown, unknown_json
+from api.cstp.answer_names import name_unknown, named, rounded, to_camel, to_camel_json, unknown_json
+from api.cstp.params_schema import ParamsSchema, decode_both, merge_filters, tolerate
 from api.parameters import WINDOWS
 from api.principal import Principal
 from api.service.calibration import CalibrationAnswer, compute_calibration

@@ -5,10 +5,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from api.cstp.get_decisions import get_decision
+from api.cstp.get_decisions import get_decision, ready
 from api.cstp.get_session_context import get_session_context
 from api.cstp.query_decisions import query_decisions
-from api.cstp.ready_queue import ready
 from api.cstp.statistics import get_calibration, get_reason_stats
 from api.mcp.decision_tools import Rows, stated
 from api.mcp.further_fields import figures_of, profile_figures, titles, with_description, with_reviewed

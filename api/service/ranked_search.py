@@ -4,13 +4,13 @@ The answer names the mode that was used. Where there are no vectors to compare, 
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
 from msgspec import UNSET, structs
 
-from api.service.decisions import decision_states
+from api.service.decisions import DecisionQuery, decision_states, select_decisions
 from api.service.ledger import View
 from api.service.retrieval import MatchScores, Ranking, RetrievalMode
 from api.service.search import SearchQuery, SearchResult, match_words, search_decisions
@@ -63,6 +63,40 @@ class RankedResult(msgspec.Struct, frozen=True, kw_only=True):
         return SearchResult(decisions=self.decisions, fits=fits, total=self.total, full=self.total)
 
 
+class FoundDecisions(NamedTuple):
+    """Decisions, how they were found, and the ranked search that found them; None if they were listed."""
+
+    mode: RetrievalMode | Literal["list"]
+    result: SearchResult
+    ranked: RankedResult | None = None
+
+    @property
+    def matched(self) -> Literal["none", "all", "any"]:
+        """Which of the query's words each of the decisions contains."""
+        if not self.result.total:
+            return "none"
+        return "all" if len(self.result.decisions) <= self.result.full else "any"
+
+    def mode_notes(self) -> list[str]:
+        """Return why the mode is not the requested one, and what is not ranked by its meaning."""
+        if self.ranked is None:
+            return []
+        reason, requested = self.ranked.reason, self.ranked.requested
+        fallback = None if reason is None else f"{reason}: {requested} was answered by keyword."
+        return [note for note in (fallback, self.ranked.note) if note is not None]
+
+    def words_notes(self) -> list[str]:
+        """Return how many of the words the decisions contain, unless each contains all."""
+        found, full = len(self.result.decisions), self.result.full
+        if self.mode != "keyword" or (full and found <= full):
+            return []
+        if not self.result.total:
+            return ["No decision holds any of its words."]
+        if not full:
+            return ["No decision holds all the words: ranked by any of them."]
+        return [f"The first {full} hold all the words, the others some of them."]
+
+
 class _Meaning(NamedTuple):
     """The decisions with a vector, those of the selection, their distances; the texts without a vector."""
 
@@ -74,6 +108,22 @@ class _Meaning(NamedTuple):
 
 class _NoVectors(Exception):
     """Nothing can be compared; the text says why."""
+
+
+async def find_or_list(view: View, query: RankedQuery, ranked_max: int, listed_max: int) -> FoundDecisions:
+    """Search decisions; list those of the selection, the newest first, if there is neither a text nor a vector.
+
+    At most `ranked_max` are ranked, `listed_max` listed. Errors: InvalidQuery.
+    """
+    if query.query.strip() or query.ranking.embedding is not None:
+        ranked = await ranked_search(view, structs.replace(query, limit=min(query.limit, ranked_max)))
+        return FoundDecisions(ranked.mode, ranked.as_search(), ranked)
+    listed = DecisionQuery(
+        selection=query.selection, limit=min(query.limit, listed_max), offset=query.offset, history=True
+    )
+    page = await select_decisions(view, listed)
+    fits = [1.0] * len(page.decisions)
+    return FoundDecisions("list", SearchResult(decisions=page.decisions, fits=fits, total=page.total, full=page.total))
 
 
 async def ranked_search(view: View, query: RankedQuery) -> RankedResult:
