@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
+from msgspec import structs
 
 from api.cstp.answer_names import named, without_none
 from api.cstp.decision_json import with_defaults
@@ -15,17 +16,17 @@ from api.service.decision_links import (
     DecisionLink,
     LinkedDecision,
     link_decisions,
-    list_neighbors,
     list_related,
-    walk_graph,
 )
-from api.service.decision_params import DEPTH_MAX
+from api.service.decision_links import get_graph as find_graph
+from api.service.decision_links import get_neighbors as find_neighbors
+from api.service.decision_params import DEPTH_MAX, LinkGraphParams
 from api.service.ledger import LedgerService, View
 from events.envelope import EventId
 from events.limits import PAGE_EVENTS_MAX
 from events.link import DecisionLinked, LinkType
 from ledger.errors import NotFound
-from projections.decisions.link_graph import LINK_TYPES, UNSTATED_WEIGHT, Direction, LinkSelection
+from projections.decisions.link_graph import LINK_TYPES, UNSTATED_WEIGHT
 
 NEIGHBORS_MAX = 100
 
@@ -47,18 +48,22 @@ class _Link(msgspec.Struct, frozen=True, kw_only=True):
     idempotency_key: EventId | None = None
 
 
-class _Node(msgspec.Struct, frozen=True, kw_only=True):
-    node_id: _NonEmpty | None = None
-    depth: int = 1
-    limit: int = 20
-    direction: Direction = "both"
-    edge_type: LinkType | None = None
+class _Node(LinkGraphParams, frozen=True, kw_only=True):
+    one_type: LinkType | None = None
     edge_types: tuple[LinkType, ...] = ()
 
 
 _link: ParamsSchema[_Link] = ParamsSchema(_Link)
 _node: ParamsSchema[_Node] = ParamsSchema(
-    _Node, aliases={"node_id": ("nodeId", "id", "decisionId", "decision_id")}, reads=True
+    _Node,
+    aliases={
+        "decision_id": ("nodeId", "node_id", "id", "decisionId", "decision_id"),
+        "one_type": ("edgeType", "edge_type"),
+    },
+    types={"decision_id": _NonEmpty, "limit": int, "depth": int},
+    defaults={"decision_id": "", "limit": 20},
+    without=("prefix", "edge_type"),
+    reads=True,
 )
 
 
@@ -112,10 +117,10 @@ async def get_neighbors(ledger: LedgerService, caller: Principal, params: dict[s
     `total` counts those returned, as in the protocol; `available` counts all, if there are more. `asOf` is a position
     or a time.
     """
-    view, (node_id, request) = await view_of(ledger, params), _decode_node(params)
-    limit = min(max(request.limit, 1), NEIGHBORS_MAX)
+    view, request = await view_of(ledger, params), _decode_node(params)
+    node_id = request.decision_id
     try:
-        found = await list_neighbors(view, node_id, _selection(request), limit)
+        found = await find_neighbors(view, request)
     except NotFound:
         return {"nodeId": node_id, "neighbors": [], "total": 0, "error": f"Node not found: {node_id}"}
     rows = [{"node": node_json(one.decision), "edge": edge_json(one.link)} for one in found.neighbors]
@@ -128,11 +133,12 @@ async def get_graph(ledger: LedgerService, caller: Principal, params: dict[str, 
 
     `asOf` is a position or a time.
     """
-    view, (node_id, request) = await view_of(ledger, params), _decode_node(params)
-    depth = min(max(request.depth, 1), DEPTH_MAX)
-    answer: dict[str, object] = {"centerId": node_id, "depth": depth}
+    view, request = await view_of(ledger, params), _decode_node(params)
+    request = structs.replace(request, limit=PAGE_EVENTS_MAX)
+    node_id = request.decision_id
+    answer: dict[str, object] = {"centerId": node_id, "depth": request.depth}
     try:
-        graph = await walk_graph(view, node_id, depth, _selection(request), PAGE_EVENTS_MAX)
+        graph = await find_graph(view, request)
     except NotFound:
         return {**answer, "nodes": [], "edges": [], "error": f"Node not found: {node_id}"}
     answer |= {"nodes": list(map(node_json, graph.decisions)), "edges": list(map(edge_json, graph.links))}
@@ -151,16 +157,17 @@ async def related_decisions(view: View, decision_id: str) -> list[dict[str, obje
     ]
 
 
-def _decode_node(params: dict[str, Any]) -> tuple[str, _Node]:
+def _decode_node(params: dict[str, Any]) -> _Node:
     request = _node.decode(params)
-    if request.node_id is None:
+    if not request.decision_id:
         raise RpcError(INVALID_PARAMS, "nodeId is required", {"fields": ["nodeId"]})
-    return request.node_id, request
-
-
-def _selection(request: _Node) -> LinkSelection:
-    types = request.edge_types if request.edge_type is None else (*request.edge_types, request.edge_type)
-    return LinkSelection(request.direction, types)
+    types = request.edge_types if request.one_type is None else (*request.edge_types, request.one_type)
+    return structs.replace(
+        request,
+        edge_type=types,
+        limit=min(max(request.limit, 1), NEIGHBORS_MAX),
+        depth=min(max(request.depth, 1), DEPTH_MAX),
+    )
 
 
 def node_json(decision: LinkedDecision) -> dict[str, object]:
