@@ -7,12 +7,7 @@ from typing import Annotated, Any
 import msgspec
 
 from api.cstp.jsonrpc import RpcError
-from api.cstp.params_schema import (
-    ParameterError,
-    ParamsSchema,
-    parse_period,
-    wrong_params_error,
-)
+from api.cstp.params_schema import ParameterError, ParamsSchema, check_errors
 from api.errors import INVALID_PARAMS
 from api.principal import Principal
 from api.service.ledger import LedgerService
@@ -23,8 +18,7 @@ from api.service.outcome_attribution import (
     attribute_candidates,
 )
 from events.limits import ITEMS_MAX
-from events.payload import Text
-from tallystick.shapes.decisions import Outcome
+from projections.shared_params import Since
 
 STABILITY_DAYS = 14
 STABILITY_DAYS_MAX = 36_500
@@ -39,18 +33,13 @@ ADVICE = (
 
 class _AttributionParams(msgspec.Struct, frozen=True, kw_only=True):
     project: str | None = None
-    since: str | None = None
+    since: Since = None
     stability_days: Annotated[int, msgspec.Meta(ge=0, le=STABILITY_DAYS_MAX)] = STABILITY_DAYS
     dry_run: bool = False
 
 
-class _EvidenceParam(msgspec.Struct, frozen=True, kw_only=True):
-    outcome: Outcome = "success"
-    text: Text
-
-
-_schema: ParamsSchema[_AttributionParams] = ParamsSchema(_AttributionParams)
-_evidence: ParamsSchema[_EvidenceParam] = ParamsSchema(_EvidenceParam)
+_schema: ParamsSchema[_AttributionParams] = ParamsSchema(_AttributionParams, reads=True)
+_evidence: ParamsSchema[OutcomeEvidence] = ParamsSchema(OutcomeEvidence)
 
 
 async def attribute_outcomes(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
@@ -62,15 +51,13 @@ async def attribute_outcomes(ledger: LedgerService, caller: Principal, params: d
     """
     errors: list[ParameterError] = []
     values, evidence = _schema.convert(params, errors), _parse_evidence(params.get("evidence"), errors)
-    if errors:
-        raise wrong_params_error(errors)
+    check_errors(errors)
     request = _AttributionParams(**values)
     if not request.project:
         raise RpcError(INVALID_PARAMS, "project is required", {"fields": ["project"]})
     now, dry_run = ledger.clock(), request.dry_run
-    since = parse_period(request.since or None, None, now).since
     age = timedelta(days=request.stability_days)
-    query = AttributionQuery(project=request.project, since=since, age=age, evidence=evidence, dry_run=dry_run)
+    query = AttributionQuery(project=request.project, since=request.since, age=age, evidence=evidence, dry_run=dry_run)
     attribution = await attribute_candidates(ledger, caller, query)
     candidates = attribution.candidates
     stable = sum(candidate.updated for candidate in candidates)
@@ -104,7 +91,7 @@ def _parse_evidence(param: object, errors: list[ParameterError]) -> dict[int, Ou
         fields = {"text": value} if isinstance(value, str) else value
         evidence = _evidence.convert_object(fields, errors, f"evidence.{name}")
         if evidence is not None:
-            by_pr[int(name)] = OutcomeEvidence(outcome=evidence.outcome, text=evidence.text)
+            by_pr[int(name)] = evidence
     return by_pr
 
 

@@ -6,14 +6,14 @@ A level is a view of a decision's age: nothing in the ledger is shortened (`api/
 from typing import Annotated, Any
 
 import msgspec
+from msgspec import structs
 
+from api.cstp.answer_names import named, without_none
 from api.cstp.decision_json import decision_json, without_defaults
-from api.cstp.get_calibration import rounded
-from api.cstp.idempotency_key import check_key
-from api.cstp.method import Method
 from api.cstp.params_schema import ParamsSchema
 from api.principal import Principal
 from api.service.compaction import (
+    WISDOM_DECISIONS_MIN,
     CompactedQuery,
     LeveledDecision,
     Wisdom,
@@ -30,23 +30,31 @@ from projections.decisions.compaction import Level
 from projections.outcome_codes import OUTCOME_NUMBERS, OUTCOME_VALUES
 
 COMPACTED_MAX = 500
-WISDOM_DECISIONS_MIN = 5
 LINE_CHARS_MAX = 80
 _BRIER_DIGITS = 4
 _CUT = "..."
 
 _SUMMARY = ("outcome", "confidence", "actualConfidence", "pattern", "stakes")
 _FULL = (*_SUMMARY, "context", "reasons", "tags", "bridge", "deliberation")
-_FIELDS: dict[Level, tuple[str, ...]] = {"full": _FULL, "summary": _SUMMARY, "digest": ("oneLine",), "wisdom": _FULL}
+_FIELDS: dict[Level, tuple[str, ...]] = {
+    "full": _FULL,
+    "summary": _SUMMARY,
+    "digest": ("oneLine",),
+    "wisdom": _FULL,
+}
 """The fields of a row at each level, besides those that every row has."""
 
 
-class _Compaction(msgspec.Struct, frozen=True, kw_only=True):
-    category: str | None = None
+_WISDOM = {
+    "category": "category", "decisions": "decisions", "success_rate": "successRate", "principles": "keyPrinciples",
+    "common_failure": "commonFailureMode", "mean_confidence": "avgConfidence", "brier_score": "brierScore",
+}  # fmt: skip
+_PRINCIPLE = {"text": "text", "confirmations": "confirmations", "examples": "exampleIds"}
+"""The protocol's names of our fields, in the order of a row."""
+
+
+class _Compaction(CompactedQuery, frozen=True, kw_only=True):
     dry_run: bool = False
-    level: Level | None = None
-    limit: int = 50
-    include_preserved: bool = True
     min_decisions: Annotated[int, msgspec.Meta(ge=1)] = WISDOM_DECISIONS_MIN
 
 
@@ -56,7 +64,9 @@ class _Preserve(msgspec.Struct, frozen=True, kw_only=True):
     idempotency_key: EventId | None = None
 
 
-_compaction: ParamsSchema[_Compaction] = ParamsSchema(_Compaction, ignores_words=True)
+_compaction: ParamsSchema[_Compaction] = ParamsSchema(
+    _Compaction, aliases={"preserved": ("includePreserved", "include_preserved")}, reads=True
+)
 _preserve: ParamsSchema[_Preserve] = ParamsSchema(
     _Preserve, aliases={"decision_id": ("decisionId", "decision_id", "id")}
 )
@@ -65,7 +75,7 @@ _preserve: ParamsSchema[_Preserve] = ParamsSchema(
 async def compact(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """Count decisions by level. Levels follow from the age, so there is nothing to write, with `dryRun` or without."""
     request = _compaction.decode(params)
-    counts = await count_by_level(ledger, request.category or None)
+    counts = await count_by_level(ledger, request.category)
     answer = {"compacted": counts.total, "preserved": counts.preserved, "levels": counts.levels}
     return {**answer, "dryRun": request.dry_run}
 
@@ -75,14 +85,8 @@ async def get_compacted(ledger: LedgerService, caller: Principal, params: dict[s
 
     As in the protocol, decisions of the level `wisdom` are listed only if that is the `level`, with all fields.
     """
-    request = _compaction.decode(params)
-    query = CompactedQuery(
-        category=request.category or None,
-        level=request.level,
-        limit=min(max(request.limit, 1), COMPACTED_MAX),
-        preserved=request.include_preserved,
-    )
-    found = await list_compacted(ledger, query)
+    query = _compaction.decode(params)
+    found = await list_compacted(ledger, structs.replace(query, limit=min(max(query.limit, 1), COMPACTED_MAX)))
     rows = [_row(decision) for decision in found.decisions]
     return {"decisions": rows, "total": len(rows), "levels": found.levels}
 
@@ -90,7 +94,7 @@ async def get_compacted(ledger: LedgerService, caller: Principal, params: dict[s
 async def get_wisdom(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """Return what the decisions of the level `wisdom` come to, for each category with `minDecisions` of them."""
     request = _compaction.decode(params)
-    rows = await list_wisdom(ledger, request.category or None, request.min_decisions)
+    rows = await list_wisdom(ledger, request.category, request.min_decisions)
     total = sum(row.decisions for row in rows)
     return {"wisdom": list(map(wisdom_json, rows)), "totalDecisions": total, "categoriesAnalyzed": len(rows)}
 
@@ -101,7 +105,6 @@ async def preserve_decision(ledger: LedgerService, caller: Principal, params: di
     `idempotencyKey` works as in recordDecision.
     """
     request = _preserve.decode(params)
-    check_key(request.idempotency_key, _preserve.spelling("idempotency_key", params))
     answer: dict[str, object] = {"success": True, "decisionId": request.decision_id, "preserve": request.preserve}
     try:
         await set_preserve(
@@ -115,20 +118,9 @@ async def preserve_decision(ledger: LedgerService, caller: Principal, params: di
 
 def wisdom_json(wisdom: Wisdom) -> dict[str, object]:
     """Return the wisdom of a category as the protocol has it: what it lacks is left out."""
-    principles = [
-        {"text": principle.text, "confirmations": principle.confirmations, "exampleIds": principle.examples}
-        for principle in wisdom.principles
-    ]
-    row = {
-        "category": wisdom.category,
-        "decisions": wisdom.decisions,
-        "successRate": rounded(wisdom.success_rate),
-        "keyPrinciples": principles or None,
-        "commonFailureMode": wisdom.common_failure,
-        "avgConfidence": None if wisdom.mean_confidence is None else rounded(wisdom.mean_confidence),
-        "brierScore": None if wisdom.brier_score is None else rounded(wisdom.brier_score, _BRIER_DIGITS),
-    }
-    return {name: value for name, value in row.items() if value is not None}
+    principles = [named(one, _PRINCIPLE, _PRINCIPLE) for one in wisdom.principles]
+    row = named(wisdom, _WISDOM, _WISDOM, {"brierScore": _BRIER_DIGITS})
+    return without_none({**row, "keyPrinciples": principles or None})
 
 
 def _row(decision: LeveledDecision) -> dict[str, object]:
@@ -152,11 +144,3 @@ def _one_line(text: str) -> str:
     """Return a text on one line, cut to LINE_CHARS_MAX characters."""
     line = " ".join(text.split())
     return line if len(line) <= LINE_CHARS_MAX else line[: LINE_CHARS_MAX - len(_CUT)] + _CUT
-
-
-COMPACTION: dict[str, Method] = {
-    "cstp.compact": Method("append", compact),
-    "cstp.getCompacted": Method("read", get_compacted, "quick"),
-    "cstp.setPreserve": Method("append", preserve_decision),
-    "cstp.getWisdom": Method("read", get_wisdom, "heavy"),
-}

@@ -1,26 +1,30 @@
-"""cstp.getDecision, listDecisions and getStats: return one decision, a page of decisions, or counts."""
+"""cstp.getDecision, listDecisions, getStats, reindex and ready: decisions, their counts, and open actions."""
 
 import re
 from datetime import timedelta
 from operator import itemgetter
-from typing import Any, Literal
+from time import perf_counter
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import structs
 
+from api.cstp.answer_names import name_unknown, named, unknown_json, without_none
 from api.cstp.decision_json import decision_json, decision_row
 from api.cstp.jsonrpc import RpcError
 from api.cstp.links import related_decisions
-from api.cstp.params_schema import ParamsSchema, missing_param_error, parse_period
-from api.cstp.unknown_names import name_unknown, unknown_json
+from api.cstp.params_schema import ParamsSchema, missing_param_error
 from api.errors import INVALID_PARAMS
 from api.principal import Principal
-from api.service.decisions import DecisionQuery, count_decisions, count_decisions_since, find_decision, select_decisions
+from api.service.action_items import ActionItemQuery, list_action_items
+from api.service.decision_params import DecisionListParams
+from api.service.decision_search import to_query
+from api.service.decisions import count_decisions, count_decisions_since, find_decision, select_decisions
 from api.service.largest import keep_largest
 from api.service.ledger import LedgerService, View
-from events.decision import Stakes
 from events.limits import STREAM_ID_CHARS_MAX
 from events.payload import STORED_ID_PATTERN, Labels
-from projections.decisions.decision_selection import DecisionSelection, SortField, Status
+from projections.decisions.decision_selection import DecisionSelection, Status
 
 LIMIT_DEFAULT = 20
 LIMIT_MAX = 500
@@ -38,32 +42,19 @@ class _IdParams(msgspec.Struct, frozen=True, kw_only=True):
     id: str | None = None
 
 
-class _ListParams(msgspec.Struct, frozen=True, kw_only=True):
-    limit: int = LIMIT_DEFAULT
-    offset: int = 0
-    agent: str | None = None
-    category: str | None = None
-    stakes: Stakes | None = None
-    status: Status | None = None
-    project: str | None = None
-    feature: str | None = None
-    tags: Labels = ()
-    date_from: str | None = None
-    date_to: str | None = None
-    search: str | None = None
-    sort: SortField = "created_at"
-    order: Literal["asc", "desc"] = "desc"
-
-
-class _StatsParams(msgspec.Struct, frozen=True, kw_only=True):
-    date_from: str | None = None
-    date_to: str | None = None
-    project: str | None = None
-
-
 _id_schema: ParamsSchema[_IdParams] = ParamsSchema(_IdParams, aliases={"id": ("id", "decision_id", "decisionId")})
-_list_schema: ParamsSchema[_ListParams] = ParamsSchema(_ListParams, ignores_words=True)
-_stats_schema: ParamsSchema[_StatsParams] = ParamsSchema(_StatsParams)
+_DATES = {"since": ("dateFrom", "date_from"), "until": ("dateTo", "date_to")}
+_list_schema: ParamsSchema[DecisionListParams] = ParamsSchema(
+    DecisionListParams,
+    aliases={**_DATES, "tag": ("tags",)},
+    types={"status": Status | None, "tag": Labels, "limit": int, "offset": int},
+    defaults={"limit": LIMIT_DEFAULT},
+    without=("outcome", "window", "retrieval_mode", "hybrid_weight", "embedding", "embedding_model"),
+    reads=True,
+)
+_stats_schema: ParamsSchema[DecisionListParams] = ParamsSchema(
+    DecisionListParams, aliases=_DATES, only=("since", "until", "project"), reads=True
+)
 
 
 async def get_decision(view: View, caller: Principal, params: dict[str, Any]) -> object:
@@ -82,29 +73,9 @@ async def list_decisions(ledger: LedgerService, caller: Principal, params: dict[
     """Return a page of decisions."""
     request = _list_schema.decode(params)
     limit, offset = min(max(request.limit, 1), LIMIT_MAX), max(request.offset, 0)
-    query = DecisionQuery(
-        selection=DecisionSelection(
-            agent=request.agent or None,
-            category=request.category or None,
-            stakes=request.stakes,
-            status=request.status,
-            project=request.project or None,
-            feature=request.feature or None,
-            tags=request.tags,
-            range=parse_period(
-                request.date_from or None,
-                request.date_to or None,
-                ledger.clock(),
-                names=_ends(_list_schema, params),
-            ),
-        ),
-        sort=request.sort,
-        descending=request.order == "desc",
-        limit=limit,
-        offset=offset,
-        search=request.search if request.search and not request.search.isspace() else None,
-        history=True,
-    )
+    if request.search is not None and request.search.isspace():
+        request = structs.replace(request, search=None)
+    query = structs.replace(to_query(request, ledger.clock()), limit=limit, offset=offset, history=True)
     page = await select_decisions(ledger, query)
     rows = [decision_row(state) for state in page.decisions]
     answer: dict[str, object] = {"decisions": rows, "total": page.total, "limit": limit, "offset": offset}
@@ -116,11 +87,8 @@ async def get_stats(ledger: LedgerService, caller: Principal, params: dict[str, 
 
     `cut` has the number of categories and agents that are left out: the smallest beyond COUNTS_MAX.
     """
-    request, now = _stats_schema.decode(params), ledger.clock()
-    time_range = parse_period(
-        request.date_from or None, request.date_to or None, now, names=_ends(_stats_schema, params)
-    )
-    selection = DecisionSelection(project=request.project or None, range=time_range)
+    now = ledger.clock()
+    selection = to_query(_stats_schema.decode(params), now).selection
     counts = await count_decisions(ledger, selection)
     recent = await count_decisions_since(ledger, selection, [now - span for span in _RECENT_SPANS.values()])
     every = {name: tuple(getattr(counts, field).items()) for name, field in _COUNTS.items()}
@@ -137,6 +105,47 @@ async def get_stats(ledger: LedgerService, caller: Principal, params: dict[str, 
     }
 
 
-def _ends(schema: ParamsSchema[Any], params: dict[str, Any]) -> tuple[str, str]:
-    """Return the caller's spellings of the two ends of a range."""
-    return schema.spelling("date_from", params), schema.spelling("date_to", params)
+async def reindex(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
+    """Update the views from the log. Views follow the log, so none has to be rebuilt."""
+    start_s = perf_counter()
+    counts = await count_decisions(ledger, DecisionSelection())
+    elapsed_ms = int((perf_counter() - start_s) * 1000)
+    message = f"All {counts.total} decisions are in the views, which follow the log: nothing had to be rebuilt."
+    answer = {"success": True, "decisionsIndexed": counts.total, "errors": 0, "durationMs": elapsed_ms}
+    return {**answer, "message": message}
+
+
+ACTIONS_DEFAULT = 20
+ACTIONS_MAX = 50
+
+
+_ready: ParamsSchema[ActionItemQuery] = ParamsSchema(
+    ActionItemQuery,
+    aliases={"least": ("minPriority", "min_priority"), "kinds": ("actionTypes", "action_types")},
+    types={"offset": Annotated[int, msgspec.Meta(ge=0)]},
+    defaults={"limit": ACTIONS_DEFAULT},
+    reads=True,
+)
+
+_ACTION = (
+    "type", "priority", "reason", "suggestion", "decision_id", "category", "date", "title", "detail",
+)  # fmt: skip
+
+
+async def ready(view: View, caller: Principal, params: dict[str, Any]) -> object:
+    """List decisions past their review date, decisions without one after 30 days, and categories with drift.
+
+    An action `calibration_drift` has the result of checkDrift for its category. The categories with the most reviewed
+    decisions are examined; `cut` says how many were not.
+    """
+    request = _ready.decode(params)
+    query = structs.replace(request, limit=min(max(request.limit, 1), ACTIONS_MAX))
+    items = await list_action_items(view, query)
+    answer: dict[str, object] = {
+        "actions": [without_none(named(action, _ACTION)) for action in items.actions],
+        "total": items.total,
+        "filtered": items.filtered,
+    }
+    if not items.total:
+        answer |= await name_unknown(view, DecisionSelection(category=query.category))
+    return {**answer, "cut": {"driftCategories": items.cut}} if items.cut else answer

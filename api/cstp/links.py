@@ -4,57 +4,66 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
+from msgspec import structs
 
+from api.cstp.answer_names import named, without_none
 from api.cstp.decision_json import with_defaults
-from api.cstp.idempotency_key import check_key
 from api.cstp.jsonrpc import RpcError
-from api.cstp.params_schema import ParamsSchema
-from api.cstp.stream_ids import check_stream_ids
+from api.cstp.params_schema import DecisionName, ParamsSchema, view_of
 from api.errors import INVALID_PARAMS
 from api.principal import Principal
 from api.service.decision_links import (
     DecisionLink,
     LinkedDecision,
     link_decisions,
-    list_neighbors,
     list_related,
-    walk_graph,
 )
-from api.service.decision_params import DEPTH_MAX
+from api.service.decision_links import get_graph as find_graph
+from api.service.decision_links import get_neighbors as find_neighbors
+from api.service.decision_params import DEPTH_MAX, LinkGraphParams
 from api.service.ledger import LedgerService, View
 from events.envelope import EventId
 from events.limits import PAGE_EVENTS_MAX
 from events.link import DecisionLinked, LinkType
 from ledger.errors import NotFound
-from projections.decisions.link_graph import LINK_TYPES, UNSTATED_WEIGHT, Direction, LinkSelection
+from projections.decisions.link_graph import LINK_TYPES, UNSTATED_WEIGHT
 
 NEIGHBORS_MAX = 100
+
+_NODE = (
+    "decision_id", "category", "stakes", "recorded_at", "in_degree", "out_degree", "summary", "confidence", "outcome",
+    "tags", "pattern", "superseded_by", "retracted",
+)  # fmt: skip
+_EDGE = ("source_id", "target_id", "edge_type", "weight", "created_at", "created_by", "context")
 
 _NonEmpty = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class _Link(msgspec.Struct, frozen=True, kw_only=True):
-    source_id: _NonEmpty | None = None
-    target_id: _NonEmpty | None = None
+    source_id: DecisionName | None = None
+    target_id: DecisionName | None = None
     edge_type: _NonEmpty | None = None
     weight: float = 1.0
     context: str | None = None
     idempotency_key: EventId | None = None
 
 
-class _Node(msgspec.Struct, frozen=True, kw_only=True):
-    node_id: _NonEmpty | None = None
-    depth: int = 1
-    limit: int = 20
-    direction: Direction = "both"
-    edge_type: LinkType | None = None
+class _Node(LinkGraphParams, frozen=True, kw_only=True):
+    one_type: LinkType | None = None
     edge_types: tuple[LinkType, ...] = ()
-    as_of: str | None = None
 
 
 _link: ParamsSchema[_Link] = ParamsSchema(_Link)
 _node: ParamsSchema[_Node] = ParamsSchema(
-    _Node, aliases={"node_id": ("nodeId", "id", "decisionId", "decision_id")}, ignores_words=True
+    _Node,
+    aliases={
+        "decision_id": ("nodeId", "node_id", "id", "decisionId", "decision_id"),
+        "one_type": ("edgeType", "edge_type"),
+    },
+    types={"decision_id": _NonEmpty, "limit": int, "depth": int},
+    defaults={"decision_id": "", "limit": 20},
+    without=("prefix", "edge_type"),
+    reads=True,
 )
 
 
@@ -65,14 +74,9 @@ async def link(ledger: LedgerService, caller: Principal, params: dict[str, Any])
     recordDecision.
     """
     request = _link.decode(params)
-    check_key(request.idempotency_key, _link.spelling("idempotency_key", params))
     _check(request, params)
-    spellings = {name: _link.spelling(name, params) for name in ("source_id", "target_id")}
-    check_stream_ids({spelling: getattr(request, name) for name, spelling in spellings.items()})
-    linked = msgspec.convert(
-        {name: getattr(request, name) for name in ("source_id", "target_id", "edge_type", "weight", "context")},
-        DecisionLinked,
-    )
+    fields = ("source_id", "target_id", "edge_type", "weight", "context")
+    linked = msgspec.convert({name: getattr(request, name) for name in fields}, DecisionLinked)
     recorded = await link_decisions(ledger, caller, linked, event_id=request.idempotency_key)
     edge = DecisionLink(
         source_id=recorded.source_id,
@@ -113,10 +117,10 @@ async def get_neighbors(ledger: LedgerService, caller: Principal, params: dict[s
     `total` counts those returned, as in the protocol; `available` counts all, if there are more. `asOf` is a position
     or a time.
     """
-    node_id, request = _decode_node(params)
-    limit, view = min(max(request.limit, 1), NEIGHBORS_MAX), await _view(ledger, request, params)
+    view, request = await view_of(ledger, params), _decode_node(params)
+    node_id = request.decision_id
     try:
-        found = await list_neighbors(view, node_id, _selection(request), limit)
+        found = await find_neighbors(view, request)
     except NotFound:
         return {"nodeId": node_id, "neighbors": [], "total": 0, "error": f"Node not found: {node_id}"}
     rows = [{"node": node_json(one.decision), "edge": edge_json(one.link)} for one in found.neighbors]
@@ -129,11 +133,12 @@ async def get_graph(ledger: LedgerService, caller: Principal, params: dict[str, 
 
     `asOf` is a position or a time.
     """
-    node_id, request = _decode_node(params)
-    depth, view = min(max(request.depth, 1), DEPTH_MAX), await _view(ledger, request, params)
-    answer: dict[str, object] = {"centerId": node_id, "depth": depth}
+    view, request = await view_of(ledger, params), _decode_node(params)
+    request = structs.replace(request, limit=PAGE_EVENTS_MAX)
+    node_id = request.decision_id
+    answer: dict[str, object] = {"centerId": node_id, "depth": request.depth}
     try:
-        graph = await walk_graph(view, node_id, depth, _selection(request), PAGE_EVENTS_MAX)
+        graph = await find_graph(view, request)
     except NotFound:
         return {**answer, "nodes": [], "edges": [], "error": f"Node not found: {node_id}"}
     answer |= {"nodes": list(map(node_json, graph.decisions)), "edges": list(map(edge_json, graph.links))}
@@ -152,57 +157,29 @@ async def related_decisions(view: View, decision_id: str) -> list[dict[str, obje
     ]
 
 
-def _decode_node(params: dict[str, Any]) -> tuple[str, _Node]:
-    numbers = {name: str(params[name]) for name in ("as_of", "asOf") if type(params.get(name)) is int}
-    request = _node.decode({**params, **numbers})
-    if request.node_id is None:
+def _decode_node(params: dict[str, Any]) -> _Node:
+    request = _node.decode(params)
+    if not request.decision_id:
         raise RpcError(INVALID_PARAMS, "nodeId is required", {"fields": ["nodeId"]})
-    return request.node_id, request
-
-
-async def _view(view: View, request: _Node, params: Mapping[str, Any]) -> View:
-    """Return the view as of `asOf`, by default the given one. Errors: InvalidQuery."""
-    if request.as_of is None:
-        return view
-    return await view.as_of(request.as_of, _node.spelling("as_of", params))
-
-
-def _selection(request: _Node) -> LinkSelection:
-    types = request.edge_types if request.edge_type is None else (*request.edge_types, request.edge_type)
-    return LinkSelection(request.direction, types)
+    types = request.edge_types if request.one_type is None else (*request.edge_types, request.one_type)
+    return structs.replace(
+        request,
+        edge_type=types,
+        limit=min(max(request.limit, 1), NEIGHBORS_MAX),
+        depth=min(max(request.depth, 1), DEPTH_MAX),
+    )
 
 
 def node_json(decision: LinkedDecision) -> dict[str, object]:
     """Return a node. Of a decision that is not in the ledger, the required fields are empty, as in the protocol."""
-    node: dict[str, object] = {
-        "id": decision.decision_id,
-        "category": decision.category or "",
-        "stakes": decision.stakes or "",
-        "date": decision.recorded_at.date().isoformat() if decision.recorded_at is not None else "",
-        "inDegree": decision.in_degree,
-        "outDegree": decision.out_degree,
-    }
-    optional = {
-        "summary": decision.summary,
-        "confidence": decision.confidence,
-        "outcome": decision.outcome,
-        "tags": decision.tags or None,
-        "pattern": decision.pattern,
-        "supersededBy": decision.superseded_by or None,
-        "retracted": decision.retracted or None,
-    }
-    node |= {name: value for name, value in optional.items() if value is not None}
-    return node if decision.recorded_at is None else with_defaults(node)
+    node = named(decision, _NODE, {"decision_id": "id", "recorded_at": "date"})
+    day = "" if decision.recorded_at is None else decision.recorded_at.date().isoformat()
+    node |= {"category": decision.category or "", "stakes": decision.stakes or "", "date": day}
+    node |= {name: node[name] or None for name in ("tags", "supersededBy", "retracted")}
+    return without_none(node if decision.recorded_at is None else with_defaults(node))
 
 
 def edge_json(link: DecisionLink) -> dict[str, object]:
     """Return a link as CSTP names its fields."""
-    edge: dict[str, object] = {
-        "sourceId": link.source_id,
-        "targetId": link.target_id,
-        "edgeType": link.edge_type,
-        "weight": UNSTATED_WEIGHT if link.weight is None else link.weight,
-        "createdAt": link.created_at.isoformat(),
-        "createdBy": link.created_by,
-    }
-    return edge if link.context is None else {**edge, "context": link.context}
+    weight = UNSTATED_WEIGHT if link.weight is None else link.weight
+    return without_none({**named(link, _EDGE), "weight": weight})

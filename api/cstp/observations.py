@@ -7,10 +7,9 @@ see `api/service/observations.py`.
 from typing import Annotated, Any
 
 import msgspec
+from msgspec import structs
 
-from api.cstp.idempotency_key import check_key
 from api.cstp.jsonrpc import RpcError
-from api.cstp.method import Method
 from api.cstp.params_schema import ParamsSchema
 from api.errors import INVALID_PARAMS
 from api.principal import Principal
@@ -18,20 +17,13 @@ from api.service.ledger import LedgerService
 from api.service.observations import Observed, ingest_observations, link_observations, verify_log
 from events.decision import Stakes
 from events.envelope import EventId
-from events.payload import DIGEST_PATTERN, Count, Label, TimeText
+from events.payload import DIGEST_PATTERN, Count, Label
 
 DEFAULT_SOURCE = "external"
 
 
-class _Event(msgspec.Struct, frozen=True, kw_only=True):
-    event_type: Label
-    ts: TimeText | None = None
-    source: Label | None = None
-    payload: dict[str, Any] = {}
-
-
 class _Ingest(msgspec.Struct, frozen=True, kw_only=True):
-    events: tuple[_Event, ...]
+    events: tuple[Observed, ...]
     source: Label = DEFAULT_SOURCE
     idempotency_key: EventId | None = None
 
@@ -53,7 +45,7 @@ def _in_snake_case(struct: type[msgspec.Struct]) -> dict[str, tuple[str, ...]]:
     return {name: (name,) for name in struct.__struct_fields__}
 
 
-_observed: ParamsSchema[_Event] = ParamsSchema(_Event, aliases=_in_snake_case(_Event))
+_observed: ParamsSchema[Observed] = ParamsSchema(Observed, aliases=_in_snake_case(Observed), defaults={"source": ""})
 _ingest: ParamsSchema[_Ingest] = ParamsSchema(_Ingest, aliases=_in_snake_case(_Ingest), inner={"events": _observed})
 _link: ParamsSchema[_Link] = ParamsSchema(_Link, aliases=_in_snake_case(_Link))
 _verify: ParamsSchema[_Verify] = ParamsSchema(_Verify, aliases=_in_snake_case(_Verify))
@@ -63,18 +55,13 @@ async def ingest_evidence(ledger: LedgerService, caller: Principal, params: dict
     """Record what other systems observed: all events or none. `idempotencyKey` makes a retry safe."""
     _check_events(params.get("events"))
     request = _ingest.decode(params)
-    check_key(request.idempotency_key, _ingest.spelling("idempotency_key", params))
-    observed = [
-        Observed(event_type=event.event_type, source=event.source or request.source, ts=event.ts, payload=event.payload)
-        for event in request.events
-    ]
+    observed = [structs.replace(event, source=event.source or request.source) for event in request.events]
     return await ingest_observations(ledger, caller, observed, request.idempotency_key)
 
 
 async def link_evidence(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """Attest that observations are evidence of a decision."""
     request = _link.decode(params)
-    check_key(request.idempotency_key, _link.spelling("idempotency_key", params))
     return await link_observations(
         ledger,
         caller,
@@ -100,10 +87,3 @@ def _check_events(events: object) -> None:
         if payload is not None and not isinstance(payload, dict):
             message = f"Event payload must be a dict, got: {type(payload).__name__}"
             raise RpcError(INVALID_PARAMS, message, {"fields": [f"events[{index}].payload"]})
-
-
-OBSERVATIONS: dict[str, Method] = {
-    "cstp.ingestEvidence": Method("append", ingest_evidence),
-    "cstp.linkEvidence": Method("append", link_evidence),
-    "cstp.verifyEvidenceChain": Method("read", verify_evidence_chain, "heavy"),
-}

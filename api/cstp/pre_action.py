@@ -7,14 +7,13 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import structs
 
-from api.cstp.agent_context import Row, SimilarDecisions, own_agent, scores_json, similar_decisions
-from api.cstp.breakers import breaker_violations
-from api.cstp.decision_params import DECISION, check_params
-from api.cstp.guardrails import check_reference, guardrail_results, parse_planned_action
-from api.cstp.params_schema import ParameterError, ParamsSchema, wrong_params_error
-from api.cstp.record_decision import record_decision
+from api.cstp.guardrails import breaker_violations, check_reference, guardrail_results, parse_planned_action
+from api.cstp.params_schema import ParameterError, ParamsSchema, check_errors, wrong_params_error
+from api.cstp.query_decisions import scores_json, similar_notes, similar_rows
+from api.cstp.record_decision import DECISION, check_params, record_decision
 from api.cstp.tracked_calls import deliberates, stated_deliberation, tracked_fields
 from api.principal import Principal
+from api.service.agent_context import find_similar_decisions, own_agent
 from api.service.auto_deliberation import check_call, query_call
 from api.service.calibration import compute_calibration
 from api.service.calibration_params import CalibrationParams
@@ -61,16 +60,16 @@ async def pre_action(ledger: LedgerService, caller: Principal, params: dict[str,
         caller.require("append")
         check_params(recording)
     limit = min(options.query_limit, QUERY_LIMIT_MAX)
-    similar = await similar_decisions(
+    similar = await find_similar_decisions(
         ledger,
         action.description,
         "action.description",
         limit=limit,
         category=action.category or None,
         embedding=_embedding(params, options),
-        include_reasons=True,
-        compacted=True,
     )
+    mode = "keyword" if similar is None else similar.mode
+    rows = similar_rows(similar, ledger.clock(), include_reasons=True, compacted=True)
     scored = CalibrationParams(agent=own_agent(caller.as_agent(options.agent_id)), category=action.category or None)
     overall = (await compute_calibration(ledger, scored)).answer.overall
     reviewed = (await compute_calibration(ledger, structs.replace(scored, min_decisions=1))).answer.overall
@@ -81,7 +80,7 @@ async def pre_action(ledger: LedgerService, caller: Principal, params: dict[str,
     planned = {"tags": params.get("tags"), **params["action"]}
     speaker = caller.as_agent(options.agent_id)
     breakers = await breaker_violations(ledger, speaker, planned, key=key)
-    tracked = await _track(ledger, caller, params, action, similar, len(checked.violations) + len(breakers))
+    tracked = await _track(ledger, caller, params, action, mode, rows, len(checked.violations) + len(breakers))
     allowed = checked.allowed and not breakers
     recorded = None
     if recording is not None and allowed:
@@ -89,13 +88,13 @@ async def pre_action(ledger: LedgerService, caller: Principal, params: dict[str,
     answer: dict[str, object] = {
         "allowed": allowed,
         "decisionId": recorded["id"] if recorded is not None else None,
-        "relevantDecisions": similar.rows,
+        "relevantDecisions": rows,
         "guardrailResults": guardrail_results(checked, breakers),
         "calibrationContext": {"reviewedDecisions": reviewed.reviewed if reviewed else 0, **scores_json(overall)},
-        "patternsSummary": _patterns(similar.rows) if options.include_patterns else [],
+        "patternsSummary": _patterns(rows) if options.include_patterns else [],
         "queryTimeMs": round((perf_counter() - start_s) * 1000),
         **check_reference(checked),
-        **similar.notes,
+        **similar_notes(similar),
     }
     reasons = [*(rule.message for rule in checked.violations), *(breaker["message"] for breaker in breakers)]
     if reasons:
@@ -108,14 +107,15 @@ async def _track(
     caller: Principal,
     params: dict[str, Any],
     action: PlannedAction,
-    similar: SimilarDecisions,
+    mode: str,
+    rows: list[dict[str, Any]],
     violations: int,
 ) -> dict[str, object]:
     """Track the query and the check of this call, if it takes part in automatic deliberation."""
     if not deliberates(caller, params, or_object=True):
         return {}
-    distances = [(row["id"], row["distance"]) for row in similar.rows]
-    query = query_call(action.description, len(similar.rows), similar.mode, METHOD, distances)
+    distances = [(row["id"], row["distance"]) for row in rows]
+    query = query_call(action.description, len(rows), mode, METHOD, distances)
     check = check_call(action.description, violations, METHOD)
     return await tracked_fields(ledger, caller, [query, check], _key(params))
 
@@ -139,8 +139,7 @@ def _options_of(params: dict[str, Any]) -> _Options:
     inside = _options.convert(options or {}, errors, "options.")
     set_inside = {name for name, value in (options or {}).items() if value is not None}
     beside = _options.convert({name: value for name, value in params.items() if name not in set_inside}, errors)
-    if errors:
-        raise wrong_params_error(errors)
+    check_errors(errors)
     return _Options(**{**beside, **inside})
 
 
@@ -165,10 +164,10 @@ def _recording(params: dict[str, Any], action: PlannedAction) -> dict[str, Any]:
     return recording
 
 
-def _patterns(similar: list[Row]) -> list[dict[str, object]]:
+def _patterns(rows: list[dict[str, Any]]) -> list[dict[str, object]]:
     """Return the patterns of the decisions, each with the ids of its first decisions."""
     ids_by_pattern: dict[str, list[str]] = {}
-    for row in similar:
+    for row in rows:
         if "pattern" in row:
             ids_by_pattern.setdefault(row["pattern"], []).append(row["id"])
     return [

@@ -7,21 +7,19 @@ from typing import Annotated, Any
 
 import msgspec
 
-from api.cstp.calibration_note import note_on_plan
+from api.cstp.answer_names import name_unknown, named, to_camel, without_none
 from api.cstp.decision_json import UNSTATED, decision_row
 from api.cstp.params_schema import (
     ParameterError,
     ParamsSchema,
     merge_filters,
-    parse_period,
     wrong_params_error,
 )
-from api.cstp.unknown_names import name_unknown
 from api.principal import Principal
+from api.service.advice import note_on_plan
 from api.service.compaction import SHOWN_LEVELS
-from api.service.decisions import DecisionQuery, select_decisions
 from api.service.ledger import View
-from api.service.ranked_search import RankedQuery, RankedResult, ranked_search
+from api.service.ranked_search import RankedQuery, RankedResult, find_or_list
 from api.service.retrieval import Ranking
 from api.service.search import SearchResult
 from api.service.supplied_vector import read_embedding
@@ -33,16 +31,24 @@ from projections.decisions.compaction import WISDOM_DAYS, LevelFilter, level_of
 from projections.decisions.decision_selection import DecisionSelection, Status
 from projections.decisions.decision_state import DecisionState
 from projections.decisions.search_hits import BridgeSide
+from projections.shared_params import DecisionFilterParams, Since, Until
+from projections.time_range import TimeRange
+from tallystick.shapes.calibration import CalibrationGroup, CalibrationScores
 from tallystick.shapes.retrieval import RetrievalMode
 
 LIMIT_DEFAULT = 10
-LIMIT_MAX = 50
-LIST_LIMIT_MAX = 500
+LIMIT_MAX, LIST_LIMIT_MAX = 50, 500
 TITLE_CHARS_MAX = 50
 FIT_DIGITS = 4
 
 _FIRST_FIELDS = ("id", "title", "category", "confidence")
 """The first fields of a row."""
+
+_REQUIRED = ("id", "title", "category", "confidence", "stakes", "status", "date", "distance", "decision")
+_DETAIL = ["actual_result", "reviewed_by"]
+_OPTIONAL = (
+    "outcome", "reasons", "tags", "pattern", "compaction_level", "lessons", *_DETAIL, "bridge", UNSTATED,
+)  # fmt: skip
 
 AGENT = "cognition-engines"
 """The name of the server in the protocol's answers."""
@@ -67,26 +73,26 @@ class QueryParams(msgspec.Struct, frozen=True, kw_only=True):
     embedding_model: Label | None = None
 
 
-class _Filters(msgspec.Struct, frozen=True, kw_only=True):
-    agent: str | None = None
-    category: str | None = None
-    stakes: tuple[Stakes, ...] = ()
+class _Filters(DecisionFilterParams, frozen=True, kw_only=True):
     status: tuple[Status, ...] = ()
-    project: str | None = None
-    feature: str | None = None
     pr: Count | None = None
     has_outcome: bool | None = None
     tags: Labels = ()
     min_confidence: Confidence = 0.0
     max_confidence: Confidence = 1.0
-    date_after: str | None = None
-    date_before: str | None = None
+    since: Since = None
+    until: Until = None
 
 
 _schema: ParamsSchema[QueryParams] = ParamsSchema(
-    QueryParams, aliases={"limit": ("limit", "top_k", "topK")}, ignores_words=True
+    QueryParams, aliases={"limit": ("limit", "top_k", "topK")}, reads=True
 )
-_filters: ParamsSchema[_Filters] = ParamsSchema(_Filters, ignores_words=True)
+_filters: ParamsSchema[_Filters] = ParamsSchema(
+    _Filters,
+    aliases={"since": ("dateAfter", "date_after"), "until": ("dateBefore", "date_before")},
+    types={"stakes": tuple[Stakes, ...]},
+    reads=True,
+)
 
 
 async def query_decisions(view: View, caller: Principal, params: dict[str, Any]) -> object:
@@ -107,15 +113,11 @@ async def query_decisions(view: View, caller: Principal, params: dict[str, Any])
     has no such key. Clients that name a mode read the key; the others cannot read null.
     """
     start_s = perf_counter()
-    request, selection, now = _schema.decode(params), _selection(view, params), view.clock()
+    request, selection, now = _schema.decode(params), _selection(params), view.clock()
     if request.compacted:
         selection = msgspec.structs.replace(selection, compaction=LevelFilter(levels=SHOWN_LEVELS, now=now))
-    ranked: RankedResult | None = None
-    if not request.query.strip() and request.embedding is None:
-        mode, result = "list", await _list(view, selection, request)
-    else:
-        ranked = await ranked_search(view, _ranked_query(request, selection, params))
-        mode, result = ranked.mode, as_result(ranked)
+    found = await find_or_list(view, _ranked_query(request, selection, params), LIMIT_MAX, LIST_LIMIT_MAX)
+    mode, result, ranked = found
     rows = decision_rows(result, request, now)
     if _schema.states("retrieval_mode", params):
         rows = [{name: row.get(name) for name in dict.fromkeys((*_FIRST_FIELDS, *row))} for row in rows]
@@ -130,50 +132,46 @@ async def query_decisions(view: View, caller: Principal, params: dict[str, Any])
     }
     if ranked is not None:
         if mode == "keyword":
-            answer["matched"] = _matched_words(result)
+            answer["matched"] = found.matched
         answer["scores"] = _scores(ranked)
         if mode == "keyword":
             answer["matchedAll"] = result.full
         if ranked.model is not None:
             answer["embeddingModel"] = ranked.model
     unknown = {} if result.total else await name_unknown(view, selection)
-    if note := " ".join(_notes(request, mode, result, ranked, unknown=bool(unknown))):
-        answer["note"] = note
+    notes = ["No decision has a name of the filter: see unknownNames."] if unknown else found.words_notes()
+    if request.compacted:
+        notes.append(f"Decisions that are reviewed, not preserved and older than {WISDOM_DAYS} days are left out.")
+    if notes := [*found.mode_notes(), *notes]:
+        answer["note"] = " ".join(notes)
     answer |= unknown
     agent = selection.agent or caller.agent
-    return answer | await note_on_plan(view, PlannedDecision(agent=agent, category=selection.category))
+    note_on_outcomes = await note_on_plan(view, PlannedDecision(agent=agent, category=selection.category))
+    return answer if note_on_outcomes is None else {**answer, "calibrationNote": note_on_outcomes}
 
 
 def _ranked_query(request: QueryParams, selection: DecisionSelection, params: Mapping[str, Any]) -> RankedQuery:
     names = _schema.spelling("embedding", params), _schema.spelling("embedding_model", params)
+    is_list = not request.query.strip() and request.embedding is None
+    model = None if is_list else request.embedding_model
     return RankedQuery(
         query=request.query,
         ranking=Ranking(
             mode=request.retrieval_mode,
             weight=request.hybrid_weight,
-            embedding=read_embedding(request.embedding, request.embedding_model, names=names),
+            embedding=read_embedding(request.embedding, model, names=names),
         ),
         selection=selection,
-        limit=min(max(request.limit, 1), LIMIT_MAX),
+        limit=max(request.limit, 1),
         offset=request.offset,
         side=request.bridge_side,
     )
 
 
-def as_result(ranked: RankedResult) -> SearchResult:
-    """Return the result with fits of which the distances are the complement."""
-    fits = [1 - match.distance for match in ranked.scores]
-    words = ranked.words
-    if words is not None:
-        return words
-    return SearchResult(decisions=ranked.decisions, fits=fits, total=ranked.total, full=ranked.total)
-
-
-def _selection(view: View, params: Mapping[str, Any]) -> DecisionSelection:
+def _selection(params: Mapping[str, Any]) -> DecisionSelection:
     """Return the selection of the filters, from `filters` or beside it; `filters` takes precedence."""
     merged = {name: _to_list(name, value) for name, value in merge_filters(params).items()}
     filters = _filters.decode(merged)
-    dates = _filters.spelling("date_after", merged), _filters.spelling("date_before", merged)
     if filters.min_confidence > filters.max_confidence:
         low, high = (_filters.spelling(name, merged) for name in ("min_confidence", "max_confidence"))
         raise wrong_params_error([ParameterError(low, f"must not be above {high}")])
@@ -181,17 +179,13 @@ def _selection(view: View, params: Mapping[str, Any]) -> DecisionSelection:
     if filters.has_outcome is not None:
         statuses = tuple(status for status in statuses if (status == "reviewed") is filters.has_outcome)
     return DecisionSelection(
-        agent=filters.agent or None,
-        category=filters.category or None,
-        stakes=filters.stakes or None,
-        project=filters.project or None,
-        feature=filters.feature or None,
+        **{**filters.keys(), "stakes": filters.stakes or None},
         status=statuses,
         tags=filters.tags,
         pr=filters.pr,
         confidence_min=filters.min_confidence or None,
         confidence_max=filters.max_confidence if filters.max_confidence < 1 else None,
-        range=parse_period(filters.date_after or None, filters.date_before or None, view.clock(), names=dates),
+        range=TimeRange(filters.since, filters.until),
     )
 
 
@@ -202,14 +196,6 @@ def _to_list(name: str, value: object) -> object:
     return [value] if value else None
 
 
-async def _list(view: View, selection: DecisionSelection, request: QueryParams) -> SearchResult:
-    limit = min(max(request.limit, 1), LIST_LIMIT_MAX)
-    query = DecisionQuery(selection=selection, limit=limit, offset=request.offset, history=True)
-    page = await select_decisions(view, query)
-    fits = [1.0] * len(page.decisions)
-    return SearchResult(decisions=page.decisions, fits=fits, total=page.total, full=page.total)
-
-
 def decision_rows(result: SearchResult, request: QueryParams, now: datetime) -> list[dict[str, object]]:
     """Return the decisions of a result as rows of the answer."""
     return [_row(state, fit, request, now) for state, fit in zip(result.decisions, result.fits, strict=True)]
@@ -218,35 +204,17 @@ def decision_rows(result: SearchResult, request: QueryParams, now: datetime) -> 
 def _row(state: DecisionState, fit: float, request: QueryParams, now: datetime) -> dict[str, object]:
     """Return a decision as a row. An optional field is left out if the decision lacks it or it was not requested."""
     full_row = decision_row(state)
+    left_out = ([] if request.include_reasons else ["reasons"]) + ([] if request.include_detail else _DETAIL)
     row = {
-        "id": full_row["id"],
+        **full_row,
         "title": state.decision.decision[:TITLE_CHARS_MAX],
-        "category": full_row["category"],
+        "distance": round(1 - fit, FIT_DIGITS),
+        "compaction_level": level_of(state, now) if request.compacted else None,
     }
-    if "confidence" in full_row:
-        row["confidence"] = full_row["confidence"]
-    row |= {name: full_row[name] for name in ("stakes", "status", "date")}
-    row |= {"distance": round(1 - fit, FIT_DIGITS), "decision": state.decision.decision}
-    optional = {
-        "outcome": full_row["outcome"],
-        "reasons": full_row["reasons"] if request.include_reasons else None,
-        "tags": full_row["tags"],
-        "pattern": full_row["pattern"],
-        "compactionLevel": level_of(state, now) if request.compacted else None,
-        "lessons": full_row["lessons"],
-        "actualResult": full_row["actual_result"] if request.include_detail else None,
-        "reviewedBy": full_row.get("reviewed_by") if request.include_detail else None,
-        "bridge": full_row.get("bridge"),
-        UNSTATED: full_row.get(UNSTATED),
+    optional = {to_camel(name): row.get(name) for name in _OPTIONAL if name not in left_out}
+    return {name: row[name] for name in _REQUIRED if name in row} | {
+        name: value for name, value in optional.items() if value
     }
-    return row | {name: value for name, value in optional.items() if value}
-
-
-def _matched_words(result: SearchResult) -> str:
-    """Return which of the query's words each returned decision contains: all, any or none."""
-    if not result.total:
-        return "none"
-    return "all" if len(result.decisions) <= result.full else "any"
 
 
 def _scores(ranked: RankedResult) -> dict[str, dict[str, float]]:
@@ -261,23 +229,24 @@ def _scores(ranked: RankedResult) -> dict[str, dict[str, float]]:
     }
 
 
-def _notes(
-    request: QueryParams, mode: str, result: SearchResult, ranked: RankedResult | None, *, unknown: bool
-) -> list[str]:
-    """Return notes on how the answer was found."""
-    notes = []
-    if ranked is not None and ranked.reason is not None:
-        notes.append(f"{ranked.reason}: {request.retrieval_mode} was answered by keyword.")
-    if ranked is not None and ranked.note is not None:
-        notes.append(ranked.note)
-    if unknown:
-        notes.append("No decision has a name of the filter: see unknownNames.")
-    elif mode == "keyword" and not result.total:
-        notes.append("No decision holds any of its words.")
-    elif mode == "keyword" and not result.full:
-        notes.append("No decision holds all the words: ranked by any of them.")
-    elif mode == "keyword" and len(result.decisions) > result.full:
-        notes.append(f"The first {result.full} hold all the words, the others some of them.")
-    if request.compacted:
-        notes.append(f"Decisions that are reviewed, not preserved and older than {WISDOM_DAYS} days are left out.")
-    return notes
+def similar_rows(
+    found: RankedResult | None, now: datetime, *, include_reasons: bool = False, compacted: bool = False
+) -> list[dict[str, Any]]:
+    """Return similar decisions as rows. With `compacted`, each states its compaction level; none is left out."""
+    params = QueryParams(include_reasons=include_reasons, compacted=compacted)
+    return [] if found is None else decision_rows(found.as_search(), params, now)
+
+
+def similar_notes(found: RankedResult | None) -> dict[str, object]:
+    """Return what an answer says about the search for similar decisions, if the ledger has vectors."""
+    if found is None or found.requested == "keyword":
+        return {}
+    reason = f"{found.reason}: the decisions are ranked by keyword." if found.reason is not None else found.note
+    return without_none({"retrievalMode": found.mode, "retrievalNote": reason})
+
+
+def scores_json(scores: CalibrationScores | CalibrationGroup | None) -> dict[str, object]:
+    """Return scores as CSTP names them, or {} without scores. `supported`: the data supports the interpretation."""
+    if scores is None or scores.brier_score is None or scores.accuracy is None or scores.gap is None:
+        return {}
+    return named(scores, ("brier_score", "accuracy", "gap", "interpretation", "supported"), {"gap": "calibrationGap"})

@@ -1,26 +1,123 @@
 """cstp.recordDecision: record a decision."""
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import Any
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import structs
 
-from api.cstp.breakers import breaker_violations, warning_of
-from api.cstp.calibration_note import note_on_decision
-from api.cstp.decision_params import OPTIONS, RecordRequest, check_params, with_review_date
-from api.cstp.tracked_calls import deliberates
+from api.cstp.answer_names import without_none
+from api.cstp.params_schema import DecisionName, ParameterError, ParamsSchema, check_errors, tolerate
+from api.cstp.tracked_calls import deliberates, stated_deliberation
 from api.principal import Principal
+from api.service.advice import note_on_plan
 from api.service.decision_quality import quality_of
-from api.service.decision_thoughts import DecisionResult, Thinker, record_with_thoughts
-from api.service.decision_writer import decision_exists
-from api.service.derived_bridge import add_derived_bridge, derive_bridge
-from api.service.guardrails.decision_check import context_of_check, count_inputs, warnings_of_decision
+from api.service.decision_thoughts import DecisionResult, Thinker
+from api.service.decision_writer import DecisionRequest, decision_exists, record_request
+from api.service.derived_bridge import derive_bridge
+from api.service.guardrails.decision_check import context_of_check, count_inputs
 from api.service.ledger import LedgerService
-from api.service.link_target import LinkTarget
-from api.service.supplied_vector import record_with_embedding
-from events.decision import DecisionRecorded
+from api.service.link_target import LinkTarget, weight_of_distance
+from api.service.supplied_vector import embedding_to_record
+from events.decision import Bridge, DecisionRecorded, Reason
+from events.envelope import EventId
+from events.limits import ITEMS_MAX
+from events.payload import Count, Label, StreamName
+from events.vector import Numbers
+from projections.calibration.advice import PlannedDecision
 from projections.decisions.thought_index import ThoughtScope
+
+Category = Literal["architecture", "process", "integration", "tooling", "security"]
+
+_unit_days = {"d": 1, "w": 7, "m": 30}
+_duration = re.compile(r"([0-9]{1,4})([dwm])", re.ASCII)
+
+REASON: ParamsSchema[Reason] = ParamsSchema(Reason, defaults={"type": "analysis"})
+"""A reason; the protocol's default is the type analysis."""
+
+BRIDGE: ParamsSchema[Bridge] = ParamsSchema(Bridge, aliases={"function": ("function", "purpose")})
+"""A bridge; `purpose` is an alias of `function`."""
+
+DECISION: ParamsSchema[DecisionRecorded] = ParamsSchema(
+    DecisionRecorded,
+    types={"category": Category},
+    without=("decision_id", "review_by"),
+    inner={"reasons": REASON, "bridge": BRIDGE},
+)
+"""A decision. The protocol's defaults of category and stakes are not stored: answers of CSTP show them."""
+
+
+class _ProjectContext(msgspec.Struct, frozen=True, kw_only=True):
+    """The project context as one object, which some clients send. The parameters beside it take precedence."""
+
+    project: Label | None = None
+    feature: Label | None = None
+    pr: Count | None = None
+    file: str | None = None
+    line: Count | None = None
+    commit: str | None = None
+
+
+class _Related(msgspec.Struct, frozen=True, kw_only=True):
+    """An earlier decision that this one relates to, its summary, and its distance in meaning."""
+
+    id: DecisionName
+    summary: str | None = None
+    distance: Annotated[float, msgspec.Meta(ge=0)] | None = None
+
+
+class RecordOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The parameters that are not fields of the decision."""
+
+    review_in: Annotated[str, msgspec.Meta(max_length=16)] | None = None
+    project_context: _ProjectContext | None = None
+    idempotency_key: EventId | None = None
+    agent_id: Label | None = None
+    decision_id: Label | None = None
+    question: Label | None = None
+    related_to: Annotated[tuple[_Related, ...], msgspec.Meta(max_length=ITEMS_MAX)] = ()
+    check_id: StreamName | None = None
+    embedding: Numbers | None = None
+    embedding_model: Label | None = None
+
+
+OPTIONS: ParamsSchema[RecordOptions] = ParamsSchema(RecordOptions)
+
+
+def check_params(params: Mapping[str, Any]) -> tuple[DecisionRequest, RecordOptions]:
+    """Return what some parameters ask for, before anything is written. Errors: RpcError, InvalidEvent."""
+    stated, errors = stated_deliberation(params), list[ParameterError]()
+    values, option_values = DECISION.convert(stated, errors), OPTIONS.convert(stated, errors)
+    review_after = _parse_span(option_values.get("review_in"), OPTIONS.spelling("review_in", stated), errors)
+    check_errors(errors)
+    options = RecordOptions(**option_values)
+    if options.project_context is not None:
+        values = {**without_none(structs.asdict(options.project_context)), **values}
+    names = OPTIONS.spelling("embedding", params), OPTIONS.spelling("embedding_model", params)
+    request = DecisionRequest(
+        decision=DecisionRecorded(**values),
+        event_id=options.idempotency_key,
+        question=options.question,
+        embedding=embedding_to_record(options.embedding, options.embedding_model, names=names),
+        related=tuple(LinkTarget(one.id, weight_of_distance(one.distance), one.summary) for one in options.related_to),
+        review_after=review_after,
+    )
+    return request, options
+
+
+def _parse_span(text: str | None, field: str, errors: list[ParameterError]) -> timedelta | None:
+    """Return the span of a text such as `7d`, `2w` or `1m`. A wrong one is added to `errors`."""
+    if text is None:
+        return None
+    match = _duration.fullmatch(text.lower())
+    if match is None:
+        errors.append(ParameterError(field, f"must be days, weeks or months, such as 7d, 2w or 1m, got {text!r}"))
+        return None
+    if text != text.lower():
+        tolerate(field, text.lower())
+    return timedelta(days=int(match[1]) * _unit_days[match[2]])
 
 
 async def record_decision(
@@ -62,96 +159,54 @@ async def record_decision(
     by meaning compares it.
     """
     auto = deliberates(caller, params, or_object=True)
-    request = check_params(params)
-    decision, options, targets = request.decision, request.options, request.targets
+    request, options = check_params(params)
     if options.check_id is not None:
         action_context = await context_of_check(ledger, caller, options.check_id)
-    speaker = caller.as_agent(options.agent_id)
-    stated = msgspec.to_builtins(decision)
-    breakers = await breaker_violations(ledger, speaker, stated)
-    decided = await _decide(ledger, caller, speaker, request, auto=auto)
-    if decided.placed.duplicate:
-        breakers = await breaker_violations(ledger, speaker, stated, before=(decided.placed.position, decided.moment))
-    answer = _first_fields(decided)
-    if decision.confidence is not None:
-        answer |= await note_on_decision(ledger, speaker, decision)
-    answer |= _thoughts_of(decided, decision, targets)
-    if unknown := [one.decision_id for one in targets if not await decision_exists(ledger, one.decision_id)]:
-        answer["unknown"] = unknown
-    if options.decision_id is not None and not decided.adopted:
-        name = OPTIONS.spelling("decision_id", params)
-        answer["note"] = f"No pending thought has this {name}. It selects thoughts; the id of the decision is in `id`."
-    if auto and decision.bridge is None:
-        answer |= _bridge_of(decided.decision)
-    if options.agent_id is not None:
-        answer["recorded_by"] = speaker.agent
-    warnings = [warning_of(breaker) for breaker in breakers]
-    warnings += await _guardrail_warnings(ledger, speaker, decided, decision, action_context)
-    return {**answer, "guardrail_warnings": warnings} if warnings else answer
-
-
-async def _decide(
-    ledger: LedgerService, caller: Principal, speaker: Principal, request: RecordRequest, *, auto: bool
-) -> DecisionResult:
-    """Record a decision of a speaker, with the pending thoughts of the speaker and the caller, links and vector."""
-    decision, options, key = request.decision, request.options, request.options.idempotency_key
-
-    def made(moment: datetime) -> DecisionRecorded:
-        dated = with_review_date(decision, options.review_in, moment)
-        return add_derived_bridge(dated, speaker.source, key) if auto else dated
-
+    speaker, decision = caller.as_agent(options.agent_id), request.decision
     scope = ThoughtScope(options.agent_id, options.decision_id)
     thinker = Thinker(frozenset({caller.source, speaker.source}), scope)
-    return await record_with_embedding(
-        ledger,
-        speaker,
-        request.embedding,
-        lambda: record_with_thoughts(ledger, speaker, thinker, made, key, options.question, request.targets, auto=auto),
-        lambda recorded: recorded.placed,
-    )
-
-
-def _first_fields(decided: DecisionResult) -> dict[str, object]:
-    subject = decided.placed.subject
-    return {
+    request = structs.replace(request, thinker=thinker, automatic=auto, action_context=action_context)
+    recorded = await record_request(ledger, speaker, request)
+    note = None
+    if options.decision_id is not None and not recorded.adopted:
+        name = OPTIONS.spelling("decision_id", params)
+        note = f"No pending thought has this {name}. It selects thoughts; the id of the decision is in `id`."
+    bridge = derive_bridge(recorded.decision) if auto and decision.bridge is None and recorded.decision.bridge else None
+    answer = {
         "success": True,
-        "id": subject.removeprefix("decision/"),
-        "path": subject,
+        "id": recorded.decision_id,
+        "path": recorded.placed.subject,
         "indexed": True,
-        "timestamp": decided.moment.isoformat(),
-        "quality": quality_of(decided.decision),
+        "timestamp": recorded.moment.isoformat(),
+        "quality": quality_of(recorded.decision),
+        "calibrationNote": await _note_on(ledger, speaker.agent, decision),
+        **await _links_of(ledger, request, recorded),
+        "note": note,
+        "bridge_auto": True if bridge is not None else None,
+        "bridge_method": bridge[1] if bridge is not None else None,
+        "recorded_by": None if options.agent_id is None else speaker.agent,
+        "guardrail_warnings": [structs.asdict(warning) for warning in recorded.warnings] or None,
+    }
+    return without_none(answer)
+
+
+async def _links_of(ledger: LedgerService, request: DecisionRequest, recorded: DecisionResult) -> dict[str, object]:
+    """Return what an answer says about adopted thoughts and about related decisions: stated ones, and found ones."""
+    links = len(request.related) + len(recorded.related) or None
+    return {
+        "deliberation_auto": True if recorded.adopted else None,
+        "deliberation_inputs_count": count_inputs(request.decision) + recorded.adopted if recorded.adopted else None,
+        "related_count": links,
+        "graph_edges_created": links,
+        "thoughts_pending": recorded.left or None,
+        "unknown": [it.decision_id for it in request.related if not await decision_exists(ledger, it.decision_id)]
+        or None,
     }
 
 
-def _thoughts_of(decided: DecisionResult, stated: DecisionRecorded, targets: Sequence[LinkTarget]) -> dict[str, object]:
-    """Return what an answer says about adopted thoughts and about related decisions: stated ones, and found ones."""
-    answer: dict[str, object] = {}
-    if decided.adopted:
-        answer |= {"deliberation_auto": True, "deliberation_inputs_count": count_inputs(stated) + decided.adopted}
-    if links := len(targets) + len(decided.related):
-        answer |= {"related_count": links, "graph_edges_created": links}
-    if decided.left:
-        answer["thoughts_pending"] = decided.left
-    return answer
-
-
-def _bridge_of(decision: DecisionRecorded) -> dict[str, object]:
-    """Return what an answer says about a derived bridge."""
-    if decision.bridge is None:
-        return {}
-    derived = derive_bridge(decision)
-    return {"bridge_auto": True, "bridge_method": derived[1] if derived is not None else "rule"}
-
-
-async def _guardrail_warnings(
-    ledger: LedgerService,
-    caller: Principal,
-    decided: DecisionResult,
-    stated: DecisionRecorded,
-    context: Mapping[str, Any] | None,
-) -> list[dict[str, object]]:
-    """Return the guardrails that fired on a decision."""
-    decision_id = decided.placed.subject.removeprefix("decision/")
-    inputs = count_inputs(stated) + decided.adopted
-    fired = await warnings_of_decision(ledger, caller, decided.decision, decision_id, inputs=inputs, context=context)
-    return [msgspec.structs.asdict(warning) for warning in fired]
+async def _note_on(ledger: LedgerService, agent: str, decision: DecisionRecorded) -> str | None:
+    """Return the note on the outcomes of similar decisions; None if the decision states no confidence."""
+    if decision.confidence is None:
+        return None
+    plan = {name: getattr(decision, name) for name in ("category", "stakes", "confidence")}
+    return await note_on_plan(ledger, PlannedDecision(agent=agent, **plan))

@@ -5,7 +5,6 @@ from typing import Any
 
 import msgspec
 
-from api.cstp.idempotency_key import check_key
 from api.cstp.jsonrpc import RpcError
 from api.cstp.params_schema import ParamsSchema, missing_param_error
 from api.errors import INVALID_PARAMS
@@ -19,10 +18,9 @@ from api.service.decision_thoughts import (
     list_pending,
     step_number,
 )
-from api.service.decision_writer import AppendedPayload, append_payload, decision_exists, is_unknown_decision
+from api.service.decision_writer import append_payload, decision_exists, is_unknown_decision
 from api.service.deliberation_steps import STEP_TYPE, THOUGHT_SOURCE, input_of
 from api.service.ledger import LedgerService
-from api.service.retrieval import SuppliedEmbedding
 from api.service.supplied_vector import (
     embedding_to_record,
     record_with_embedding,
@@ -74,16 +72,24 @@ async def record_thought(ledger: LedgerService, caller: Principal, params: dict[
     thought = _thought.decode(params)
     if thought.text is None or thought.text.isspace():
         raise missing_param_error("text")
-    check_key(thought.idempotency_key, _thought.spelling("idempotency_key", params))
     names = _thought.spelling("embedding", params), _thought.spelling("embedding_model", params)
     embedding = embedding_to_record(thought.embedding, thought.embedding_model, names=names)
-    if thought.id and thought.agent_id is None and thought.decision_id is None:
-        decision_id, _ = await find_named(ledger, caller, thought.id, prefix=caller.may("read"))
-        addition = DecisionThought(decision_id=decision_id, text=thought.text)
-        return await _add_to_decision(ledger, caller, addition, thought.idempotency_key, embedding)
-    payload = ThoughtRecorded(text=thought.text, agent_id=thought.agent_id, decision_id=thought.decision_id)
-    speaker = caller.as_agent(thought.agent_id)
-    posted = await _append(ledger, speaker, payload, thought.idempotency_key, embedding)
+    speaker, payload = caller.as_agent(thought.agent_id), await _payload_of(ledger, caller, thought, thought.text)
+    try:
+        posted = await record_with_embedding(
+            ledger,
+            speaker,
+            embedding,
+            lambda: append_payload(ledger, speaker, payload, thought.idempotency_key, ledger.clock()),
+            lambda posted: posted.placed,
+        )
+    except (LifecycleViolation, InvalidEvent) as error:
+        if isinstance(payload, ThoughtRecorded) or not is_unknown_decision(error):
+            raise
+        raise RpcError(INVALID_PARAMS, f"Decision not found: {payload.decision_id}", {"fields": ["id"]}) from None
+    if isinstance(payload, DecisionThought):
+        step = await step_number(ledger, posted.placed)
+        return {"success": True, "mode": "post-decision", "decision_id": payload.decision_id, "step_number": step}
     answer: dict[str, object] = {
         "success": True,
         "mode": "pre-decision",
@@ -98,43 +104,14 @@ async def record_thought(ledger: LedgerService, caller: Principal, params: dict[
     return {**answer, "unknown": [thought.decision_id], "note": note}
 
 
-async def _append(
-    ledger: LedgerService,
-    caller: Principal,
-    payload: ThoughtRecorded | DecisionThought,
-    key: str | None,
-    embedding: SuppliedEmbedding | None,
-) -> AppendedPayload:
-    """Append a thought with its vector, if it has one."""
-    return await record_with_embedding(
-        ledger,
-        caller,
-        embedding,
-        lambda: append_payload(ledger, caller, payload, key, ledger.clock()),
-        lambda posted: posted.placed,
-    )
-
-
-async def _add_to_decision(
-    ledger: LedgerService,
-    caller: Principal,
-    thought: DecisionThought,
-    key: str | None,
-    embedding: SuppliedEmbedding | None,
-) -> object:
-    """Record a thought about a recorded decision."""
-    try:
-        posted = await _append(ledger, caller, thought, key, embedding)
-    except (LifecycleViolation, InvalidEvent) as error:
-        if not is_unknown_decision(error):
-            raise
-        raise _not_found(thought.decision_id) from None
-    return {
-        "success": True,
-        "mode": "post-decision",
-        "decision_id": thought.decision_id,
-        "step_number": await step_number(ledger, posted.placed),
-    }
+async def _payload_of(
+    ledger: LedgerService, caller: Principal, thought: _Thought, text: str
+) -> ThoughtRecorded | DecisionThought:
+    """Return the event of a thought: about a recorded decision, or for the next one."""
+    if thought.id and thought.agent_id is None and thought.decision_id is None:
+        decision_id, _ = await find_named(ledger, caller, thought.id, prefix=caller.may("read"))
+        return DecisionThought(decision_id=decision_id, text=text)
+    return ThoughtRecorded(text=text, agent_id=thought.agent_id, decision_id=thought.decision_id)
 
 
 async def debug_tracker(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
@@ -145,18 +122,15 @@ async def debug_tracker(ledger: LedgerService, caller: Principal, params: dict[s
     """
     request, now = _tracker.decode(params), ledger.clock()
     pending = await list_pending(ledger, request.key or None, ITEMS_MAX)
-    answer: dict[str, object] = {
-        "sessions": [thoughts.key for thoughts in pending],
-        "sessionCount": len(pending),
-        "detail": {
-            thoughts.key: {
-                "key": thoughts.key,
-                "inputCount": thoughts.total,
-                "inputs": [_input(stored, now) for stored in thoughts.first],
-            }
-            for thoughts in pending
-        },
+    detail = {
+        thoughts.key: {
+            "key": thoughts.key,
+            "inputCount": thoughts.total,
+            "inputs": [_input(stored, now) for stored in thoughts.first],
+        }
+        for thoughts in pending
     }
+    answer: dict[str, object] = {"sessions": list(detail), "sessionCount": len(detail), "detail": detail}
     if request.include_consumed:
         groups = await list_adopted(ledger, CONSUMED_MAX, SUMMARY_THOUGHTS)
         groups += await list_expired(ledger, CONSUMED_MAX, SUMMARY_THOUGHTS)
@@ -194,7 +168,3 @@ def _consumed(thoughts: PendingThoughts, now: datetime) -> dict[str, Any]:
         "status": "expired" if thoughts.expired else "consumed",
         "inputsSummary": [{**_id_and_type(stored), "text": stored.text[:SUMMARY_CHARS]} for stored in thoughts.first],
     }
-
-
-def _not_found(decision_id: str) -> RpcError:
-    return RpcError(INVALID_PARAMS, f"Decision not found: {decision_id}", {"fields": ["id"]})

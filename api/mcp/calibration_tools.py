@@ -5,18 +5,16 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from api.cstp.agent_context import own_agent
-from api.cstp.get_calibration import get_calibration
-from api.cstp.get_decisions import get_decision
-from api.cstp.get_reason_stats import get_reason_stats
+from api.cstp.get_decisions import get_decision, ready
 from api.cstp.get_session_context import get_session_context
 from api.cstp.query_decisions import query_decisions
-from api.cstp.ready_queue import ready
+from api.cstp.statistics import get_calibration, get_reason_stats
 from api.mcp.decision_tools import Rows, stated
 from api.mcp.further_fields import figures_of, profile_figures, titles, with_description, with_reviewed
 from api.mcp.tool import Answer, Day, PageSize, ReadParams, ReadResult, Tool, ToolCall
 from api.principal import DeliberationPolicy
 from api.service.action_items import Kind, Priority
+from api.service.agent_context import own_agent
 from events.decision import Stakes
 from events.payload import Confidence, Count, Label
 from events.vector import Numbers

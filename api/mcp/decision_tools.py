@@ -5,12 +5,10 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from api.cstp.decision_params import Category
+from api.cstp.decision_changes import review_decision, update_decision
 from api.cstp.pre_action import pre_action
-from api.cstp.record_decision import record_decision
-from api.cstp.review_decision import review_decision
+from api.cstp.record_decision import Category, record_decision
 from api.cstp.thoughts import record_thought
-from api.cstp.update_decision import update_decision
 from api.mcp.further_fields import with_guardrails
 from api.mcp.refusal import Refusal
 from api.mcp.tool import AgentParams, Answer, Tool, ToolCall

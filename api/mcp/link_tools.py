@@ -9,12 +9,12 @@ from api.cstp.links import NEIGHBORS_MAX, edge_json, link, node_json
 from api.mcp.decision_tools import Rows, stated
 from api.mcp.refusal import Refusal
 from api.mcp.tool import AgentParams, Answer, PageSize, ReadParams, ReadResult, Tool, ToolCall
-from api.service.decision_links import list_neighbors, walk_graph
-from api.service.decision_params import DEPTH_MAX
+from api.service.decision_links import get_graph, get_neighbors
+from api.service.decision_params import DEPTH_MAX, LinkGraphParams, NeighborParams
 from events.envelope import EventId
 from events.link import LinkType, Weight
 from events.payload import StreamName
-from projections.decisions.link_graph import Direction, LinkSelection
+from projections.decisions.link_graph import Direction
 
 PAGE_LINKS = 10
 
@@ -93,8 +93,9 @@ async def _link(call: ToolCall, params: LinkParams) -> Answer:
 async def _neighbors(call: ToolCall, params: NeighborsParams) -> Answer:
     types = () if params.edge_type is None else (params.edge_type,)
     end = call.offset + (call.limit or PAGE_LINKS)
-    selection = LinkSelection(params.direction or "both", types)
-    found = await list_neighbors(call.view, params.node_id, selection, end, prefix=True)
+    direction = params.direction or "both"
+    asked = NeighborParams(decision_id=params.node_id, direction=direction, edge_type=types, limit=end, prefix=True)
+    found = await get_neighbors(call.view, asked)
     rows = [{"node": node_json(it.decision), "edge": edge_json(it.link)} for it in found.neighbors[call.offset :]]
     return {
         "nodeId": found.decision_id,
@@ -105,9 +106,16 @@ async def _neighbors(call: ToolCall, params: NeighborsParams) -> Answer:
 
 
 async def _graph(call: ToolCall, params: GraphParams) -> Answer:
-    selection = LinkSelection(params.direction or "both", tuple(params.edge_types or ()))
     end = call.offset + (call.limit or PAGE_LINKS)
-    graph = await walk_graph(call.view, params.node_id, params.depth, selection, end, prefix=True)
+    asked = LinkGraphParams(
+        decision_id=params.node_id,
+        direction=params.direction or "both",
+        edge_type=tuple(params.edge_types or ()),
+        depth=params.depth,
+        limit=end,
+        prefix=True,
+    )
+    graph = await get_graph(call.view, asked)
     answer: Answer = {
         "centerId": graph.decision_id,
         "depth": graph.depth,

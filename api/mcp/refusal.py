@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
+from api.cstp.answer_names import to_camel
 from api.cstp.jsonrpc import RpcError
-from api.cstp.params_schema import to_camel
 from api.errors import AttemptTaken, RunEnded
 from api.mcp.compact_schema import example_value
 from events.decode_error_messages import explain_decode_error

@@ -13,6 +13,7 @@ from ledger.threads import run_on_thread
 from projections.calibration.advice import PlannedDecision, has_category, summarize_past_decisions
 from projections.calibration.calibration import Calibration
 from projections.calibration.calibration_filter import CalibrationFilter
+from projections.calibration.words import MIN_DECISIONS
 from tallystick.shapes.advice import Advice
 from tallystick.shapes.parts import UnknownName
 
@@ -47,6 +48,16 @@ async def advise(view: View, plan: PlannedDecision) -> Advice:
         notes = (_note_unknown(name) for name in unknown)
         outcomes = structs.replace(outcomes, message=" ".join([*notes, outcomes.message]))
     return Advice(**structs.asdict(outcomes), as_of=await view.dated(position), unknown_names=unknown)
+
+
+async def note_on_plan(view: View, plan: PlannedDecision) -> str | None:
+    """Return a note on the outcomes of decisions that are similar to a planned one; None if too few are reviewed.
+
+    Decisions of any category with any confidence are not similar to one that states a confidence.
+    """
+    advice = await advise(view, plan)
+    is_similar = advice.category is not None or "confidence" not in advice.widened
+    return advice.message if advice.reviewed >= MIN_DECISIONS and is_similar else None
 
 
 def _note_unknown(name: UnknownName) -> str:

@@ -1,7 +1,6 @@
 """Use cases of circuit breakers: configure them, show their states, reset them, and find those that block an action."""
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -14,8 +13,7 @@ from events.breaker import BreakerReset, BreakerRule, BreakersConfigured
 from events.envelope import source_of
 from events.registry import VOCABULARY
 from ledger.errors import InvalidQuery, NotFound
-from ledger.log import Query
-from projections.breaker_states import BreakerStates, BreakerView, State, scopes_of
+from projections.breaker_states import BreakerStates, BreakerView, State
 from projections.shared_params import NoParams
 from tallystick.shapes.appended import AppendResult
 from tallystick.shapes.parts import AsOf
@@ -111,37 +109,3 @@ async def reset_breaker(
     data = BreakerReset(scope=scope, state="half_open" if probe_first else "closed", reason=reason)
     (placed,) = await ledger.record([VOCABULARY.draft_of(data, time=ledger.clock())], caller)
     return ResetBreaker(scope=scope, previous=before.state, state=state, position=placed.position)
-
-
-async def blocking_breakers(
-    ledger: LedgerService,
-    *,
-    agent: str | None,
-    category: str | None,
-    stakes: str | None,
-    tags: Iterable[str] = (),
-    before: tuple[int, datetime] | None = None,
-    recorded_by: tuple[str, str] | None = None,
-) -> list[BreakerView]:
-    """Return the circuit breakers that block an action with these facts: open ones, and ones that wait for a review.
-
-    `before` is the position and the time of the decision that was recorded for the action: the answer is as of then.
-    `recorded_by` are the source and the event id of this call's decision: if a half-open breaker let through a decision
-    with them, this call repeats that one, and is not blocked.
-    """
-    position, now = (None, ledger.clock()) if before is None else (before[0] - 1, before[1])
-    projection, _ = await ledger.engine.at(BreakerStates, position)
-    scopes = scopes_of(agent, category, stakes, tags)
-    blocking = [breaker for breaker in projection.view(now, scopes) if breaker.blocks]
-    if recorded_by is None:
-        return blocking
-    return [breaker for breaker in blocking if await _recorded_by(ledger, breaker.probe) != recorded_by]
-
-
-async def _recorded_by(ledger: LedgerService, decision_id: str | None) -> tuple[str, str] | None:
-    """Return the source and the id of the event that recorded a decision."""
-    if decision_id is None:
-        return None
-    page = await ledger.reader.read(Query(subjects=(f"decision/{decision_id}",), limit=1))
-    event = VOCABULARY.event(page.ndjson)
-    return event.source, event.id

@@ -9,6 +9,7 @@ from msgspec import Meta
 from api.parameters import time_range
 from events.limits import PAGE_EVENTS_MAX
 from projections.calibration.words import (
+    HISTORY_PARTS,
     MIN_DECISIONS,
     TREND_DAYS,
     TREND_DAYS_MAX,
@@ -68,8 +69,9 @@ class CalibrationParams(DecisionFilterParams, frozen=True, kw_only=True):
     include: Annotated[
         tuple[HistoryPart, ...],
         Meta(
+            max_length=len(HISTORY_PARTS),
             description="What to add, separated by commas: the trend, a test for drift, the comparison of agents, the "
-            "age of unreviewed decisions, what drawings show."
+            "age of unreviewed decisions, what drawings show.",
         ),
     ] = ()
     trend_days: Annotated[

@@ -26,6 +26,9 @@ CATEGORIES_MAX = 100
 
 EXAMPLES_MAX = 3
 
+WISDOM_DECISIONS_MIN = 5
+"""The fewest decisions of a category with a wisdom, by default."""
+
 SHOWN_LEVELS: tuple[Level, ...] = ("full", "summary", "digest")
 """The levels of decisions that are listed one by one; the older ones only count in the wisdom of their category."""
 

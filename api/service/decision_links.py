@@ -26,8 +26,6 @@ from projections.decisions.link_graph import GraphLink, LinkGraph, LinkSelection
 from tallystick.shapes.decisions import Outcome, RecordedLink
 from tallystick.shapes.parts import AsOf
 
-"""Steps that a graph can reach."""
-
 SUMMARY_CHARS = 120
 
 
@@ -159,8 +157,10 @@ async def find_named(ledger: LedgerService, caller: Principal, given: str, *, pr
 @operation("/decisions/{decision_id}/neighbors", "links", errors=(404,))
 async def get_neighbors(view: View, params: NeighborParams) -> NeighborList:
     """List the links of a decision with the decisions at their other ends, the strongest first."""
+    decision_id, graph, position = await _enter(view, params.decision_id, prefix=params.prefix)
     selection = LinkSelection(params.direction, params.edge_type)
-    return await list_neighbors(view, params.decision_id, selection, params.limit, prefix=params.prefix)
+    neighbors, total = await _read_neighbors(view, graph, decision_id, selection, params.limit, position)
+    return NeighborList(decision_id=decision_id, neighbors=neighbors, total=total, as_of=await view.dated(position))
 
 
 @operation("/decisions/{decision_id}/graph", "links", heavy=True, errors=(404,))
@@ -169,22 +169,19 @@ async def get_graph(view: View, params: LinkGraphParams) -> DecisionGraph:
 
     The nearest come first, and each link is there once. `limit` is the largest number of links.
     """
+    assert 1 <= params.depth <= DEPTH_MAX, "the interface checks the depth"
+    decision_id, graph, position = await _enter(view, params.decision_id, prefix=params.prefix)
     selection = LinkSelection(params.direction, params.edge_type)
-    return await walk_graph(view, params.decision_id, params.depth, selection, params.limit, prefix=params.prefix)
-
-
-async def list_neighbors(
-    view: View,
-    decision_id: str,
-    selection: LinkSelection,
-    limit: int,
-    *,
-    prefix: bool = False,
-) -> NeighborList:
-    """List the links of a decision with the decisions at their other ends, the strongest first. Errors: NotFound."""
-    decision_id, graph, position = await _enter(view, decision_id, prefix=prefix)
-    neighbors, total = await _read_neighbors(view, graph, decision_id, selection, limit, position)
-    return NeighborList(decision_id=decision_id, neighbors=neighbors, total=total, as_of=await view.dated(position))
+    found = graph.walk(decision_id, params.depth, selection, params.limit)
+    decisions, links = await _read(view, graph, found.decisions, found.links, position)
+    return DecisionGraph(
+        decision_id=decision_id,
+        depth=params.depth,
+        decisions=list(decisions.values()),
+        links=links,
+        total=found.total,
+        as_of=await view.dated(position),
+    )
 
 
 async def list_related(view: View, decision_id: str, limit: int) -> list[Neighbor]:
@@ -204,30 +201,6 @@ async def _read_neighbors(
     ends = [link.target_id if link.source_id == decision_id else link.source_id for link in shown]
     decisions, read = await _read(view, graph, ends, shown, position)
     return [Neighbor(decision=decisions[end], link=link) for end, link in zip(ends, read, strict=True)], len(links)
-
-
-async def walk_graph(
-    view: View,
-    decision_id: str,
-    depth: int,
-    selection: LinkSelection,
-    limit: int,
-    *,
-    prefix: bool = False,
-) -> DecisionGraph:
-    """Follow links from a decision, breadth first, up to `depth` steps; each link is there once. Errors: NotFound."""
-    assert 1 <= depth <= DEPTH_MAX, "the interface checks the depth"
-    decision_id, graph, position = await _enter(view, decision_id, prefix=prefix)
-    found = graph.walk(decision_id, depth, selection, limit)
-    decisions, links = await _read(view, graph, found.decisions, found.links, position)
-    return DecisionGraph(
-        decision_id=decision_id,
-        depth=depth,
-        decisions=list(decisions.values()),
-        links=links,
-        total=found.total,
-        as_of=await view.dated(position),
-    )
 
 
 async def _enter(view: View, given: str, *, prefix: bool) -> tuple[str, LinkGraph, int]:

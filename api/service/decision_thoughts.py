@@ -34,7 +34,7 @@ from ledger.errors import IdentityConflict, LifecycleViolation
 from ledger.log import Query
 from projections.decisions.decision_state import fold_decision
 from projections.decisions.thought_index import THOUGHT_AGE_MAX, ThoughtEntry, ThoughtIndex, ThoughtScope
-from tallystick.shapes.appended import AppendedEvent
+from tallystick.shapes.appended import AppendedEvent, GuardrailWarning
 
 BuildDecision = Callable[[datetime], DecisionRecorded]
 """Returns the decision of the client, given the time of recording, without pending thoughts."""
@@ -46,7 +46,8 @@ _rng = random.Random()
 class DecisionResult(NamedTuple):
     """A recorded decision with its position and time; how many thoughts it adopted, and how many stay pending.
 
-    `related` are the decisions that the adopted queries found, the nearest first; it is linked to each.
+    `related` are the decisions that the adopted queries found, the nearest first; it is linked to each. `warnings` are
+    the circuit breakers that block it and the guardrails that fired on it; neither refuses it.
     """
 
     placed: AppendedEvent
@@ -55,6 +56,11 @@ class DecisionResult(NamedTuple):
     adopted: int
     left: int
     related: tuple[RelatedDecision, ...] = ()
+    warnings: tuple[GuardrailWarning, ...] = ()
+
+    @property
+    def decision_id(self) -> str:
+        return self.placed.subject.removeprefix("decision/")
 
 
 class _Companions(NamedTuple):

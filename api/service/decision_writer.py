@@ -1,16 +1,20 @@
 """Record decisions and reviews: the use cases behind the command line, HTTP and CSTP."""
 
-from datetime import datetime
-from typing import NamedTuple, TypeVar
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType, structs
 
 from api.principal import Principal
-from api.service.decision_thoughts import Thinker, record_with_thoughts
+from api.service.blocking_breakers import blocking_breakers, describe_block
+from api.service.decision_thoughts import DecisionResult, Thinker, record_with_thoughts
 from api.service.decisions import find_decision_id
+from api.service.derived_bridge import add_derived_bridge
 from api.service.guardrails.decision_check import count_inputs, warnings_of_decision
 from api.service.ledger import LedgerService
+from api.service.link_target import LinkTarget
 from api.service.retrieval import SuppliedEmbedding
 from api.service.supplied_vector import record_with_embedding
 from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
@@ -20,6 +24,7 @@ from events.payload import Payload
 from events.registry import VOCABULARY
 from ledger.errors import InvalidQuery, LifecycleViolation, NotFound
 from ledger.log import Query
+from projections.breaker_states import BreakerView
 from projections.decisions.thought_index import ThoughtScope
 from tallystick.shapes.appended import AppendedEvent, GuardrailWarning
 
@@ -57,7 +62,7 @@ class RecordedDecision(RecordedEvent, frozen=True, kw_only=True):
     links: int | UnsetType = UNSET
     """Earlier decisions that the agent's tracked queries found, to which it is linked; absent: none."""
     guardrail_warnings: list[GuardrailWarning] | UnsetType = UNSET
-    """The guardrails that fired on it; absent: none."""
+    """The circuit breakers that block it, and the guardrails that fired on it; absent: none."""
 
 
 class RecordedReview(RecordedEvent, frozen=True):
@@ -69,6 +74,27 @@ class RecordedRetraction(RecordedEvent, frozen=True):
 
 
 _Recorded = TypeVar("_Recorded", bound=RecordedEvent)
+
+
+class DecisionRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A decision, and how to record it.
+
+    The same decision with the same `event_id` is a retry; if the client chose the id of the decision, the event id is
+    by default `decision/ID/recorded`. `related` are earlier decisions to link it to, `review_after` is the time from
+    its recording to its review, and `thinker` says whose pending thoughts it adopts, by default those of its agent that
+    name no scope. `automatic` lists them as inputs, too, and derives a bridge if none is stated. Guardrails also read
+    `action_context`, the context of the planned action.
+    """
+
+    decision: DecisionRecorded
+    event_id: str | None = None
+    question: str | None = None
+    embedding: SuppliedEmbedding | None = None
+    related: tuple[LinkTarget, ...] = ()
+    review_after: timedelta | None = None
+    thinker: Thinker | None = None
+    automatic: bool = False
+    action_context: Mapping[str, Any] | None = None
 
 
 async def append_payload(
@@ -96,29 +122,17 @@ async def record_decision(
 ) -> RecordedDecision:
     """Record a decision, with the pending thoughts of its agent as the last steps of its deliberation.
 
-    It is linked to the decisions that the agent's tracked queries found, and evaluated against the guardrails in force,
-    which refuse nothing. `source` is that of the agent, by default the caller's. `question` is the question that the
-    decision answers, `embedding` a vector of its text. The same decision with the same `event_id` is a retry. If the
-    client chose the id of the decision, the event id is by default `decision/ID/recorded`, so that a retry is always
-    possible.
+    It is linked to the decisions that the agent's tracked queries found, and evaluated against the circuit breakers and
+    guardrails in force, which refuse nothing. `source` is that of the agent, by default the caller's. `question` is the
+    question that the decision answers, `embedding` a vector of its text. The same decision with the same `event_id` is
+    a retry. If the client chose the id of the decision, the event id is by default `decision/ID/recorded`, so that a
+    retry is always possible.
     Errors: Forbidden, and those of `LedgerService.record`; nothing was written.
     """
-    agent = act_as(caller, source)
-    if event_id is None and decision.decision_id is not None:
-        event_id = f"decision/{decision.decision_id}/recorded"
-    thinker = Thinker(frozenset({agent.source}), ThoughtScope())
-    recorded = await record_with_embedding(
-        ledger,
-        agent,
-        embedding,
-        lambda: record_with_thoughts(ledger, agent, thinker, lambda _: decision, event_id, question),
-        lambda recorded: recorded.placed,
-    )
-    decision_id = recorded.placed.subject.removeprefix("decision/")
-    inputs = count_inputs(decision) + recorded.adopted
-    warnings = await warnings_of_decision(ledger, agent, recorded.decision, decision_id, inputs=inputs)
+    request = DecisionRequest(decision=decision, event_id=event_id, question=question, embedding=embedding)
+    recorded = await record_request(ledger, act_as(caller, source), request)
     return RecordedDecision(
-        decision_id=decision_id,
+        decision_id=recorded.decision_id,
         position=recorded.placed.position,
         event_id=recorded.placed.id,
         time=recorded.moment,
@@ -126,8 +140,57 @@ async def record_decision(
         thoughts=recorded.adopted,
         thoughts_pending=recorded.left,
         links=len(recorded.related) or UNSET,
-        guardrail_warnings=warnings or UNSET,
+        guardrail_warnings=list(recorded.warnings) or UNSET,
     )
+
+
+async def record_request(ledger: LedgerService, agent: Principal, request: DecisionRequest) -> DecisionResult:
+    """Record a decision of an agent, and name the circuit breakers that block it and the guardrails that fire on it.
+
+    Neither refuses it. For a retry, the breakers are those at the time of the first post.
+    Errors: those of `LedgerService.record`; nothing was written.
+    """
+    decision, event_id = request.decision, request.event_id
+    if event_id is None and decision.decision_id is not None:
+        event_id = f"decision/{decision.decision_id}/recorded"
+
+    def made(moment: datetime) -> DecisionRecorded:
+        dated = decision
+        if request.review_after is not None:
+            dated = structs.replace(decision, review_by=moment + request.review_after)
+        return add_derived_bridge(dated, agent.source, event_id) if request.automatic else dated
+
+    async def breakers(before: tuple[int, datetime] | None = None) -> list[BreakerView]:
+        return await blocking_breakers(
+            ledger,
+            agent=agent.agent,
+            category=decision.category,
+            stakes=decision.stakes,
+            tags=decision.tags,
+            before=before,
+        )
+
+    thinker = request.thinker or Thinker(frozenset({agent.source}), ThoughtScope())
+    related, auto = request.related, request.automatic
+    blocking = await breakers()
+    recorded = await record_with_embedding(
+        ledger,
+        agent,
+        request.embedding,
+        lambda: record_with_thoughts(ledger, agent, thinker, made, event_id, request.question, related, auto=auto),
+        lambda recorded: recorded.placed,
+    )
+    if recorded.placed.duplicate:
+        blocking = await breakers((recorded.placed.position, recorded.moment))
+    inputs, made_id = count_inputs(decision) + recorded.adopted, recorded.decision_id
+    fired = await warnings_of_decision(
+        ledger, agent, recorded.decision, made_id, inputs=inputs, context=request.action_context
+    )
+    blocks = (
+        GuardrailWarning(guardrail_id=f"circuit_breaker:{it.scope}", message=describe_block(it), severity="block")
+        for it in blocking
+    )
+    return recorded._replace(warnings=(*blocks, *fired))
 
 
 async def review_decision(

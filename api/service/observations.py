@@ -19,6 +19,7 @@ from events.decision import Stakes
 from events.envelope import Draft, Event
 from events.limits import BATCH_EVENTS_MAX, ITEMS_MAX, PAGE_EVENTS_MAX
 from events.observation import AttestationRecorded, ObservationRecorded
+from events.payload import Label, TimeText
 from events.registry import VOCABULARY
 from ledger.errors import InvalidQuery, LedgerUnusable, NotFound
 from ledger.log import Query
@@ -39,9 +40,9 @@ _PAGE_TILES = PAGE_EVENTS_MAX // WIDTH
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """An observation of another system; `payload` is any JSON object."""
 
-    event_type: str
-    source: str
-    ts: str | None = None
+    event_type: Label
+    source: Label
+    ts: TimeText | None = None
     payload: dict[str, Any] = {}
 
 

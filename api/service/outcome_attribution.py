@@ -11,6 +11,7 @@ from api.service.decisions import decision_states
 from api.service.ledger import LedgerService
 from events.decision import DecisionReviewed
 from events.limits import BATCH_EVENTS_MAX
+from events.payload import Text
 from events.registry import VOCABULARY
 from ledger.errors import StreamConflict
 from projections.decisions.decision_index import DecisionIndex
@@ -25,7 +26,7 @@ class OutcomeEvidence(msgspec.Struct, frozen=True, kw_only=True):
     """Evidence about a pull request: its outcome, and the text that supports it."""
 
     outcome: Outcome = "success"
-    text: str
+    text: Text
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):

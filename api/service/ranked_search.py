@@ -4,13 +4,13 @@ The answer names the mode that was used. Where there are no vectors to compare, 
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
 from msgspec import structs
 
-from api.service.decisions import decision_states
+from api.service.decisions import DecisionQuery, decision_states, select_decisions
 from api.service.ledger import View
 from api.service.retrieval import Ranking
 from api.service.search import SearchQuery, SearchResult, match_words, search_decisions
@@ -43,6 +43,7 @@ class RankedResult(msgspec.Struct, frozen=True, kw_only=True):
     """The best of the `total` matches. `words` is how the words matched, if the mode used is `keyword`."""
 
     mode: RetrievalMode
+    requested: RetrievalMode
     decisions: list[DecisionState]
     scores: list[MatchScores]
     total: int
@@ -54,6 +55,47 @@ class RankedResult(msgspec.Struct, frozen=True, kw_only=True):
     note: str | None = None
     """What is not ranked by its meaning."""
     words: SearchResult | None = None
+
+    def as_search(self) -> SearchResult:
+        """Return the result with fits of which the distances are the complement."""
+        if self.words is not None:
+            return self.words
+        fits = [1 - match.distance for match in self.scores]
+        return SearchResult(decisions=self.decisions, fits=fits, total=self.total, full=self.total)
+
+
+class FoundDecisions(NamedTuple):
+    """Decisions, how they were found, and the ranked search that found them; None if they were listed."""
+
+    mode: RetrievalMode | Literal["list"]
+    result: SearchResult
+    ranked: RankedResult | None = None
+
+    @property
+    def matched(self) -> Literal["none", "all", "any"]:
+        """Which of the query's words each of the decisions contains."""
+        if not self.result.total:
+            return "none"
+        return "all" if len(self.result.decisions) <= self.result.full else "any"
+
+    def mode_notes(self) -> list[str]:
+        """Return why the mode is not the requested one, and what is not ranked by its meaning."""
+        if self.ranked is None:
+            return []
+        reason, requested = self.ranked.reason, self.ranked.requested
+        fallback = None if reason is None else f"{reason}: {requested} was answered by keyword."
+        return [note for note in (fallback, self.ranked.note) if note is not None]
+
+    def words_notes(self) -> list[str]:
+        """Return how many of the words the decisions contain, unless each contains all."""
+        found, full = len(self.result.decisions), self.result.full
+        if self.mode != "keyword" or (full and found <= full):
+            return []
+        if not self.result.total:
+            return ["No decision holds any of its words."]
+        if not full:
+            return ["No decision holds all the words: ranked by any of them."]
+        return [f"The first {full} hold all the words, the others some of them."]
 
 
 class _Meaning(NamedTuple):
@@ -67,6 +109,22 @@ class _Meaning(NamedTuple):
 
 class _NoVectors(Exception):
     """Nothing can be compared; the text says why."""
+
+
+async def find_or_list(view: View, query: RankedQuery, ranked_max: int, listed_max: int) -> FoundDecisions:
+    """Search decisions; list those of the selection, the newest first, if there is neither a text nor a vector.
+
+    At most `ranked_max` are ranked, `listed_max` listed. Errors: InvalidQuery.
+    """
+    if query.query.strip() or query.ranking.embedding is not None:
+        ranked = await ranked_search(view, structs.replace(query, limit=min(query.limit, ranked_max)))
+        return FoundDecisions(ranked.mode, ranked.as_search(), ranked)
+    listed = DecisionQuery(
+        selection=query.selection, limit=min(query.limit, listed_max), offset=query.offset, history=True
+    )
+    page = await select_decisions(view, listed)
+    fits = [1.0] * len(page.decisions)
+    return FoundDecisions("list", SearchResult(decisions=page.decisions, fits=fits, total=page.total, full=page.total))
 
 
 async def ranked_search(view: View, query: RankedQuery) -> RankedResult:
@@ -94,6 +152,7 @@ async def _by_words(view: View, query: RankedQuery, reason: str | None) -> Ranke
         decisions = [structs.replace(state, history=()) for state in decisions]
     return RankedResult(
         mode="keyword",
+        requested=query.ranking.mode,
         decisions=decisions,
         scores=scores,
         total=words.total,
@@ -167,6 +226,7 @@ async def _semantic(view: View, query: RankedQuery, meaning: _Meaning) -> Ranked
     ]  # fmt: skip
     return RankedResult(
         mode="semantic",
+        requested=query.ranking.mode,
         decisions=await decision_states(view, subjects, position, history=query.history),
         scores=scores,
         total=len(meaning.places),
@@ -203,6 +263,7 @@ async def _hybrid(view: View, query: RankedQuery, meaning: _Meaning) -> RankedRe
     ]
     return RankedResult(
         mode="hybrid",
+        requested=query.ranking.mode,
         decisions=await decision_states(view, subjects, position, history=query.history),
         scores=scores,
         total=len(places),

@@ -6,7 +6,7 @@ most LEVEL of checks. The windows do not overlap: [now - 30 days, now] and [now 
 """
 
 from datetime import datetime, timedelta
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
@@ -63,9 +63,9 @@ class DriftAlert(msgspec.Struct, frozen=True, kw_only=True):
 class DriftLimits(msgspec.Struct, frozen=True, kw_only=True):
     """The relative changes that raise an alert (0 or more), and the minimum number of reviews in each window."""
 
-    brier_rise: float = 0.20
-    accuracy_drop: float = 0.15
-    min_decisions: int = 5
+    brier_rise: Annotated[float, msgspec.Meta(ge=0.0)] = 0.20
+    accuracy_drop: Annotated[float, msgspec.Meta(ge=0.0)] = 0.15
+    min_decisions: Annotated[int, msgspec.Meta(ge=1)] = 5
 
 
 class RecentDrift(msgspec.Struct, frozen=True, kw_only=True):

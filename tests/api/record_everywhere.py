@@ -17,9 +17,12 @@ Result = Fields | str
 
 AGENT = "scout"
 
+OWN = ("id", "subject", "time", "recordedtime", "sequence", "position", "expectedversion")
+"""Attributes that differ from one event to the next."""
+
 
 def over_events(client: httpx.Client, folder: Path, fields: Fields) -> Result:
-    event = {"type": "decision.recorded.v2", "source": f"/agents/{AGENT}", "data": fields}
+    event = {"type": "decision.recorded.v1", "source": f"/agents/{AGENT}", "data": fields}
     answer = client.post("/events", json=event)
     return stored(client) if answer.status_code == 201 else _said(answer)
 
@@ -51,7 +54,7 @@ def by_client(client: httpx.Client, folder: Path, fields: Fields) -> Result:
 
 
 def by_append(client: httpx.Client, folder: Path, fields: Fields) -> Result:
-    event = {"type": "decision.recorded.v2", "source": f"/agents/{AGENT}", "data": fields}
+    event = {"type": "decision.recorded.v1", "source": f"/agents/{AGENT}", "data": fields}
     return _command(client, folder, msgspec.json.encode(event), "append", "-")
 
 
@@ -84,9 +87,16 @@ INTERFACES: dict[str, Callable[[httpx.Client, Path, Fields], Result]] = {
 
 def stored(client: httpx.Client) -> Fields:
     """The payload of the only decision, without its id."""
+    data: Fields = stored_line(client)["data"]
+    return data
+
+
+def stored_line(client: httpx.Client) -> Fields:
+    """The line of the only decision, without what differs from ledger to ledger: ids, times and positions."""
     lines = client.get("/events", headers={"accept": "application/x-ndjson"}).content.splitlines()
     (event,) = [each for line in lines if (each := msgspec.json.decode(line))["type"].startswith("decision.recorded")]
-    return {name: value for name, value in event["data"].items() if name != "decision_id"}
+    event["data"].pop("decision_id", None)
+    return {name: value for name, value in event.items() if name not in OWN}
 
 
 def _command(client: httpx.Client, folder: Path, given: bytes, *words: str) -> Result:

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.api.record_everywhere import INTERFACES, Fields, Result
+from tests.api.record_everywhere import AGENT, INTERFACES, Fields, Result, stored_line
 
 TYPED = ("events", "decisions", "client", "append")
 """Interfaces for programs: a value has the type that is declared."""
@@ -57,3 +57,22 @@ def test_every_interface_stores_the_same_or_says_why_not(
         return
     whole: dict[str, Any] = {"decision": "x", **expected}
     assert found == whole
+
+
+@pytest.mark.parametrize("interface", INTERFACES)
+def test_every_interface_stores_the_same_line(empty_client: httpx.Client, tmp_path: Path, interface: str) -> None:
+    fields: Fields = {
+        "decision": "Use a queue",
+        "confidence": 0.8,
+        "category": "architecture",
+        "stakes": "high",
+        "project": "shop",
+    }
+    assert INTERFACES[interface](empty_client, tmp_path, fields) == fields
+    assert stored_line(empty_client) == {
+        "specversion": "1.0",
+        "source": f"/agents/{AGENT}",
+        "type": "decision.recorded.v1",
+        "streamversion": 1,
+        "data": fields,
+    }

@@ -12,7 +12,6 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.cstp.call_method import call_method
 from api.cstp.jsonrpc import (
     BATCH_CALLS_MAX,
     Batch,
@@ -26,7 +25,7 @@ from api.cstp.jsonrpc import (
     rpc_error_of,
 )
 from api.cstp.jsonrpc import Request as RpcFrame
-from api.cstp.method_table import METHODS
+from api.cstp.method_table import METHODS, call_method
 from api.errors import INVALID_PARAMS, error_codes, problem_name
 from api.http.media_types import JSON, PROBLEM
 from api.http.operation import TEXT, Answer, ArrayOf, HttpOperation, json_answer, reference, with_left_out

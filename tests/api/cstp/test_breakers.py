@@ -188,3 +188,13 @@ def test_a_wrong_configuration_writes_nothing(tmp_path: Path, text: str, said: s
     ledger = tmp_path / "ledger.db"
     assert said in refused(ledger, "breakers", "set", "-", given=text.encode())
     assert not ledger.exists()
+
+
+def test_a_decision_over_http_names_the_breakers_that_block_it(cstp: Caller) -> None:
+    for _ in range(2):
+        review(cstp, "failure", tags=["deploy"])
+    (violation,) = check(cstp, tags=["deploy"])["violations"]
+    answer = cstp.http.post("/decisions", json={"data": {"decision": "Deploy it", "tags": ["deploy"]}})
+    assert answer.json()["guardrail_warnings"] == [
+        {"guardrail_id": "circuit_breaker:tag:deploy", "message": violation["message"], "severity": "block"}
+    ]

@@ -2,9 +2,8 @@
 
 import pytest
 
-from api.cstp.call_method import call_method
 from api.cstp.jsonrpc import RpcCall, RpcError, rpc_error_of
-from api.cstp.method_table import METHODS
+from api.cstp.method_table import METHODS, call_method
 from api.principal import OWNER
 from events.decode_error_messages import json_type
 from ledger.errors import LedgerBusy

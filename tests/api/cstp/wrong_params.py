@@ -32,9 +32,11 @@ OVERRULED = {("preAction", "decision"), *(("ingestEvidence", name) for name in (
 FILTERED = [name for name in ("getCalibration", "queryDecisions", "getReasonStats") if f"cstp.{name}" in METHODS]
 """Methods that also accept their parameters within `filters`."""
 
+AS_OF = ("getGraph", "getNeighbors", "listBreakers", "getCircuitState")
+
 ADMITTED = {
     **{("queryDecisions", name): str for name in ("tags", "status", "stakes")},
-    **{(method, name): int for method in ("getGraph", "getNeighbors") for name in ("asOf", "as_of")},
+    **{(method, name): int for method in AS_OF for name in ("asOf", "as_of")},
 }
 """A type that a method takes where the shape has another."""
 

@@ -12,9 +12,9 @@ from api.http.pages.page_figure import PageFigure, embed
 from api.http.request import Call
 from api.http.routes.decisions import DECISION_ID
 from api.reports.plots.link_figure import DrawnLink, draw_links
-from api.service.decision_links import DecisionGraph, DecisionLink, LinkedDecision, walk_graph
+from api.service.decision_links import DecisionGraph, DecisionLink, LinkedDecision, get_graph
+from api.service.decision_params import LinkGraphParams
 from api.service.event_params import AS_OF
-from projections.decisions.link_graph import LinkSelection
 
 LINKS_LISTED, LINKS_DRAWN = 20, 8
 
@@ -71,7 +71,7 @@ async def get_links_drawing(call: Call) -> Content | Response:
 
 
 async def _read_graph(call: Call, decision_id: str) -> DecisionGraph:
-    return await walk_graph(await call.view(), decision_id, 1, LinkSelection(), LINKS_LISTED)
+    return await get_graph(await call.view(), LinkGraphParams(decision_id=decision_id, limit=LINKS_LISTED))
 
 
 def _rows(graph: DecisionGraph) -> list[LinkRow]:
