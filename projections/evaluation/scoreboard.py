@@ -20,8 +20,10 @@ from msgspec import structs
 
 from events.evaluation import Baseline
 from ledger.clock import moment_of
-from projections.arrays import RowNumbers
+from projections.arrays import Floats, RowNumbers
 from projections.evaluation.aggregation import (
+    FAILED,
+    PASSED,
     ScoreTally,
     mean_difference,
     pool_scores,
@@ -32,9 +34,9 @@ from projections.evaluation.aggregation import (
 from projections.evaluation.evaluation_index import EvaluationScoreColumns, stated_weights
 from projections.evaluation.query_params import ScoreboardQuery
 from projections.evaluation.score_context import ScoreAttribution, other_recorders
-from projections.evaluation.stated_confidence import measure_stated
 from projections.evaluation.usage_figures import EarlierTries, measure_usage
-from projections.evaluation.view_types import Scoreboard, ScoreboardRow, SuiteScoreboard, TrendPoint
+from projections.evaluation.view_types import Scoreboard, ScoreboardRow, StatedConfidence, SuiteScoreboard, TrendPoint
+from projections.stats.clustered_mean import clustered_mean
 from projections.stats.intervals import wilson_interval
 from tallystick.shapes.parts import Interval
 
@@ -285,3 +287,27 @@ def _first_run(row: ScoreboardEntry) -> tuple[int, int]:
 
 def _point(row: ScoreboardRow) -> TrendPoint:
     return TrendPoint(**{name: getattr(row, name) for name in TrendPoint.__struct_fields__})
+
+
+def measure_stated(
+    confidence: Floats, outcome: npt.NDArray[np.uint8], scenario: npt.NDArray[np.integer]
+) -> StatedConfidence | None:
+    """Compare the stated confidences of scored answers with their results; None if no scored answer states one.
+
+    Shapes: one entry per score; confidence 0..1, NaN where the answer states none.
+    The clusters of the interval are the scenarios.
+    """
+    rows = ~np.isnan(confidence) & ((outcome == PASSED) | (outcome == FAILED))
+    if not rows.any():
+        return None
+    c, passed = confidence[rows], (outcome[rows] == PASSED).astype(np.float64)
+    difference = passed - c
+    gap = float(difference.mean())
+    return StatedConfidence(
+        n=len(c),
+        mean_confidence=float(c.mean()),
+        pass_rate=float(passed.mean()),
+        gap=gap,
+        brier_score=float((difference**2).mean()),
+        gap_interval=None if len(c) == 1 else clustered_mean(difference, scenario[rows], -1.0, 1.0).interval,
+    )

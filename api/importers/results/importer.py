@@ -14,8 +14,11 @@ import msgspec
 from msgspec import structs
 
 from api.importers.batch_append import BATCH_EVENTS
+from api.importers.results.deepeval_reader import DEEPEVAL
 from api.importers.results.imported_run import ImportedFile
-from api.importers.results.readers import read_results
+from api.importers.results.inspect_reader import INSPECT
+from api.importers.results.lm_eval_reader import LM_EVAL
+from api.importers.results.promptfoo_reader import PROMPTFOO
 from api.importers.results.report import (
     ImportedFileReport,
     Outcome,
@@ -25,7 +28,7 @@ from api.importers.results.report import (
     report_run,
 )
 from api.importers.results.run_events import PreparedRun, prepare_run
-from api.importers.results.source_file import SourceFile
+from api.importers.results.source_file import ResultsReader, SourceFile
 from api.importers.results.stored_run import StoredRun, read_stored
 from api.progress import OpenProgress, ReportProgress
 from api.service.evidence import Blob, digest_of
@@ -40,6 +43,8 @@ _encode = msgspec.json.Encoder().encode
 
 PreparedFile = tuple[ImportedFile, list[PreparedRun]]
 """A file with the events of its runs."""
+
+READERS: tuple[ResultsReader, ...] = (INSPECT, LM_EVAL, PROMPTFOO, DEEPEVAL)
 
 
 class ResultsOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -213,3 +218,17 @@ def _parts(missing: list[tuple[Draft, tuple[Blob, ...]]]) -> Iterator[list[tuple
         part.append((draft, blobs))
     if part:
         yield part
+
+
+def read_results(source: SourceFile, format_: str | None = None) -> ImportedFile:
+    """Read a file in the named format, or in the one that its content shows. Errors: InvalidQuery, InvalidEvent."""
+    for reader in READERS:
+        if reader.format == format_ or (format_ is None and reader.recognizes(source)):
+            return reader.read(source)
+    names = ", ".join(reader.format for reader in READERS)
+    if format_ is not None:
+        raise InvalidQuery("format", f"{format_!r} is not one of {names}.", "Use one of these, or leave it out.")
+    titles = ", ".join(reader.title for reader in READERS)
+    raise source.fault(
+        f"its content is in none of the known formats ({titles}).", f"Name the format with --format: {names}."
+    )

@@ -6,6 +6,7 @@ is a scorer of its own, `SCORER.KEY`. An attempt passes at 1, as Inspect has no 
 """
 
 from collections.abc import Iterator, Sequence
+from math import isfinite, isnan
 from typing import Any, NamedTuple
 
 from api.importers.results.imported_run import (
@@ -17,7 +18,6 @@ from api.importers.results.imported_run import (
 )
 from api.importers.results.inspect_log import LogHeader, LogScore, open_log
 from api.importers.results.inspect_samples import SampleFacts, parse_stated_time, sample_facts
-from api.importers.results.inspect_values import UNSCORED, is_infinite, value_to_number
 from api.importers.results.lenient_json import number
 from api.importers.results.source_file import ResultsReader, SourceFile
 from events.evaluation import POINTS_MAX, Component
@@ -33,6 +33,14 @@ META_MAX = ITEMS_MAX - 8
 
 EXPLANATION_CHARS_MAX = 2_000
 """Characters of an explanation that are kept."""
+
+LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+"""Correct, partly correct, incorrect, no answer. Other texts are compared in lower case."""
+
+WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+
+UNSCORED = "NaN"
+"""A value that Inspect counts as unscored, as the decoder of JSON returns it."""
 
 
 class _Column(NamedTuple):
@@ -234,3 +242,30 @@ def _count_rest(file: ImportedFile, header: LogHeader) -> None:
 
 
 INSPECT = ResultsReader("inspect", "Inspect AI", recognizes, read)
+
+
+def value_to_number(value: Any) -> float | None:  # noqa: ANN401 - any JSON value
+    """Return the number of a value; None for an unscored one, and for what Inspect cannot convert either.
+
+    Inspect counts texts that it cannot convert as 0 and warns; here they have no number.
+    """
+    if isinstance(value, bool | int | float):
+        as_float = float(value)
+        return None if isnan(as_float) else as_float
+    if not isinstance(value, str):
+        return None
+    if value in LETTERS:
+        return LETTERS[value]
+    lower = value.lower()
+    if lower in WORDS:
+        return WORDS[lower]
+    try:
+        as_float = float(lower)
+    except ValueError:
+        return None
+    return as_float if isfinite(as_float) else None
+
+
+def is_infinite(value: Any) -> bool:  # noqa: ANN401 - any JSON value
+    """Tell whether a value is infinite, as the decoder of JSON returns it."""
+    return value in ("Infinity", "-Infinity")

@@ -1,8 +1,13 @@
 """Convert an imported run into events; pure.
 
 Ids follow from the tool's own run and from each sample, so that another import of the same results adds nothing.
+
+The id of a scenario is `SUITE.SAMPLE`, so that sample 1 of two suites is two scenarios. Where that is not a valid id,
+the part that is not is cleaned and gets a digest of the original, marked `.x`. Names that end like such a mark, and
+samples with a dot, get a digest too, so that different names never give the same id.
 """
 
+import re
 from datetime import datetime
 from hashlib import sha256
 from typing import TypeVar
@@ -10,7 +15,6 @@ from typing import TypeVar
 import msgspec
 
 from api.importers.results.imported_run import ImportedFile, ImportedRun, ImportedScore
-from api.importers.results.scenario_names import keeps_sample, scenario_id_of
 from api.service.evaluation.answer_scorer import fit_to_line
 from api.service.evaluation.run_operations import GradedAttempt
 from api.service.evidence import Blob, digest_of
@@ -18,7 +22,8 @@ from events.decode_error_messages import explain_decode_error
 from events.envelope import Draft
 from events.errors import InvalidEvent
 from events.evaluation import EvalFinished, EvalScored, EvalStarted
-from events.limits import EVENT_ID_CHARS_MAX, EVIDENCE_BYTES_MAX, ITEMS_MAX, PAYLOAD_BYTES_MAX
+from events.limits import EVENT_ID_CHARS_MAX, EVIDENCE_BYTES_MAX, ITEMS_MAX, PAYLOAD_BYTES_MAX, STREAM_ID_CHARS_MAX
+from events.payload import STREAM_ID_PATTERN
 from events.registry import VOCABULARY
 
 SAMPLE_IDS = "sample_ids"
@@ -33,6 +38,16 @@ AttemptKey = tuple[str, int]
 
 _Payload = TypeVar("_Payload", EvalStarted, EvalScored, EvalFinished)
 _encode = msgspec.json.Encoder().encode
+
+SUITE_CHARS_MAX = 30
+"""Characters of the suite's part of an id."""
+
+SUITE_DIGITS, SAMPLE_DIGITS = 8, 16
+"""Hexadecimal digits of the digest of a suite, and of a sample."""
+
+_valid = re.compile(STREAM_ID_PATTERN)
+_marked = re.compile(r"\.x[0-9a-f]{8,16}$")
+_invalid = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 class PreparedRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -190,3 +205,22 @@ def _validate(payload: _Payload) -> _Payload:
 def _fault(file: ImportedFile, error: InvalidEvent, place: str = "") -> InvalidEvent:
     """Add the place in the file to an error."""
     return InvalidEvent(f"{file.file}: {place}{error.detail}", error.advice, field=error.field)
+
+
+def scenario_id_of(suite: str, sample: str) -> str:
+    """Return the id of the scenario for a sample of a suite: 1..64 of letters, digits, '.', '_' and '-'."""
+    suite_part = _clean(suite, SUITE_CHARS_MAX, SUITE_DIGITS, dots=True)
+    return f"{suite_part}.{_clean(sample, STREAM_ID_CHARS_MAX - len(suite_part) - 1, SAMPLE_DIGITS, dots=False)}"
+
+
+def keeps_sample(scenario_id: str, sample: str) -> bool:
+    """Tell whether the id of a scenario contains the id of its sample as the tool wrote it."""
+    return scenario_id.endswith(f".{sample}")
+
+
+def _clean(text: str, length: int, digits: int, *, dots: bool) -> str:
+    is_free = _valid.fullmatch(text) is not None and _marked.search(text) is None and (dots or "." not in text)
+    if is_free and len(text) <= length:
+        return text
+    digest = sha256(text.encode(errors="surrogatepass")).hexdigest()[:digits]
+    return f"{_invalid.sub('-', text)[: length - digits - 2].strip('-')}.x{digest}"
