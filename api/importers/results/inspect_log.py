@@ -5,7 +5,7 @@ only counted.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import structs
@@ -22,6 +22,7 @@ HEADER, START, REDUCTIONS, SAMPLES = "header.json", "_journal/start.json", "redu
 epochs of each sample; the samples."""
 
 Raws = list[msgspec.Raw]
+_T = TypeVar("_T")
 
 
 class LogUsage(msgspec.Struct, frozen=True):
@@ -248,8 +249,5 @@ def _check(source: SourceFile, header: LogHeader) -> LogHeader:
     return header
 
 
-def _decode(source: SourceFile, decoder: "LenientDecoder[Any]", data: Any, place: str) -> Any:  # noqa: ANN401 - of the decoder
-    try:
-        return decoder.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise source.fault(f"{place} cannot be read: {error}.", "Write the log again, or name another file.") from None
+def _decode(source: SourceFile, decoder: LenientDecoder[_T], data: Any, place: str) -> _T:  # noqa: ANN401 - bytes of any kind
+    return source.decode(decoder, data, f"{place} cannot be read", "Write the log again, or name another file.")

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from api.importers.results.lenient_json import LenientDecoder
 from api.importers.results.source_file import SourceFile
 
 VERSION = 3
@@ -188,7 +189,7 @@ class _Versioned(_Part, frozen=True):
     version: Any = None
 
 
-_decoder = msgspec.json.Decoder(EvalFile)
+_decoder = LenientDecoder(EvalFile)
 _version = msgspec.json.Decoder(_Versioned)
 
 
@@ -219,8 +220,4 @@ def decode_file(source: SourceFile) -> EvalFile:
     if version != VERSION or isinstance(version, bool):
         detail = f"the version of its results is {version if isinstance(version, int) else 'not stated'}; "
         raise source.fault(f"{detail}version {VERSION} is read.", "Run the evaluation again with a newer promptfoo.")
-    try:
-        return _decoder.decode(source.data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        reason = str(error) or "it is nested too deeply"
-        raise source.fault(f"it is not results of promptfoo, version {VERSION}: {reason}.", EXPORT) from None
+    return source.decode(_decoder, source.data, f"it is not results of promptfoo, version {VERSION}", EXPORT)

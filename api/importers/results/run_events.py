@@ -34,6 +34,9 @@ MODEL = "model"
 
 JSON = "application/json"
 
+SAME_FIELDS = set(EvalScored.__struct_fields__) & set(ImportedScore.__struct_fields__) - {"detail", "model"}
+"""Fields of a score that its event has under the same names, with the same values."""
+
 AttemptKey = tuple[str, int]
 
 _Payload = TypeVar("_Payload", EvalStarted, EvalScored, EvalFinished)
@@ -144,31 +147,17 @@ def _sample_ids(file: ImportedFile, changed: dict[str, str]) -> tuple[Blob, ...]
 
 def _graded(file: ImportedFile, run: ImportedRun, run_id: str, scenario_id: str, score: ImportedScore) -> GradedAttempt:
     event = EvalScored(
+        **{name: getattr(score, name) for name in SAME_FIELDS},
         run_id=run_id,
         scenario_id=scenario_id,
-        attempt=score.attempt,
-        state=score.state,
-        failure=score.failure,
         total_score=score.points,
         pass_threshold=score.threshold,
-        passed=score.passed,
-        components=score.components,
-        weight=score.weight,
-        fixture_digest=score.fixture_digest,
-        expectation_digest=score.expectation_digest,
         scorer_id=run.scorer_id,
         scorer_version=run.scorer_version,
         agent=run.agent,
         agent_version=run.agent_version,
-        elapsed_ns=score.elapsed_ns,
         detail=score.detail or None,
         model=score.model or run.model,
-        reported_model=score.reported_model,
-        confidence=score.confidence,
-        input_tokens=score.input_tokens,
-        output_tokens=score.output_tokens,
-        cost_usd=score.cost_usd,
-        response_id=score.response_id,
     )
     try:
         answer = None if score.answer is None else msgspec.json.encode({"answer": score.answer}).decode()
