@@ -20,10 +20,9 @@ from functools import partial
 from typing import NamedTuple
 
 import msgspec
+from msgspec import structs
 
-from api.export.checkpoint import ExportCheckpoint, choose_checkpoint
 from api.export.encoders import Parts, encoder_of
-from api.export.event_pages import scan
 from api.export.evidence import STORED, evidence_of
 from api.export.manifest import (
     CHECKPOINT,
@@ -50,7 +49,7 @@ from api.service.ledger import LedgerService
 from api.service.open_log import open_reader
 from events.envelope import timestamp
 from ledger.errors import LedgerUnusable
-from ledger.log import LogPage, LogReader
+from ledger.log import LogPage, LogReader, Query
 from ledger.threads import run_on_thread
 from ledger.transparency.inclusion_proofs import InclusionProver
 from ledger.transparency.merkle import leaf_hashes
@@ -63,6 +62,43 @@ TILES_READ = 256
 
 Piece = Callable[[], Parts]
 """Makes a piece of a file. It is called on the thread that writes the file."""
+
+PAGE_BYTES = 8 << 20
+"""Approximate size of a page: large enough that the cost of each query does not matter."""
+
+EVENTS_MIN, EVENTS_MAX = 64, 16_384
+"""The least and the most events of a page; the first page has the least."""
+
+
+class ExportCheckpoint(NamedTuple):
+    """The signed checkpoint of an export, the key that verifies it, and checkpoints that were published before it.
+
+    `witnessed` is the newest one that a witness has cosigned; it may be the same as `signed`.
+    """
+
+    signed: SignedCheckpoint
+    verifier: str
+    earlier: SignedCheckpoint | None = None
+    witnessed: SignedCheckpoint | None = None
+
+
+async def choose_checkpoint(ledger: LedgerService) -> ExportCheckpoint:
+    """Return a new checkpoint of the whole log if this process may sign, otherwise the one that was signed last.
+
+    `earlier` is the largest smaller checkpoint of the same log among the last published and the last witnessed one.
+
+    Errors: NotFound, if nothing is signed; Forked, BadNote, LedgerUnusable, LedgerFull, LedgerUnavailable.
+    """
+    published = await ledger.proving.stored()
+    head = (await ledger.reader.head()).position if ledger.log is not None else 0
+    signed = await ledger.proving.checkpoint(head)
+    witnessed = await ledger.proving.kept_witnessed()
+    origin, size = signed.checkpoint.origin, signed.size
+    if witnessed is not None and (witnessed.checkpoint.origin != origin or witnessed.size > size):
+        witnessed = None
+    candidates = [note for note in (published, witnessed) if note is not None and note.checkpoint.origin == origin]
+    earlier = max((note for note in candidates if note.size < size), key=lambda note: note.size, default=None)
+    return ExportCheckpoint(signed, str(await ledger.proving.verifier()), earlier, witnessed)
 
 
 class Proof(msgspec.Struct):
@@ -278,3 +314,27 @@ async def _reading(ledger: LedgerService) -> AsyncIterator[LogReader]:
         yield reader
     finally:
         await reader.close()
+
+
+async def scan(reader: LogReader, query: Query, size: int) -> AsyncGenerator[LogPage, None]:
+    """Yield every event up to a position that matches a query. Errors: LedgerUnavailable."""
+    query = structs.replace(query, before=size + 1, limit=EVENTS_MIN, walk=True)
+    next_page = asyncio.ensure_future(reader.read(query))
+    try:
+        while True:
+            page = await next_page
+            if page.more:
+                query = structs.replace(query, after=page.positions[-1], limit=_limit(page))
+                next_page = asyncio.ensure_future(reader.read(query))
+            if page.positions:
+                yield page
+            if not page.more:
+                return
+    finally:
+        next_page.cancel()
+
+
+def _limit(page: LogPage) -> int:
+    """Estimate how many events fit into PAGE_BYTES, from the last page."""
+    fitting = PAGE_BYTES * len(page.positions) // max(1, len(page.ndjson))
+    return max(EVENTS_MIN, min(EVENTS_MAX, fitting))

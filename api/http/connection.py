@@ -7,6 +7,8 @@ checks the deadlines of all connections once a second, so that requests do not p
 """
 
 import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from secrets import token_hex
 from typing import Any, Final
@@ -27,7 +29,6 @@ from api.errors import (
 )
 from api.http.answer_writer import AnswerWriter
 from api.http.connection_table import ConnectionTable
-from api.http.header_checks import find_header_fault
 from api.http.metrics import Metrics
 from api.http.problems import problem_response
 from api.http.refusals import RefusalLog
@@ -54,6 +55,11 @@ HEALTH_PATHS = frozenset({b"/healthz", b"/readyz", b"/health"})
 
 REFUSED_AFTER_S: Final = 1.0
 """Seconds after which a connection is refused for want of a place."""
+
+SINGLE_HEADERS = frozenset(
+    {b"authorization", b"content-encoding", b"content-type", b"host", b"last-event-id", b"origin"}
+)
+"""Headers with one value that routes read. Two readers of a request that has two of them could read different ones."""
 
 
 class _Phase(Enum):
@@ -358,3 +364,16 @@ def _head_too_large() -> HeadTooLarge:
     return HeadTooLarge(
         f"The head of a request is over {HEAD_BYTES_MAX:,} bytes or {HEADERS_MAX} headers.", "Send less in headers."
     )
+
+
+def find_header_fault(headers: Sequence[tuple[bytes, bytes]], http_version: Callable[[], str]) -> MalformedInput | None:
+    """Return why a request is refused because of the headers that it has; None if it is not."""
+    names = {name for name, _ in headers}
+    if len(names) < len(headers):
+        for name, times in Counter(name for name, _ in headers).items():
+            if times > 1 and (name in SINGLE_HEADERS or name.startswith(b"ce-")):
+                detail = f"The request has {times} {name.decode('latin-1')} headers."
+                return MalformedInput(detail, "Send it once.")
+    if b"host" not in names and http_version() == "1.1":
+        return MalformedInput("The request has no Host header.", "HTTP/1.1 requires one.")
+    return None

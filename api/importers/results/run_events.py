@@ -10,19 +10,17 @@ samples with a dot, get a digest too, so that different names never give the sam
 import re
 from datetime import datetime
 from hashlib import sha256
-from typing import TypeVar
 
 import msgspec
 
 from api.importers.results.imported_run import ImportedFile, ImportedRun, ImportedScore
 from api.service.evaluation.answer_scorer import fit_to_line
-from api.service.evaluation.run_operations import GradedAttempt
+from api.service.evaluation.run_operations import GradedAttempt, score_event_id, validate_payload
 from api.service.evidence import Blob, digest_of
-from events.decode_error_messages import explain_decode_error
 from events.envelope import Draft
 from events.errors import InvalidEvent
 from events.evaluation import EvalFinished, EvalScored, EvalStarted
-from events.limits import EVENT_ID_CHARS_MAX, EVIDENCE_BYTES_MAX, ITEMS_MAX, PAYLOAD_BYTES_MAX, STREAM_ID_CHARS_MAX
+from events.limits import EVIDENCE_BYTES_MAX, ITEMS_MAX, PAYLOAD_BYTES_MAX, STREAM_ID_CHARS_MAX
 from events.payload import STREAM_ID_PATTERN
 from events.registry import VOCABULARY
 
@@ -39,7 +37,6 @@ SAME_FIELDS = set(EvalScored.__struct_fields__) & set(ImportedScore.__struct_fie
 
 AttemptKey = tuple[str, int]
 
-_Payload = TypeVar("_Payload", EvalStarted, EvalScored, EvalFinished)
 _encode = msgspec.json.Encoder().encode
 
 SUITE_CHARS_MAX = 30
@@ -75,8 +72,7 @@ class PreparedRun(msgspec.Struct, frozen=True, kw_only=True):
 
     def score_draft(self, graded: GradedAttempt) -> Draft:
         """Return the draft of a score. Its time is that of the sample, or else the end of the run."""
-        key = f"eval:{self.run_id}:{graded.key[0]}:{graded.key[1]}"
-        event_id = key if len(key) <= EVENT_ID_CHARS_MAX else f"eval:{sha256(key.encode()).hexdigest()}"
+        event_id = score_event_id(self.run_id, graded)
         return VOCABULARY.draft_of(graded.score, id=event_id, time=self.times[graded.key])
 
     def finish_draft(self) -> Draft:
@@ -124,11 +120,11 @@ def prepare_run(file: ImportedFile, run: ImportedRun) -> PreparedRun:
     try:
         return PreparedRun(
             run=run,
-            started=_validate(started),
+            started=validate_payload(started),
             start_blobs=blobs,
             scores=scores,
             times=times,
-            finished=None if finished is None else _validate(finished),
+            finished=None if finished is None else validate_payload(finished),
         )
     except InvalidEvent as error:
         raise _fault(file, error) from None
@@ -161,8 +157,8 @@ def _graded(file: ImportedFile, run: ImportedRun, run_id: str, scenario_id: str,
     )
     try:
         answer = None if score.answer is None else msgspec.json.encode({"answer": score.answer}).decode()
-        graded = fit_to_line(_validate(event), answer)
-        _validate(graded.score)
+        graded = fit_to_line(validate_payload(event), answer)
+        validate_payload(graded.score)
     except (InvalidEvent, UnicodeEncodeError) as error:
         advice = "Correct the file, or leave the sample out."
         wrong = error if isinstance(error, InvalidEvent) else InvalidEvent(f"answer: {error.reason}.", advice)
@@ -181,14 +177,6 @@ def _check_size(file: ImportedFile, score: ImportedScore, graded: GradedAttempt)
         if len(blob.data) > EVIDENCE_BYTES_MAX:
             detail = f"{place}: an answer of {len(blob.data):,} bytes; evidence holds at most {EVIDENCE_BYTES_MAX:,}."
             raise InvalidEvent(detail, "Shorten it.")
-
-
-def _validate(payload: _Payload) -> _Payload:
-    """Check a payload that was made in code, not decoded. Errors: InvalidEvent."""
-    try:
-        return msgspec.json.decode(msgspec.json.encode(payload), type=type(payload))
-    except (msgspec.ValidationError, UnicodeEncodeError) as error:
-        raise explain_decode_error(error, VOCABULARY.type_names, shape=type(payload)) from None
 
 
 def _fault(file: ImportedFile, error: InvalidEvent, place: str = "") -> InvalidEvent:
