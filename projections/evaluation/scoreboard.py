@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 from msgspec import structs
@@ -111,7 +112,9 @@ def _suite(
         if resolve is not None or version.baseline is not None or query.agent in (None, version.agent):
             row = _row(scores, earlier, version, row_numbers[indices], scenario[indices], keep[indices], weights)
             (agents if version.baseline is None else baselines).append(row)
-    compared = _compare_versions(agents, weights, names) if resolve is None else sorted(agents, key=_first_run)
+    compared = (
+        _compare_versions(agents, weights, names) if resolve is None else sorted(agents, key=lambda row: row.first)
+    )
     rows = (*sorted(_newest(compared, query.versions), key=_best_first), *sorted(baselines, key=_best_first))
     return SuiteScoreboard(
         suite=suite,
@@ -123,7 +126,7 @@ def _suite(
             for row in rows
         ),
         left_out=len(agents) + len(baselines) - len(rows),
-        trend=tuple(_point(row.shown) for row in compared),
+        trend=tuple(msgspec.convert(row.shown, TrendPoint, from_attributes=True) for row in compared),
     )
 
 
@@ -279,14 +282,6 @@ def _newest(rows: Sequence[ScoreboardEntry], versions: int) -> list[ScoreboardEn
 def _best_first(row: ScoreboardEntry) -> tuple[bool, float, str, str]:
     shown = row.shown
     return shown.mean is None, -(shown.mean or 0.0), shown.agent or shown.model or "", shown.agent_version or ""
-
-
-def _first_run(row: ScoreboardEntry) -> tuple[int, int]:
-    return row.first
-
-
-def _point(row: ScoreboardRow) -> TrendPoint:
-    return TrendPoint(**{name: getattr(row, name) for name in TrendPoint.__struct_fields__})
 
 
 def measure_stated(

@@ -63,7 +63,6 @@ class LogChoice(msgspec.Struct, frozen=True):
     """One answer of a model."""
 
     message: LogMessage = LogMessage()
-    stop_reason: str | None = None
 
 
 class LogOutput(msgspec.Struct, frozen=True):
@@ -122,7 +121,6 @@ class LogConfig(msgspec.Struct, frozen=True):
     """The configuration of the evaluation, as far as it is read."""
 
     epochs: int | None = None
-    epochs_reducer: list[str] | None = None
 
 
 class LogScorer(msgspec.Struct, frozen=True):

@@ -86,12 +86,9 @@ def _answer(file: ImportedFile, sample: LogSample) -> str | None:
     if isinstance(content, str):
         return _resolved_text(content, sample.attachments)
     texts = [str(part.get("text", "")) for part in content if part.get("type") == "text"]
-    file.leave_out("parts of answers that are not text", len(content) - len(texts), _first_type(content))
+    others = [str(part.get("type")) for part in content if part.get("type") != "text"]
+    file.leave_out("parts of answers that are not text", len(others), next(iter(others), None))
     return "\n".join(_resolved_text(text, sample.attachments) for text in texts)
-
-
-def _first_type(content: list[dict[str, Any]]) -> str:
-    return next((str(part.get("type")) for part in content if part.get("type") != "text"), "")
 
 
 def _resolved_text(text: str, attachments: Mapping[str, str]) -> str:

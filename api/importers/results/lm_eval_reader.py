@@ -86,17 +86,14 @@ def read(source: SourceFile) -> ImportedFile:
     for task, figures in sorted(results.results.items()):
         samples = _samples_file(source, task)
         if samples is None:
-            file.leave_out("figures of tasks or groups without a file of samples", _count(figures), task)
+            count = sum(number(value) is not None for value in figures.values())
+            file.leave_out("figures of tasks or groups without a file of samples", count, task)
             continue
         file.runs += _task_runs(file, results, task, samples)
     if not file.runs:
         detail = "it has aggregated figures, and no file of samples is beside it with a score that can be points."
         raise source.fault(detail, "Run lm-eval with --log_samples, and keep samples_TASK_DATE.jsonl beside this file.")
     return file
-
-
-def _count(figures: dict[str, Any]) -> int:
-    return sum(number(value) is not None for value in figures.values())
 
 
 def _samples_file(source: SourceFile, task: str) -> SourceFile | None:

@@ -198,6 +198,8 @@ def _score(file: ImportedFile, result: EvalResult, sample: str, attempt: int) ->
     _count_parts(file, result)
     threshold = result.test_case.threshold
     input_tokens, output_tokens = _tokens(file, result.token_usage)
+    # promptfoo writes 0 for a provider that states no cost
+    cost = number(result.response.cost if result.response is not None else result.cost or None)
     return ImportedScore(
         sample=sample,
         attempt=attempt,
@@ -210,7 +212,7 @@ def _score(file: ImportedFile, result: EvalResult, sample: str, attempt: int) ->
         components=components,
         input_tokens=input_tokens,
         output_tokens=output_tokens,
-        cost_usd=file.cost(_cost(result)),
+        cost_usd=file.cost(cost),
         elapsed_ns=_elapsed_ns(file, result),
         fixture_digest=_content(result),
         expectation_digest=content_digest(result.test_case.assert_, threshold),
@@ -228,11 +230,6 @@ def _tokens(file: ImportedFile, usage: TokenCounts | None) -> tuple[int | None, 
     file.leave_out("totals of tokens of cached answers", int(bool(cached)))
     file.leave_out("totals of tokens that are not stated for prompt and reply", int(bool(total and not cached)))
     return None, None
-
-
-def _cost(result: EvalResult) -> float | None:
-    """Return the cost that the provider stated. promptfoo writes 0 for one that states none."""
-    return number(result.response.cost if result.response is not None else result.cost or None)
 
 
 def _elapsed_ns(file: ImportedFile, result: EvalResult) -> int | None:

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 import httpx
 import msgspec
 
-from events.decode_error_messages import DECODE_ERRORS, in_json_words
+from events.decode_error_messages import DECODE_ERRORS, locate_decode_error
 from events.limits import BODY_BYTES_MAX
 from instruments.evals.capture.url_credentials import clean_link, redact_urls_within
 from instruments.routers.http_endpoint import HttpEndpoint, parse_address
@@ -151,11 +151,9 @@ class Alertmanager:
         try:
             return _decode(body)
         except msgspec.ValidationError as error:
-            problem, _, path = in_json_words(str(error)).partition(" - at `$")
-            detail = f"{path.rstrip('`') or 'the whole'}: {problem[0].lower()}{problem[1:]}"
-            raise self._bad(
-                f"answered with no list of alerts ({detail}).", "Is it an Alertmanager, with its v2 API?"
-            ) from None
+            path, problem = locate_decode_error(error)
+            detail = f"answered with no list of alerts ({path or 'the whole'}: {problem})."
+            raise self._bad(detail, "Is it an Alertmanager, with its v2 API?") from None
         except DECODE_ERRORS:
             excerpt = shorten(self._secrets.hide(body[:EXCERPT_BYTES].decode("utf-8", "replace")))
             seen = f": {excerpt}" if excerpt else ", but with nothing"
