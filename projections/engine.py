@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
+from contextvars import ContextVar
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
@@ -23,7 +24,6 @@ from ledger.errors import InvalidQuery, LedgerUnavailable, ViewDamaged
 from ledger.log import LogReader
 from projections.faulty_lines import FaultyLines
 from projections.projection import Projection
-from projections.required_position import required_position
 from projections.slice_reader import SLICE_EVENTS, SliceReader
 from projections.snapshots import Snapshots
 from projections.state_store import StateStore
@@ -47,6 +47,8 @@ Progress = Callable[[int, int], None]
 
 STATES_MAX = 4
 """States that are kept: those that were asked for last. One of a million decisions has up to 40 MB."""
+
+_required: ContextVar[int | None] = ContextVar("_required", default=None)
 
 
 class StreamNames:
@@ -494,3 +496,16 @@ class Engine:
 def _share(states: Sequence[Projection]) -> None:
     for state in states:
         state.share_with(states)
+
+
+def require_position(position: int) -> None:
+    """From now on in this task, views that have folded up to a position are new enough.
+
+    A request that asks several views, or waits between two of them, then waits only once for events to be folded.
+    """
+    _required.set(position)
+
+
+def required_position() -> int | None:
+    """Return the position up to which views must have been folded; None if it is the newest one."""
+    return _required.get()
