@@ -75,6 +75,14 @@ def explain_decode_error(
     return InvalidEvent(detail, advice, field=field or None, index=index)
 
 
+def locate_decode_error(error: msgspec.ValidationError) -> tuple[str, str]:
+    """Return the path of a value that does not fit, such as `.config.x` or `[3]`, and what is wrong in JSON words."""
+    located = _located.match(str(error))
+    assert located is not None
+    message = in_json_words(located["message"])
+    return (located["path"] or "$")[1:].rstrip("."), f"{message[0].lower()}{message[1:]}"
+
+
 def in_json_words(message: str) -> str:
     """Replace Python's names of types in a decoder's message by those of JSON: `float | null` by `number | null`."""
     expected, got, found = message.partition(", got ")

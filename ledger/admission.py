@@ -6,7 +6,7 @@ I5 A retry returns its first position.
 I6 recordedtime never decreases.
 
 Only this module enforces which types may begin, continue and end a stream (`events.life.Life`), and which are for
-its owner or its first author (`events.life.Author`); `api/service/append_permission.py` checks the other authors.
+its owner or its first author (`events.life.Author`); `api/service/ledger.py` checks the other authors.
 """
 
 import random

@@ -12,7 +12,9 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from typing import TypeVar
+from contextvars import ContextVar
+from itertools import islice
+from typing import NamedTuple, TypeVar
 
 from events.errors import TallystickError
 from events.payload import Payload
@@ -20,14 +22,11 @@ from events.registry import VOCABULARY
 from events.vocabulary import Vocabulary
 from ledger.errors import InvalidQuery, LedgerUnavailable, ViewDamaged
 from ledger.log import LogReader
-from projections.fold_lag import FoldLag
-from projections.past_states import PastStates
+from projections.faulty_lines import FaultyLines
 from projections.projection import Projection
-from projections.required_position import required_position
 from projections.slice_reader import SLICE_EVENTS, SliceReader
 from projections.snapshots import Snapshots
 from projections.state_store import StateStore
-from projections.stream_names import StreamNames
 
 SNAPSHOTS_PER_LOG_MAX = 16
 SNAPSHOT_EVENTS_MIN = 50_000
@@ -45,6 +44,123 @@ P = TypeVar("P", bound=Projection)
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
 """A callback that receives the position folded so far and the target position."""
+
+STATES_MAX = 4
+"""States that are kept: those that were asked for last. One of a million decisions has up to 40 MB."""
+
+_required: ContextVar[int | None] = ContextVar("_required", default=None)
+
+
+class StreamNames:
+    """Looks up names by positions, and positions by names, many at once.
+
+    If some lines are left out of the views, a stream begins with its first event that is not.
+    """
+
+    def __init__(self, log: LogReader, faulty: FaultyLines) -> None:
+        self._log = log
+        self._faulty = faulty
+
+    async def subjects(self, positions: Sequence[int]) -> list[str]:
+        """Return the streams of the events at some positions, in their order. Errors: LedgerUnavailable."""
+        return await self._log.subjects(positions) if positions else []
+
+    async def grouped(self, groups: Sequence[Sequence[int]]) -> list[list[str]]:
+        """Return the streams of the events of several groups of positions. Errors: LedgerUnavailable."""
+        subjects = iter(await self.subjects([position for group in groups for position in group]))
+        return [list(islice(subjects, len(group))) for group in groups]
+
+    async def first_positions(self, subjects: Sequence[str], upto: int) -> dict[str, int]:
+        """Return the first position of each of some streams, without those that did not exist as of a position.
+
+        Errors: LedgerUnavailable.
+        """
+        if self._faulty.found:
+            found = {subject: self._faulty.firsts.get(subject, upto + 1) for subject in subjects}
+        else:
+            found = await self._log.first_positions(subjects) if subjects else {}
+        return {subject: position for subject, position in found.items() if position <= upto}
+
+    async def starting_with(self, beginning: str, upto: int, limit: int = 2) -> list[str]:
+        """Return up to `limit` streams that existed as of a position and whose names start with a text.
+
+        Errors: LedgerUnavailable.
+        """
+        if self._faulty.found:
+            firsts = self._faulty.firsts.items()
+            return list(islice((name for name, first in firsts if first <= upto and name.startswith(beginning)), limit))
+        return await self._log.streams_starting_with(beginning, upto, limit)
+
+
+class _Edition(NamedTuple):
+    """What a state was folded from: how often snapshots were saved before, and how often all states were dropped."""
+
+    saves: int
+    drops: int
+
+
+class PastStates:
+    """States as of earlier positions, which no later event changes.
+
+    A state reads its tables from a snapshot when they are first asked for, and a save deletes older snapshots. So a
+    state is only found while there are the snapshots that it was folded from.
+    """
+
+    def __init__(self, store: StateStore) -> None:
+        self._store = store
+        self._drops = 0
+        self._states: dict[tuple[str, int], tuple[_Edition, Projection]] = {}
+
+    async def find(
+        self,
+        kind: type[Projection],
+        position: int,
+        fold: Callable[[type[Projection], int], Awaitable[Projection]],
+    ) -> Projection:
+        """Return the state of a projection as of a position, folded if it is not kept. Errors: those of `fold`."""
+        edition = self._edition()
+        kept = self._states.pop((kind.name, position), None)
+        state = kept[1] if kept is not None and kept[0] == edition else await fold(kind, position)
+        if edition is not None and edition == self._edition():
+            self._states[kind.name, position] = edition, state
+            for oldest in list(self._states)[:-STATES_MAX]:
+                del self._states[oldest]
+        return state
+
+    def drop(self) -> None:
+        """Forget all states, also those that are being folded: other events are left out, or a snapshot is damaged."""
+        self._drops += 1
+        self._states.clear()
+
+    def _edition(self) -> _Edition | None:
+        """Return what a state would be folded from now; None while snapshots are saved."""
+        return None if self._store.saving else _Edition(self._store.saves, self._drops)
+
+
+class FoldLag:
+    """The time since every committed event was folded: none while the engine waits for the next event."""
+
+    def __init__(self) -> None:
+        self._current_s = time.monotonic()
+        self._waits_at: int | None = None
+
+    def seconds(self, position: int) -> float:
+        """Return the time in seconds, for an engine at a position that is not the newest."""
+        return 0.0 if position == self._waits_at else time.monotonic() - self._current_s
+
+    def note_folded(self, before_s: float) -> None:
+        """Note that every event committed before a moment, by the monotonic clock, is folded."""
+        self._current_s = before_s
+
+    def begin_wait(self, position: int) -> None:
+        """Note that the engine waits at a position, which is the newest."""
+        self._waits_at = position
+
+    def end_wait(self, position: int) -> None:
+        """Note that there may be a newer event. Until now every event was folded, if the engine is where it waited."""
+        if position == self._waits_at:
+            self._current_s = time.monotonic()
+        self._waits_at = None
 
 
 class Engine:
@@ -380,3 +496,16 @@ class Engine:
 def _share(states: Sequence[Projection]) -> None:
     for state in states:
         state.share_with(states)
+
+
+def require_position(position: int) -> None:
+    """From now on in this task, views that have folded up to a position are new enough.
+
+    A request that asks several views, or waits between two of them, then waits only once for events to be folded.
+    """
+    _required.set(position)
+
+
+def required_position() -> int | None:
+    """Return the position up to which views must have been folded; None if it is the newest one."""
+    return _required.get()

@@ -95,7 +95,8 @@ class SliceReader:
     def _decode(self, page: LogPage) -> EventSlice:
         """Return the events of a page. Errors: DECODE_ERRORS, FaultySlice."""
         events = self._vocabulary.facts(page.ndjson)
-        if (events[0].position, events[-1].position, len(events)) != (*_ends(page.positions), len(page.positions)):
+        stated = page.positions
+        if (events[0].position, events[-1].position, len(events)) != (stated[0], stated[-1], len(stated)):
             raise FaultySlice(f"the lines from position {page.positions[0]} on state other positions")
         return EventSlice(events, page.firsts)
 
@@ -120,7 +121,3 @@ class SliceReader:
         limit = min(SLICE_EVENTS, upto - after)
         query = Query(after=after, before=upto + 1, limit=limit, types=types, firsts=POSITIONED_KIND)
         return asyncio.ensure_future(self._log.read(query))
-
-
-def _ends(positions: Sequence[int]) -> tuple[int, int]:
-    return positions[0], positions[-1]

@@ -27,8 +27,8 @@ from ledger.private_file import make_private_file
 from ledger.sqlite.connection import SqliteConnection, connect
 from ledger.sqlite.schema_check import has_schema
 from projections.chunk_store import CHUNKS_TABLE, ChunkReader, delete_chunks, store_chunks
+from projections.column_table import ALL_ZERO, ChunkSource, SavedTable
 from projections.projection import Projection
-from projections.saved_table import ALL_ZERO, ChunkSource, SavedTable
 
 if TYPE_CHECKING:
     from projections.column_table import ColumnTable

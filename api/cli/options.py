@@ -10,7 +10,6 @@ STAKES = ("low", "medium", "high", "critical")
 REASON_TYPES = (
     "authority", "analogy", "analysis", "pattern", "intuition", "empirical", "elimination", "constraint",
 )  # fmt: skip
-WINDOWS = ("30d", "60d", "90d", "all")
 ORDERS = ("asc", "desc")
 
 
@@ -72,21 +71,10 @@ def complete_words(words: Collection[str], separator: str | None) -> Callable[[s
 
 
 AsOf = Annotated[str | None, typer.Option(help="Answer as of this position or time.", metavar="POSITION|TIME")]
-Agent = Annotated[str | None, typer.Option(help="Only this agent.")]
 Category = Annotated[str | None, typer.Option(help="Only this category.")]
 Stakes = Annotated[str | None, choice("Only these stakes.", STAKES)]
 Project = Annotated[str | None, typer.Option(help="Only this project.")]
 Feature = Annotated[str | None, typer.Option(help="Only this feature.")]
-Model = Annotated[str | None, typer.Option(help="Only decisions by this model, by any of its names.", metavar="NAME")]
-Since = Annotated[str | None, typer.Option(help="Only decisions made at this time or later.", metavar="TIME")]
-Until = Annotated[str | None, typer.Option(help="Only decisions made at this time or earlier.", metavar="TIME")]
-Window = Annotated[str | None, choice("Only the last days, counted from now. Wins over --since.", WINDOWS)]
-BegunSince = Annotated[str | None, typer.Option("--since", help="Only those that began then or later.", metavar="TIME")]
-BegunUntil = Annotated[
-    str | None, typer.Option("--until", help="Only those that began then or earlier.", metavar="TIME")
-]
-Limit = Annotated[str | None, typer.Option(help="List at most this many.  \\[default: 100]")]
-Offset = Annotated[str | None, typer.Option(help="Skip this many first.")]
 
 
 def given(**parameters: str | None) -> dict[str, str]:

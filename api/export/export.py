@@ -141,6 +141,12 @@ TILES_READ = 256
 Piece = Callable[[], Parts]
 """Makes a piece of a file. It is called on the thread that writes the file."""
 
+PAGE_BYTES = 8 << 20
+"""Approximate size of a page: large enough that the cost of each query does not matter."""
+
+EVENTS_MIN, EVENTS_MAX = 64, 16_384
+"""The least and the most events of a page; the first page has the least."""
+
 
 class Proof(msgspec.Struct):
     """A line of `proofs.ndjson`."""
@@ -355,13 +361,6 @@ async def _reading(ledger: LedgerService) -> AsyncIterator[LogReader]:
         yield reader
     finally:
         await reader.close()
-
-
-PAGE_BYTES = 8 << 20
-"""Approximate size of a page: large enough that the cost of each query does not matter."""
-
-EVENTS_MIN, EVENTS_MAX = 64, 16_384
-"""The least and the most events of a page; the first page has the least."""
 
 
 async def scan(reader: LogReader, query: Query, size: int) -> AsyncGenerator[LogPage, None]:

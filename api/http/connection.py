@@ -99,6 +99,11 @@ HEALTH_PATHS = frozenset({b"/healthz", b"/readyz", b"/health"})
 REFUSED_AFTER_S: Final = 1.0
 """Seconds after which a connection is refused for want of a place."""
 
+SINGLE_HEADERS = frozenset(
+    {b"authorization", b"content-encoding", b"content-type", b"host", b"last-event-id", b"origin"}
+)
+"""Headers with one value that routes read. Two readers of a request that has two of them could read different ones."""
+
 
 class _Phase(Enum):
     """What a connection waits for: the first request, the rest of a head or of a body, or the next request."""
@@ -402,12 +407,6 @@ def _head_too_large() -> HeadTooLarge:
     return HeadTooLarge(
         f"The head of a request is over {HEAD_BYTES_MAX:,} bytes or {HEADERS_MAX} headers.", "Send less in headers."
     )
-
-
-SINGLE_HEADERS = frozenset(
-    {b"authorization", b"content-encoding", b"content-type", b"host", b"last-event-id", b"origin"}
-)
-"""Headers with one value that routes read. Two readers of a request that has two of them could read different ones."""
 
 
 def find_header_fault(headers: Sequence[tuple[bytes, bytes]], http_version: Callable[[], str]) -> MalformedInput | None:

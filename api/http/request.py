@@ -29,7 +29,7 @@ from events.json_check import check_json
 from events.limits import BODY_BYTES_FREE, BODY_BYTES_MAX
 from events.whole_numbers import may_lack_whole_numbers, write_whole_numbers
 from ledger.threads import run_on_thread
-from projections.required_position import require_position
+from projections.engine import require_position
 
 Headers = dict[bytes, bytes]
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -18,6 +18,7 @@ STREAMS_MAX = 100
 """Streams that are read in one request: so many of the longest names make a request line of 8 KB."""
 
 _encode = msgspec.json.Encoder().encode
+_Item = TypeVar("_Item")
 
 
 class Batch(NamedTuple):
@@ -37,23 +38,35 @@ class AppendTotals(msgspec.Struct):
     last: int | None = None
 
 
+def split_batches(
+    items: Iterable[_Item], measure: Callable[[_Item], tuple[int, int]], events_max: int
+) -> Iterator[list[_Item]]:
+    """Yield items that are appended together, at least one; `measure` returns the events and bytes of one."""
+    part: list[_Item] = []
+    events = size_bytes = 0
+    for item in items:
+        item_events, item_bytes = measure(item)
+        events, size_bytes = events + item_events, size_bytes + item_bytes
+        if part and (events > events_max or size_bytes > BATCH_BYTES_MAX):
+            yield part
+            part, events, size_bytes = [], item_events, item_bytes
+        part.append(item)
+    if part:
+        yield part
+
+
 def group_batches(
     groups: Iterable[tuple[int, list[Draft]]], noun: str, events_max: int = BATCH_EVENTS
 ) -> Iterator[Batch]:
     """Yield batches of whole groups. A group is the number of a line (or `noun`) and its events."""
-    drafts: list[Draft] = []
-    lines: list[int] = []
-    size_bytes = 0
-    for line, group in groups:
-        group_bytes = sum(len(_encode(draft)) for draft in group)
-        if drafts and (len(drafts) + len(group) > events_max or size_bytes + group_bytes > BATCH_BYTES_MAX):
-            yield Batch(drafts, lines, noun)
-            drafts, lines, size_bytes = [], [], 0
-        drafts.extend(group)
-        lines.extend([line] * len(group))
-        size_bytes += group_bytes
-    if drafts:
-        yield Batch(drafts, lines, noun)
+
+    def measure(group: tuple[int, list[Draft]]) -> tuple[int, int]:
+        return len(group[1]), sum(len(_encode(draft)) for draft in group[1])
+
+    for part in split_batches(groups, measure, events_max):
+        yield Batch(
+            [draft for _, group in part for draft in group], [line for line, group in part for _ in group], noun
+        )
 
 
 async def append_batches(

@@ -12,11 +12,10 @@ killed, the next attempt continues.
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from api.importers.ledger_companions import copy_companions
 from api.importers.ledger_rebuild import LedgerImportResult, NotesTarget, Rebuild, begin_rebuild
@@ -44,46 +43,33 @@ PAGE_EVENTS = 16 * WIDTH
 TILES = "the tiles of the old place"
 
 
-class _Seal(Protocol):
-    """How a place is sealed against further events."""
+class _Seal(NamedTuple):
+    """How a place is sealed against further events. `require_right` checks that it may be."""
 
-    def read(self) -> str | None: ...
-    def close(self, moved_to: str) -> None: ...
-    def lift(self) -> None: ...
-
-
-class _FileSeal:
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def read(self) -> str | None:
-        return sealed_file.read_moved(self._path)
-
-    def close(self, moved_to: str) -> None:
-        sealed_file.seal_moved(self._path, moved_to)
-
-    def lift(self) -> None:
-        sealed_file.lift_seal(self._path)
+    read: Callable[[], str | None]
+    close: Callable[[str], object]
+    lift: Callable[[], None]
+    require_right: Callable[[], None]
 
 
-class _DatabaseSeal:
-    def __init__(self, place: Place, runner: asyncio.Runner) -> None:
-        with needing_extra():
-            from ledger.postgres import moved  # noqa: PLC0415 - the extra postgres
-        assert place.database is not None
-        self._moved, self._place, self._runner = moved, place.database, runner
-
-    def read(self) -> str | None:
-        return self._runner.run(self._moved.read_moved(self._place))
-
-    def close(self, moved_to: str) -> None:
-        self._runner.run(self._moved.seal_moved(self._place, moved_to))
-
-    def require_right(self) -> None:
-        self._runner.run(self._moved.require_sealable(self._place))
-
-    def lift(self) -> None:
-        self._runner.run(self._moved.lift_seal(self._place))
+def _seal_of(place: Place, runner: asyncio.Runner) -> _Seal:
+    if (database := place.database) is None:
+        path = place.path
+        return _Seal(
+            read=partial(sealed_file.read_moved, path),
+            close=partial(sealed_file.seal_moved, path),
+            lift=partial(sealed_file.lift_seal, path),
+            require_right=partial(require_undamaged, path),
+        )
+    with needing_extra():
+        from ledger.postgres import moved  # noqa: PLC0415 - the extra postgres
+    run = runner.run
+    return _Seal(
+        read=lambda: run(moved.read_moved(database)),
+        close=lambda moved_to: run(moved.seal_moved(database, moved_to)),
+        lift=lambda: run(moved.lift_seal(database)),
+        require_right=lambda: run(moved.require_sealable(database)),
+    )
 
 
 class _Source(NamedTuple):
@@ -279,24 +265,19 @@ def _open_source(place: Place, moved_to: str, *, keep: bool) -> Iterator[_Source
     """Open the old place. A file is locked, unless it is only copied. Errors: as `move_ledger`."""
     with ExitStack() as opened:
         runner = opened.enter_context(asyncio.Runner())
-        seal: _Seal
-        if place.database is None:
-            if not place.path.is_file():
-                raise LedgerUnusable(f"There is no ledger at {place.path}.", "Name one, or an export.")
-            if not keep:
-                opened.callback(WriterLock.acquire(place.path).release)
-                require_undamaged(place.path)
-            seal = _FileSeal(place.path)
-        else:
-            seal = database = _DatabaseSeal(place, runner)
-            if not keep:
-                database.require_right()
-        if not keep and (moved := seal.read()) not in (None, moved_to):
-            raise LedgerUnusable(f"{place} was moved to {moved} already.", "Move that one, or copy this: --keep.")
+        if place.database is None and not place.path.is_file():
+            raise LedgerUnusable(f"There is no ledger at {place.path}.", "Name one, or an export.")
+        if place.database is None and not keep:
+            opened.callback(WriterLock.acquire(place.path).release)
+        seal = None if keep else _seal_of(place, runner)
+        if seal is not None:
+            seal.require_right()
+            if (moved := seal.read()) not in (None, moved_to):
+                raise LedgerUnusable(f"{place} was moved to {moved} already.", "Move that one, or copy this: --keep.")
         reader = runner.run(open_reader(place, primary=not keep))
         opened.callback(lambda: runner.run(reader.close()))
         standby = runner.run(_standby_of(reader, place)) if keep and place.database is not None else None
-        yield _Source(place, reader, runner, None if keep else seal, standby)
+        yield _Source(place, reader, runner, seal, standby)
 
 
 async def _standby_of(reader: LogReader, place: Place) -> str | None:

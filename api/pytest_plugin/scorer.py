@@ -8,11 +8,13 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from api.pytest_plugin.report_texts import error_text, failure_text, properties
+from api.reports.escape import visible
+from api.reports.format import points
+from api.reports.score_text import score_lines
 from api.service.evaluation.answer_scorer import NOT_CAPTURED, Grader, captured_output
 from api.service.evaluation.options import EvalOptions, ScorerName, build_start, check_options
 from api.service.evaluation.run_operations import GradedAttempt
-from events.evaluation import EvalStarted
+from events.evaluation import EvalScored, EvalStarted
 from instruments.evals import (
     Scenario,
     Suite,
@@ -20,6 +22,7 @@ from instruments.evals import (
     matcher_from_environment,
 )
 from instruments.evals.suite.loader import SCENARIO_FILES
+from projections.evaluation.view_types import ScoreRow
 from tallystick._pytest_plugin.messages import (
     AttemptOutcome,
     Load,
@@ -29,6 +32,8 @@ from tallystick._pytest_plugin.messages import (
 )
 
 _encode = msgspec.json.encode
+
+_shared = [name for name in ScoreRow.__struct_fields__ if name in EvalScored.__struct_fields__]
 
 
 class AttemptScorer:
@@ -110,3 +115,31 @@ def _eval_options(request: Load) -> EvalOptions:
         enable_llm=request.enable_llm,
         timeout_s=request.timeout_s,
     )
+
+
+def properties(score: EvalScored) -> tuple[tuple[str, str | float], ...]:
+    """Return the properties of a test in JUnit XML: scenario, state, points, and the points of each component."""
+    named_values: list[tuple[str, str | float]] = [
+        ("scenario", score.scenario_id),
+        ("state", score.failure or score.state),
+    ]
+    if score.total_score is not None and score.pass_threshold is not None:
+        named_values += [("total_score", score.total_score), ("pass_threshold", score.pass_threshold)]
+    named_values += [(part.name, part.score) for part in score.components if part.applicable and part.score is not None]
+    return tuple(named_values)
+
+
+def failure_text(score: EvalScored) -> str:
+    """Return the points of an answer that did not pass, with the expected patterns and whether each matched."""
+    total = f"{points(score.total_score)} points, {points(score.pass_threshold)} needed"
+    return "\n".join((total, *score_lines(_row(score))))
+
+
+def error_text(score: EvalScored) -> str:
+    """Return why an attempt has no score, with the last lines of the agent's output."""
+    lines = [f"{score.failure}: {score.detail}", *score_lines(_row(score))]
+    return visible("\n".join([*lines, *(["", *score.said.splitlines()] if score.said else [])]))
+
+
+def _row(score: EvalScored) -> ScoreRow:
+    return ScoreRow(position=0, **{name: getattr(score, name) for name in _shared})

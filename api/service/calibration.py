@@ -1,12 +1,11 @@
 """Use case of calibration: the scores of some decisions."""
 
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from msgspec import structs
 
 from api.service.calibration_params import CalibrationParams
-from api.service.calibration_plots import DrawnDecisions, find_plot_data
-from api.service.calibration_query import compute_scores
 from api.service.ledger import View
 from api.service.model_names import MODEL_NAMES, find_model_names, model_resolver, names_of_model
 from api.service.operation import operation
@@ -14,13 +13,59 @@ from api.service.unknown_names import find_unknown_filter_names
 from api.service.view_queries import query_check
 from ledger.threads import run_on_thread
 from projections.calibration.calibration import Calibration
-from projections.calibration.count_table import MODEL_FIELD
+from projections.calibration.calibration_filter import CalibrationFilter
+from projections.calibration.calibration_view import build_calibration_view, score_categories
+from projections.calibration.cell_groups import GroupPage, count_groups, fields_of
+from projections.calibration.count_table import MODEL_FIELD, CountSelection
+from projections.calibration.counted_decisions import CountedDecisions
 from projections.calibration.history_view import HistoryFields, HistoryParts, read_history
 from projections.calibration.model_groups import groups_within, with_models
 from projections.calibration.outcomes_by_day import outcomes_by_day
+from projections.calibration.plot_data import SelectedReviews, build_plot_data
 from projections.calibration.score_recommendations import CategoryScores
-from tallystick.shapes.calibration import CalibrationAnswer, OutcomesByDay
+from projections.calibration.view_evidence import find_evidence
+from projections.engine import Engine
+from projections.query_check import Check, no_check
+from tallystick.shapes.calibration import CalibrationAnswer, CalibrationView, OutcomesByDay
 from tallystick.shapes.parts import UnknownName
+from tallystick.shapes.plots import PlotData
+
+PLOTS_MAX = 8
+"""Answers that are kept for each ledger: those that were asked for last. One has at most about 200 KB."""
+
+QUICK_GROUPS_MAX = 20
+QUICK_CELLS_MAX = 100_000
+"""Figures of this many groups and counts take a few milliseconds. A call on a thread takes longer under load."""
+
+QUICK_ROWS_MAX = 500_000
+"""Decisions that are counted as fast within a range of time."""
+
+
+class DrawnDecisions(NamedTuple):
+    """Which decisions are drawn: a filter, a model or None, and the position as of which they are.
+
+    `left_out` is the number of events of the log that no view could use.
+    """
+
+    filter: CalibrationFilter
+    model: str | None
+    position: int
+    left_out: int
+
+
+_kept: WeakKeyDictionary[Engine, dict[DrawnDecisions, PlotData]] = WeakKeyDictionary()
+
+
+async def find_plot_data(view: View, asked: DrawnDecisions, selected: SelectedReviews) -> PlotData:
+    """Return what drawings of some decisions need, computed once. `selected` are these decisions."""
+    kept = _kept.setdefault(view.engine, {})
+    plots = kept.pop(asked, None)
+    if plots is None:
+        plots = await run_on_thread(build_plot_data, selected, query_check())
+    kept[asked] = plots
+    for oldest in list(kept)[:-PLOTS_MAX]:
+        del kept[oldest]
+    return plots
 
 
 class CalibrationByCategory(NamedTuple):
@@ -77,3 +122,37 @@ async def compute_calibration(view: View, query: CalibrationParams) -> Calibrati
         unknown_names=unknown,
     )
     return CalibrationByCategory(answer, categories)
+
+
+async def compute_scores(
+    selection: CountSelection, query: CalibrationParams, decisions: CountedDecisions
+) -> tuple[CalibrationView, list[CategoryScores]]:
+    """Compute the scores; on a thread if they take long, so that they do not block the event loop.
+
+    On the event loop nothing pauses: the short requests that a pause is for wait for it.
+    """
+
+    def compute(check: Check) -> tuple[CalibrationView, list[CategoryScores]]:
+        table = selection.table_by(fields_of(query.group_by), check)
+        check()
+        found = find_evidence(selection, decisions, query.group_by, check)
+        categories = score_categories(table, found.by("category"), check)
+        check()
+        view = build_calibration_view(
+            table,
+            query.group_by,
+            query.min_decisions,
+            curves=query.detail == "curves",
+            threshold=query.threshold,
+            warned=categories,
+            page=GroupPage(query.limit, query.offset, query.group_sort),
+            evidence=found,
+            check=check,
+        )
+        return view, categories
+
+    quick = query.detail == "figures" and len(selection.cells) <= QUICK_CELLS_MAX
+    quick = quick and selection.rows_to_count <= QUICK_ROWS_MAX
+    if quick and count_groups(selection, query.group_by) <= QUICK_GROUPS_MAX:
+        return compute(no_check)
+    return await run_on_thread(compute, query_check())

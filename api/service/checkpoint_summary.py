@@ -87,7 +87,7 @@ async def summarize_checkpoint(ledger: LedgerService) -> CheckpointSummary:
         key=None if key is None else str(key),
         signed_at=status.signed_at,
         age_s=status.age_s,
-        refusal=status.reason or _refusal(ledger),
+        refusal=status.reason or (None if ledger.proving.refusal is None else str(ledger.proving.refusal)),
         witnessed_size=None if witnessed is None else witnessed.size,
         cosignatures=[] if witnessed is None else _cosignatures(witnessed.note, key),
         witness_refusal=witness_refusal,
@@ -140,10 +140,6 @@ async def _key(ledger: LedgerService) -> Verifier | None:
         return await ledger.proving.verifier()
     except TallystickError:
         return None
-
-
-def _refusal(ledger: LedgerService) -> str | None:
-    return None if ledger.proving.refusal is None else str(ledger.proving.refusal)
 
 
 def _cosignatures(note: SignedNote, key: Verifier | None) -> list[Cosignature]:

@@ -14,7 +14,6 @@ from typing import NamedTuple
 from msgspec import structs
 
 from api.principal import Principal
-from api.service.auto_links import AUTO_LINK, links_to, nearest_related
 from api.service.deliberation_steps import (
     append_steps,
     last_step,
@@ -22,7 +21,7 @@ from api.service.deliberation_steps import (
     text_of,
 )
 from api.service.ledger import LedgerService
-from api.service.link_target import LinkTarget
+from api.service.link_target import WEIGHT_MIN, LinkTarget
 from events.decision import DecisionAsked, DecisionRecorded
 from events.envelope import Draft, Event
 from events.limits import ITEMS_MAX, PAGE_EVENTS_MAX
@@ -41,6 +40,11 @@ BuildDecision = Callable[[datetime], DecisionRecorded]
 
 _adoption = VOCABULARY.event_types["thought.adopted.v1"].draft
 _rng = random.Random()
+
+AUTO_LINK = "auto-link"
+"""What made these links, as CSTP names it."""
+
+WEIGHT_DIGITS = 3
 
 
 class DecisionResult(NamedTuple):
@@ -399,3 +403,36 @@ async def _read_thoughts(ledger: LedgerService, thoughts: Sequence[ThoughtEntry 
         return []
     events = [event async for page in ledger.scan(query) for event in VOCABULARY.events(page.ndjson)]
     return [event for event in events if isinstance(event.data, ThoughtRecorded | ThoughtTracked)]
+
+
+def nearest_related(
+    thoughts: Sequence[Event], decision: DecisionRecorded, stated: Sequence[LinkTarget] = ()
+) -> tuple[RelatedDecision, ...]:
+    """Return the decisions that the queries among the thoughts found: each once, the nearest first.
+
+    CSTP's reference server relates a listing without a query, too: at distance 0, so that every decision is linked with
+    the weight 1 to the newest ones. Its documents promise links to similar decisions, so a listing links nothing here.
+    Without the decision itself, and without those to which it is linked already.
+    """
+    without = {decision.decision_id, *(target.decision_id for target in stated)}
+    nearest: dict[str, RelatedDecision] = {}
+    for thought in thoughts:
+        for related in thought.data.related if isinstance(thought.data, ThoughtTracked) else ():
+            found = nearest.get(related.decision_id)
+            if related.decision_id not in without and (found is None or related.distance < found.distance):
+                nearest[related.decision_id] = related
+    return tuple(sorted(nearest.values(), key=lambda related: (related.distance, related.decision_id)))
+
+
+def links_to(related: Sequence[RelatedDecision], decision_id: str) -> list[DecisionLinked]:
+    """Return the links from a decision to those that its queries found."""
+    return [
+        DecisionLinked(
+            source_id=decision_id,
+            target_id=found.decision_id,
+            edge_type="relates_to",
+            weight=max(WEIGHT_MIN, round(1 - found.distance, WEIGHT_DIGITS)),
+            created_by=AUTO_LINK,
+        )
+        for found in related
+    ]

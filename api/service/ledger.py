@@ -9,9 +9,8 @@ from typing import Self, TypeVar
 from msgspec import structs
 
 from api.parameters import parse_instant
-from api.principal import Principal
+from api.principal import Forbidden, Principal
 from api.progress import OpenProgress, no_progress
-from api.service.append_permission import check_author
 from api.service.as_of import as_of
 from api.service.checkpoints import CheckpointService
 from api.service.evidence import EvidenceService
@@ -21,12 +20,22 @@ from api.service.position_notes import note_read, note_written
 from api.service.search_indexes import SearchIndexes
 from api.service.shared_tokens import follow_tokens, tokens_of
 from events.blank_texts import check_texts
+from events.discovery import DiscoverySignalled
 from events.envelope import Draft, Event, agent_of, timestamp
 from events.errors import InvalidEvent
 from events.guardrail import GuardrailSet
+from events.life import Author
 from events.registry import VOCABULARY
 from ledger.clock import Clock, microseconds, moment_of, system_clock
-from ledger.errors import ForeignStream, InvalidQuery, LedgerLocked, LedgerUnavailable, LedgerUnusable, NotFound
+from ledger.errors import (
+    ForeignStream,
+    InvalidQuery,
+    LedgerLocked,
+    LedgerUnavailable,
+    LedgerUnusable,
+    NotFound,
+    ServerOnly,
+)
 from ledger.log import LogPage, LogReader, Query
 from ledger.place import Place
 from ledger.view_key import read_view_key
@@ -42,6 +51,15 @@ POSITION_DIGITS_MAX = 20
 P = TypeVar("P", bound=Projection)
 _Params = TypeVar("_Params")
 _Answer = TypeVar("_Answer")
+
+_INSTEAD = {
+    "evidence": "PUT /evidence or DELETE /evidence/{digest}; tallystick evidence put or erase.",
+    "check": "POST /guardrails/check, cstp.checkGuardrails or tallystick guardrail check.",
+}
+"""For streams whose events the ledger makes: what a caller does instead."""
+
+_REVIEWS = {"decision": "review decisions", "label": "label answers"}
+"""For streams with reviews: what a caller may not do whose policy is to review none."""
 
 
 class View:
@@ -397,3 +415,25 @@ async def _open_standby(place: Place, error: LedgerUnusable) -> LedgerService:
         await ledger.close()
         raise error
     return ledger
+
+
+def check_author(draft: Draft, caller: Principal, index: int) -> None:
+    """Check that a caller may append an event. Errors: Forbidden, InvalidEvent, ServerOnly.
+
+    Only the log knows who owns a stream and who was its first author: ledger/admission.py checks these two.
+    """
+    kind = VOCABULARY.event_types[draft.name]
+    may_import = not caller.scopes.isdisjoint({"import", "admin"})
+    if kind.by is Author.SERVER:
+        raise ServerOnly(kind.name, kind.stream, index)
+    if kind.by is Author.ADMIN:
+        caller.require("admin")
+    if not draft.by_ledger and (kind.by is Author.LEDGER or (kind.by is Author.IMPORTER and not may_import)):
+        detail = f"{draft.name} is appended by the ledger, and not by itself."
+        raise InvalidEvent(detail, _INSTEAD[kind.stream], field="type", index=index)
+    if kind.by in (Author.FIRST, Author.REVIEWER) and caller.review == "none":
+        detail = f"The token of {caller.agent} may not {_REVIEWS[kind.stream]}."
+        raise Forbidden(detail, "Use a token of a reviewer: its policy is `review: none`.", written=False)
+    if isinstance(draft.data, DiscoverySignalled) and draft.data.agent not in (None, caller.agent) and not may_import:
+        detail = f"{caller.agent} cannot signal as {draft.data.agent}."
+        raise Forbidden(detail, "Omit agent, or use a token with the scope 'import'.", written=False)

@@ -9,7 +9,7 @@ from api.service.operation import operation
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from ledger.threads import run_on_thread
 from projections.discovery.attempt_index import AttemptColumns, AttemptIndex
-from projections.discovery.model_inventory import WHOLE_INVENTORY, InventoryModel, InventoryView, build_inventory
+from projections.discovery.model_inventory import InventoryModel, InventoryView, build_inventory
 from projections.discovery.model_names import ModelNames
 from projections.discovery.probe_score_index import ProbeScoreColumns, ProbeScoreIndex
 from projections.discovery.probe_score_tables import ProbeScores, build_score_tables
@@ -68,11 +68,6 @@ def _model_names(attempts: AttemptColumns) -> set[str]:
     inventory = build_inventory(attempts)
     names = {name for model in inventory.models for name in (model.key, *model.aliases, *model.claims)}
     return names | {row.key for row in (*inventory.wrappers, *inventory.unresolved)}
-
-
-async def list_registered_models(view: View) -> ModelList:
-    """List the registered models by key, also those that never answered."""
-    return registered_models(await get_inventory(view, WHOLE_INVENTORY))
 
 
 def registered_models(inventory: InventoryAnswer) -> ModelList:

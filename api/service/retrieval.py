@@ -5,8 +5,6 @@ import msgspec
 from events.vector import unpack_vector
 from tallystick.shapes.retrieval import RetrievalMode
 
-RETRIEVAL_MODES: tuple[RetrievalMode, ...] = ("semantic", "keyword", "hybrid")
-
 HYBRID_WEIGHT_DEFAULT = 0.7
 
 

@@ -27,7 +27,7 @@ from events.envelope import Draft
 from events.limits import ITEMS_MAX, PAGE_EVENTS_MAX
 from events.link import DecisionLinked
 from events.registry import VOCABULARY
-from ledger.errors import NotFound
+from ledger.errors import Gone, NotFound
 from ledger.log import Query
 from tallystick.shapes.appended import AppendedEvent, AppendResult
 from tallystick.shapes.decisions import RecordedLink
@@ -192,6 +192,17 @@ def append_result(events: list[AppendedEvent]) -> AppendResult:
     positions = [event.position for event in events]
     duplicates = sum(event.duplicate for event in events)
     return AppendResult(min(positions), max(positions), len(events), duplicates, tuple(events))
+
+
+async def append_with(store: EventStore, blobs: Sequence[Blob], drafts: Sequence[Draft]) -> AppendResult:
+    """Append events with the bytes that they name. Erased bytes are not stored again; their digest remains."""
+    unique = list({digest_of(blob.data): blob for blob in blobs}.values())
+    while True:
+        try:
+            async with store.keep(unique) as evidence:
+                return await store.append([*evidence, *drafts])
+        except Gone:
+            unique = await without_erased(store, unique)
 
 
 async def without_erased(store: EventStore, blobs: Sequence[Blob]) -> list[Blob]:

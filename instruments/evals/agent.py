@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from events.decode_error_messages import in_json_words
+from events.decode_error_messages import locate_decode_error
 from events.evaluation import Component, Failure
 from events.json_check import replace_half_surrogates
 from events.limits import ANSWER_BYTES_MAX
@@ -244,6 +244,5 @@ def parse_answer(value: dict[str, Any]) -> AgentAnswer:
     try:
         return AgentAnswer(analysis=parse_analysis(value), value=value, whole=value, stated=parse_statements(value))
     except msgspec.ValidationError as error:
-        problem, _, path = in_json_words(str(error)).partition(" - at `$")
-        field = path.removesuffix("`").lstrip(".") or "what it wrote"
-        raise ValueError(f"{field}: {problem[0].lower()}{problem[1:]}.") from None
+        path, problem = locate_decode_error(error)
+        raise ValueError(f"{path.lstrip('.') or 'what it wrote'}: {problem}.") from None

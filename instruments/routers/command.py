@@ -40,7 +40,7 @@ class CommandRouter:
         return self._answer(result, timeout_s)
 
     def _answer(self, result: ProcessResult, timeout_s: float) -> RouterAnswer:
-        errors = self._tail(result.errors)
+        errors = shorten(self._redacted(result.errors)[-DETAIL_CHARS_MAX:])
         if result.ending == "timeout":
             return build_timeout(timeout_s, result.elapsed_ns, errors)
         if result.ending == "flood":
@@ -54,6 +54,3 @@ class CommandRouter:
 
     def _redacted(self, data: bytes) -> str:
         return self._secrets.hide(data.decode("utf-8", "replace"))
-
-    def _tail(self, data: bytes) -> str:
-        return shorten(self._redacted(data)[-DETAIL_CHARS_MAX:])

@@ -10,11 +10,10 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from email.utils import parsedate_to_datetime
 from typing import Self
 
 import msgspec
-
-from instruments.routers.retry_after import RETRY_AFTER_S_MAX
 
 AGENT = ""
 """The name of the agent's own limit, whatever endpoints it uses."""
@@ -25,6 +24,20 @@ SLICE_S = 0.2
 _PERIODS_S = {"s": 1.0, "m": 60.0, "h": 3_600.0}
 _rate = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)/([smh])")
 _host = re.compile(r"[A-Za-z0-9._\-]+(?::[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](?::[0-9]{1,5})?")
+
+BUSY_STATUSES = frozenset({429, 503})
+"""The statuses with which an endpoint asks for a later request."""
+
+OUTAGE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
+"""The statuses after which the same request may succeed later."""
+
+RETRY_AFTER_S_MIN = 1.0
+"""The shortest wait, even if Retry-After is shorter."""
+
+RETRY_AFTER_S_MAX = 3_600.0
+"""The longest Retry-After that an evaluation waits for, seconds. A run stops where an endpoint asks for more."""
+
+_DIGITS_MAX = 9
 
 
 class BadRate(ValueError):
@@ -145,3 +158,15 @@ def describe_seconds(seconds: float) -> str:
     if seconds >= 2 * 3_600:
         return f"{seconds / 3_600:.3g} h"
     return f"{seconds / 60:.3g} min" if seconds >= 600 else f"{seconds:.6g} s"
+
+
+def parse_retry_after(value: str) -> float | None:
+    """Return the seconds to wait; None if the value is neither a number of seconds nor a date."""
+    value = value.strip()
+    if value.isascii() and value.isdigit():
+        return max(RETRY_AFTER_S_MIN, float(value[:_DIGITS_MAX]))
+    try:
+        retry_at = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return max(RETRY_AFTER_S_MIN, retry_at.timestamp() - time.time())

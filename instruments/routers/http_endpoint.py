@@ -6,6 +6,18 @@ from urllib.parse import parse_qsl, unquote
 
 import httpx
 
+PORT_MAX = 65_535
+
+
+def parse_address(text: str) -> httpx.URL | None:
+    """Return the address of a server; None for a text that is none."""
+    try:
+        url = httpx.URL(text)
+    except httpx.InvalidURL:
+        return None
+    is_valid = url.scheme in {"http", "https"} and url.host and "%" not in url.host and (url.port or 0) <= PORT_MAX
+    return url if is_valid else None
+
 
 class HttpEndpoint:
     """An endpoint at a path below a base address, which may end with that path, and contain credentials and a query."""
@@ -24,5 +36,5 @@ class HttpEndpoint:
         if key or basic:
             self.headers["authorization"] = f"Bearer {key}" if key else f"Basic {basic}"
         query_values = [value for _, value in parse_qsl(base.query.decode("latin-1"))]
-        self.secrets = [key or "", basic, user, base.username, base.password, *query_values]
+        self.secrets = [key or "", basic, user, unquote(user), base.username, base.password, *query_values]
         self.tls = httpx.create_ssl_context() if base.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

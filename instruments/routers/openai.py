@@ -17,10 +17,15 @@ from msgspec import structs
 from events.limits import ANSWER_BYTES_MAX
 from instruments.answer import RouterAnswer
 from instruments.routers.chat_completion import ChatCompletion, error_message, parse_completion
-from instruments.routers.endpoint_limits import EndpointLimits, PauseTooLong
+from instruments.routers.endpoint_limits import (
+    BUSY_STATUSES,
+    OUTAGE_STATUSES,
+    EndpointLimits,
+    PauseTooLong,
+    parse_retry_after,
+)
 from instruments.routers.http_endpoint import HttpEndpoint
 from instruments.routers.redaction import Redactor
-from instruments.routers.retry_after import BUSY_STATUSES, OUTAGE_STATUSES, parse_retry_after
 from instruments.routers.router import (
     build_answer,
     build_failure,

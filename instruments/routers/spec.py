@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-import httpx
-
 from events.limits import LABEL_CHARS_MAX
 from instruments.routers.bounded_process import BadCommand, split_command
 from instruments.routers.command import CommandRouter
+from instruments.routers.http_endpoint import parse_address
 from instruments.routers.openai import OpenAIRouter
 from instruments.routers.router import Router
 
@@ -18,8 +17,6 @@ FORMS = (
 KEY_ENV = "OPENAI_API_KEY"
 MODEL_DEFAULT = "auto"
 """The model to request by default: the endpoint chooses."""
-
-PORT_MAX = 65_535
 
 
 class BadRouter(ValueError):
@@ -72,11 +69,8 @@ def _openai_router(
     headers: Sequence[str],
     name: str | None,
 ) -> Router:
-    try:
-        base = httpx.URL(address)
-    except httpx.InvalidURL:
-        base = httpx.URL()
-    if base.scheme not in {"http", "https"} or not base.host or "%" in base.host or (base.port or 0) > PORT_MAX:
+    base = parse_address(address)
+    if base is None:
         raise BadRouter("router", "gives openai: an invalid server address.")
     parsed_headers = dict(_parse_header(number, text, environment) for number, text in enumerate(headers, 1))
     authorised = base.userinfo or any(field.lower() == "authorization" for field in parsed_headers)

@@ -13,7 +13,6 @@ HistoryPart = Literal["trend", "drift", "comparison", "reviews_by_age", "plots"]
 HISTORY_PARTS: tuple[HistoryPart, ...] = get_args(HistoryPart)
 
 Detail = Literal["figures", "curves"]
-DETAILS: tuple[Detail, ...] = get_args(Detail)
 
 MIN_DECISIONS = 5
 """The fewest reviewed decisions from which figures are computed, by default."""

@@ -1,7 +1,7 @@
 """Counts of decisions by their fields, and by compaction level, added up over groups of rows."""
 
 from collections import Counter
-from datetime import datetime
+from datetime import UTC, datetime
 
 import msgspec
 import numpy as np
@@ -9,11 +9,11 @@ import numpy as np
 from events.envelope import agent_of
 from projections.arrays import Ints, sum_by_name
 from projections.decisions.compaction import LEVELS, Level, level_numbers
-from projections.decisions.days import DAY_S, day_name
 from projections.decisions.decision_filter import DecisionFilter, exempt
 from projections.decisions.decision_selection import STATUSES, DecisionSelection
 from projections.decisions.index_columns import IndexColumns
 
+DAY_S = 86_400
 _DAY_US = DAY_S * 1_000_000
 
 LevelCounts = dict[Level, int]
@@ -68,3 +68,8 @@ def count_levels(columns: IndexColumns, selection: DecisionSelection, now: datet
         levels = level_numbers(columns.chunk("time_us", group), exempt(columns, group), now)
         total += np.bincount(levels if mask is None else levels[mask], minlength=len(LEVELS))
     return dict(zip(LEVELS, total.tolist(), strict=True))
+
+
+def day_name(days: int) -> str:
+    """Return the date of a number of days since 1970, UTC."""
+    return datetime.fromtimestamp(days * DAY_S, UTC).date().isoformat()

@@ -8,6 +8,7 @@ and folded (`decision_state.py`).
 from array import array
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from hashlib import blake2b
 from typing import Any, ClassVar
 
 import msgspec
@@ -19,7 +20,7 @@ from events.envelope import agent_of
 from events.model_names import join_names
 from events.payload import Payload
 from ledger.clock import microseconds, moment_of
-from projections.arrays import RowNumbers, row_numbers_by_group
+from projections.arrays import RowNumbers, row_numbers_by_group, split_runs
 from projections.column_table import ColumnTable
 from projections.columns import GroupKey, as_array
 from projections.decisions.decision_counts import DecisionCounts, LevelCounts, count_decisions, count_levels
@@ -28,7 +29,6 @@ from projections.decisions.decision_numbers import DecisionNumbers
 from projections.decisions.decision_selection import STATUSES, DecisionSelection, Status
 from projections.decisions.group_fields import NO_TAGS, GroupField, GroupFields, TagSets
 from projections.decisions.index_columns import DATED, HAS_PR, PRESERVED, RETRACTED, IndexColumns, StatusCounts
-from projections.decisions.pattern_digest import group_patterns, pattern_digest
 from projections.decisions.stated_texts import NO_TEXT, StatedTexts
 from projections.decisions.word_rows import RowsWithWords
 from projections.event_slice import EventSlice
@@ -335,3 +335,23 @@ class _Changes:
 def _put_flag(table: ColumnTable, rows: RowNumbers, flag: int, stated: npt.NDArray[np.bool_]) -> None:
     others = table.take("flags", rows) & np.uint8(~flag & 0xFF)
     table.put("flags", rows, others | np.where(stated, np.uint8(flag), np.uint8(0)))
+
+
+def pattern_digest(pattern: str) -> int:
+    """Return a number 1..2**64-1 for a pattern. Two patterns have the same one with probability 2**-64."""
+    return int.from_bytes(blake2b(pattern.encode("utf-8", "surrogatepass"), digest_size=8).digest()) or 1
+
+
+def group_patterns(
+    digests: npt.NDArray[np.uint64], rows: RowNumbers, limit: int, least: int
+) -> tuple[int, list[RowNumbers]]:
+    """Count the patterns that at least `least` decisions have, given the digest and the row number of each decision.
+
+    Return that count, and the row numbers of the decisions of each of the `limit` most frequent patterns.
+    """
+    order = np.argsort(digests, kind="stable")
+    rows = rows[order]
+    starts, counts = split_runs(digests[order])
+    shared = np.flatnonzero(counts >= least)
+    ranked = shared[np.lexsort((rows[starts[shared]], -counts[shared]))][:limit]
+    return len(shared), [rows[starts[number] : starts[number] + counts[number]] for number in ranked]

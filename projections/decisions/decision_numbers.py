@@ -1,7 +1,7 @@
 """The row numbers of decisions, from 0 in the order in which they were recorded, and what all views of them share.
 
 A decision is identified by the position at which it was recorded, which is where its stream begins. Its name is only in
-the ledger (`projections/stream_names.py`).
+the ledger (`projections/engine.py`).
 """
 
 from array import array

@@ -307,7 +307,7 @@ class FullTextSearch:
         connection = await connect(uri, uri=self._owner, isolation_level=None, timeout=_BUSY_S)
         try:
             if copy is not None:
-                await connection.run(_deserialize, copy)
+                await connection.run(sqlite3.Connection.deserialize, copy)
             if self._owner:
                 await connection.execute("PRAGMA journal_mode = TRUNCATE")
             await connection.execute("PRAGMA synchronous = NORMAL")
@@ -369,7 +369,3 @@ class FullTextSearch:
         if self._owner and self._seal is not None:
             self._seal.release()
         self._owner, self._unsealed = False, 0
-
-
-def _deserialize(connection: sqlite3.Connection, data: bytes) -> None:
-    connection.deserialize(data)

@@ -21,7 +21,6 @@ from events.model_names import (
 from events.payload import Payload
 
 Kind = Literal["model", "wrapper", "unresolved"]
-KINDS: tuple[Kind, ...] = ("model", "wrapper", "unresolved")
 
 OWNER_EVENTS: frozenset[type[Payload]] = frozenset({ModelRegistered, ModelAliased, WrapperDeclared, WrapperWithdrawn})
 """What owners say about names."""

@@ -14,14 +14,17 @@ from collections.abc import Callable, Sequence
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 from msgspec import structs
 
 from events.evaluation import Baseline
 from ledger.clock import moment_of
-from projections.arrays import RowNumbers
+from projections.arrays import Floats, RowNumbers
 from projections.evaluation.aggregation import (
+    FAILED,
+    PASSED,
     ScoreTally,
     mean_difference,
     pool_scores,
@@ -32,9 +35,9 @@ from projections.evaluation.aggregation import (
 from projections.evaluation.evaluation_index import EvaluationScoreColumns, stated_weights
 from projections.evaluation.query_params import ScoreboardQuery
 from projections.evaluation.score_context import ScoreAttribution, other_recorders
-from projections.evaluation.stated_confidence import measure_stated
 from projections.evaluation.usage_figures import EarlierTries, measure_usage
-from projections.evaluation.view_types import Scoreboard, ScoreboardRow, SuiteScoreboard, TrendPoint
+from projections.evaluation.view_types import Scoreboard, ScoreboardRow, StatedConfidence, SuiteScoreboard, TrendPoint
+from projections.stats.clustered_mean import clustered_mean
 from projections.stats.intervals import wilson_interval
 from tallystick.shapes.parts import Interval
 
@@ -109,7 +112,9 @@ def _suite(
         if resolve is not None or version.baseline is not None or query.agent in (None, version.agent):
             row = _row(scores, earlier, version, row_numbers[indices], scenario[indices], keep[indices], weights)
             (agents if version.baseline is None else baselines).append(row)
-    compared = _compare_versions(agents, weights, names) if resolve is None else sorted(agents, key=_first_run)
+    compared = (
+        _compare_versions(agents, weights, names) if resolve is None else sorted(agents, key=lambda row: row.first)
+    )
     rows = (*sorted(_newest(compared, query.versions), key=_best_first), *sorted(baselines, key=_best_first))
     return SuiteScoreboard(
         suite=suite,
@@ -121,7 +126,7 @@ def _suite(
             for row in rows
         ),
         left_out=len(agents) + len(baselines) - len(rows),
-        trend=tuple(_point(row.shown) for row in compared),
+        trend=tuple(msgspec.convert(row.shown, TrendPoint, from_attributes=True) for row in compared),
     )
 
 
@@ -279,9 +284,25 @@ def _best_first(row: ScoreboardEntry) -> tuple[bool, float, str, str]:
     return shown.mean is None, -(shown.mean or 0.0), shown.agent or shown.model or "", shown.agent_version or ""
 
 
-def _first_run(row: ScoreboardEntry) -> tuple[int, int]:
-    return row.first
+def measure_stated(
+    confidence: Floats, outcome: npt.NDArray[np.uint8], scenario: npt.NDArray[np.integer]
+) -> StatedConfidence | None:
+    """Compare the stated confidences of scored answers with their results; None if no scored answer states one.
 
-
-def _point(row: ScoreboardRow) -> TrendPoint:
-    return TrendPoint(**{name: getattr(row, name) for name in TrendPoint.__struct_fields__})
+    Shapes: one entry per score; confidence 0..1, NaN where the answer states none.
+    The clusters of the interval are the scenarios.
+    """
+    rows = ~np.isnan(confidence) & ((outcome == PASSED) | (outcome == FAILED))
+    if not rows.any():
+        return None
+    c, passed = confidence[rows], (outcome[rows] == PASSED).astype(np.float64)
+    difference = passed - c
+    gap = float(difference.mean())
+    return StatedConfidence(
+        n=len(c),
+        mean_confidence=float(c.mean()),
+        pass_rate=float(passed.mean()),
+        gap=gap,
+        brier_score=float((difference**2).mean()),
+        gap_interval=None if len(c) == 1 else clustered_mean(difference, scenario[rows], -1.0, 1.0).interval,
+    )

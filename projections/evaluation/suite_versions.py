@@ -41,12 +41,8 @@ def build_suite_versions(runs: Iterable[RunSpan], suite: str | None = None) -> l
         started = run.started
         if started.suite_digest is not None and started.baseline is None and suite in (None, started.suite):
             by_version.setdefault((started.suite, started.suite_digest), []).append(run)
-    versions = [_version(sorted(of_version, key=_begin_of)) for of_version in by_version.values()]
+    versions = [_version(sorted(of_version, key=lambda run: run.start_us)) for of_version in by_version.values()]
     return sorted(versions, key=lambda version: (version.last_at, version.suite), reverse=True)
-
-
-def _begin_of(run: RunSpan) -> int:
-    return run.start_us
 
 
 def _version(runs: Sequence[RunSpan]) -> SuiteVersion:

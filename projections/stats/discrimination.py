@@ -167,7 +167,7 @@ def _analyse(groups: Sequence[Ints]) -> tuple[float, float] | tuple[None, None]:
     share = (mean_between - mean_within) / (mean_between + (n0 - 1) * mean_within)
     share = min(1.0, max(0.0, share))
     if n <= SHUFFLED_MAX:
-        return share, _permutation_p_value(scores, sizes, between)
+        return share, _shuffle(scores.tobytes(), sizes.tobytes(), between)
     return share, _f_test_p_value(mean_between, mean_within, k - 1, n - k)
 
 
@@ -175,10 +175,6 @@ def _squares(rows: Floats, sizes: Ints) -> Floats:
     """Return the sum of squares between groups for each row of centred scores."""
     sums = np.add.reduceat(rows, np.concatenate([[0], np.cumsum(sizes)[:-1]]), axis=1)
     return np.asarray((sums**2 / sizes).sum(axis=1))
-
-
-def _permutation_p_value(scores: Floats, sizes: Ints, between: float) -> float:
-    return _shuffle(scores.tobytes(), sizes.tobytes(), between)
 
 
 @lru_cache(_SHUFFLED_KEPT)

@@ -8,8 +8,7 @@ from projections import engine as engine_module
 from projections import slice_reader
 from projections.calibration.calibration import Calibration
 from projections.decisions.decision_index import DecisionIndex
-from projections.engine import Engine
-from projections.past_states import STATES_MAX
+from projections.engine import STATES_MAX, Engine
 from projections.projection import Projection
 from tests.projections.drafts import record, review
 from tests.projections.open_ledgers import Opened, engine, post_each

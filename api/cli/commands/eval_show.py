@@ -13,10 +13,7 @@ from projections.evaluation.query_params import ScoreboardQuery
 Junit = Annotated[Path | None, typer.Option(help="Write JUnit XML, for a CI server.", metavar="FILE")]
 Html = Annotated[Path | None, typer.Option(help="Write one self-contained HTML page.", metavar="FILE")]
 Markdown = Annotated[Path | None, typer.Option(help="Write Markdown, for a pull request.", metavar="FILE")]
-Suite = Annotated[str | None, typer.Option(help="Only this suite.", metavar="NAME")]
-Agent = Annotated[str | None, typer.Option(help="Only this agent.", metavar="NAME")]
 
-ROWS_OF = ("agent", "model")
 RUN_HELP = "The id, or an unambiguous beginning of it."
 
 

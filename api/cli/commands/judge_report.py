@@ -1,15 +1,8 @@
 """judge report: print how well judges agree with the labels of people."""
 
-from typing import Annotated
-
-import typer
-
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import AsOf
 from projections.evaluation.query_params import JudgeQuery
-
-JudgeName = Annotated[str | None, typer.Option(help="Only this judge, by its name as an agent.", metavar="NAME")]
-Suite = Annotated[str | None, typer.Option(help="Only answers of this suite.", metavar="NAME")]
 
 
 @verb(server=True, reads=True)

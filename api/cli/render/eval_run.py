@@ -27,7 +27,7 @@ from api.reports.score_text import verdict_line
 from api.reports.usage_text import has_costs, usage_lines
 from api.text_format import pluralize
 from events.evaluation import PatternFinding
-from projections.evaluation.view_types import Evaluation, ScenarioResult, ScoreRow
+from projections.evaluation.view_types import Evaluation, ScenarioResult
 
 MISSED_MAX = 20
 """Scenarios whose missed patterns are listed. `eval show` lists all."""
@@ -125,7 +125,7 @@ def _figures(result: ScenarioResult) -> list[str]:
 
 def _missed(result: ScenarioResult) -> Iterator[str]:
     """Yield the patterns that the worst answer to a scenario missed."""
-    row = min((row for row in result.rows if row.passed is False), key=_total, default=None)
+    row = min((row for row in result.rows if row.passed is False), key=lambda row: row.total_score or 0.0, default=None)
     if row is None:  # its other attempts are errors, which `_errors` lists
         return
     attempt = f", attempt {row.attempt}" if result.attempts > 1 else ""
@@ -152,10 +152,6 @@ def _finding(finding: PatternFinding) -> str:
 def _quoted(text: str) -> str:
     """Return a text in quotes. Backslashes of a regular expression are not escaped."""
     return f"'{one_line(text, PATTERN_CHARS)}'"
-
-
-def _total(row: ScoreRow) -> float:
-    return row.total_score or 0.0
 
 
 def _errors(results: Sequence[ScenarioResult]) -> Iterator[str]:

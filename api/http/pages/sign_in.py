@@ -10,7 +10,7 @@ from api.http.pages.response import html_response
 from api.http.problems import note_refusal, problem_response
 from api.http.request import ledger_of, requests_of
 from api.http.sessions import SESSION_S
-from api.principal import AccessRefused, Principal
+from api.principal import AccessRefused
 from events.errors import TallystickError
 
 OVERVIEW = "/ui"
@@ -43,7 +43,7 @@ async def sign_in(request: Request) -> Response:
             return await _ask_again(request, wanted, error)
         answer = RedirectResponse(wanted, 303)
         if caller.token_id is not None:
-            _begin_session(answer, request, caller)
+            _set_cookie(answer, request, requests_of(request.scope).sessions.begin(caller), SESSION_S)
         return answer
     except TallystickError as error:
         return await problem_page(request, error)
@@ -67,10 +67,6 @@ async def _ask_again(request: Request, wanted: str, error: AccessRefused) -> Res
     problem = problem_response(refusal)
     page = await html_response("sign_in", "Sign in", {"wanted": wanted, "refusal": refusal}, problem.status_code)
     return copy_headers(problem, page)
-
-
-def _begin_session(answer: Response, request: Request, caller: Principal) -> None:
-    _set_cookie(answer, request, requests_of(request.scope).sessions.begin(caller), SESSION_S)
 
 
 def _set_cookie(answer: Response, request: Request, value: str, seconds: int) -> None:

@@ -2,13 +2,15 @@
 
 Templates escape every text (Jinja2 autoescape), after `visible` has replaced control and format characters with visible
 codes, as in the evaluation report. Templates of the report and of the pages share macros and filters.
+
+`glossary.md` is the page of the manual, too. Each term is an item of a list, `- **term**: explanation`; terms that
+share an explanation are separated by commas.
 """
 
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
-from api.http.pages.glossary import explain
 from api.reports import format as formats
 from api.reports.escape import cut, one_line, visible
 from api.reports.html.report_page import TEMPLATE_NAMES
@@ -16,6 +18,8 @@ from api.text_format import format_figure, format_interval, format_time, plurali
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+import re
+from importlib import resources
 
 FILTERS = (
     formats.bracketed,
@@ -35,6 +39,9 @@ FILTERS = (
     format_time,
     one_line,
 )
+
+_item = re.compile(r"^- \*\*(?P<terms>[^*]+)\*\*(?P<of>[^:]*): (?P<text>.+(?:\n  .+)*)", re.MULTILINE)
+_markup = re.compile(r"[`*]|\[([^\]]+)\]\([^)]*\)")
 
 
 def render(template: str, variables: Mapping[str, object]) -> str:
@@ -64,3 +71,18 @@ def environment() -> "Environment":
 def _finalize(value: object) -> object:
     """Make all characters of a printed text visible; leave output of templates unchanged."""
     return visible(value) if type(value) is str else value
+
+
+def explain(term: str) -> str:
+    """Return what a term means, in plain words. Errors: KeyError, for a term that the glossary lacks."""
+    return _explanations()[term]
+
+
+@cache
+def _explanations() -> Mapping[str, str]:
+    text = resources.files(__package__).joinpath("glossary.md").read_text("utf-8")
+    found: dict[str, str] = {}
+    for item in _item.finditer(text):
+        plain = _markup.sub(lambda match: match[1] or "", " ".join(item["text"].split()))
+        found |= {term.strip(): plain for term in item["terms"].split(",")}
+    return found

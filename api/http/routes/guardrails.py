@@ -7,7 +7,7 @@ from api.http.media_types import JSON
 from api.http.operation import HttpOperation, json_answer
 from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response, read_json
-from api.parameters import flag_parameter, text_parameter
+from api.parameters import text_parameter
 from api.service.decision_writer import act_as
 from api.service.guardrails.action_check import CheckAnswer, PlannedAction, check_action
 from api.service.guardrails.rule_set import (
@@ -16,14 +16,10 @@ from api.service.guardrails.rule_set import (
     retire_rule,
     set_rules,
 )
-from api.service.operation import Link
 from events.envelope import EventId, Source
 
 GUARDRAIL_ID = stream_id_parameter("guardrail_id", "The id of the rule.")
 REASON = text_parameter("reason", "Why the rule is retired.")
-RETIRED = flag_parameter("retired", "Whether to list retired rules, too.")
-
-_TO_RULE = Link("get_guardrail", "guardrail_id", "$response.body#/guardrails/0/guardrail_id")
 
 
 class RulesBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

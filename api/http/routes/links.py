@@ -4,15 +4,12 @@ from starlette.responses import Response
 
 from api.http.media_types import JSON
 from api.http.operation import HttpOperation, json_answer
-from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call
 from api.http.submission import Post, record_post
 from api.service.operation import Link
 from api.service.store import LINK
 from events.link import DecisionLinked
 from tallystick.shapes.decisions import RecordedLink
-
-DECISION_ID = stream_id_parameter("decision_id", "The decision's id.")
 
 
 class LinkBody(Post[DecisionLinked], frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,7 +1,7 @@
 """Routes of OTLP, the protocol of OpenTelemetry: log records that are scores, and spans that are calls."""
 
-from collections.abc import Awaitable, Callable
-from typing import NamedTuple
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 from starlette.requests import Request
@@ -18,7 +18,6 @@ from api.service.ledger import LedgerService
 from api.service.otlp.json_request import decode_json_logs, decode_json_spans
 from api.service.otlp.protobuf_request import decode_protobuf_logs, decode_protobuf_spans, load_messages
 from api.service.otlp.receiver import OtlpReceipt, receive_logs, receive_spans
-from api.service.otlp.telemetry_records import ReceivedRecords
 from events.errors import TallystickError
 from ledger.threads import run_on_thread
 
@@ -69,53 +68,34 @@ class SpansAnswer(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tru
 
 
 class _Signal(NamedTuple):
-    """How to decode the requests of a signal, what to do with its records, and how to write the answer."""
+    """How to decode the requests of a signal, what to do with its records, and the parts of its answer."""
 
-    decode_json: Callable[[bytes], ReceivedRecords]
-    decode_protobuf: Callable[[bytes], ReceivedRecords]
-    receive: Callable[[LedgerService, Principal, ReceivedRecords], Awaitable[OtlpReceipt]]
-    json_answer: Callable[[OtlpReceipt], bytes]
-    protobuf_answer: Callable[[OtlpReceipt], bytes]
+    name: str
+    """Of the signal among the messages of protobuf."""
+    decode_json: Callable[[bytes], Sequence[Any]]
+    decode_protobuf: Callable[[bytes], Sequence[Any]]
+    receive: Callable[[LedgerService, Principal, Any], Awaitable[OtlpReceipt]]
+    partial: type[LogsPartialSuccess | SpansPartialSuccess]
+    response: str
+    """The message of protobuf for the answer."""
 
+    def json_answer(self, receipt: OtlpReceipt) -> bytes:
+        partial = self.partial(str(receipt.rejected), receipt.message)
+        return msgspec.json.encode({"partialSuccess": partial} if receipt.rejected else {})
 
-async def _receive_logs(ledger: LedgerService, caller: Principal, records: ReceivedRecords) -> OtlpReceipt:
-    return await receive_logs(ledger, caller, records.logs)
-
-
-async def _receive_spans(ledger: LedgerService, caller: Principal, records: ReceivedRecords) -> OtlpReceipt:
-    return await receive_spans(ledger, caller, records.spans)
-
-
-def _logs_json(receipt: OtlpReceipt) -> bytes:
-    partial = LogsPartialSuccess(str(receipt.rejected), receipt.message) if receipt.rejected else None
-    return msgspec.json.encode(LogsAnswer(partial))
-
-
-def _spans_json(receipt: OtlpReceipt) -> bytes:
-    partial = SpansPartialSuccess(str(receipt.rejected), receipt.message) if receipt.rejected else None
-    return msgspec.json.encode(SpansAnswer(partial))
+    def protobuf_answer(self, receipt: OtlpReceipt) -> bytes:
+        values = dict(zip(self.partial.__struct_fields__, (receipt.rejected, receipt.message), strict=True))
+        message = getattr(load_messages(self.name), self.response)
+        encoded: bytes = message(partial_success=values if receipt.rejected else None).SerializeToString()
+        return encoded
 
 
-def _logs_protobuf(receipt: OtlpReceipt) -> bytes:
-    answer = load_messages("logs").ExportLogsServiceResponse()
-    if receipt.rejected:
-        answer.partial_success.rejected_log_records = receipt.rejected
-        answer.partial_success.error_message = receipt.message
-    encoded: bytes = answer.SerializeToString()
-    return encoded
-
-
-def _spans_protobuf(receipt: OtlpReceipt) -> bytes:
-    answer = load_messages("trace").ExportTraceServiceResponse()
-    if receipt.rejected:
-        answer.partial_success.rejected_spans = receipt.rejected
-        answer.partial_success.error_message = receipt.message
-    encoded: bytes = answer.SerializeToString()
-    return encoded
-
-
-_LOGS = _Signal(decode_json_logs, decode_protobuf_logs, _receive_logs, _logs_json, _logs_protobuf)
-_SPANS = _Signal(decode_json_spans, decode_protobuf_spans, _receive_spans, _spans_json, _spans_protobuf)
+_LOGS = _Signal(
+    "logs", decode_json_logs, decode_protobuf_logs, receive_logs, LogsPartialSuccess, "ExportLogsServiceResponse"
+)
+_SPANS = _Signal(
+    "trace", decode_json_spans, decode_protobuf_spans, receive_spans, SpansPartialSuccess, "ExportTraceServiceResponse"
+)
 
 
 @HttpOperation(

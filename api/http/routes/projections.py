@@ -4,12 +4,8 @@ from starlette.responses import Response
 
 from api.http.operation import HttpOperation, json_answer
 from api.http.request import Call, json_response
-from api.parameters import text_parameter
 from api.service.operation import Link
 from api.service.projections import ProjectionList, list_projections
-from projections.registry import PROJECTIONS
-
-NAME = text_parameter("name", "The projection's name.", {"enum": [kind.name for kind in PROJECTIONS]})
 
 
 @HttpOperation(

@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from api.http.operation import BYTES, Answer, HttpOperation
-from api.http.path_parameters import STREAM_ID_SCHEMA, stream_id_parameter
+from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call
 from api.parameters import text_parameter
 from api.service.evaluation import suite_queries
@@ -14,8 +14,6 @@ VERSION = stream_id_parameter(
     "version",
     "A run of the version, its suite digest or the digest of its list of files, or a unique beginning of one.",
 )
-BEFORE = text_parameter("baseline", "The older version, named as `version` is.", STREAM_ID_SCHEMA, required=True)
-AFTER = text_parameter("candidate", "The newer version, named as `version` is.", STREAM_ID_SCHEMA, required=True)
 PATH = text_parameter("path", "The path of the file, such as `job-image/scenario.yaml`.", required=True)
 
 

@@ -5,16 +5,15 @@ same type between the same two decisions, the later one counts; an older one of 
 """
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from hashlib import sha256
 
 import msgspec
 
 from api.importers.cstp.report import CstpImportResult
 from api.importers.cstp.source_decision import SourceDecision
 from api.importers.cstp.source_links import SYSTEM, SourceLink
-from api.importers.cstp.to_events import DATA_BYTES_MAX, ID_CHARS, LEDGER
+from api.importers.cstp.to_events import DATA_BYTES_MAX, LEDGER, identified_draft
 from events.agent_name import is_valid_agent
-from events.envelope import ANONYMOUS, Draft, Event, source_of, timestamp
+from events.envelope import ANONYMOUS, Draft, Event
 from events.link import DecisionLinked, LinkType
 from events.registry import VOCABULARY
 
@@ -136,7 +135,4 @@ def _draft(link: SourceLink, agent: str) -> Draft:
         context=link.context,
         created_by=created_by,
     )
-    when = timestamp(link.time) if link.time is not None else ""
-    identity = f"DecisionLinked {agent} {when} ".encode() + _encode(data)
-    event_id = f"cstp-{sha256(identity).hexdigest()[:ID_CHARS]}"
-    return VOCABULARY.draft_of(data, id=event_id, source=source_of(agent), time=link.time)
+    return identified_draft(data, agent, link.time)

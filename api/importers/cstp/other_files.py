@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from api.importers.cstp.cstp_yaml import CstpYaml
+from events.decode_error_messages import DECODE_ERRORS
 from events.limits import BODY_BYTES_MAX
 from instruments.yaml_reader import UnreadableFile
 from ledger.sqlite.schema import APPLICATION_ID
@@ -88,6 +89,6 @@ def _first_line(path: Path) -> Mapping[str, Any]:
     try:
         with path.open("rb") as file:
             value = msgspec.json.decode(file.readline(BODY_BYTES_MAX))
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (OSError, *DECODE_ERRORS):
         return {}
     return value if isinstance(value, dict) else {}

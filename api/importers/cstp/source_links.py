@@ -15,6 +15,7 @@ from api.importers.cstp.coerce import Coercion
 from api.importers.cstp.report import CstpImportResult
 from api.importers.values import InvalidValue, parse_stream_id
 from api.service.link_target import WEIGHT_MIN, weight_of_distance
+from events.decode_error_messages import DECODE_ERRORS
 from events.limits import BODY_BYTES_MAX
 from events.link import LinkType
 from events.payload import Label
@@ -180,7 +181,7 @@ def _read_line(line: bytes, number: int, file: str, coercion: Coercion) -> Sourc
 def _decode(line: bytes) -> Any:  # noqa: ANN401 - any JSON
     try:
         return msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except DECODE_ERRORS:
         return None
 
 

@@ -56,13 +56,13 @@ def decision_events(
     decision: SourceDecision, ledger_state: LedgerState | None, report: CstpImportResult
 ) -> list[Draft] | None:
     """Return the events that the ledger needs for a decision, in order; None if the decision was left out."""
+    refusal = None
     if ledger_state is not None and not _is_same(decision, ledger_state.decision):
-        allowed = f"an id for one decision: {LEDGER} has it for another"
-        report.add_loss(decision.files[0], "id", decision.id, allowed, left_out="decision", decision_id=decision.id)
-        return None
-    if ledger_state is not None and ledger_state.decision.retracted is not None:
-        allowed = f"a decision that is not retracted: {LEDGER} has retracted this one"
-        report.add_loss(decision.files[0], "id", decision.id, allowed, left_out="decision", decision_id=decision.id)
+        refusal = f"an id for one decision: {LEDGER} has it for another"
+    elif ledger_state is not None and ledger_state.decision.retracted is not None:
+        refusal = f"a decision that is not retracted: {LEDGER} has retracted this one"
+    if refusal is not None:
+        report.add_loss(decision.files[0], "id", decision.id, refusal, left_out="decision", decision_id=decision.id)
         return None
     for review in decision.reviews:
         _shorten(decision, review.values, "outcome", frozenset(), report)
@@ -128,14 +128,17 @@ def _event(
     decision: SourceDecision, payload: type[Payload], values: dict[str, Any], agent: str | None, time: datetime | None
 ) -> Draft:
     data = payload(decision_id=decision.id, **values)
-    if payload is DecisionRecorded:
-        identity = decision.id.encode()
-    else:
-        when = timestamp(time) if time is not None else ""
-        identity = f"{payload.__name__} {agent} {when} ".encode() + _encode(data)
-    event_id = f"cstp-{sha256(identity).hexdigest()[:ID_CHARS]}"
-    source = source_of(agent if agent is not None else ANONYMOUS)
-    return VOCABULARY.draft_of(data, id=event_id, source=source, time=time)
+    return identified_draft(data, agent, time, decision.id if payload is DecisionRecorded else None)
+
+
+def identified_draft(data: Payload, agent: str | None, time: datetime | None, identity: str | None = None) -> Draft:
+    """Return an event whose id is the digest of its content, or of another `identity`."""
+    when = timestamp(time) if time is not None else ""
+    content = (
+        f"{type(data).__name__} {agent} {when} ".encode() + _encode(data) if identity is None else identity.encode()
+    )
+    event_id = f"cstp-{sha256(content).hexdigest()[:ID_CHARS]}"
+    return VOCABULARY.draft_of(data, id=event_id, source=source_of(agent or ANONYMOUS), time=time)
 
 
 def _review_events(decision: SourceDecision, reviews: Iterable[SourceReview]) -> list[Draft]:

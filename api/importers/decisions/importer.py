@@ -55,11 +55,6 @@ class DecisionImportOptions(msgspec.Struct, frozen=True, kw_only=True):
     batch_events: int = BATCH_EVENTS
 
 
-def never() -> bool:
-    """Do not stop."""
-    return False
-
-
 class DecisionImport:
     """An import of one file: checked when it is made, compared and written by `write`."""
 
@@ -84,7 +79,7 @@ class DecisionImport:
         self._stamp = self._rows.stamp()
         self._columns = map_columns(self._rows, options.mapping, options.ignored)
         used = set(self._columns.values())
-        self._result = DecisionImportResult(
+        self.result = DecisionImportResult(
             file=self._name,
             unused_columns=[column for column in self._rows.columns if column not in used],
             format=self._rows.format,
@@ -93,13 +88,8 @@ class DecisionImport:
         )
         self._check()
 
-    @property
-    def result(self) -> DecisionImportResult:
-        """The result so far."""
-        return self._result
-
     def _check(self) -> None:
-        result, now = self._result, datetime.now(UTC)
+        result, now = self.result, datetime.now(UTC)
         with self._progress(f"checking {self._name}", "bytes") as report:
             for item in read_rows(self._rows, self._columns, self._values):
                 result.add(item, now, percent=self._options.percent)
@@ -112,13 +102,13 @@ class DecisionImport:
                 "Correct the listed rows, or skip them with --skip-bad.",
             )
 
-    async def write(self, store: EventStore, stop: Callable[[], bool] = never) -> DecisionImportResult:
+    async def write(self, store: EventStore, stop: Callable[[], bool] = lambda: False) -> DecisionImportResult:
         """Append every event that is new; return the totals. If `stop` returns True, end after the current batch.
 
         If rows contradict the ledger, write nothing, unless conflicts are skipped.
         Errors: InvalidQuery, and those of `EventStore`, with the line.
         """
-        result = self._result
+        result = self.result
         comparison = _Comparison(result, self._options)
         with self._progress("comparing", "rows") as report:
             await self._compare(store, comparison, stop, report)
@@ -139,11 +129,11 @@ class DecisionImport:
         while not stop() and (chunk := list(islice(rows, STREAMS_MAX))):
             subjects = comparison.subjects(chunk) if filled else []
             comparison.add(chunk, await store.streams(subjects) if subjects else b"")
-            report(len(comparison.kinds), self._result.decisions)
+            report(len(comparison.kinds), self.result.decisions)
         self._check_unchanged()
 
     async def _append(self, store: EventStore, comparison: "_Comparison", stop: Callable[[], bool]) -> None:
-        totals, result = AppendTotals(), self._result
+        totals, result = AppendTotals(), self.result
         with self._progress(f"importing {self._name}", "rows") as report:
             count = count_lines(report, comparison.rows_to_write)
             batches = self._batches(comparison, stop)
@@ -156,7 +146,7 @@ class DecisionImport:
 
     def _batches(self, comparison: "_Comparison", stop: Callable[[], bool]) -> Iterator[Batch]:
         drafts = comparison.drafts(self._good_rows())
-        for batch in group_batches(drafts, self._result.format.unit, self._options.batch_events):
+        for batch in group_batches(drafts, self.result.format.unit, self._options.batch_events):
             self._check_unchanged()
             if stop():
                 comparison.stopped = True

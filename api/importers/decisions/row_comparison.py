@@ -177,10 +177,11 @@ def _find_review(row: DecisionRow, reviews: Sequence[KnownReview]) -> KnownRevie
 
 def _conflicts(identified: IdentifiedRow, known: KnownDecision) -> Iterator[RowConflict]:
     row = identified.row
+    now, first = known.current, known.recorded  # a file may state the value of either
     pairs: list[tuple[str, object, tuple[object, ...]]] = [
         ("agent", row.agent, (known.agent,)),
-        ("decision", row.decision, (known.current.decision, known.recorded.decision)),
-        *((field, getattr(row, field), _values(known, field)) for field in COMPARED),
+        ("decision", row.decision, (now.decision, first.decision)),
+        *((field, getattr(row, field), (getattr(now, field), getattr(first, field))) for field in COMPARED),
     ]
     if row.id is not None:
         pairs.append(("time", row.time, (known.time,)))
@@ -196,11 +197,6 @@ def _conflicts(identified: IdentifiedRow, known: KnownDecision) -> Iterator[RowC
             file=_shown(value),
             reason=AFTER_THE_FACT if late else None,
         )
-
-
-def _values(known: KnownDecision, field: str) -> tuple[object, ...]:
-    """Return the value of a field now and as it was recorded first: a file may state either."""
-    return getattr(known.current, field), getattr(known.recorded, field)
 
 
 def _shown(value: Any) -> str:  # noqa: ANN401 - a value of any field

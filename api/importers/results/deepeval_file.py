@@ -120,8 +120,5 @@ def decode_file(source: SourceFile) -> tuple[TestRun, Any]:
     if not recognizes(source):
         raise source.fault("it is not JSON of DeepEval: `testCases` and `metricsScores` were expected.", RUN_AGAIN)
     data = source.members.get(LATEST, source.data)
-    try:
-        return _run.decode(data), _any.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        reason = str(error) or "it is nested too deeply"
-        raise source.fault(f"it is not a test run of DeepEval: {reason}.", RUN_AGAIN) from None
+    wrong = "it is not a test run of DeepEval"
+    return source.decode(_run, data, wrong, RUN_AGAIN), source.decode(_any, data, wrong, RUN_AGAIN)

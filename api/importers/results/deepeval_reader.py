@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from api.importers.results.answer_means import mean_over_scenarios
 from api.importers.results.deepeval_file import (
     RUN_AGAIN,
     MetricData,
@@ -28,18 +27,16 @@ from api.importers.results.imported_run import (
     ImportedScore,
     checked_component,
     content_digest,
+    mean_over_scenarios,
+    nanoseconds,
     points_of,
 )
-from api.importers.results.lenient_json import number
+from api.importers.results.lenient_json import count_of, number, text_of
 from api.importers.results.source_file import ResultsReader, SourceFile
-from events.evaluation import COST_USD_MAX, POINTS_MAX
+from events.evaluation import POINTS_MAX
 from events.limits import ITEMS_MAX, LABEL_CHARS_MAX
-from events.payload import COUNT_MAX
 
 PROGRAM = "deepeval"
-
-TEXT_CHARS_MAX = 2_000
-"""Characters of a reason, an expected output and an error that are kept."""
 
 META_CHARS_MAX = 200
 """Characters of a hyperparameter that are kept."""
@@ -73,7 +70,7 @@ class _Attempt(NamedTuple):
 def read(source: SourceFile) -> ImportedFile:
     """Read a test run. Errors: InvalidEvent."""
     content, whole = decode_file(source)
-    file = ImportedFile(file=source.name, format="deepeval", program=PROGRAM, source_digest=source.digest)
+    file = source.result("deepeval", PROGRAM)
     cases = [*content.test_cases, *content.conversational_test_cases]
     attempts = _attempts(cases)
     scorers: dict[_Scorer, list[tuple[_Attempt, MetricData]]] = defaultdict(list)
@@ -215,10 +212,8 @@ def _meta(
     }
     meta = {name: text[:META_CHARS_MAX] for name, text in known.items() if text}
     for name, value in list((content.hyperparameters or {}).items())[:META_MAX]:
-        text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-        if len(text) > META_CHARS_MAX:
-            file.leave_out(f"ends of hyperparameters that are longer than {META_CHARS_MAX} characters", 1, text)
-        meta[f"hyperparameter.{name}"[:META_CHARS_MAX]] = text[:META_CHARS_MAX]
+        text = "null" if value is None else text_of(value)
+        meta[f"hyperparameter.{name}"[:META_CHARS_MAX]] = file.shorten(text, "hyperparameters", META_CHARS_MAX)
     return meta
 
 
@@ -230,15 +225,13 @@ def _score(file: ImportedFile, tried: _Attempt, metric: MetricData, *, lower_is_
     mark = None if threshold is None or lower_is_better else points_of(threshold)
     detail: str | None = None
     if metric.error:
-        detail = _shortened(file, metric.error, "errors of metrics")
+        detail = file.shorten(metric.error, "errors of metrics")
     elif points is None and is_scored:
         detail = f"the score {score:g} is not in 0..1"
         file.leave_out("scores that are not in 0..1, and whether these passed", 1, detail)
     elif points is None:
         detail = "the metric gave no score"
     expected = case.expected_output or case.expected_outcome or metric.name
-    cost = number(case.token_cost)
-    seconds = number(case.completion_time)
     return ImportedScore(
         sample=tried.sample,
         attempt=tried.attempt,
@@ -257,15 +250,15 @@ def _score(file: ImportedFile, tried: _Attempt, metric: MetricData, *, lower_is_
                 points=points,
                 passed=metric.success,
                 mark=mark,
-                expected=_shortened(file, expected, "expected outputs"),
+                expected=file.shorten(expected, "expected outputs"),
                 match_type=metric.name,
-                note=_shortened(file, (metric.reason or "").strip(), "reasons of metrics"),
+                note=file.shorten((metric.reason or "").strip(), "reasons of metrics"),
             ),
         ),
-        input_tokens=_count(case.input_token_count),
-        output_tokens=_count(case.output_token_count),
-        cost_usd=cost if cost is not None and 0 <= cost <= COST_USD_MAX else None,
-        elapsed_ns=round(seconds * 1e9) if seconds is not None and 0 <= seconds * 1e9 <= COUNT_MAX else None,
+        input_tokens=count_of(case.input_token_count),
+        output_tokens=count_of(case.output_token_count),
+        cost_usd=file.cost(number(case.token_cost)),
+        elapsed_ns=nanoseconds(number(case.completion_time)),
         fixture_digest=_content(case),
         expectation_digest=content_digest(*_expectation(case)),
     )
@@ -277,16 +270,6 @@ def _answer(case: TestCase) -> str | None:
         return case.actual_output
     replies = [turn.content for turn in case.turns if turn.role == "assistant"]
     return replies[-1] if replies else None
-
-
-def _count(value: Any) -> int | None:  # noqa: ANN401 - any JSON value
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= COUNT_MAX else None
-
-
-def _shortened(file: ImportedFile, text: str, what: str) -> str:
-    """Return the beginning of a text; count its end in `file` if that is cut off."""
-    file.leave_out(f"ends of {what} that are longer than {TEXT_CHARS_MAX:,} characters", len(text) > TEXT_CHARS_MAX)
-    return text[:TEXT_CHARS_MAX]
 
 
 def _count_rest(file: ImportedFile, content: TestRun, cases: Sequence[TestCase]) -> None:
@@ -313,7 +296,7 @@ def _count_rest(file: ImportedFile, content: TestRun, cases: Sequence[TestCase])
         for what, count in parts.items():
             file.leave_out(what, int(count))
         for metric in case.metrics_data or ():
-            tokens = (_count(metric.input_token_count) or 0) + (_count(metric.output_token_count) or 0)
+            tokens = (count_of(metric.input_token_count) or 0) + (count_of(metric.output_token_count) or 0)
             file.leave_out("tokens of models that evaluated metrics", tokens)
             file.leave_out("detailed logs of metrics", int(bool(metric.verbose_logs)))
             file.leave_out("marks of metrics as flaky", int(metric.flaky))

@@ -5,17 +5,26 @@ what a field here can hold, counts everything else in `NotKept`, and invents not
 None.
 """
 
+from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 from hashlib import sha256
 from typing import Literal
 
 import msgspec
 
-from events.evaluation import POINTS_MAX, Component, Failure, PatternFinding, ScoreState
+from events.evaluation import COST_USD_MAX, POINTS_MAX, Component, Failure, PatternFinding, ScoreState
 from events.limits import LABEL_CHARS_MAX
+from events.payload import COUNT_MAX
 
 Format = Literal["inspect", "lm-eval", "promptfoo", "deepeval"]
 """The names of the formats, as `--format` takes them."""
+
+TEXT_CHARS_MAX = 2_000
+"""Characters of a reason and of an expected text that are kept."""
+
+ERROR_CHARS_MAX = 4_000
+"""Characters of an error that are kept."""
 
 EXAMPLE_CHARS_MAX = 80
 """Characters of an example of what was not kept."""
@@ -127,6 +136,19 @@ class ImportedFile(msgspec.Struct, kw_only=True):
         short = None if example is None else " ".join(example.split())[:EXAMPLE_CHARS_MAX]
         self.not_kept.append(NotKept(what=what, count=count, example=short or None))
 
+    def shorten(self, text: str, what: str, chars_max: int = TEXT_CHARS_MAX) -> str:
+        """Return the beginning of a text; count its end, under a name in the plural, if that is cut off."""
+        is_long = len(text) > chars_max
+        self.leave_out(f"ends of {what} that are longer than {chars_max:,} characters", int(is_long), text)
+        return text[:chars_max]
+
+    def cost(self, cost_usd: float | None) -> float | None:
+        """Return a cost; None, and count it, if no event can state it."""
+        if cost_usd is None or 0 <= cost_usd <= COST_USD_MAX:
+            return cost_usd
+        self.leave_out(f"costs outside of 0 to {COST_USD_MAX:,.0f} dollars", 1, f"{cost_usd:g}")
+        return None
+
     def run_id(self, run: ImportedRun) -> str:
         """Return the id of a run: the same for the same evaluation, whatever file it was read from."""
         identity = self.source_digest if run.identity is None else run.identity
@@ -142,6 +164,22 @@ def content_digest(*parts: object) -> str:
 def points_of(fraction: float) -> float | None:
     """Return the points of a score in 0..1; None for one outside, which has no scale that is known."""
     return fraction * POINTS_MAX if 0.0 <= fraction <= 1.0 else None
+
+
+def nanoseconds(seconds: float | None) -> int | None:
+    """Return a duration in nanoseconds; None if no event can state it."""
+    return round(seconds * 1e9) if seconds is not None and 0 <= seconds * 1e9 <= COUNT_MAX else None
+
+
+def mean_over_scenarios(mean: float | None, count: int, scores: Sequence[ImportedScore]) -> float | None:
+    """Return a mean over `count` answers that a tool computed; None if it cannot be compared with ours, over scenarios.
+
+    It can be if every answer with a score was kept, and all scenarios that have any score have equally many.
+    """
+    scored = Counter(score.sample for score in scores if score.state == "scored")
+    if mean is None or sum(scored.values()) != count or len(set(scored.values())) != 1:
+        return None
+    return mean
 
 
 def checked_component(

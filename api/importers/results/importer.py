@@ -13,9 +13,12 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from api.importers.batch_append import BATCH_EVENTS
+from api.importers.batch_append import BATCH_EVENTS, split_batches
+from api.importers.results.deepeval_reader import DEEPEVAL
 from api.importers.results.imported_run import ImportedFile
-from api.importers.results.readers import read_results
+from api.importers.results.inspect_reader import INSPECT
+from api.importers.results.lm_eval_reader import LM_EVAL
+from api.importers.results.promptfoo_reader import PROMPTFOO
 from api.importers.results.report import (
     ImportedFileReport,
     Outcome,
@@ -25,21 +28,22 @@ from api.importers.results.report import (
     report_run,
 )
 from api.importers.results.run_events import PreparedRun, prepare_run
-from api.importers.results.source_file import SourceFile
+from api.importers.results.source_file import ResultsReader, SourceFile
 from api.importers.results.stored_run import StoredRun, read_stored
 from api.progress import OpenProgress, ReportProgress
-from api.service.evidence import Blob, digest_of
-from api.service.store import EventStore, without_erased
+from api.service.evidence import Blob
+from api.service.store import EventStore, append_with
 from events.envelope import Draft
 from events.errors import InvalidEvent, TallystickError
-from events.limits import BATCH_BYTES_MAX, LABEL_CHARS_MAX
-from ledger.errors import AppendRefused, Gone, InvalidQuery
-from tallystick.shapes.appended import AppendResult
+from events.limits import LABEL_CHARS_MAX
+from ledger.errors import AppendRefused, InvalidQuery
 
 _encode = msgspec.json.Encoder().encode
 
 PreparedFile = tuple[ImportedFile, list[PreparedRun]]
 """A file with the events of its runs."""
+
+READERS: tuple[ResultsReader, ...] = (INSPECT, LM_EVAL, PROMPTFOO, DEEPEVAL)
 
 
 class ResultsOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -167,10 +171,9 @@ class _RunWriter:
 
     async def _append(self, missing: list[tuple[Draft, tuple[Blob, ...]]], report: ReportProgress) -> None:
         result, done = self._result, 0
-        for part in _parts(missing):
+        for part in split_batches(missing, _measure, BATCH_EVENTS):
             drafts = [draft for draft, _ in part]
-            blobs = list({digest_of(blob.data): blob for _, each in part for blob in each}.values())
-            answer = await self._append_with(blobs, drafts)
+            answer = await append_with(self._store, [blob for _, blobs in part for blob in blobs], drafts)
             result.appended += answer.count - answer.duplicates
             result.duplicates += answer.duplicates
             result.scores += sum(draft.name.startswith("eval.scored") for draft in drafts)
@@ -178,15 +181,6 @@ class _RunWriter:
             result.last = answer.last if result.last is None else max(answer.last, result.last)
             done += len(part)
             report(done, len(missing))
-
-    async def _append_with(self, blobs: list[Blob], drafts: list[Draft]) -> AppendResult:
-        """Append events with the bytes that they name. Erased bytes are not stored again; their digest remains."""
-        while True:
-            try:
-                async with self._store.keep(blobs) as evidence:
-                    return await self._store.append([*evidence, *drafts])
-            except Gone:
-                blobs = await without_erased(self._store, blobs)
 
 
 def _missing(run: PreparedRun, stored: StoredRun | None) -> Iterator[tuple[Draft, tuple[Blob, ...]]]:
@@ -200,16 +194,21 @@ def _missing(run: PreparedRun, stored: StoredRun | None) -> Iterator[tuple[Draft
         yield run.finish_draft(), ()
 
 
-def _parts(missing: list[tuple[Draft, tuple[Blob, ...]]]) -> Iterator[list[tuple[Draft, tuple[Blob, ...]]]]:
-    """Yield events that are appended together; at least one."""
-    part: list[tuple[Draft, tuple[Blob, ...]]] = []
-    events = size_bytes = 0
-    for draft, blobs in missing:
-        draft_bytes = len(_encode(draft)) + sum(len(blob.data) for blob in blobs)
-        events, size_bytes = events + 1 + len(blobs), size_bytes + draft_bytes
-        if part and (events > BATCH_EVENTS or size_bytes > BATCH_BYTES_MAX):
-            yield part
-            part, events, size_bytes = [], 1 + len(blobs), draft_bytes
-        part.append((draft, blobs))
-    if part:
-        yield part
+def _measure(missing: tuple[Draft, tuple[Blob, ...]]) -> tuple[int, int]:
+    """Return the events that an event and the bytes that it names become, and all bytes."""
+    draft, blobs = missing
+    return 1 + len(blobs), len(_encode(draft)) + sum(len(blob.data) for blob in blobs)
+
+
+def read_results(source: SourceFile, format_: str | None = None) -> ImportedFile:
+    """Read a file in the named format, or in the one that its content shows. Errors: InvalidQuery, InvalidEvent."""
+    for reader in READERS:
+        if reader.format == format_ or (format_ is None and reader.recognizes(source)):
+            return reader.read(source)
+    names = ", ".join(reader.format for reader in READERS)
+    if format_ is not None:
+        raise InvalidQuery("format", f"{format_!r} is not one of {names}.", "Use one of these, or leave it out.")
+    titles = ", ".join(reader.title for reader in READERS)
+    raise source.fault(
+        f"its content is in none of the known formats ({titles}).", f"Name the format with --format: {names}."
+    )

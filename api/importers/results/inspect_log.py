@@ -5,7 +5,7 @@ only counted.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import structs
@@ -22,6 +22,7 @@ HEADER, START, REDUCTIONS, SAMPLES = "header.json", "_journal/start.json", "redu
 epochs of each sample; the samples."""
 
 Raws = list[msgspec.Raw]
+_T = TypeVar("_T")
 
 
 class LogUsage(msgspec.Struct, frozen=True):
@@ -62,7 +63,6 @@ class LogChoice(msgspec.Struct, frozen=True):
     """One answer of a model."""
 
     message: LogMessage = LogMessage()
-    stop_reason: str | None = None
 
 
 class LogOutput(msgspec.Struct, frozen=True):
@@ -121,7 +121,6 @@ class LogConfig(msgspec.Struct, frozen=True):
     """The configuration of the evaluation, as far as it is read."""
 
     epochs: int | None = None
-    epochs_reducer: list[str] | None = None
 
 
 class LogScorer(msgspec.Struct, frozen=True):
@@ -248,8 +247,5 @@ def _check(source: SourceFile, header: LogHeader) -> LogHeader:
     return header
 
 
-def _decode(source: SourceFile, decoder: "LenientDecoder[Any]", data: Any, place: str) -> Any:  # noqa: ANN401 - of the decoder
-    try:
-        return decoder.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise source.fault(f"{place} cannot be read: {error}.", "Write the log again, or name another file.") from None
+def _decode(source: SourceFile, decoder: LenientDecoder[_T], data: Any, place: str) -> _T:  # noqa: ANN401 - bytes of any kind
+    return source.decode(decoder, data, f"{place} cannot be read", "Write the log again, or name another file.")

@@ -6,7 +6,10 @@ is a scorer of its own, `SCORER.KEY`. An attempt passes at 1, as Inspect has no 
 """
 
 from collections.abc import Iterator, Sequence
+from math import isfinite, isnan
 from typing import Any, NamedTuple
+
+from msgspec import structs
 
 from api.importers.results.imported_run import (
     ImportedFile,
@@ -16,9 +19,8 @@ from api.importers.results.imported_run import (
     points_of,
 )
 from api.importers.results.inspect_log import LogHeader, LogScore, open_log
-from api.importers.results.inspect_samples import SampleFacts, parse_stated_time, sample_facts
-from api.importers.results.inspect_values import UNSCORED, is_infinite, value_to_number
-from api.importers.results.lenient_json import number
+from api.importers.results.inspect_samples import SampleFacts, sample_facts
+from api.importers.results.lenient_json import number, time_of
 from api.importers.results.source_file import ResultsReader, SourceFile
 from events.evaluation import POINTS_MAX, Component
 from events.limits import ITEMS_MAX
@@ -31,8 +33,13 @@ MEANS = ("accuracy", "mean")
 META_MAX = ITEMS_MAX - 8
 """Entries of a run's meta that its figures may take."""
 
-EXPLANATION_CHARS_MAX = 2_000
-"""Characters of an explanation that are kept."""
+LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+"""Correct, partly correct, incorrect, no answer. Other texts are compared in lower case."""
+
+WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+
+UNSCORED = "NaN"
+"""A value that Inspect counts as unscored, as the decoder of JSON returns it."""
 
 
 class _Column(NamedTuple):
@@ -56,18 +63,12 @@ def read(source: SourceFile) -> ImportedFile:
     """Read a log. Errors: InvalidEvent; ExtraMissing, for a compressed log without Zstandard."""
     log = open_log(source)
     spec = log.header.eval
-    file = ImportedFile(
-        file=source.name,
-        format="inspect",
-        program=PROGRAM,
-        program_version=spec.packages.get(PROGRAM),
-        source_digest=source.digest,
-    )
+    file = source.result("inspect", PROGRAM, spec.packages.get(PROGRAM))
     samples = [sample_facts(file, sample) for sample in log.samples]
     if not samples:
         raise source.fault(f"the log has no samples (its status is {log.header.status}).", "Import a log with samples.")
     order = {str(each): place for place, each in enumerate(spec.dataset.sample_ids or ())}
-    samples.sort(key=lambda each: (order.get(each.sample, len(order)), each.sample, each.attempt))
+    samples.sort(key=lambda each: (order.get(each.common.sample, len(order)), each.common.sample, each.common.attempt))
     columns = list(_columns(file, log.header, samples))
     is_scored = any(sample.scores for sample in samples)
     file.runs = [_run(file, log.header, samples, column) for column in columns]
@@ -139,8 +140,8 @@ def _run(file: ImportedFile, header: LogHeader, samples: Sequence[SampleFacts], 
         scorer_id=column.scorer_id,
         samples=tuple(map(str, spec.dataset.sample_ids or ())),
         attempts=spec.config.epochs,
-        started_at=parse_stated_time(header.stats.started_at or spec.created),
-        ended_at=parse_stated_time(header.stats.completed_at),
+        started_at=time_of(header.stats.started_at or spec.created),
+        ended_at=time_of(header.stats.completed_at),
         finished=header.status != "started",
         reason=reasons.get(header.status),
         stated_mean=stated_mean,
@@ -160,24 +161,14 @@ def _score(file: ImportedFile, sample: SampleFacts, column: _Column, value: Any)
         state, detail = "error", sample.error
     else:
         state, detail = "skipped", _why_unscored(value)
-    return ImportedScore(
-        sample=sample.sample,
-        attempt=sample.attempt,
-        state=state,  # type: ignore[arg-type]  # one of the three
+    return structs.replace(
+        sample.common,
+        state=state,
         points=points,
         passed=passed,
         threshold=None if points is None else POINTS_MAX,
         detail=detail,
-        answer=sample.answer,
         components=() if score is None or points is None else (_component(file, sample, column, score, points),),
-        reported_model=sample.reported_model,
-        input_tokens=sample.input_tokens,
-        output_tokens=sample.output_tokens,
-        cost_usd=sample.cost_usd,
-        elapsed_ns=sample.elapsed_ns,
-        fixture_digest=sample.fixture_digest,
-        expectation_digest=sample.expectation_digest,
-        time=sample.time,
     )
 
 
@@ -191,16 +182,13 @@ def _component(file: ImportedFile, sample: SampleFacts, column: _Column, score: 
     explanation = (score.explanation or "").strip()
     if explanation and sample.target is None:
         file.leave_out("explanations of scores of samples without a target", 1, explanation)
-    if len(explanation) > EXPLANATION_CHARS_MAX:
-        what = f"ends of explanations that are longer than {EXPLANATION_CHARS_MAX:,} characters"
-        file.leave_out(what, 1, explanation)
     return checked_component(
         column.scorer_id,
         points=points,
         passed=points == POINTS_MAX,
         mark=POINTS_MAX,
         expected=sample.target,
-        note=explanation[:EXPLANATION_CHARS_MAX],
+        note=file.shorten(explanation, "explanations"),
     )
 
 
@@ -234,3 +222,30 @@ def _count_rest(file: ImportedFile, header: LogHeader) -> None:
 
 
 INSPECT = ResultsReader("inspect", "Inspect AI", recognizes, read)
+
+
+def value_to_number(value: Any) -> float | None:  # noqa: ANN401 - any JSON value
+    """Return the number of a value; None for an unscored one, and for what Inspect cannot convert either.
+
+    Inspect counts texts that it cannot convert as 0 and warns; here they have no number.
+    """
+    if isinstance(value, bool | int | float):
+        as_float = float(value)
+        return None if isnan(as_float) else as_float
+    if not isinstance(value, str):
+        return None
+    if value in LETTERS:
+        return LETTERS[value]
+    lower = value.lower()
+    if lower in WORDS:
+        return WORDS[lower]
+    try:
+        as_float = float(lower)
+    except ValueError:
+        return None
+    return as_float if isfinite(as_float) else None
+
+
+def is_infinite(value: Any) -> bool:  # noqa: ANN401 - any JSON value
+    """Tell whether a value is infinite, as the decoder of JSON returns it."""
+    return value in ("Infinity", "-Infinity")

@@ -1,43 +1,24 @@
 """What is kept of a sample of an Inspect log, and what is only counted."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 import msgspec
 
-from api.importers.results.imported_run import ImportedFile, content_digest
+from api.importers.results.imported_run import ERROR_CHARS_MAX, ImportedFile, ImportedScore, content_digest, nanoseconds
 from api.importers.results.inspect_log import LogSample, LogScore
-from api.importers.results.lenient_json import number
-from api.importers.values import InvalidValue, parse_time
-from events.evaluation import COST_USD_MAX
+from api.importers.results.lenient_json import number, text_of, time_of
 
 ATTACHMENT = "attachment://"
 """The beginning of a text that is among the attachments of the sample."""
 
-DETAIL_CHARS_MAX = 4_000
-"""Characters of an error that are kept."""
 
-TARGET_CHARS_MAX = 2_000
-"""Characters of a target that are kept."""
+class SampleFacts(msgspec.Struct, frozen=True):
+    """A sample: what all its scores have in `common`, its error, its target, and its scores by scorer."""
 
-
-class SampleFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is kept of a sample, with its scores by scorer."""
-
-    sample: str
-    attempt: int
-    answer: str | None
+    common: ImportedScore
     error: str | None
     target: str | None
-    reported_model: str | None
-    input_tokens: int | None
-    output_tokens: int | None
-    cost_usd: float | None
-    elapsed_ns: int | None
-    fixture_digest: str
-    expectation_digest: str | None
-    time: datetime | None
     scores: dict[str, LogScore]
 
 
@@ -49,32 +30,21 @@ def sample_facts(file: ImportedFile, sample: LogSample) -> SampleFacts:
         each.input_tokens + (each.input_tokens_cache_read or 0) + (each.input_tokens_cache_write or 0) for each in usage
     )
     costs = [cost for each in usage if (cost := number(each.total_cost)) is not None]
-    return SampleFacts(
+    common = ImportedScore(
         sample=str(sample.id),
         attempt=sample.epoch,
+        state="skipped",
         answer=_answer(file, sample),
-        error=_error(file, sample),
-        target=_target(file, sample.target),
         reported_model=sample.output.model or None,
         input_tokens=prompts if usage else None,
         output_tokens=sum(each.output_tokens for each in usage) if usage else None,
-        cost_usd=_cost(file, sum(costs)) if costs else None,
+        cost_usd=file.cost(sum(costs)) if costs else None,
         elapsed_ns=_elapsed_ns(file, sample),
         fixture_digest=content_digest(_resolve(sample.input, sample.attachments), sample.choices, sample.target),
         expectation_digest=None if sample.target is None else content_digest(sample.target),
-        time=parse_stated_time(sample.completed_at),
-        scores=dict(sample.scores or {}),
+        time=time_of(sample.completed_at),
     )
-
-
-def parse_stated_time(text: str | None) -> datetime | None:
-    """Return a time that the log states; None without one, or for a text that is none."""
-    if not text:
-        return None
-    try:
-        return parse_time(text)
-    except InvalidValue:
-        return None
+    return SampleFacts(common, _error(file, sample), _target(file, sample.target), dict(sample.scores or {}))
 
 
 def _count_parts(file: ImportedFile, sample: LogSample) -> None:
@@ -116,12 +86,9 @@ def _answer(file: ImportedFile, sample: LogSample) -> str | None:
     if isinstance(content, str):
         return _resolved_text(content, sample.attachments)
     texts = [str(part.get("text", "")) for part in content if part.get("type") == "text"]
-    file.leave_out("parts of answers that are not text", len(content) - len(texts), _first_type(content))
+    others = [str(part.get("type")) for part in content if part.get("type") != "text"]
+    file.leave_out("parts of answers that are not text", len(others), next(iter(others), None))
     return "\n".join(_resolved_text(text, sample.attachments) for text in texts)
-
-
-def _first_type(content: list[dict[str, Any]]) -> str:
-    return next((str(part.get("type")) for part in content if part.get("type") != "text"), "")
 
 
 def _resolved_text(text: str, attachments: Mapping[str, str]) -> str:
@@ -145,25 +112,13 @@ def _error(file: ImportedFile, sample: LogSample) -> str | None:
         return None
     file.leave_out("tracebacks of errors", int(bool(sample.error.traceback)))
     text = sample.error.message.strip() or "the sample ended in an error"
-    if len(text) > DETAIL_CHARS_MAX:
-        file.leave_out(f"ends of errors that are longer than {DETAIL_CHARS_MAX:,} characters", 1, text)
-    return text[:DETAIL_CHARS_MAX]
+    return file.shorten(text, "errors", ERROR_CHARS_MAX)
 
 
 def _target(file: ImportedFile, target: Any) -> str | None:  # noqa: ANN401 - a text or a list of them
     if isinstance(target, list) and len(target) == 1:
         (target,) = target
-    text = target if isinstance(target, str) else "" if not target else msgspec.json.encode(target).decode()
-    if len(text) > TARGET_CHARS_MAX:
-        file.leave_out(f"ends of targets that are longer than {TARGET_CHARS_MAX:,} characters", 1, text)
-    return text[:TARGET_CHARS_MAX] or None
-
-
-def _cost(file: ImportedFile, cost: float) -> float | None:
-    if 0 <= cost <= COST_USD_MAX:
-        return cost
-    file.leave_out(f"costs outside of 0 to {COST_USD_MAX:,.0f} dollars", 1, f"{cost:g}")
-    return None
+    return file.shorten(text_of(target or None), "targets") or None
 
 
 def _elapsed_ns(file: ImportedFile, sample: LogSample) -> int | None:
@@ -172,4 +127,4 @@ def _elapsed_ns(file: ImportedFile, sample: LogSample) -> int | None:
     if working is not None and total is not None:
         file.leave_out("total times of samples, with waiting; the working time is kept")
     seconds = total if working is None else working
-    return None if seconds is None or seconds < 0 else round(seconds * 1e9)
+    return nanoseconds(seconds)

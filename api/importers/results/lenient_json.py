@@ -5,10 +5,14 @@ Python's own encoder, and others, write NaN, Infinity and -Infinity, which JSON 
 """
 
 import re
+from datetime import datetime
 from mmap import mmap
 from typing import Any, Generic, TypeVar
 
 import msgspec
+
+from api.importers.values import InvalidValue, parse_time
+from events.payload import COUNT_MAX
 
 _T = TypeVar("_T")
 _token = re.compile(rb'"(?:[^"\\]|\\.)*+"|-?Infinity|NaN')
@@ -55,3 +59,23 @@ def number(value: Any) -> float | None:  # noqa: ANN401 - any JSON value
         return None
     as_float = float(value)
     return as_float if as_float - as_float == 0 else None
+
+
+def count_of(value: Any) -> int | None:  # noqa: ANN401 - any JSON value
+    """Return a count that an event can state; None for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= COUNT_MAX else None
+
+
+def text_of(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Return a text as it is, and any other value as JSON; empty for None."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return msgspec.json.encode(value).decode()
+
+
+def time_of(text: str | None) -> datetime | None:
+    """Return a time that a file states; None without one, or for a text that is none."""
+    try:
+        return parse_time(text) if text else None
+    except InvalidValue:
+        return None

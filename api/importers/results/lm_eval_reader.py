@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from api.importers.results.imported_run import (
     ImportedFile,
@@ -22,7 +23,7 @@ from api.importers.results.imported_run import (
     content_digest,
     points_of,
 )
-from api.importers.results.lenient_json import LenientDecoder, number
+from api.importers.results.lenient_json import LenientDecoder, number, text_of
 from api.importers.results.source_file import ResultsReader, SourceFile
 from events.evaluation import POINTS_MAX
 
@@ -54,12 +55,10 @@ class LmEvalResults(msgspec.Struct, frozen=True):
 class LmEvalSample(msgspec.Struct, frozen=True, kw_only=True):
     """What is kept of one line of samples: a document, as one filter reads the answer."""
 
-    sample: str
+    common: ImportedScore
+    """What its scores have in common."""
     filter: str
-    answer: str | None
     target: str | None
-    fixture_digest: str
-    expectation_digest: str
     values: dict[str, float | None]
 
 
@@ -81,31 +80,20 @@ def read(source: SourceFile) -> ImportedFile:
     if _has_samples(source):
         detail = "it has the samples of one task, without the model and the task's metrics."
         raise source.fault(detail, "Name the file of results beside it: results_DATE.json; its samples are read, too.")
-    try:
-        results = _results.decode(source.data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise source.fault(f"it cannot be read: {error}.", "Write the results again, or name another file.") from None
-    file = ImportedFile(
-        file=source.name,
-        format="lm-eval",
-        program=PROGRAM,
-        program_version=results.lm_eval_version,
-        source_digest=source.digest,
-    )
+    advice = "Write the results again, or name another file."
+    results = source.decode(_results, source.data, "it cannot be read", advice)
+    file = source.result("lm-eval", PROGRAM, results.lm_eval_version)
     for task, figures in sorted(results.results.items()):
         samples = _samples_file(source, task)
         if samples is None:
-            file.leave_out("figures of tasks or groups without a file of samples", _count(figures), task)
+            count = sum(number(value) is not None for value in figures.values())
+            file.leave_out("figures of tasks or groups without a file of samples", count, task)
             continue
         file.runs += _task_runs(file, results, task, samples)
     if not file.runs:
         detail = "it has aggregated figures, and no file of samples is beside it with a score that can be points."
         raise source.fault(detail, "Run lm-eval with --log_samples, and keep samples_TASK_DATE.jsonl beside this file.")
     return file
-
-
-def _count(figures: dict[str, Any]) -> int:
-    return sum(number(value) is not None for value in figures.values())
 
 
 def _samples_file(source: SourceFile, task: str) -> SourceFile | None:
@@ -121,7 +109,9 @@ def _task_runs(file: ImportedFile, results: LmEvalResults, task: str, source: So
     figures = results.results[task]
     names = [name for name in figures if "," in name and not name.partition(",")[0].endswith(STDERR)]
     metrics = sorted({name.partition(",")[0] for name in names})
-    samples = sorted(_read_samples(file, source, metrics), key=lambda each: (len(each.sample), each.sample))
+    samples = sorted(
+        _read_samples(file, source, metrics), key=lambda each: (len(each.common.sample), each.common.sample)
+    )
     for name in sorted(names):
         metric, _, filter_ = name.partition(",")
         column = [each for each in samples if each.filter == filter_]
@@ -187,10 +177,7 @@ def _read_samples(file: ImportedFile, source: SourceFile, metrics: list[str]) ->
         for place, line in enumerate(lines, 1):
             if not line.strip():
                 continue
-            try:
-                sample = _line.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                raise source.fault(f"line {place} cannot be read: {error}.", "Write the samples again.") from None
+            sample = source.decode(_line, line, f"line {place} cannot be read", "Write the samples again.")
             if not isinstance(sample.get("doc_id"), int | str):
                 raise source.fault(f"line {place} has no doc_id.", "Name files that lm-eval wrote.")
             file.leave_out("documents, of which the digest is kept", "doc" in sample)
@@ -206,21 +193,19 @@ def _sample(sample: dict[str, Any], metrics: list[str]) -> LmEvalSample:
     if isinstance(answer, list) and len(answer) == 1:
         (answer,) = answer
     filter_ = sample.get("filter")
-    return LmEvalSample(
+    common = ImportedScore(
         sample=str(sample["doc_id"]),
-        filter=filter_ if isinstance(filter_, str) else NO_FILTER,
-        answer=_text(answer),
-        target=_text(target),
+        state="skipped",
+        answer=text_of(answer) or None,
         fixture_digest=content_digest(*(hashes if any(hashes) else (sample.get("doc"), target))),
         expectation_digest=content_digest(target),
+    )
+    return LmEvalSample(
+        common=common,
+        filter=filter_ if isinstance(filter_, str) else NO_FILTER,
+        target=text_of(target) or None,
         values={metric: _value(sample.get(metric)) for metric in metrics},
     )
-
-
-def _text(value: Any) -> str | None:  # noqa: ANN401 - any JSON value
-    if value is None or isinstance(value, str):
-        return value or None
-    return msgspec.json.encode(value).decode()
 
 
 def _value(value: Any) -> float | None:  # noqa: ANN401 - any JSON value
@@ -230,18 +215,12 @@ def _value(value: Any) -> float | None:  # noqa: ANN401 - any JSON value
 def _score(sample: LmEvalSample, metric: str) -> ImportedScore:
     value = sample.values[metric]
     points = None if value is None else points_of(value)
-    common = {
-        "sample": sample.sample,
-        "answer": sample.answer,
-        "fixture_digest": sample.fixture_digest,
-        "expectation_digest": sample.expectation_digest,
-    }
     if points is None:
-        return ImportedScore(**common, state="skipped", detail=f"the sample states no number for {metric}")  # type: ignore[arg-type]
+        return structs.replace(sample.common, detail=f"the sample states no number for {metric}")
     passed = points == POINTS_MAX
     component = checked_component(metric, points=points, passed=passed, mark=POINTS_MAX, expected=sample.target)
-    return ImportedScore(
-        **common,  # type: ignore[arg-type]  # texts by the names of fields
+    return structs.replace(
+        sample.common,
         state="scored",
         points=points,
         passed=passed,

@@ -8,17 +8,13 @@ from collections.abc import Sequence
 from math import isclose
 from typing import Any
 
-import msgspec
 from msgspec import structs
 
 from api.importers.results.imported_run import ImportedFile, checked_component, points_of
-from api.importers.results.lenient_json import number
+from api.importers.results.lenient_json import number, text_of
 from api.importers.results.promptfoo_file import Grading, ResultAssertion
 from events.evaluation import POINTS_MAX, WEIGHT_MAX, Component
 from events.limits import ITEMS_MAX
-
-TEXT_CHARS_MAX = 2_000
-"""Characters of an expected value, and of a reason, that are kept."""
 
 SET = "assert-set"
 """The type of a set of assertions."""
@@ -52,19 +48,6 @@ def checked_components(file: ImportedFile, grading: Grading) -> tuple[Component,
                 components.append(checked_component(name, points=points))
     file.leave_out(f"assertions of one answer beyond {ITEMS_MAX}", max(0, len(components) - ITEMS_MAX))
     return tuple(components[:ITEMS_MAX])
-
-
-def text_of(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    """Return a text as it is, and any other value as JSON; empty for None."""
-    if value is None or isinstance(value, str):
-        return value or ""
-    return msgspec.json.encode(value).decode()
-
-
-def shortened(file: ImportedFile, text: str, what: str, length: int = TEXT_CHARS_MAX) -> str:
-    """Return the beginning of a text; count its end in `file` if that is cut off."""
-    file.leave_out(f"ends of {what} that are longer than {length:,} characters", int(len(text) > length), text)
-    return text[:length]
 
 
 def message_of(file: ImportedFile, error: str) -> str:
@@ -126,7 +109,7 @@ def _component(file: ImportedFile, name: str, check: Grading) -> Component:
         points=points,
         passed=check.pass_,
         mark=None if mark is None or points_of(mark) is None else mark * POINTS_MAX,
-        expected=shortened(file, text_of(assertion.value), "expected values") or assertion.type or None,
+        expected=file.shorten(text_of(assertion.value), "expected values") or assertion.type or None,
         match_type=assertion.type or None,
-        note=shortened(file, (check.reason or "").strip(), "reasons of assertions"),
+        note=file.shorten((check.reason or "").strip(), "reasons of assertions"),
     )

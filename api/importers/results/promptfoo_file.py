@@ -4,11 +4,14 @@ Source: the files that promptfoo 0.123.1 writes. Members that are not named here
 only counted.
 """
 
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
+from api.importers.results.lenient_json import LenientDecoder
 from api.importers.results.source_file import SourceFile
+from events.decode_error_messages import DECODE_ERRORS
 
 VERSION = 3
 """The version of results that is read."""
@@ -188,7 +191,7 @@ class _Versioned(_Part, frozen=True):
     version: Any = None
 
 
-_decoder = msgspec.json.Decoder(EvalFile)
+_decoder = LenientDecoder(EvalFile)
 _version = msgspec.json.Decoder(_Versioned)
 
 
@@ -212,15 +215,9 @@ def decode_file(source: SourceFile) -> EvalFile:
     if results is None:
         raise source.fault("it is not JSON of promptfoo: an object with `evalId` and `results` was expected.", EXPORT)
     version: Any = None
-    try:
+    with suppress(*DECODE_ERRORS):
         version = _version.decode(results).version
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        version = "missing"
     if version != VERSION or isinstance(version, bool):
         detail = f"the version of its results is {version if isinstance(version, int) else 'not stated'}; "
         raise source.fault(f"{detail}version {VERSION} is read.", "Run the evaluation again with a newer promptfoo.")
-    try:
-        return _decoder.decode(source.data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        reason = str(error) or "it is nested too deeply"
-        raise source.fault(f"it is not results of promptfoo, version {VERSION}: {reason}.", EXPORT) from None
+    return source.decode(_decoder, source.data, f"it is not results of promptfoo, version {VERSION}", EXPORT)

@@ -10,10 +10,18 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Any
 
-from api.importers.results.answer_means import mean_over_scenarios
-from api.importers.results.imported_run import ImportedFile, ImportedRun, ImportedScore, content_digest, points_of
-from api.importers.results.lenient_json import number
-from api.importers.results.promptfoo_checks import checked_components, message_of, shortened, text_of
+from api.importers.results.imported_run import (
+    ERROR_CHARS_MAX,
+    ImportedFile,
+    ImportedRun,
+    ImportedScore,
+    content_digest,
+    mean_over_scenarios,
+    nanoseconds,
+    points_of,
+)
+from api.importers.results.lenient_json import count_of, number, text_of, time_of
+from api.importers.results.promptfoo_checks import checked_components, message_of
 from api.importers.results.promptfoo_file import (
     FAILED_WITH_ERROR,
     EvalFile,
@@ -25,10 +33,8 @@ from api.importers.results.promptfoo_file import (
     recognizes,
 )
 from api.importers.results.source_file import ResultsReader, SourceFile
-from api.importers.values import InvalidValue, parse_time
-from events.evaluation import COST_USD_MAX, POINTS_MAX
+from events.evaluation import POINTS_MAX
 from events.limits import LABEL_CHARS_MAX
-from events.payload import COUNT_MAX
 
 PROGRAM = "promptfoo"
 
@@ -37,9 +43,6 @@ SCORER = "promptfoo"
 
 NAME_CHARS_MAX = 60
 """Characters of a prompt or a test's variables that name it; of a longer one, the beginning and a digest do."""
-
-DETAIL_CHARS_MAX = 4_000
-"""Characters of an error that are kept."""
 
 DRAWN = frozenset(("sessionId", "_conversation"))
 """Variables that promptfoo itself sets for each answer."""
@@ -54,13 +57,7 @@ KINDS = frozenset(("chat", "completion", "completions", "responses", "messages",
 def read(source: SourceFile) -> ImportedFile:
     """Read results. Errors: InvalidEvent."""
     content = decode_file(source)
-    file = ImportedFile(
-        file=source.name,
-        format="promptfoo",
-        program=PROGRAM,
-        program_version=content.metadata.promptfoo_version or None,
-        source_digest=source.digest,
-    )
+    file = source.result("promptfoo", PROGRAM, content.metadata.promptfoo_version)
     results = sorted(content.results.results, key=lambda each: (each.prompt_idx, each.test_idx))
     if not results:
         raise source.fault("it has no results.", "Import a file of an evaluation that was run.")
@@ -128,7 +125,7 @@ def _run(
         attempts[test] += 1
         scores.append(_score(file, result, names[test], attempts[test]))
     mean = _mean(metrics)
-    started_at = _stated_time(content.results.timestamp)
+    started_at = time_of(content.results.timestamp)
     duration_ms = number(content.results.stats.duration_ms) if content.results.stats else None
     duration_ms = None if duration_ms is None or not 0 <= duration_ms <= 1e12 else duration_ms
     return ImportedRun(
@@ -162,13 +159,6 @@ def model_of(provider: str) -> str | None:
     return _named(rest if kind in KINDS else model, LABEL_CHARS_MAX) or None
 
 
-def _stated_time(text: str | None) -> Any:  # noqa: ANN401 - a time or None
-    try:
-        return parse_time(text) if text else None
-    except InvalidValue:
-        return None
-
-
 def _mean(metrics: PromptMetrics | None) -> float | None:
     """Return the mean over answers with a score, in points, from promptfoo's own sum."""
     total = None if metrics is None else number(metrics.score)
@@ -198,16 +188,18 @@ def _score(file: ImportedFile, result: EvalResult, sample: str, attempt: int) ->
     detail: str | None = None
     if is_error:
         message = message_of(file, result.error or "") or "promptfoo states no error"
-        detail = shortened(file, message, "errors", DETAIL_CHARS_MAX)
+        detail = file.shorten(message, "errors", ERROR_CHARS_MAX)
     elif points is None:
         detail = f"the score {result.score} is not in 0..1" if result.score is not None else "the score is not a number"
         file.leave_out("scores that are not in 0..1, and whether these passed", 1, detail)
     components = () if points is None or grading is None else checked_components(file, grading)
     if points is not None and not result.success and not components and grading is not None:
-        detail = shortened(file, (grading.reason or "").strip(), "reasons", DETAIL_CHARS_MAX)
+        detail = file.shorten((grading.reason or "").strip(), "reasons", ERROR_CHARS_MAX)
     _count_parts(file, result)
     threshold = result.test_case.threshold
     input_tokens, output_tokens = _tokens(file, result.token_usage)
+    # promptfoo writes 0 for a provider that states no cost
+    cost = number(result.response.cost if result.response is not None else result.cost or None)
     return ImportedScore(
         sample=sample,
         attempt=attempt,
@@ -220,7 +212,7 @@ def _score(file: ImportedFile, result: EvalResult, sample: str, attempt: int) ->
         components=components,
         input_tokens=input_tokens,
         output_tokens=output_tokens,
-        cost_usd=_cost(file, result),
+        cost_usd=file.cost(cost),
         elapsed_ns=_elapsed_ns(file, result),
         fixture_digest=_content(result),
         expectation_digest=content_digest(result.test_case.assert_, threshold),
@@ -231,7 +223,7 @@ def _tokens(file: ImportedFile, usage: TokenCounts | None) -> tuple[int | None, 
     """Return the tokens of prompt and reply; None for a provider that states none."""
     if usage is None:
         return None, None
-    prompt, completion, total, cached = map(_count, (usage.prompt, usage.completion, usage.total, usage.cached))
+    prompt, completion, total, cached = map(count_of, (usage.prompt, usage.completion, usage.total, usage.cached))
     if prompt or completion:
         file.leave_out("counts of cached tokens", int(bool(cached)))
         return prompt, completion
@@ -240,27 +232,13 @@ def _tokens(file: ImportedFile, usage: TokenCounts | None) -> tuple[int | None, 
     return None, None
 
 
-def _count(value: Any) -> int | None:  # noqa: ANN401 - any JSON value
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= COUNT_MAX else None
-
-
-def _cost(file: ImportedFile, result: EvalResult) -> float | None:
-    """Return the cost that the provider stated. promptfoo writes 0 for one that states none."""
-    cost = number(result.response.cost if result.response is not None else result.cost or None)
-    if cost is None or 0 <= cost <= COST_USD_MAX:
-        return cost
-    file.leave_out(f"costs outside of 0 to {COST_USD_MAX:,.0f} dollars", 1, f"{cost:g}")
-    return None
-
-
 def _elapsed_ns(file: ImportedFile, result: EvalResult) -> int | None:
     latency_ms = number(result.latency_ms)
-    if latency_ms is None or not 0 <= latency_ms * 1e6 <= COUNT_MAX:
-        return None
-    if result.response is not None and result.response.cached:
+    elapsed_ns = None if latency_ms is None else nanoseconds(latency_ms / 1e3)
+    if elapsed_ns is not None and result.response is not None and result.response.cached:
         file.leave_out("latencies of answers from promptfoo's cache")
         return None
-    return round(latency_ms * 1e6)
+    return elapsed_ns
 
 
 def _count_parts(file: ImportedFile, result: EvalResult) -> None:
@@ -271,7 +249,7 @@ def _count_parts(file: ImportedFile, result: EvalResult) -> None:
     own = {name for name in response.metadata or () if not name.startswith("_promptfoo")}
     parts = {
         "inputs (variables and prompts), of which the digest is kept": 1,
-        "tokens of models that judged answers": _count(graders) or 0,
+        "tokens of models that judged answers": count_of(graders) or 0,
         "metadata of tests": len(result.test_case.metadata or ()),
         "metadata of answers": len(own),
         "sounds, images and videos in answers": sum(

@@ -1,24 +1,27 @@
 """Convert an imported run into events; pure.
 
 Ids follow from the tool's own run and from each sample, so that another import of the same results adds nothing.
+
+The id of a scenario is `SUITE.SAMPLE`, so that sample 1 of two suites is two scenarios. Where that is not a valid id,
+the part that is not is cleaned and gets a digest of the original, marked `.x`. Names that end like such a mark, and
+samples with a dot, get a digest too, so that different names never give the same id.
 """
 
+import re
 from datetime import datetime
 from hashlib import sha256
-from typing import TypeVar
 
 import msgspec
 
 from api.importers.results.imported_run import ImportedFile, ImportedRun, ImportedScore
-from api.importers.results.scenario_names import keeps_sample, scenario_id_of
 from api.service.evaluation.answer_scorer import fit_to_line
-from api.service.evaluation.run_operations import GradedAttempt
+from api.service.evaluation.run_operations import GradedAttempt, score_event_id, validate_payload
 from api.service.evidence import Blob, digest_of
-from events.decode_error_messages import explain_decode_error
 from events.envelope import Draft
 from events.errors import InvalidEvent
 from events.evaluation import EvalFinished, EvalScored, EvalStarted
-from events.limits import EVENT_ID_CHARS_MAX, EVIDENCE_BYTES_MAX, ITEMS_MAX, PAYLOAD_BYTES_MAX
+from events.limits import EVIDENCE_BYTES_MAX, ITEMS_MAX, PAYLOAD_BYTES_MAX, STREAM_ID_CHARS_MAX
+from events.payload import STREAM_ID_PATTERN
 from events.registry import VOCABULARY
 
 SAMPLE_IDS = "sample_ids"
@@ -29,10 +32,22 @@ MODEL = "model"
 
 JSON = "application/json"
 
+SAME_FIELDS = set(EvalScored.__struct_fields__) & set(ImportedScore.__struct_fields__) - {"detail", "model"}
+"""Fields of a score that its event has under the same names, with the same values."""
+
 AttemptKey = tuple[str, int]
 
-_Payload = TypeVar("_Payload", EvalStarted, EvalScored, EvalFinished)
 _encode = msgspec.json.Encoder().encode
+
+SUITE_CHARS_MAX = 30
+"""Characters of the suite's part of an id."""
+
+SUITE_DIGITS, SAMPLE_DIGITS = 8, 16
+"""Hexadecimal digits of the digest of a suite, and of a sample."""
+
+_valid = re.compile(STREAM_ID_PATTERN)
+_marked = re.compile(r"\.x[0-9a-f]{8,16}$")
+_invalid = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 class PreparedRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,8 +72,7 @@ class PreparedRun(msgspec.Struct, frozen=True, kw_only=True):
 
     def score_draft(self, graded: GradedAttempt) -> Draft:
         """Return the draft of a score. Its time is that of the sample, or else the end of the run."""
-        key = f"eval:{self.run_id}:{graded.key[0]}:{graded.key[1]}"
-        event_id = key if len(key) <= EVENT_ID_CHARS_MAX else f"eval:{sha256(key.encode()).hexdigest()}"
+        event_id = score_event_id(self.run_id, graded)
         return VOCABULARY.draft_of(graded.score, id=event_id, time=self.times[graded.key])
 
     def finish_draft(self) -> Draft:
@@ -106,11 +120,11 @@ def prepare_run(file: ImportedFile, run: ImportedRun) -> PreparedRun:
     try:
         return PreparedRun(
             run=run,
-            started=_validate(started),
+            started=validate_payload(started),
             start_blobs=blobs,
             scores=scores,
             times=times,
-            finished=None if finished is None else _validate(finished),
+            finished=None if finished is None else validate_payload(finished),
         )
     except InvalidEvent as error:
         raise _fault(file, error) from None
@@ -129,36 +143,22 @@ def _sample_ids(file: ImportedFile, changed: dict[str, str]) -> tuple[Blob, ...]
 
 def _graded(file: ImportedFile, run: ImportedRun, run_id: str, scenario_id: str, score: ImportedScore) -> GradedAttempt:
     event = EvalScored(
+        **{name: getattr(score, name) for name in SAME_FIELDS},
         run_id=run_id,
         scenario_id=scenario_id,
-        attempt=score.attempt,
-        state=score.state,
-        failure=score.failure,
         total_score=score.points,
         pass_threshold=score.threshold,
-        passed=score.passed,
-        components=score.components,
-        weight=score.weight,
-        fixture_digest=score.fixture_digest,
-        expectation_digest=score.expectation_digest,
         scorer_id=run.scorer_id,
         scorer_version=run.scorer_version,
         agent=run.agent,
         agent_version=run.agent_version,
-        elapsed_ns=score.elapsed_ns,
         detail=score.detail or None,
         model=score.model or run.model,
-        reported_model=score.reported_model,
-        confidence=score.confidence,
-        input_tokens=score.input_tokens,
-        output_tokens=score.output_tokens,
-        cost_usd=score.cost_usd,
-        response_id=score.response_id,
     )
     try:
         answer = None if score.answer is None else msgspec.json.encode({"answer": score.answer}).decode()
-        graded = fit_to_line(_validate(event), answer)
-        _validate(graded.score)
+        graded = fit_to_line(validate_payload(event), answer)
+        validate_payload(graded.score)
     except (InvalidEvent, UnicodeEncodeError) as error:
         advice = "Correct the file, or leave the sample out."
         wrong = error if isinstance(error, InvalidEvent) else InvalidEvent(f"answer: {error.reason}.", advice)
@@ -179,14 +179,25 @@ def _check_size(file: ImportedFile, score: ImportedScore, graded: GradedAttempt)
             raise InvalidEvent(detail, "Shorten it.")
 
 
-def _validate(payload: _Payload) -> _Payload:
-    """Check a payload that was made in code, not decoded. Errors: InvalidEvent."""
-    try:
-        return msgspec.json.decode(msgspec.json.encode(payload), type=type(payload))
-    except (msgspec.ValidationError, UnicodeEncodeError) as error:
-        raise explain_decode_error(error, VOCABULARY.type_names, shape=type(payload)) from None
-
-
 def _fault(file: ImportedFile, error: InvalidEvent, place: str = "") -> InvalidEvent:
     """Add the place in the file to an error."""
     return InvalidEvent(f"{file.file}: {place}{error.detail}", error.advice, field=error.field)
+
+
+def scenario_id_of(suite: str, sample: str) -> str:
+    """Return the id of the scenario for a sample of a suite: 1..64 of letters, digits, '.', '_' and '-'."""
+    suite_part = _clean(suite, SUITE_CHARS_MAX, SUITE_DIGITS, dots=True)
+    return f"{suite_part}.{_clean(sample, STREAM_ID_CHARS_MAX - len(suite_part) - 1, SAMPLE_DIGITS, dots=False)}"
+
+
+def keeps_sample(scenario_id: str, sample: str) -> bool:
+    """Tell whether the id of a scenario contains the id of its sample as the tool wrote it."""
+    return scenario_id.endswith(f".{sample}")
+
+
+def _clean(text: str, length: int, digits: int, *, dots: bool) -> str:
+    is_free = _valid.fullmatch(text) is not None and _marked.search(text) is None and (dots or "." not in text)
+    if is_free and len(text) <= length:
+        return text
+    digest = sha256(text.encode(errors="surrogatepass")).hexdigest()[:digits]
+    return f"{_invalid.sub('-', text)[: length - digits - 2].strip('-')}.x{digest}"

@@ -6,12 +6,13 @@ from contextlib import suppress
 from functools import cached_property
 from hashlib import file_digest
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from api.importers.results.imported_run import Format, ImportedFile
 from api.importers.results.lenient_json import LenientDecoder
+from events.decode_error_messages import DECODE_ERRORS
 from events.errors import InvalidEvent
 from ledger.errors import InvalidQuery
 from ledger.regular_file import open_regular
@@ -22,6 +23,7 @@ ZIP = b"PK\x03\x04"
 HEAD_BYTES = 1 << 20
 """Bytes at the beginning of a file in which the first line of JSON Lines must end."""
 
+_T = TypeVar("_T")
 _members = LenientDecoder(dict[str, msgspec.Raw])
 
 
@@ -49,16 +51,35 @@ class SourceFile:
     def members(self) -> dict[str, msgspec.Raw]:
         """The members of the JSON object that is the whole file; empty for other content. Values are not decoded."""
         if not self.is_zip:
-            with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            with suppress(*DECODE_ERRORS):
                 return _members.decode(self.data)
         return {}
 
     @cached_property
     def first_line(self) -> dict[str, msgspec.Raw]:
         """The members of the JSON object on the first line; empty for other content, or where the line is too long."""
-        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        with suppress(*DECODE_ERRORS):
             return _members.decode(self.data[:HEAD_BYTES].partition(b"\n")[0])
         return {}
+
+    def decode(
+        self, decoder: LenientDecoder[_T], data: "bytes | mmap.mmap | msgspec.Raw", wrong: str, advice: str
+    ) -> _T:
+        """Decode a part of the file. Errors: InvalidEvent, which says what is `wrong`, and the decoder's reason."""
+        try:
+            return decoder.decode(data)
+        except DECODE_ERRORS as error:
+            raise self.fault(f"{wrong}: {str(error) or 'it is nested too deeply'}.", advice) from None
+
+    def result(self, format_: Format, program: str, program_version: str | None = None) -> ImportedFile:
+        """Return the file without runs."""
+        return ImportedFile(
+            file=self.name,
+            format=format_,
+            program=program,
+            program_version=program_version or None,
+            source_digest=self.digest,
+        )
 
     def fault(self, detail: str, advice: str, field: str | None = None) -> InvalidEvent:
         """Return the error of a file with wrong content; nothing of it is written."""

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from api.importers.batch_append import STREAMS_MAX
+from api.importers.batch_append import STREAMS_MAX, split_batches
 from api.importers.runs import reader
 from api.importers.runs.score_check import UnsupportedScore, unsupported_scores
-from api.importers.runs.to_events import RunDraft, RunEvents, run_events
+from api.importers.runs.to_events import RunEvents, run_events
 from api.progress import ReportProgress
 from api.service.evidence import digest_of
 from api.service.store import EventStore
@@ -154,19 +154,6 @@ def _batches(
         yield list(batch.values())
 
 
-def _parts(drafts: Iterable[RunDraft]) -> Iterator[list[RunDraft]]:
-    """Yield events that fit into one batch."""
-    part: list[RunDraft] = []
-    events = size_bytes = 0
-    for draft in drafts:
-        events, size_bytes = events + draft.events, size_bytes + draft.size_bytes
-        if part and (events > BATCH_EVENTS_MAX or size_bytes > BATCH_BYTES_MAX):
-            yield part
-            part, events, size_bytes = [], draft.events, draft.size_bytes
-        part.append(draft)
-    yield part
-
-
 class SaveResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of one report: whether it was `saved` now. `unborne` lists its unsupported scores."""
 
@@ -217,7 +204,8 @@ class _Writer:
 
     async def _append(self, runs: Sequence[RunEvents]) -> None:
         result = self._result
-        for part in _parts(draft for run in runs for draft in run.drafts):
+        all_drafts = (draft for run in runs for draft in run.drafts)
+        for part in split_batches(all_drafts, lambda draft: (draft.events, draft.size_bytes), BATCH_EVENTS_MAX):
             drafts = [run_draft.draft for run_draft in part]
             async with self._store.keep(run_draft.blob for run_draft in part if run_draft.blob is not None) as evidence:
                 for draft in evidence:

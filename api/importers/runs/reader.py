@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from events.decode_error_messages import DECODE_ERRORS, in_json_words
+from events.decode_error_messages import DECODE_ERRORS, locate_decode_error
 from events.errors import InvalidEvent, MalformedInput
 from events.json_check import half_surrogate_error
 from events.limits import BODY_BYTES_MAX, STREAM_ID_CHARS_MAX
@@ -16,7 +16,6 @@ from projections.discovery.run_report import TOTAL_KEY, RunReport, report_models
 _decode = msgspec.json.Decoder(RunReport).decode
 _run_id = re.compile(STREAM_ID_PATTERN)
 _time = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
-_message = re.compile(r"^(?P<text>.*?)(?: - at `\$\.?(?P<path>[^`]*)`)?$", re.DOTALL)
 _field_name = re.compile(r"field `(?P<name>[^`]+)`")
 
 MIB = 1 << 20
@@ -46,7 +45,7 @@ def decode_report(body: bytes) -> RunReport:
     try:
         report = _decode(body)
     except msgspec.ValidationError as error:
-        raise _decode_error(in_json_words(str(error))) from None
+        raise _decode_error(error) from None
     except DECODE_ERRORS as error:
         raise half_surrogate_error(body) or MalformedInput(
             f"It is not well-formed JSON: {error}.", "Send UTF-8 JSON; NaN and Infinity are not JSON numbers."
@@ -116,21 +115,20 @@ def _check_score(field: str, score: dict[str, int | float]) -> None:
 _ID_ADVICE = f"Use {STREAM_ID_SHAPE}."
 
 
-def _decode_error(message: str) -> InvalidEvent:
-    """Return a decoder's message as an error with field, detail and advice."""
-    match = _message.match(message)
-    assert match is not None
-    text, field = match["text"], (match["path"] or "").rstrip(".")
+def _decode_error(error: msgspec.ValidationError) -> InvalidEvent:
+    """Return a decoder's error as one with field, detail and advice."""
+    path, text = locate_decode_error(error)
+    field = path.lstrip(".")
     if name := _field_name.search(text):
         field = f"{field}.{name['name']}".lstrip(".")
-    if text.startswith("Object contains unknown field"):
+    if text.startswith("object contains unknown field"):
         return _invalid(field, "is not a field of a run report", "Omit it, or correct its name.")
-    if text.startswith("Object missing required field"):
+    if text.startswith("object missing required field"):
         return _invalid(field, "is required and missing", "Add it.")
     if not field:
-        return _invalid("", f"it is not a run report: {text[0].lower()}{text[1:]}", "A run report is one JSON object.")
+        return _invalid("", f"it is not a run report: {text}", "A run report is one JSON object.")
     advice = _ID_ADVICE if field == "run_id" else "Correct the value."
-    return _invalid(field, f"{text[0].lower()}{text[1:]}", advice)
+    return _invalid(field, text, advice)
 
 
 def _invalid(field: str, detail: str, advice: str) -> InvalidEvent:

@@ -52,7 +52,8 @@ class SparkScale(NamedTuple):
 def draw_sparkline(windows: Sequence[Window], scale: SparkScale, name: str, drawing_id: str) -> str:
     """Return the drawing of the trend of one agent, with its figures in words. `drawing_id` is unique on the page."""
     drawn = [window for window in windows if window.gap is not None]
-    parts = [line for known, part in groupby(windows, _is_known) if known for line in _draw_part(list(part), scale)]
+    stretches = groupby(windows, lambda window: window.gap is not None)
+    parts = [line for known, part in stretches if known for line in _draw_part(list(part), scale)]
     last = drawn[-1]
     x, y = scale.x(_middle(last)), scale.y(_gap(last))
     labelled = f'aria-labelledby="{drawing_id}-t" aria-describedby="{drawing_id}-d"'
@@ -103,10 +104,6 @@ def _draw_part(windows: Sequence[Window], scale: SparkScale) -> list[str]:
 
 def _middle(window: Window) -> datetime:
     return window.since + (window.until - window.since) / 2
-
-
-def _is_known(window: Window) -> bool:
-    return window.gap is not None
 
 
 def _gap(window: Window) -> float:

@@ -1,13 +1,13 @@
 """The command `tallystick discover`: check its options, begin or resume a run, and print each answer until it ends."""
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
 
 from api.errors import RunEnded
-from api.service.discovery.golden_file import GoldenFile
 from api.service.discovery.run_loop import RunTimeLimits, continue_run
 from api.service.discovery.run_operations import prompt, start
 from api.service.discovery.run_types import ResponseResult, RunConfig, StartResult
@@ -20,12 +20,40 @@ from events.errors import TallystickError
 from events.registry import VOCABULARY
 from instruments.answer import RouterAnswer
 from instruments.routers import Router
+from ledger.atomic_file import write_text
 from ledger.errors import InvalidQuery
 
 _started = VOCABULARY.event_types["discovery.started.v1"]
 
 Say = Callable[[str], None]
 """Prints a line."""
+
+
+class GoldenFile:
+    """A golden file. An existing file is overwritten only with `force`."""
+
+    def __init__(self, path: Path, *, force: bool) -> None:
+        """Check that the file can be written, before a router is asked. Errors: InvalidQuery."""
+        self.path = path
+        self._force = force
+        if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+            raise InvalidQuery("golden", f"{path} cannot be written.", "Name a file in an existing, writable folder.")
+
+    def check(self, text: str | None = None) -> None:
+        """Refuse an existing file, except with `force` or if it contains exactly `text`. Errors: InvalidQuery."""
+        if self._force or not os.path.lexists(self.path) or (text is not None and self.holds(text)):
+            return
+        raise InvalidQuery(
+            "golden", f"{self.path} is there already.", "Name another file, or overwrite it with --force."
+        )
+
+    def holds(self, text: str) -> bool:
+        """Return whether the file contains exactly a text."""
+        return self.path.is_file() and self.path.read_bytes() == text.encode()
+
+    def keep(self, text: str) -> None:
+        """Write a text atomically. Errors: OSError, including FileExistsError."""
+        write_text(self.path, text, exclusive=not self._force)
 
 
 class DiscoverResult(msgspec.Struct, frozen=True, kw_only=True):

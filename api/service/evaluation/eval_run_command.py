@@ -3,8 +3,9 @@
 import asyncio
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from pathlib import Path
 
 from msgspec import structs
 
@@ -16,7 +17,6 @@ from api.service.evaluation.cost_budget import Halt
 from api.service.evaluation.evaluation_reader import read_evaluation, read_trend
 from api.service.evaluation.judge_permission import require_judge
 from api.service.evaluation.options import EvalOptions, ScorerName, build_start, check_options
-from api.service.evaluation.price_file import read_prices
 from api.service.evaluation.resume_checks import check_scenarios, check_settings, check_unchanged, describe_changes
 from api.service.evaluation.retry_plan import (
     RetryPlan,
@@ -37,13 +37,17 @@ from api.service.evaluation.run_operations import (
     require_unused_id,
 )
 from api.service.evaluation.run_suite import load_suite_of, record_changes, record_suite
-from api.service.evaluation.scenario_selection import describe_limit, select_scenarios
 from api.service.evaluation.sequential_looks import find_reason_to_stop, run_looks
 from api.service.store import EventStore
 from events.errors import TallystickError
+from instruments.evals import Scenario
+from instruments.evals.prices import PriceList, load_prices
 from instruments.evals.scoring.semantic_matcher import SemanticMatcher
+from instruments.evals.suite.answerable_inputs import measure_ceiling
+from instruments.evals.suite.filter_expression import select
 from instruments.evals.suite.loader import Suite, load
-from ledger.errors import NotFound
+from instruments.yaml_reader import UnreadableFile
+from ledger.errors import InvalidQuery, NotFound
 
 THREADS = 8
 """Threads in addition to one per job, so that writing does not wait for an agent."""
@@ -53,6 +57,9 @@ Say = Callable[[str], None]
 
 OnScore = Callable[[GradedAttempt | None, int, int], None]
 """Called with each durable score (None at the start), the number of settled attempts, and the number of all."""
+
+TITLES_SHOWN = 20
+"""The most scenarios that an error lists."""
 
 
 class EvalRunCommand:
@@ -210,3 +217,37 @@ class EvalRunCommand:
                     return
         finally:
             limits.stop()
+
+
+def read_prices(path: Path | None) -> PriceList | None:
+    """Read the file of prices; None without one. Errors: InvalidQuery, with the file and the problem."""
+    if path is None:
+        return None
+    try:
+        return load_prices(path)
+    except UnreadableFile as error:
+        raise InvalidQuery("prices", f"{path} {error}", error.advice) from None
+
+
+def describe_limit(scenarios: Sequence[Scenario]) -> str | None:
+    """Return in words how many scenarios can be right if equal inputs get equal answers; None if all can."""
+    ceiling = measure_ceiling(scenarios)
+    if not ceiling.ambiguous:
+        return None
+    return (
+        f"{ceiling.ambiguous:,} scenarios have the same input as a scenario with another truth: at most "
+        f"{ceiling.answerable:,} of {ceiling.scenarios:,} ({ceiling.share:.1%}) can be answered right from the input."
+    )
+
+
+def select_scenarios(suite: Suite, expression: str | None) -> tuple[Scenario, ...]:
+    """Return the scenarios that an expression selects; without one, all. Errors: InvalidQuery, if it selects none."""
+    if expression is None:
+        return suite.scenarios
+    selected = select(suite.scenarios, expression)
+    if not selected:
+        titles = [scenario.title for scenario in suite.scenarios]
+        more = f", and {len(titles) - TITLES_SHOWN} more" if len(titles) > TITLES_SHOWN else ""
+        listed = f"{', '.join(titles[:TITLES_SHOWN])}{more}"
+        raise InvalidQuery("-k", f"{expression!r} chooses no scenario.", f"Scenarios: {listed}.")
+    return selected

@@ -19,19 +19,18 @@ from msgspec import structs
 
 from api.errors import RunEnded
 from api.service.evaluation.recorded_tries import AttemptKey, LastTry, RecordedTries
-from api.service.evidence import Blob, digest_of
+from api.service.evidence import Blob
 from api.service.retry import retry, while_unavailable
 from api.service.run_checks import run_exists_error
-from api.service.store import EventStore, without_erased
+from api.service.store import EventStore, append_with
 from events.decode_error_messages import explain_decode_error
 from events.envelope import Draft, Event
 from events.evaluation import EvalFinished, EvalReopened, EvalScored, EvalStarted
 from events.limits import EVENT_ID_CHARS_MAX, STREAM_ID_CHARS_MAX
-from events.payload import STORED_ID_PATTERN, STREAM_ID_PATTERN, STREAM_ID_SHAPE
+from events.payload import STORED_ID_PATTERN, STREAM_ID_PATTERN, STREAM_ID_SHAPE, Payload
 from events.registry import VOCABULARY
 from ledger.errors import (
     AppendRefused,
-    Gone,
     IdentityConflict,
     InvalidQuery,
     LifecycleViolation,
@@ -42,7 +41,7 @@ from ledger.errors import (
 APPENDED_EVENTS_MAX = 500
 """Events in one append of scores."""
 
-_Payload = TypeVar("_Payload", EvalStarted, EvalScored)
+_Payload = TypeVar("_Payload", bound=Payload)
 _id, _stored_id = re.compile(STREAM_ID_PATTERN), re.compile(STORED_ID_PATTERN)
 _finished = VOCABULARY.event_types["eval.finished.v1"].draft
 
@@ -162,7 +161,7 @@ async def begin_run(store: EventStore, started: EvalStarted) -> EvalRun:
     Errors: InvalidEvent; LifecycleViolation, if a run of that id exists; those of appending.
     """
     while True:
-        start = _validate(structs.replace(started, run_id=started.run_id or secrets.token_hex(4)))
+        start = validate_payload(structs.replace(started, run_id=started.run_id or secrets.token_hex(4)))
         run = EvalRun(started=start, version=1, tries=RecordedTries(), finished=False, worked_ns=0)
         try:
             await require_unused_id(store, run.run_id)
@@ -265,15 +264,15 @@ def _drafts(run: EvalRun, graded: Sequence[GradedAttempt], *, with_ids: bool) ->
     """Return scores as drafts, each at the next version; without event ids if another event has one of them."""
     return [
         VOCABULARY.draft_of(
-            _validate(structs.replace(each.score, run_id=run.run_id)),
-            id=_event_id(run.run_id, each) if with_ids else None,
+            validate_payload(structs.replace(each.score, run_id=run.run_id)),
+            id=score_event_id(run.run_id, each) if with_ids else None,
             expectedversion=run.version + number,
         )
         for number, each in enumerate(graded)
     ]
 
 
-def _validate(payload: _Payload) -> _Payload:
+def validate_payload(payload: _Payload) -> _Payload:
     """Check a payload that was made in code, not decoded. Errors: InvalidEvent."""
     try:
         return msgspec.json.decode(msgspec.json.encode(payload), type=type(payload))
@@ -281,22 +280,16 @@ def _validate(payload: _Payload) -> _Payload:
         raise explain_decode_error(error, VOCABULARY.type_names, shape=type(payload)) from None
 
 
-def _event_id(run_id: str, graded: GradedAttempt) -> str:
+def score_event_id(run_id: str, graded: GradedAttempt) -> str:
     """Return the id of a try: the same in each process that continues the run."""
     event_id = f"eval:{run_id}:{graded.key[0]}:{graded.key[1]}{f':r{graded.retry}' if graded.retry else ''}"
     return event_id if len(event_id) <= EVENT_ID_CHARS_MAX else f"eval:{sha256(event_id.encode()).hexdigest()}"
 
 
 async def _append(store: EventStore, drafts: list[Draft], graded: Sequence[GradedAttempt]) -> None:
-    """Append scores with the bytes that they name. Erased bytes are not stored again; their digest remains."""
-    blobs = list({digest_of(blob.data): blob for each in graded for blob in each.blobs}.values())
-    while True:
-        try:
-            async with store.keep(blobs) as stored:
-                await store.append([*stored, *drafts, *(draft for each in graded for draft in each.drafts)])
-            return
-        except Gone:
-            blobs = await without_erased(store, blobs)
+    """Append scores with the bytes and the further events that belong to them."""
+    blobs = [blob for each in graded for blob in each.blobs]
+    await append_with(store, blobs, [*drafts, *(draft for each in graded for draft in each.drafts)])
 
 
 def _worked_ns(events: Sequence[Event]) -> int:

@@ -1,18 +1,18 @@
 """Decode requests of OTLP/JSON: camelCase names, ids in hex, 64-bit numbers as text or as numbers.
 
-Unknown fields are ignored, as the specification demands.
+Unknown fields are ignored, as the specification demands. `read_logs` and `read_spans` read messages of protobuf, too,
+whose fields have the same names; `ValueOf` is what differs.
 """
 
 import re
-from collections.abc import Iterable
-from typing import TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import msgspec
 
 from api.service.otlp.telemetry_records import (
     Attributes,
     AttributeValue,
-    ReceivedRecords,
     TelemetryRecord,
     TelemetrySpan,
     too_many_values,
@@ -24,6 +24,9 @@ from events.limits import OTLP_RECORDS_MAX, OTLP_VALUES_MAX
 
 _ERROR_STATUS = 2
 _JsonNumber = int | float | str
+ValueOf = Callable[[Any], AttributeValue | None]
+"""Returns the value of an attribute; None for a list, a map, bytes or no value."""
+
 _Message = TypeVar("_Message", bound=msgspec.Struct)
 _whole = re.compile(r"[+-]?[0-9]{1,20}", re.ASCII)
 _hex = re.compile(r"[0-9a-fA-F]*", re.ASCII)
@@ -76,7 +79,6 @@ class _Span(msgspec.Struct, rename="camel"):
     trace_id: str | None = None
     span_id: str | None = None
     parent_span_id: str | None = None
-    name: str | None = None
     start_time_unix_nano: _JsonNumber | None = None
     end_time_unix_nano: _JsonNumber | None = None
     attributes: list[_KeyValue] | None = None
@@ -96,48 +98,51 @@ class _TracesRequest(msgspec.Struct, rename="camel"):
     resource_spans: list[_ResourceSpans] | None = None
 
 
-def decode_json_logs(body: bytes) -> ReceivedRecords:
+def decode_json_logs(body: bytes) -> list[TelemetryRecord]:
     """Return the log records of a request. Errors: MalformedInput, BodyTooLarge."""
-    request = _decode(body, _LogsRequest)
-    return ReceivedRecords(
-        logs=_limited(
-            TelemetryRecord(
-                event_name=record.event_name or "",
-                attributes=_attributes(record.attributes),
-                resource=resource,
-                trace_id=_id(record.trace_id),
-                span_id=_id(record.span_id),
-                time_ns=_whole_number(record.time_unix_nano) or _whole_number(record.observed_time_unix_nano),
-            )
-            for group in request.resource_logs or ()
-            for resource in [_attributes(group.resource.attributes if group.resource else None)]
-            for scope in group.scope_logs or ()
-            for record in scope.log_records or ()
+    return read_logs(_decode(body, _LogsRequest), _value)
+
+
+def decode_json_spans(body: bytes) -> list[TelemetrySpan]:
+    """Return the spans of a request. Errors: MalformedInput, BodyTooLarge."""
+    return read_spans(_decode(body, _TracesRequest), _value)
+
+
+def read_logs(request: Any, value_of: ValueOf) -> list[TelemetryRecord]:  # noqa: ANN401 - a message of either encoding
+    """Return the log records of a decoded request. Errors: MalformedInput, BodyTooLarge."""
+    return _limited(
+        TelemetryRecord(
+            event_name=record.event_name or "",
+            attributes=_attributes(record, value_of),
+            resource=resource,
+            trace_id=_id(record.trace_id),
+            span_id=_id(record.span_id),
+            time_ns=_whole_number(record.time_unix_nano) or _whole_number(record.observed_time_unix_nano),
         )
+        for group in request.resource_logs or ()
+        for resource in [_attributes(group.resource, value_of)]
+        for scope in group.scope_logs or ()
+        for record in scope.log_records or ()
     )
 
 
-def decode_json_spans(body: bytes) -> ReceivedRecords:
-    """Return the spans of a request. Errors: MalformedInput, BodyTooLarge."""
-    request = _decode(body, _TracesRequest)
-    return ReceivedRecords(
-        spans=_limited(
-            TelemetrySpan(
-                name=span.name or "",
-                attributes=_attributes(span.attributes),
-                resource=resource,
-                trace_id=_id(span.trace_id),
-                span_id=_id(span.span_id),
-                parent_span_id=_id(span.parent_span_id),
-                start_ns=_whole_number(span.start_time_unix_nano),
-                end_ns=_whole_number(span.end_time_unix_nano),
-                failed=span.status is not None and _whole_number(span.status.code) == _ERROR_STATUS,
-            )
-            for group in request.resource_spans or ()
-            for resource in [_attributes(group.resource.attributes if group.resource else None)]
-            for scope in group.scope_spans or ()
-            for span in scope.spans or ()
+def read_spans(request: Any, value_of: ValueOf) -> list[TelemetrySpan]:  # noqa: ANN401 - a message of either encoding
+    """Return the spans of a decoded request. Errors: MalformedInput, BodyTooLarge."""
+    return _limited(
+        TelemetrySpan(
+            attributes=_attributes(span, value_of),
+            resource=resource,
+            trace_id=_id(span.trace_id),
+            span_id=_id(span.span_id),
+            parent_span_id=_id(span.parent_span_id),
+            start_ns=_whole_number(span.start_time_unix_nano),
+            end_ns=_whole_number(span.end_time_unix_nano),
+            failed=span.status is not None and _whole_number(span.status.code) == _ERROR_STATUS,
         )
+        for group in request.resource_spans or ()
+        for resource in [_attributes(group.resource, value_of)]
+        for scope in group.scope_spans or ()
+        for span in scope.spans or ()
     )
 
 
@@ -167,12 +172,14 @@ def _limited(records: Iterable[_Record]) -> list[_Record]:
     return made
 
 
-def _attributes(pairs: list[_KeyValue] | None) -> Attributes:
-    values = {pair.key: _value(pair.value) for pair in pairs or () if pair.value is not None}
+def _attributes(owner: Any, value_of: ValueOf) -> Attributes:  # noqa: ANN401 - as above
+    values = {pair.key: value_of(pair.value) for pair in (owner.attributes or () if owner is not None else ())}
     return {key: value for key, value in values.items() if value is not None}
 
 
-def _value(value: _Value) -> AttributeValue | None:
+def _value(value: _Value | None) -> AttributeValue | None:
+    if value is None:
+        return None
     if value.string_value is not None:
         return value.string_value
     if value.bool_value is not None:
@@ -206,9 +213,10 @@ def _float(value: _JsonNumber) -> float:
         raise _malformed(f"{value!r} is not a number") from None
 
 
-def _id(text: str | None) -> str:
-    """Return an id in lower case; empty without one, or if it is zero. Errors: MalformedInput."""
-    if text is None or not text.strip("0"):
+def _id(stated: str | bytes | None) -> str:
+    """Return an id in lower-case hex; empty without one, or if it is zero. Errors: MalformedInput."""
+    text = stated.hex() if isinstance(stated, bytes) else stated or ""
+    if not text.strip("0"):
         return ""
     if _hex.fullmatch(text) is None:
         raise _malformed(f"the id {text[:40]!r} is not hex digits")

@@ -3,19 +3,13 @@
 Before that, a walk over the nested messages counts them: two bytes can be a message that takes a hundred in memory.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 from api.errors import ExtraMissing
-from api.service.otlp.telemetry_records import (
-    Attributes,
-    AttributeValue,
-    ReceivedRecords,
-    TelemetryRecord,
-    TelemetrySpan,
-    too_many_values,
-)
+from api.service.otlp.json_request import read_logs, read_spans
+from api.service.otlp.telemetry_records import AttributeValue, TelemetryRecord, TelemetrySpan, too_many_values
 from events.errors import MalformedInput
 from events.limits import OTLP_RECORDS_MAX, OTLP_VALUES_MAX
 
@@ -41,49 +35,14 @@ _NESTING: Mapping[str, _Nesting] = {
 }
 
 
-def decode_protobuf_logs(body: bytes) -> ReceivedRecords:
+def decode_protobuf_logs(body: bytes) -> list[TelemetryRecord]:
     """Return the log records of a request. Errors: ExtraMissing, MalformedInput, BodyTooLarge."""
-    request = _decode(body, "logs", "ExportLogsServiceRequest")
-    return ReceivedRecords(
-        logs=[
-            TelemetryRecord(
-                event_name=record.event_name,
-                attributes=_attributes(record.attributes),
-                resource=resource,
-                trace_id=_id(record.trace_id),
-                span_id=_id(record.span_id),
-                time_ns=record.time_unix_nano or record.observed_time_unix_nano,
-            )
-            for group in request.resource_logs
-            for resource in [_attributes(group.resource.attributes)]
-            for scope in group.scope_logs
-            for record in scope.log_records
-        ]
-    )
+    return read_logs(_decode(body, "logs", "ExportLogsServiceRequest"), _value)
 
 
-def decode_protobuf_spans(body: bytes) -> ReceivedRecords:
+def decode_protobuf_spans(body: bytes) -> list[TelemetrySpan]:
     """Return the spans of a request. Errors: ExtraMissing, MalformedInput, BodyTooLarge."""
-    request = _decode(body, "trace", "ExportTraceServiceRequest")
-    return ReceivedRecords(
-        spans=[
-            TelemetrySpan(
-                name=span.name,
-                attributes=_attributes(span.attributes),
-                resource=resource,
-                trace_id=_id(span.trace_id),
-                span_id=_id(span.span_id),
-                parent_span_id=_id(span.parent_span_id),
-                start_ns=span.start_time_unix_nano,
-                end_ns=span.end_time_unix_nano,
-                failed=span.status.code == span.status.STATUS_CODE_ERROR,
-            )
-            for group in request.resource_spans
-            for resource in [_attributes(group.resource.attributes)]
-            for scope in group.scope_spans
-            for span in scope.spans
-        ]
-    )
+    return read_spans(_decode(body, "trace", "ExportTraceServiceRequest"), _value)
 
 
 def load_messages(signal: str) -> Any:  # noqa: ANN401 - classes of an optional package
@@ -107,21 +66,12 @@ def _decode(body: bytes, signal: str, name: str) -> Any:  # noqa: ANN401 - class
         raise MalformedInput(f"The body is not a {name}: {error}.") from None
 
 
-def _attributes(pairs: Iterable[Any]) -> Attributes:
-    values = ((pair.key, _value(pair.value)) for pair in pairs)
-    return {key: value for key, value in values if value is not None}
-
-
 def _value(value: Any) -> AttributeValue | None:  # noqa: ANN401 - a message of an optional package
     kind = value.WhichOneof("value")
     if kind not in ("string_value", "bool_value", "int_value", "double_value"):
         return None
     known: AttributeValue = getattr(value, kind)
     return known
-
-
-def _id(raw: bytes) -> str:
-    return raw.hex() if any(raw) else ""
 
 
 def _check_size(body: bytes, nesting: _Nesting) -> None:

@@ -4,14 +4,11 @@ from datetime import datetime
 from typing import NamedTuple
 
 from api.service.otlp import attribute_names as names
-from api.service.otlp.received_scores import RejectedRecord, check_payload
+from api.service.otlp.received_scores import TIME_MAX_NS, RejectedRecord, check_payload
 from api.service.otlp.telemetry_records import TelemetrySpan, count_of, number_of, text_of
 from events.call import CallRecorded
 from events.payload import COUNT_MAX
 from ledger.clock import moment_of
-
-TIME_MAX_NS = 253_402_300_800 * 10**9
-"""The end of the year 9999, nanoseconds since 1970."""
 
 
 class ReceivedCall(NamedTuple):

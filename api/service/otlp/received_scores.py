@@ -38,8 +38,8 @@ PAYLOAD_BYTES_MAX = LINE_BYTES_MAX - 2_048
 
 _Checked = TypeVar("_Checked", bound=Payload)
 
-_TIME_MAX_NS = 253_402_300_800 * 10**9
-"""The end of the year 9999."""
+TIME_MAX_NS = 253_402_300_800 * 10**9
+"""The end of the year 9999, nanoseconds since 1970."""
 
 
 class RejectedRecord(Exception):
@@ -73,7 +73,7 @@ def read_score(record: TelemetryRecord) -> ReceivedScore:
     scorer = text_of(attributes, names.NAME)
     if scorer is None:
         raise RejectedRecord(f"no {names.NAME}")
-    if not 0 < record.time_ns < _TIME_MAX_NS:
+    if not 0 < record.time_ns < TIME_MAX_NS:
         raise RejectedRecord("no time")
     time = moment_of(record.time_ns // 1000)
     started = _start(record, scorer, time)

@@ -8,8 +8,8 @@ the stream finds out if another process did it meanwhile.
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from msgspec import structs
@@ -84,7 +84,7 @@ async def receive_logs(ledger: LedgerService, caller: Principal, records: Sequen
     scores = _read_all(records, read_score, receipt)
     async with _turns.setdefault(ledger, asyncio.Lock()):
         for chunk in _chunks(scores, SCORES_APPENDED_MAX):
-            await _append_scores(ledger, caller, chunk, receipt)
+            await _append(ledger, caller, chunk, _plan_scores, receipt)
     caller.spend(receipt.duplicates + receipt.rejected)
     return receipt
 
@@ -93,7 +93,7 @@ async def receive_spans(ledger: LedgerService, caller: Principal, spans: Sequenc
     """Append the calls in spans that are not in the log. Errors: those of `LedgerService.record`."""
     receipt = OtlpReceipt("spans")
     for chunk in _chunks(_read_all(spans, read_call, receipt), ITEMS_MAX):
-        await _append_calls(ledger, caller, chunk, receipt)
+        await _append(ledger, caller, chunk, _plan_calls, receipt)
     caller.spend(receipt.duplicates + receipt.rejected)
     return receipt
 
@@ -112,52 +112,22 @@ def _chunks(items: list[_Item], size: int) -> Iterator[list[_Item]]:
     return (items[start : start + size] for start in range(0, len(items), size))
 
 
-async def _append_calls(
-    ledger: LedgerService, caller: Principal, calls: Sequence[ReceivedCall], receipt: OtlpReceipt
+async def _append(
+    ledger: LedgerService,
+    caller: Principal,
+    items: Sequence[_Item],
+    plan_for: "Callable[[LedgerService, Sequence[_Item]], Awaitable[_Plan[_Item]]]",
+    receipt: OtlpReceipt,
 ) -> None:
     for _ in range(TRIES_MAX):
-        subjects = tuple({f"call/{received.call.call_id}" for received in calls})
-        page = await ledger.reader.read(Query(subjects=subjects, limit=PAGE_EVENTS_MAX))
-        known = {event.data.call_id: event.data for event in _of_type(page.ndjson, CallRecorded)}
-        new: dict[str, ReceivedCall] = {}
-        duplicates, conflicts = 0, 0
-        for received in calls:
-            earlier = known.get(received.call.call_id)
-            if earlier is None:
-                known[received.call.call_id] = received.call
-                new[received.call.call_id] = received
-            elif earlier == received.call:
-                duplicates += 1
-            else:
-                conflicts += 1
-        drafts = [VOCABULARY.draft_of(call, id=event_id, time=time) for call, event_id, time in new.values()]
-        try:
-            if drafts:
-                await ledger.record(drafts, caller)
-        except IdentityConflict as conflict:
-            calls = _without(calls, list(new.values())[conflict.index or 0], receipt)
-        except AppendRefused:
-            continue
-        else:
-            receipt.appended += len(new)
-            receipt.duplicates += duplicates
-            for _ in range(conflicts):
-                receipt.reject("the span was received before with other content")
-            return
-    raise _busy()
-
-
-async def _append_scores(
-    ledger: LedgerService, caller: Principal, scores: Sequence[ReceivedScore], receipt: OtlpReceipt
-) -> None:
-    for _ in range(TRIES_MAX):
-        plan = await _plan(ledger, scores)
+        plan = await plan_for(ledger, items)
         try:
             if plan.drafts:
                 await ledger.record(plan.drafts, caller)
         except IdentityConflict as conflict:
             refused = plan.new[max(0, (conflict.index or 0) - (len(plan.drafts) - len(plan.new)))]
-            scores = _without(scores, refused, receipt)
+            receipt.reject("another event of this agent has the same id")
+            items = [item for item in items if item is not refused]
         except AppendRefused:
             continue
         else:
@@ -166,22 +136,41 @@ async def _append_scores(
             for reason in plan.rejected:
                 receipt.reject(reason)
             return
-    raise _busy()
+    raise ServerLimitReached(
+        "Others change the same evaluations or calls; not all records were written.", "Send the batch again."
+    )
 
 
-class _Plan:
-    """What to append of some scores, given the state of the log."""
+class _Plan(Generic[_Item]):
+    """What to append of some scores or calls, given the state of the log."""
 
     def __init__(self) -> None:
         self.drafts: list[Draft] = []
-        """The starts of new runs, then the new scores."""
-        self.new: list[ReceivedScore] = []
+        """The starts of new runs, then the new scores; or the new calls."""
+        self.new: list[_Item] = []
         self.duplicates = 0
         self.rejected: list[str] = []
 
 
-async def _plan(ledger: LedgerService, scores: Sequence[ReceivedScore]) -> _Plan:
-    plan = _Plan()
+async def _plan_calls(ledger: LedgerService, calls: Sequence[ReceivedCall]) -> _Plan[ReceivedCall]:
+    plan: _Plan[ReceivedCall] = _Plan()
+    subjects = tuple({f"call/{received.call.call_id}" for received in calls})
+    page = await ledger.reader.read(Query(subjects=subjects, limit=PAGE_EVENTS_MAX))
+    known = {event.data.call_id: event.data for event in _of_type(page.ndjson, CallRecorded)}
+    for received in calls:
+        earlier = known.setdefault(received.call.call_id, received.call)
+        if earlier is received.call:
+            plan.new.append(received)
+        elif earlier == received.call:
+            plan.duplicates += 1
+        else:
+            plan.rejected.append("the span was received before with other content")
+    plan.drafts = [VOCABULARY.draft_of(call, id=event_id, time=time) for call, event_id, time in plan.new]
+    return plan
+
+
+async def _plan_scores(ledger: LedgerService, scores: Sequence[ReceivedScore]) -> _Plan[ReceivedScore]:
+    plan: _Plan[ReceivedScore] = _Plan()
     known = await _known_scores(ledger, {received.event_id for received in scores})
     versions = await _versions(ledger, {received.run_id for received in scores if received.numbered})
     index, _ = await ledger.at(EvaluationIndex)
@@ -218,7 +207,7 @@ async def _plan(ledger: LedgerService, scores: Sequence[ReceivedScore]) -> _Plan
             draft.expectedversion = versions[run_id]
             versions[run_id] += 1
         drafts.append(draft)
-    plan.drafts = [_start_draft(received) for received in starts.values()] + drafts
+    plan.drafts = [VOCABULARY.draft_of(each.started, time=each.time) for each in starts.values()] + drafts
     return plan
 
 
@@ -247,10 +236,6 @@ def _last_attempts(index: EvaluationIndex, run_id: str) -> dict[str, int]:
         name = scores.scenarios[number]
         last[name] = max(attempt, last.get(name, 0))
     return last
-
-
-def _start_draft(received: ReceivedScore) -> Draft:
-    return VOCABULARY.draft_of(received.started, time=received.time)
 
 
 def _same(received: ReceivedScore, earlier: EvalScored) -> bool:
@@ -284,14 +269,3 @@ async def _versions(ledger: LedgerService, run_ids: set[str]) -> dict[str, int]:
 
 def _of_type(ndjson: bytes, kind: type[Payload]) -> list[Any]:
     return [event for event in VOCABULARY.events(ndjson) if isinstance(event.data, kind)]
-
-
-def _without(items: Sequence[_Item], refused: _Item, receipt: OtlpReceipt) -> list[_Item]:
-    receipt.reject("another event of this agent has the same id")
-    return [item for item in items if item is not refused]
-
-
-def _busy() -> ServerLimitReached:
-    return ServerLimitReached(
-        "Others change the same evaluations or calls; not all records were written.", "Send the batch again."
-    )

@@ -1,6 +1,6 @@
 """Log records and spans of OTLP as the rest of Tallystick reads them, whichever encoding they arrived in."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from api.errors import BodyTooLarge
@@ -28,7 +28,6 @@ class TelemetryRecord(NamedTuple):
 class TelemetrySpan(NamedTuple):
     """A span: its attributes and those of its resource, its ids, and its times, in nanoseconds since 1970 UTC."""
 
-    name: str
     attributes: Attributes
     resource: Attributes
     trace_id: str
@@ -37,13 +36,6 @@ class TelemetrySpan(NamedTuple):
     start_ns: int
     end_ns: int
     failed: bool
-
-
-class ReceivedRecords(NamedTuple):
-    """What one request has: log records, or spans."""
-
-    logs: Sequence[TelemetryRecord] = ()
-    spans: Sequence[TelemetrySpan] = ()
 
 
 def too_many_values() -> BodyTooLarge:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from events.decode_error_messages import in_json_words
+from events.decode_error_messages import locate_decode_error
 from events.limits import STREAM_ID_CHARS_MAX
 from instruments.errors import FixtureFault
 from instruments.stored_text import sha256_hex
@@ -14,7 +14,6 @@ _Kind = TypeVar("_Kind")
 _not_name_char = re.compile(r"[^A-Za-z0-9._-]+")
 _DIGEST_CHARS = 8
 _kept_chars = STREAM_ID_CHARS_MAX - _DIGEST_CHARS - 1
-_conversion_error = re.compile(r"^(?P<problem>.*?)(?: - at `\$\.?(?P<path>[^`]*)`)?$", re.DOTALL)
 _missing_field = re.compile(r"field `(?P<name>[^`]+)`")
 
 
@@ -53,12 +52,11 @@ def convert_value(value: object, kind: type[_Kind]) -> _Kind:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        match = _conversion_error.match(in_json_words(str(error)))
-        assert match is not None
-        problem, key = match["problem"], (match["path"] or "").rstrip(".")
+        path, problem = locate_decode_error(error)
+    key = path.lstrip(".")
     if field := _missing_field.search(problem):
         raise CaseError(f"{key}.{field['name']}".lstrip("."), "is required and missing", "Add it.")
-    raise CaseError(key or None, f"is not what it should be: {problem[0].lower()}{problem[1:]}", "Correct the value.")
+    raise CaseError(key or None, f"is not what it should be: {problem}", "Correct the value.")
 
 
 def folder_name(name: str, prefix: str | None = None) -> str:

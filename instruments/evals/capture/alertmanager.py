@@ -6,24 +6,20 @@ NO_PROXY.
 """
 
 import asyncio
-import ssl
-from base64 import b64encode
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from typing import Any
-from urllib.parse import parse_qsl, unquote
 
 import httpx
 import msgspec
 
-from events.decode_error_messages import DECODE_ERRORS, in_json_words
+from events.decode_error_messages import DECODE_ERRORS, locate_decode_error
 from events.limits import BODY_BYTES_MAX
 from instruments.evals.capture.url_credentials import clean_link, redact_urls_within
+from instruments.routers.http_endpoint import HttpEndpoint, parse_address
 from instruments.routers.redaction import Redactor
 from instruments.routers.router import shorten
 
-PORT_MAX = 65_535
 EXCERPT_BYTES = 1_000
 """Bytes of an unexpected reply that are read for an error's text."""
 
@@ -32,7 +28,8 @@ SHOWN_MAX = 5
 
 EXAMPLE = "Write http://127.0.0.1:9093, or with a path where it is served below one."
 
-_ends = ("/api/v2/alerts", "/api/v2")
+_API = "/api/v2"
+_ALERTS = f"{_API}/alerts"
 _ACTIVE = {"active": "true", "silenced": "false", "inhibited": "false", "unprocessed": "true"}
 
 
@@ -102,34 +99,23 @@ class Alertmanager:
     """
 
     def __init__(self, address: str) -> None:
-        try:
-            url = httpx.URL(address.strip())
-        except httpx.InvalidURL:
-            url = httpx.URL()
-        if url.scheme not in {"http", "https"} or not url.host or "%" in url.host or (url.port or 0) > PORT_MAX:
+        url = parse_address(address.strip())
+        if url is None:
             raise BadAlertmanager("alertmanager", "is not the address of a server.", EXAMPLE)
-        path = url.path.rstrip("/")
-        for end in _ends:
-            path = path.removesuffix(end)
-        bare = url.copy_with(userinfo=b"", fragment=None, path=path or "/")
-        user = url.userinfo.decode("latin-1")
-        basic = b64encode(unquote(user).encode()).decode() if user else ""
-        queried: list[tuple[str, Any]] = list(parse_qsl(url.query.decode("latin-1")))
-        self.name = str(bare.copy_with(query=None)).rstrip("/")
-        self._url = bare.copy_with(path=f"{path}/api/v2/alerts", params=httpx.QueryParams(queried).merge(_ACTIVE))
-        self._headers = {"accept": "application/json", "accept-encoding": "identity"}
-        if basic:
-            self._headers["authorization"] = f"Basic {basic}"
-        self._tls = httpx.create_ssl_context() if url.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        values = (value for _, value in queried)
-        self._secrets = Redactor([basic, user, unquote(user), url.username, url.password, *values])
+        base_path = url.path.rstrip("/").removesuffix(_ALERTS).removesuffix(_API)
+        self._endpoint = HttpEndpoint(url.copy_with(path=base_path or "/"), _ALERTS, None)
+        self._url = self._endpoint.url.copy_merge_params(_ACTIVE)
+        self.name = self._endpoint.name
+        self._secrets = Redactor(self._endpoint.secrets)
 
     async def alerts(self, timeout_s: float) -> list[FiringAlert]:
         """Return the firing alerts, ordered by start time, then fingerprint. Errors: BadAlertmanager."""
         try:
             async with (
                 asyncio.timeout(timeout_s),
-                httpx.AsyncClient(headers=self._headers, verify=self._tls, timeout=timeout_s) as client,
+                httpx.AsyncClient(
+                    headers=self._endpoint.headers, verify=self._endpoint.tls, timeout=timeout_s
+                ) as client,
                 client.stream("GET", self._url) as response,
             ):
                 body = await self._body(response)
@@ -165,11 +151,9 @@ class Alertmanager:
         try:
             return _decode(body)
         except msgspec.ValidationError as error:
-            problem, _, path = in_json_words(str(error)).partition(" - at `$")
-            detail = f"{path.rstrip('`') or 'the whole'}: {problem[0].lower()}{problem[1:]}"
-            raise self._bad(
-                f"answered with no list of alerts ({detail}).", "Is it an Alertmanager, with its v2 API?"
-            ) from None
+            path, problem = locate_decode_error(error)
+            detail = f"answered with no list of alerts ({path or 'the whole'}: {problem})."
+            raise self._bad(detail, "Is it an Alertmanager, with its v2 API?") from None
         except DECODE_ERRORS:
             excerpt = shorten(self._secrets.hide(body[:EXCERPT_BYTES].decode("utf-8", "replace")))
             seen = f": {excerpt}" if excerpt else ", but with nothing"

@@ -15,10 +15,9 @@ import msgspec
 from events.limits import ANSWER_BYTES_MAX
 from instruments.evals.scoring.embedding_cache import Vector
 from instruments.routers.chat_completion import error_message
-from instruments.routers.endpoint_limits import EndpointLimits, PauseTooLong
+from instruments.routers.endpoint_limits import BUSY_STATUSES, EndpointLimits, PauseTooLong, parse_retry_after
 from instruments.routers.http_endpoint import HttpEndpoint
 from instruments.routers.redaction import Redactor
-from instruments.routers.retry_after import BUSY_STATUSES, parse_retry_after
 from instruments.routers.router import shorten
 
 TIMEOUT_S = 10.0

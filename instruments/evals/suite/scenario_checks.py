@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from events.decode_error_messages import in_json_words
+from events.decode_error_messages import locate_decode_error
 from events.evaluation import WEIGHT_MAX
 from events.limits import LABEL_CHARS_MAX
 from instruments.evals.analysis import Analysis
@@ -97,8 +97,8 @@ def check_analysis(value: object, report: ReportFault) -> dict[str, Any] | None:
     try:
         msgspec.convert(value, Analysis)
     except msgspec.ValidationError as error:
-        problem, _, path = in_json_words(str(error)).partition(" - at `$")
-        report(f"analysis{path.rstrip('`')}", f"has a wrong type: {problem[0].lower()}{problem[1:]}", "Correct it.")
+        path, problem = locate_decode_error(error)
+        report(f"analysis{path}", f"has a wrong type: {problem}", "Correct it.")
     return value
 
 

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import msgspec
 
-from events.decode_error_messages import in_json_words
+from events.decode_error_messages import locate_decode_error
 from events.limits import LABEL_CHARS_MAX
 from events.payload import COUNT_MAX
 from instruments.evals.trace.steps import STEPS_MAX, TOOL, AgentStep, BadTrace, parse_arguments
@@ -50,8 +50,8 @@ def _step(number: int, item: object) -> AgentStep:
     try:
         stated = msgspec.convert(item, _StatedStep)
     except msgspec.ValidationError as error:
-        problem, _, path = in_json_words(str(error)).partition(" - at `$")
-        raise BadTrace(f"{place}{path.removesuffix('`')}: {problem[0].lower()}{problem[1:]}.") from None
+        path, problem = locate_decode_error(error)
+        raise BadTrace(f"{place}{path}: {problem}.") from None
     if stated.kind == TOOL and stated.name is None:
         raise BadTrace(f"{place}.name is missing: a step of the kind {TOOL} names its tool.")
     if stated.elapsed_ms is not None and not math.isfinite(stated.elapsed_ms):

@@ -28,7 +28,6 @@ from api.cli.commands import (
 from api.cli.lazy_group import Verb
 from api.http.connection_table import ConnectionLimits
 from api.http.limits import DEFAULT_LIMITS, RequestLimits
-from api.parameters import WINDOWS
 from api.principal import SCOPES
 from api.service.view_queries import QueryLimits
 from events.decision import ReasonType, Stakes
@@ -143,7 +142,6 @@ def test_the_choices_are_those_of_the_program() -> None:
     assert get_args(Outcome) == options.OUTCOMES
     assert get_args(Stakes) == options.STAKES
     assert get_args(ReasonType) == options.REASON_TYPES
-    assert tuple(WINDOWS) == options.WINDOWS
     assert get_args(Format) == eval_import.FORMATS
     assert export.FORMATS == ("ndjson", "csv", "parquet")
     assert token.SCOPES == SCOPES

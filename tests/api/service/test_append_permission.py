@@ -3,7 +3,7 @@
 import pytest
 
 from api.principal import Forbidden, Principal
-from api.service.append_permission import check_author
+from api.service.ledger import check_author
 from events.envelope import Draft, source_of
 from events.errors import InvalidEvent, TallystickError
 from events.life import Author

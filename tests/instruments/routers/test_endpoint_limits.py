@@ -8,13 +8,14 @@ import pytest
 
 from instruments.routers.endpoint_limits import (
     AGENT,
+    RETRY_AFTER_S_MAX,
     BadRate,
     EndpointLimits,
     EndpointRate,
     PauseTooLong,
     endpoint_name,
+    parse_retry_after,
 )
-from instruments.routers.retry_after import RETRY_AFTER_S_MAX, parse_retry_after
 from tests.support.event_loop import run
 
 

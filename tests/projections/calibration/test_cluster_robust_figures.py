@@ -13,8 +13,7 @@ from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.confidence_use import rank_outcomes
 from projections.calibration.gap_evidence import ReviewEvidence
 from projections.calibration.recalibration import FOLDS, REPEATS, fit_map, merge_neighbours, split
-from projections.calibration.scores import compute_scores
-from projections.calibration.skill import skill_interval
+from projections.calibration.scores import compute_scores, skill_interval
 from tallystick.shapes.calibration import CalibrationScores
 from tests.projections.calibration.offered_map import fit_recalibration
 from tests.projections.calibration.simulated_agents import (

@@ -8,8 +8,7 @@ from api.text_format import format_figure
 from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.confidence_bins import bin_counts
 from projections.calibration.figure_text import format_percent, format_rate
-from projections.calibration.scores import compute_scores, score_buckets
-from projections.calibration.skill import skill_interval
+from projections.calibration.scores import compute_scores, score_buckets, skill_interval
 from tallystick.shapes.calibration import CalibrationView
 from tests.projections.short_decisions import Stated, calibration_of, cells, judged
 

@@ -1,12 +1,12 @@
 """The calibration pages: each part at an address of its own, for the same parameters as `GET /calibration`."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from api.http.pages.calibration.figure_files import draw_part
 from api.http.pages.calibration.part_answer import PartAnswer, read_answer
 from api.http.pages.calibration.parts import COMPARE, COMPARED, PAGE, PART, PARTS, QUERY, address_of_part
-from api.http.pages.calibration.replay import make_replay
 from api.http.pages.content import Content
 from api.http.pages.page import Page, address_of
 from api.http.request import Call
@@ -17,6 +17,7 @@ from projections.calibration.words import GROUPINGS
 from projections.decisions.decision_selection import STAKES
 from tallystick.shapes.calibration import CalibrationAnswer, CalibrationScores
 from tallystick.shapes.comparison import AgentComparison
+from tallystick.shapes.parts import AsOf
 
 LIVE_DECISIONS_MAX = 100_000
 """With more decisions a page is not computed again for each new event."""
@@ -33,6 +34,45 @@ MORE_FILTERS = ("model", "project", "feature", "since", "until", "min_decisions"
 
 FILTERED = ("agent", "category", "stakes", "project", "feature", "model")
 """The groupings whose groups can be selected by a filter."""
+
+STEPS = 100
+"""The slider has about this many positions; a link goes as far as STEPS / LINK_STEPS of them."""
+
+LINK_STEPS = 20
+
+
+class Replay(NamedTuple):
+    """The slider: its lowest position, the head, the step and the chosen position with its time, and the links.
+
+    `earlier`, `later` and `now` are None where there is nothing to go to.
+    """
+
+    low: int
+    head: int
+    step: int
+    position: int
+    time: datetime | None
+    earlier: str | None
+    later: str | None
+    now: str | None
+
+
+def make_replay(path: str, parameters: Mapping[str, str], as_of: AsOf, head: int) -> Replay:
+    """Return the slider of a page as of a position."""
+    step, position, far = max(1, head // STEPS), as_of.position, max(1, head // LINK_STEPS)
+    back, forth = max(0, position - far), position + far
+    return Replay(
+        low=head % step,
+        head=head,
+        step=step,
+        position=position,
+        time=as_of.time,
+        earlier=address_of(path, parameters, as_of=back, offset=None) if position > 0 else None,
+        later=address_of(path, parameters, as_of=forth if forth < head else None, offset=None)
+        if position < head
+        else None,
+        now=address_of(path, parameters, as_of=None, offset=None) if "as_of" in parameters else None,
+    )
 
 
 class PartLink(NamedTuple):

@@ -62,11 +62,8 @@ async def show_decisions(call: Call) -> Content | RedirectResponse:
         **_choices(names),
     }
     json = address_of("/decisions", parameters)
-    return Content("Decisions", variables, json, None if view.position is not None or query.offset else _live())
-
-
-def _live() -> str:
-    return urlencode({"type": EVENTS})
+    live = None if view.position is not None or query.offset else urlencode({"type": EVENTS})
+    return Content("Decisions", variables, json, live)
 
 
 def _rows(found: DecisionPage) -> list[ListedDecision]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.importers.results.inspect_values import value_to_number
+from api.importers.results.inspect_reader import value_to_number
 from api.importers.results.lenient_json import LenientDecoder, number
 
 TEXTS = st.one_of(st.text(max_size=20), st.sampled_from(["NaN", ': NaN,"', "\\", '\\"NaN', "-Infinity"]))

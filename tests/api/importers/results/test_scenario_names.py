@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.importers.results.scenario_names import keeps_sample, scenario_id_of
+from api.importers.results.run_events import keeps_sample, scenario_id_of
 from events.limits import STREAM_ID_CHARS_MAX
 from events.payload import STREAM_ID_PATTERN
 
