@@ -11,7 +11,7 @@ from api.cli.unknown_names import check_names
 from api.service.ledger import LedgerService, open_for_reading
 
 if TYPE_CHECKING:
-    from api.client.remote_events import RemoteEvents
+    from api.client.remote_store import RemoteStore
     from api.service.operation import A, Answers, Operation, P
     from api.service.store import EventStore
     from ledger.place import Place
@@ -90,12 +90,12 @@ def show(target: LedgerTarget, answer: _Answer, print_answer: Callable[[_Answer]
 
 
 @asynccontextmanager
-async def open_events(target: LedgerTarget) -> "AsyncIterator[LedgerService | RemoteEvents]":
+async def open_events(target: LedgerTarget) -> "AsyncIterator[LedgerService | RemoteStore]":
     """Open the events of the server of a target, or those of its ledger file. Errors: LedgerUnusable, InvalidQuery."""
     if target.url is not None:
-        from api.client.remote_events import open_remote_events
+        from api.client.open_store import open_remote_store
 
-        async with open_remote_events(target.url, target.token) as remote:
+        async with open_remote_store(target.url, target.token) as remote:
             yield remote
         return
     async with open_reader(target.place) as service:
