@@ -204,17 +204,10 @@ class AsyncClient(BaseClient):
         return None
 
     async def _send(self, request: Request) -> Response | Failure:
-        import httpx  # noqa: PLC0415 - as above
-
         from tallystick import transport  # noqa: PLC0415 - as above
 
         http, url = self._open(), await self._url()
-        try:
-            async with http.stream(**transport.arguments_of(request, url)) as response:
-                return self._note(await transport.read_response_async(response), url)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            self._endpoint.failed(url)
-            return transport.failure_of(error, url)
+        return self._note(await transport.exchange(http, request, url), url)
 
     def _open(self) -> "httpx.AsyncClient":
         from tallystick import transport  # noqa: PLC0415 - as above

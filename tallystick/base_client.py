@@ -5,7 +5,7 @@ from typing import Protocol
 
 from tallystick.errors import TallystickError
 from tallystick.operations import Operations
-from tallystick.request_flow import Response
+from tallystick.request_flow import Failure, Response
 from tallystick.settings import RETRY_S, TIMEOUT_S, make_settings
 
 UNAVAILABLE = frozenset({502, 503, 504})
@@ -74,11 +74,13 @@ class BaseClient:
         """The agent that this client names; None if the token names it."""
         return self._settings.agent
 
-    def _note(self, response: Response, url: str) -> Response:
-        """Note whether the server at an address can serve now; return its answer."""
-        if response.status in UNAVAILABLE:
+    def _note(self, outcome: Response | Failure, url: str) -> Response | Failure:
+        """Note whether the server at an address answers and can serve now; return its answer."""
+        if isinstance(outcome, Failure):
+            self._endpoint.failed(url)
+        elif outcome.status in UNAVAILABLE:
             self._endpoint.unavailable(url)
-        return response
+        return outcome
 
     def _check_open(self) -> None:
         if self._closed:

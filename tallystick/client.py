@@ -245,17 +245,10 @@ class Client(BaseClient):
         return None
 
     def _send(self, request: Request) -> Response | Failure:
-        import httpx  # noqa: PLC0415 - as above
-
         from tallystick import transport  # noqa: PLC0415 - as above
 
         http, url = self._open(), self._endpoint.url()
-        try:
-            with http.stream(**transport.arguments_of(request, url)) as response:
-                return self._note(transport.read_response(response), url)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            self._endpoint.failed(url)
-            return transport.failure_of(error, url)
+        return self._note(transport.exchange_sync(http, request, url), url)
 
     def _open(self) -> "httpx.Client":
         from tallystick import transport  # noqa: PLC0415 - as above

@@ -19,6 +19,7 @@ from tallystick.async_client import AsyncClient
 from tallystick.client import Client
 from tallystick.errors import LocalServerFailed
 from tallystick.settings import RETRY_S, TIMEOUT_S
+from tallystick.shapes.parts import LockHolder
 
 START_S = 60.0
 """How long a server may take to start, or another program to release the file, seconds."""
@@ -37,13 +38,6 @@ POLL_S = 0.05
 
 LINES_KEPT = 40
 """Lines of a server's messages that are kept for an error."""
-
-
-class LockHolder(msgspec.Struct, frozen=True):
-    """The contents of the lock file: the process that writes the ledger, and its address if it is a server."""
-
-    pid: int
-    address: str | None = None
 
 
 class _Serving(msgspec.Struct, frozen=True):

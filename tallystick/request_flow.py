@@ -25,17 +25,24 @@ from tallystick.results import Reply
 RETRIED = frozenset({408, 429, 502, 503, 504})
 """Statuses after which a request is sent again."""
 
+ANSWER_BYTES_MAX = 64 * 1024 * 1024
+"""One answer, which is always uncompressed."""
+
 _Result = TypeVar("_Result")
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """One HTTP request; `path` is appended to the server's address. A retry sends the same bytes."""
+    """One HTTP request; `path` is appended to the server's address. A retry sends the same bytes.
+
+    The answer has at most `answer_bytes_max` bytes: a server that sends more is not a Tallystick server.
+    """
 
     method: str
     path: str
     query: dict[str, str] = {}
     body: bytes | None = None
     headers: dict[str, str] = msgspec.field(default_factory=lambda: {"x-request-id": new_event_id()})
+    answer_bytes_max: int = ANSWER_BYTES_MAX
 
 
 class Response(NamedTuple):
@@ -48,12 +55,16 @@ class Response(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """Why there was no answer. If `lasting`, a retry cannot help, as with a certificate that is not trusted."""
+    """Why there was no answer, or an `unexpected` one, which is compressed or too long.
+
+    If `lasting`, a retry cannot help, as with a certificate that is not trusted.
+    """
 
     url: str
     detail: str
     lasting: bool = False
     advice: str = ADVICE_UNKNOWN_OUTCOME
+    unexpected: bool = False
 
 
 class Wait(NamedTuple):

@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 
-from tallystick.request_flow import Failure, Request, Response
+from tallystick.request_flow import ANSWER_BYTES_MAX, Failure, Request, Response
 from tallystick.settings import Settings
 
 CONNECT_S = 10.0
@@ -13,8 +13,8 @@ CONNECT_S = 10.0
 SILENCE_S = 60.0
 """Seconds without data after which a stream is opened again; the server sends a comment every 15 s."""
 
-ANSWER_BYTES_MAX = 64 * 1024 * 1024
-"""One answer, which is always uncompressed. A server that sends more is not a Tallystick server."""
+PROBLEM_BYTES_MAX = 65_536
+"""One answer that reports an error; it may be longer if the route answers more."""
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -59,23 +59,41 @@ def stream_arguments_of(request: Request, url: str) -> dict[str, Any]:
     return {**arguments_of(request, url), "timeout": httpx.Timeout(SILENCE_S, connect=CONNECT_S)}
 
 
-def read_response(response: httpx.Response) -> Response:
+def exchange_sync(http: httpx.Client, request: Request, url: str) -> Response | Failure:
+    """Send a request to the server at an address; return its answer, or why there is none."""
+    try:
+        with http.stream(**arguments_of(request, url)) as response:
+            return read_response(response, request.answer_bytes_max)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        return failure_of(error, url)
+
+
+async def exchange(http: httpx.AsyncClient, request: Request, url: str) -> Response | Failure:
+    """As `exchange_sync`."""
+    try:
+        async with http.stream(**arguments_of(request, url)) as response:
+            return await read_response_async(response, request.answer_bytes_max)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        return failure_of(error, url)
+
+
+def read_response(response: httpx.Response, bytes_max: int = ANSWER_BYTES_MAX) -> Response:
     """Read and convert an open httpx response. Errors: httpx.DecodingError, if it is compressed or too long."""
-    _require_plain(response)
+    require_plain(response)
     body = bytearray()
     for piece in response.iter_raw():
         body += piece
-        _check_size(len(body))
+        _check_size(response, len(body), bytes_max)
     return _response_of(response, bytes(body))
 
 
-async def read_response_async(response: httpx.Response) -> Response:
+async def read_response_async(response: httpx.Response, bytes_max: int = ANSWER_BYTES_MAX) -> Response:
     """Read and convert an open httpx response, as `read_response`."""
-    _require_plain(response)
+    require_plain(response)
     body = bytearray()
     async for piece in response.aiter_raw():
         body += piece
-        _check_size(len(body))
+        _check_size(response, len(body), bytes_max)
     return _response_of(response, bytes(body))
 
 
@@ -85,15 +103,19 @@ def _response_of(response: httpx.Response, body: bytes) -> Response:
     return Response(response.status_code, headers, body, str(response.url))
 
 
-def _require_plain(response: httpx.Response) -> None:
+def require_plain(response: httpx.Response) -> None:
+    """Refuse a compressed answer: a few megabytes of it could become gigabytes. Errors: httpx.DecodingError."""
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in {"", "identity"}:
         raise httpx.DecodingError(f"it answered in the encoding {encoding[:20]!r}, which was not requested")
 
 
-def _check_size(size_bytes: int) -> None:
-    if size_bytes > ANSWER_BYTES_MAX:
-        raise httpx.DecodingError(f"it answered with more than {ANSWER_BYTES_MAX:,} bytes")
+def _check_size(response: httpx.Response, size_bytes: int, bytes_max: int) -> None:
+    limit = bytes_max if response.is_success else max(bytes_max, PROBLEM_BYTES_MAX)
+    if size_bytes > limit:
+        raise httpx.DecodingError(
+            f"it answered {response.status_code} with more than {limit:,} bytes, the most that Tallystick answers there"
+        )
 
 
 def failure_of(error: httpx.HTTPError | httpx.InvalidURL, url: str) -> Failure:
@@ -105,5 +127,5 @@ def failure_of(error: httpx.HTTPError | httpx.InvalidURL, url: str) -> Failure:
         return Failure(url, detail, False, "Is the server running there? Check the address.")
     lasting = isinstance(error, httpx.UnsupportedProtocol | httpx.LocalProtocolError | httpx.DecodingError)
     if lasting or not isinstance(error, httpx.TransportError):
-        return Failure(url, detail, True, "Check the address.")
+        return Failure(url, detail, True, "Check the address.", isinstance(error, httpx.DecodingError))
     return Failure(url, detail)

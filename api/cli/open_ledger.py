@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from api.cli.ledger_target import LedgerTarget
 from api.cli.output import print_json, print_note, show_progress
-from api.service.ledger import LedgerService, View, open_for_reading
+from api.service.ledger import LedgerService, open_for_reading
 
 if TYPE_CHECKING:
-    from api.client.remote_events import RemoteEvents
-    from api.client.remote_views import RemoteViews
+    from api.client.remote_store import RemoteStore
     from api.service.operation import A, Answers, Operation, P
     from api.service.store import EventStore
     from ledger.place import Place
@@ -42,19 +41,18 @@ def open_store(target: LedgerTarget, *, writable: bool = True) -> "AbstractAsync
     return client.open_store(target.place, target.url, target.token, writable=writable, progress=show_progress)
 
 
-def answer_as_of(
+def use_answers(
     target: LedgerTarget,
     as_of: str | None,
-    local: Callable[[View], Awaitable[_Answer]],
-    remote: "Callable[[RemoteViews], Awaitable[_Answer]]",
+    use: "Callable[[Answers], Awaitable[_Answer]]",
     *,
     may_be_new: Collection[str] = (),
 ) -> _Answer:
-    """Return a view as of a position or time; None is now: from the server of a target, or else from its ledger file.
+    """Return what a function makes of answers as of a position or time; None is now.
 
-    `local` computes the answer from a view of the ledger file, `remote` gets it from a server. The ledger need not
-    know the names in the parameters `may_be_new`.
-    Errors: LedgerUnusable, InvalidQuery, NotFound for a filter with an unknown name, and those of the functions.
+    The answers are those of the server of a target, or else of its ledger. The ledger need not know the names in the
+    parameters `may_be_new`.
+    Errors: LedgerUnusable, InvalidQuery, NotFound for a filter with an unknown name, and those of the function.
     """
 
     async def run() -> _Answer:
@@ -63,9 +61,9 @@ def answer_as_of(
             from api.client.remote_views import RemoteViews
 
             async with open_remote_store(target.url, target.token) as store:
-                return await remote(RemoteViews(store, as_of))
+                return await use(RemoteViews(store, as_of))
         async with open_reader(target.place) as service:
-            return await local(await service.as_of(as_of))
+            return await use(await service.as_of(as_of))
 
     found = asyncio.run(run())
     check_names(found, may_be_new)
@@ -80,21 +78,8 @@ def ask(
     *,
     may_be_new: Collection[str] = (),
 ) -> "A":
-    """Return the answer of an operation as of a position or time; None is now. Errors: see `answer_as_of`."""
-    from api.principal import OWNER
-
-    return answer_as_of(
-        target,
-        as_of,
-        lambda view: operation(view, params, OWNER),
-        lambda server: server.answer(operation, params),
-        may_be_new=may_be_new,
-    )
-
-
-def use_answers(target: LedgerTarget, as_of: str | None, use: "Callable[[Answers], Awaitable[_Answer]]") -> _Answer:
-    """Return what a function makes of answers as of a position or time. Errors: see `answer_as_of`."""
-    return answer_as_of(target, as_of, use, use)
+    """Return the answer of an operation as of a position or time; None is now. Errors: see `use_answers`."""
+    return use_answers(target, as_of, lambda answers: answers.answer(operation, params), may_be_new=may_be_new)
 
 
 def show(target: LedgerTarget, answer: _Answer, print_answer: Callable[[_Answer], None]) -> None:
@@ -106,12 +91,12 @@ def show(target: LedgerTarget, answer: _Answer, print_answer: Callable[[_Answer]
 
 
 @asynccontextmanager
-async def open_events(target: LedgerTarget) -> "AsyncIterator[LedgerService | RemoteEvents]":
+async def open_events(target: LedgerTarget) -> "AsyncIterator[LedgerService | RemoteStore]":
     """Open the events of the server of a target, or those of its ledger file. Errors: LedgerUnusable, InvalidQuery."""
     if target.url is not None:
-        from api.client.remote_events import open_remote_events
+        from api.client.open_store import open_remote_store
 
-        async with open_remote_events(target.url, target.token) as remote:
+        async with open_remote_store(target.url, target.token) as remote:
             yield remote
         return
     async with open_reader(target.place) as service:

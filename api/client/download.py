@@ -8,8 +8,7 @@ from zipfile import BadZipFile, ZipFile
 
 import httpx
 
-from api.client.remote_store import decode_error, make_client
-from api.client.server_answer import PROBLEM_BYTES_MAX, not_tallystick, read_answer, require_plain
+from api.client.server_connection import connect, not_tallystick
 from api.export.manifest import MANIFEST, MANIFEST_BYTES_MAX, Manifest, decode_manifest
 from api.export.output_path import is_archive, temporary_output
 from api.progress import ReportProgress
@@ -29,13 +28,7 @@ async def download_export(
         raise InvalidQuery("output", "a server exports only as a ZIP.", "Name a file that ends in .zip.")
     with temporary_output(output) as part:
         try:
-            async with (
-                make_client(url, token) as client,
-                client.stream("GET", "/export", params=parameters) as response,
-            ):
-                require_plain(response)
-                if response.status_code != 200:
-                    raise decode_error(await read_answer(response, PROBLEM_BYTES_MAX))
+            async with connect(url, token) as server, server.stream("/export", dict(parameters), "*/*") as response:
                 await _receive(response, part, report)
         except httpx.TransportError as error:
             reason = str(error) or type(error).__name__

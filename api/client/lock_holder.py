@@ -11,12 +11,12 @@ from pathlib import Path
 import httpx
 import msgspec
 
-from api.client.remote_store import make_client
-from api.client.server_answer import fetch
+from api.client.server_connection import connect
 from events.decode_error_messages import DECODE_ERRORS
 from events.errors import TallystickError
 from ledger.errors import LedgerLocked
 from ledger.sqlite.lock import find_writer
+from tallystick.request_flow import Request
 
 ANSWER_S = 10.0
 """Seconds that the server has to name itself."""
@@ -58,16 +58,15 @@ def _reachable(address: str) -> str:
 async def _check_instance(address: str, instance: str) -> str | None:
     """Return why the server at an address is not the one with this name; None if it is."""
     try:
-        async with asyncio.timeout(ANSWER_S), make_client(address, None) as client:
-            request = client.build_request("GET", "/", headers={"accept": "application/json"})
-            answer = await fetch(client, request, INDEX_BYTES_MAX)
-            index = msgspec.json.decode(answer.content, type=_Index)
+        async with asyncio.timeout(ANSWER_S), connect(address, None) as server:
+            request = Request(
+                method="GET", path="/", headers={"accept": "application/json"}, answer_bytes_max=INDEX_BYTES_MAX
+            )
+            index = msgspec.json.decode((await server.answer(request)).body, type=_Index)
     except TimeoutError:
         return f"it did not answer within {ANSWER_S:g} s."
-    except (httpx.HTTPError, TallystickError) as error:
-        if "CERTIFICATE_VERIFY_FAILED" in str(error):
-            return "its certificate is not trusted; name the certificate of its issuer in SSL_CERT_FILE."
-        return f"it cannot be reached: {str(error) or type(error).__name__}."
+    except TallystickError as error:
+        return f"it gives no answer: {error.detail} {error.advice}"
     except DECODE_ERRORS:
         index = _Index()
     return None if index.instance == instance else "another server answers there, which does not hold this ledger."

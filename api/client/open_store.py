@@ -5,7 +5,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import cast
 
-from api.client.remote_store import RemoteStore, make_client
+from api.client.remote_store import RemoteStore
+from api.client.server_connection import connect
 from api.progress import OpenProgress, no_progress
 from api.service.ledger import LedgerService
 from api.service.store import EmptyStore, EventStore, LocalStore
@@ -59,5 +60,5 @@ async def _events_behind(service: LedgerService) -> int:
 @asynccontextmanager
 async def open_remote_store(url: str, token: str | None) -> AsyncIterator[RemoteStore]:
     """Open the server at an address. Errors: InvalidQuery."""
-    async with make_client(url, token) as client:
-        yield RemoteStore(client, url)
+    async with connect(url, token) as server:
+        yield RemoteStore(server)

@@ -9,8 +9,11 @@ import msgspec
 
 from api.errors import UnexpectedAnswer
 from events.decode_error_messages import DECODE_ERRORS
-from events.errors import TallystickError
 from ledger.errors import InvalidQuery, LedgerUnavailable
+from tallystick.backoff import Backoff
+from tallystick.errors import seconds_of
+from tallystick.request_flow import Failure, Request, Response
+from tallystick.settings import RETRY_S, Settings
 
 if TYPE_CHECKING:
     import httpx
@@ -19,8 +22,6 @@ PATH = "/v1/logs"
 RETRYABLE = frozenset({429, 502, 503, 504})
 """The statuses after which the specification of OTLP lets a client send a request again."""
 
-TRIES_MAX = 5
-WAIT_S_MAX = 60.0
 TIMEOUT_S = 30.0
 _SAID_CHARS_MAX = 300
 
@@ -78,13 +79,14 @@ async def send_scores(url: str, headers: Mapping[str, str], requests: Iterable[b
 
     Errors: LedgerUnavailable, if the receiver cannot be reached or stays busy; UnexpectedAnswer, if it refuses.
     """
-    import httpx
+    from tallystick import transport
 
-    sent = SentScores()
-    address = logs_url(url)
-    async with httpx.AsyncClient(timeout=TIMEOUT_S, follow_redirects=False) as client:
+    sent, address = SentScores(), logs_url(url)
+    settings = Settings(urls=(address,), agent=None, token=None, retry_s=RETRY_S, timeout_s=TIMEOUT_S)
+    headers = {**headers, "content-type": "application/json"}
+    async with transport.new_async_client(settings) as http:
         for body in requests:
-            answer = await _post(client, address, {**headers, "content-type": "application/json"}, body)
+            answer = await _post(http, address, Request(method="POST", path="", body=body, headers=headers))
             sent.requests += 1
             partial = _read(answer, address)
             if partial is not None and int(partial.rejected_log_records):
@@ -93,38 +95,29 @@ async def send_scores(url: str, headers: Mapping[str, str], requests: Iterable[b
     return sent
 
 
-async def _post(client: "httpx.AsyncClient", url: str, headers: Mapping[str, str], body: bytes) -> "httpx.Response":
-    import httpx
+async def _post(http: "httpx.AsyncClient", url: str, request: Request) -> Response:
+    from tallystick import transport
 
-    failure: TallystickError
-    for tries in range(TRIES_MAX):
-        wait_s = 2.0**tries
-        try:
-            answer = await client.post(url, content=body, headers=headers)
-        except httpx.HTTPError as error:
-            failure = _failed(f"{url} cannot be reached: {str(error) or type(error).__name__}.")
+    backoff = Backoff(RETRY_S)
+    while True:
+        outcome = await transport.exchange(http, request, url)
+        if isinstance(outcome, Failure):
+            detail = f"{url} cannot be reached: {outcome.detail}."
+            wait_s = None if outcome.lasting else backoff.next_wait()
+        elif outcome.status == 200:
+            return outcome
         else:
-            if answer.status_code == 200:
-                return answer
-            said = answer.text[:_SAID_CHARS_MAX]
-            if answer.status_code not in RETRYABLE:
-                raise UnexpectedAnswer(
-                    f"{url} answered {answer.status_code}: {said}", "Check the address, --header and the receiver."
-                )
-            failure = _failed(f"{url} answered {answer.status_code}: {said}")
-            stated = answer.headers.get("retry-after", "")
-            wait_s = float(stated) if stated.isdigit() else wait_s
-        if tries < TRIES_MAX - 1:
-            await asyncio.sleep(min(wait_s, WAIT_S_MAX))
-    raise failure
+            detail = f"{url} answered {outcome.status}: {outcome.body.decode(errors='replace')[:_SAID_CHARS_MAX]}"
+            if outcome.status not in RETRYABLE:
+                raise UnexpectedAnswer(detail, "Check the address, --header and the receiver.")
+            wait_s = backoff.next_wait(seconds_of(outcome.headers.get("retry-after")))
+        if wait_s is None:
+            raise LedgerUnavailable(detail, "Run it again later: Tallystick as the receiver adds no score twice.")
+        await asyncio.sleep(wait_s)
 
 
-def _failed(detail: str) -> LedgerUnavailable:
-    return LedgerUnavailable(detail, "Run it again later: Tallystick as the receiver adds no score twice.")
-
-
-def _read(answer: "httpx.Response", url: str) -> _Partial | None:
+def _read(answer: Response, url: str) -> _Partial | None:
     try:
-        return msgspec.json.decode(answer.content or b"{}", type=_Answer).partial_success
+        return msgspec.json.decode(answer.body or b"{}", type=_Answer).partial_success
     except DECODE_ERRORS as error:
         raise UnexpectedAnswer(f"{url} answered 200, but not as OTLP/JSON: {error}.", "Check the address.") from None

@@ -2,46 +2,40 @@
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 from urllib.parse import quote
 
 import msgspec
+from msgspec import structs
 
-from api.client.server_answer import IDENTITY, ServerAnswer, fetch, not_tallystick
-from api.errors import ERROR_TABLE, Problem, UnexpectedAnswer, problem_name
-from api.principal import Unauthenticated
-from api.rate_limit import RateLimited
+from api.client.server_connection import ServerConnection, not_tallystick
+from api.errors import UnexpectedAnswer
 from api.service.decision_writer import RecordedDecision
 from api.service.evidence import Blob, ErasureReceipt, EvidenceContent, StoredEvidence, digest_of
 from api.service.retrieval import SuppliedEmbedding
-from api.service.retry import retry, while_busy
 from api.service.store import Submission
 from events.decision import DecisionRecorded
 from events.decode_error_messages import DECODE_ERRORS
-from events.envelope import Draft, encode_draft
-from events.errors import TallystickError
+from events.envelope import Draft, encode_draft, timestamp
 from events.limits import (
     BATCH_EVENTS_MAX,
     EVENT_ID_CHARS_MAX,
     EVIDENCE_BYTES_MAX,
-    LINE_BYTES_MAX,
     NOTE_BYTES_MAX,
     PAGE_EVENTS_MAX,
     RECEIPT_BYTES_MAX,
 )
-from ledger.errors import BadNote, InvalidQuery, LedgerBusy, LedgerUnavailable
+from ledger.clock import moment_of
+from ledger.errors import BadNote, LedgerUnavailable
+from ledger.log import LogPage, Query
 from ledger.transparency.receipt import Receipt
 from ledger.transparency.signed_note import SignedCheckpoint
+from tallystick.errors import UnexpectedAnswer as MessageTooLong
+from tallystick.request_flow import ANSWER_BYTES_MAX, Request, Response
 from tallystick.shapes.appended import AppendResult
 
-if TYPE_CHECKING:
-    import httpx
-
-
+EVENTS = "/events"
 LINES = "application/x-ndjson"
-
-ANSWER_S = 120.0
-"""Seconds to wait for the answer of a server."""
 
 APPENDED_BYTES_MAX = BATCH_EVENTS_MAX * (EVENT_ID_CHARS_MAX * 6 + 1_024)
 """The answer to an append: the id, stream and position of each event of a batch."""
@@ -49,39 +43,32 @@ APPENDED_BYTES_MAX = BATCH_EVENTS_MAX * (EVENT_ID_CHARS_MAX * 6 + 1_024)
 RECORD_BYTES_MAX = 1024 * 1024
 """The answer to one decision, review, or piece of evidence."""
 
-PAGE_BYTES_MAX = PAGE_EVENTS_MAX * (LINE_BYTES_MAX + 1)
-"""One page of events."""
-
-STREAMS_BYTES_MAX = 4 * PAGE_BYTES_MAX
-"""All events of some streams, which are read together: 256 MB."""
-
-VIEW_BYTES_MAX = 64 * 1024 * 1024
-"""One view."""
-
 _Answer = TypeVar("_Answer")
 _Data = TypeVar("_Data")
 _encode = msgspec.json.Encoder().encode
-_errors = {problem_name(error.__name__): error for error in ERROR_TABLE}
 
 
-class _Line(msgspec.Struct):
-    """The position of a stored line. The next page begins after the last one."""
+class _EventPage(msgspec.Struct):
+    """A page of stored lines; `next` is the position to continue after, None on the last page."""
 
+    events: list[msgspec.Raw]
+    next: int | None
+    head: int
+
+
+class _Position(msgspec.Struct):
     position: int
 
 
 class RemoteStore:
-    """The event store of a server."""
+    """The event store of a server. Errors: those that the server answers; LedgerUnavailable; UnexpectedAnswer."""
 
-    def __init__(self, client: "httpx.AsyncClient", url: str) -> None:
-        self._client = client
-        self._url = url
+    def __init__(self, server: ServerConnection) -> None:
+        self._server = server
 
     async def append(self, drafts: list[Draft]) -> AppendResult:
         body = b"\n".join(map(encode_draft, drafts))
-        answer = await self._request(
-            "POST", "/events", APPENDED_BYTES_MAX, content=body, headers={"content-type": LINES}
-        )
+        answer = await self._request("POST", EVENTS, APPENDED_BYTES_MAX, content=body, headers={"content-type": LINES})
         return _decode(answer, AppendResult)
 
     async def record_decision(
@@ -96,7 +83,7 @@ class RemoteStore:
         body: dict[str, object] = {"data": decision, "id": event_id, "source": source, "question": question}
         if embedding is not None:
             body |= {"embedding": embedding.numbers, "embedding_model": embedding.model}
-        return _decode(await self._post_json("/decisions", body), RecordedDecision)
+        return await self.post("/decisions", body, RecordedDecision)
 
     async def submit(
         self, kind: Submission[_Data, _Answer], data: _Data, *, event_id: str | None, source: str | None
@@ -104,27 +91,76 @@ class RemoteStore:
         return await self.post(kind.path, {"data": data, "id": event_id, "source": source, "prefix": True}, kind.answer)
 
     async def streams(self, subjects: Sequence[str], types: Sequence[str] = ()) -> bytes:
-        filters = {"subject": ",".join(subjects), "type": ",".join(types)}
-        parameters = {name: value for name, value in filters.items() if value}
-        answer = await self._request("GET", "/events", STREAMS_BYTES_MAX, params=parameters, headers={"accept": LINES})
-        return answer.content
+        return b"\n".join([page async for page in self.pages(types, subjects)])
 
     async def pages(self, types: Sequence[str], subjects: Sequence[str] = ()) -> AsyncIterator[bytes]:
-        parameters = {"type": ",".join(types), "limit": str(PAGE_EVENTS_MAX)}
-        if subjects:
-            parameters["subject"] = ",".join(subjects)
-        lines, after = PAGE_EVENTS_MAX, 0
-        while lines == PAGE_EVENTS_MAX:
-            answer = await self._request(
-                "GET", "/events", PAGE_BYTES_MAX, params=parameters | {"after": str(after)}, headers={"accept": LINES}
-            )
-            page = answer.content.rstrip(b"\n")
-            lines = page.count(b"\n") + 1 if page else 0
-            if page:
-                before, after = after, _decode(answer, _Line, page[page.rfind(b"\n") + 1 :]).position
-                if after <= before or lines > PAGE_EVENTS_MAX:
-                    raise not_tallystick(answer.url, answer.status)
-                yield page
+        async for page in self.scan(Query(types=tuple(types), subjects=tuple(subjects), limit=PAGE_EVENTS_MAX)):
+            yield page.ndjson
+
+    async def head_position(self) -> int:
+        """Return the position of the newest event; 0 if there is none."""
+        return (await self._read(Query(limit=1)))[1]
+
+    async def agents(self) -> set[str]:
+        """Return the agents that have recorded decisions."""
+        from api.service.status import LedgerStatus
+
+        return {each.agent for each in (await self.view("/status", LedgerStatus)).agents}
+
+    async def read(self, query: Query) -> LogPage:
+        """Read a page of events."""
+        return (await self._read(query))[0]
+
+    async def scan(self, query: Query) -> AsyncIterator[LogPage]:
+        """Yield every selected event that is committed now, page by page."""
+        page, head = await self._read(query)
+        query = structs.replace(query, before=min(query.before or head + 1, head + 1))
+        while page.positions:
+            yield page
+            if not page.more:
+                return
+            edge = {"before" if query.order == "desc" else "after": page.positions[-1]}
+            query = structs.replace(query, **edge)
+            page, _ = await self._read(query)
+
+    async def follow(self, query: Query) -> AsyncIterator[LogPage]:
+        """Yield events as they are committed, after a cursor, until the server ends the feed (LedgerUnavailable)."""
+        import httpx
+
+        from tallystick.event_stream import MEDIA_TYPE, MessageParser
+
+        after, reason, parser = query.after, "the server ended it", MessageParser()
+        try:
+            async with self._server.stream(EVENTS, _parameters(query, limited=False), MEDIA_TYPE) as response:
+                if not response.headers.get("content-type", "").startswith(MEDIA_TYPE):
+                    raise self.unexpected(EVENTS)
+                async for piece in response.aiter_raw():
+                    if page := self._page(list(parser.feed(piece)), more=False):
+                        after = page.positions[-1]
+                        yield page
+        except MessageTooLong:
+            raise self.unexpected(EVENTS) from None
+        except httpx.TransportError as error:
+            reason = str(error) or type(error).__name__
+        detail = f"The feed of {self._server.url} broke off after position {after}: {reason}."
+        raise LedgerUnavailable(detail, f"Run it again with --after {after}.")
+
+    async def _read(self, query: Query) -> tuple[LogPage, int]:
+        """Return a page of events and the newest position."""
+        answer = await self.view(EVENTS, _EventPage, _parameters(query, limited=True))
+        page = self._page([bytes(line) for line in answer.events], more=answer.next is not None)
+        if page is None:
+            return LogPage(b"", [], more=False), answer.head
+        low, high = sorted((page.positions[0], page.positions[-1]))
+        before = query.before or answer.head + 1
+        if len(page.positions) > query.limit or not query.after < low <= high < before:
+            raise self.unexpected(EVENTS)
+        return page, answer.head
+
+    def _page(self, lines: list[bytes], *, more: bool) -> LogPage | None:
+        """Return the page of some lines; None without lines."""
+        positions = [self.decode(EVENTS, line, _Position).position for line in lines]
+        return LogPage(b"\n".join(lines), positions, more=more) if lines else None
 
     @asynccontextmanager
     async def keep(self, blobs: Iterable[Blob]) -> AsyncIterator[list[Draft]]:
@@ -142,9 +178,9 @@ class RemoteStore:
 
     async def evidence(self, digest: str) -> EvidenceContent:
         answer = await self._request("GET", f"/evidence/{quote(digest, safe='')}", EVIDENCE_BYTES_MAX)
-        if digest_of(answer.content) != digest or "content-type" not in answer.headers:
+        if digest_of(answer.body) != digest or "content-type" not in answer.headers:
             raise not_tallystick(answer.url, answer.status)
-        return EvidenceContent(digest, answer.content, answer.headers["content-type"])
+        return EvidenceContent(digest, answer.body, answer.headers["content-type"])
 
     async def erase(self, digest: str, reason: str | None) -> ErasureReceipt:
         path = f"/evidence/{quote(digest, safe='')}"
@@ -157,7 +193,7 @@ class RemoteStore:
 
     async def get(self, path: str, parameters: Mapping[str, str] | None = None) -> bytes:
         """Return the body of the view at a path. Errors: as `view`."""
-        return (await self._request("GET", path, VIEW_BYTES_MAX, params=dict(parameters or {}))).content
+        return (await self._request("GET", path, ANSWER_BYTES_MAX, params=parameters)).body
 
     def decode(self, path: str, body: bytes | msgspec.Raw, kind: type[_Answer]) -> _Answer:
         """Decode the body of the view at a path, or a part of it. Errors: UnexpectedAnswer."""
@@ -168,21 +204,31 @@ class RemoteStore:
 
     def unexpected(self, path: str) -> UnexpectedAnswer:
         """Return the error for a view that a Tallystick server does not give."""
-        return not_tallystick(f"{self._url}{path}", 200)
+        return not_tallystick(f"{self._server.url}{path}", 200)
 
-    async def post(self, path: str, body: object, kind: type[_Answer]) -> _Answer:
+    async def post(
+        self,
+        path: str,
+        body: object,
+        kind: type[_Answer],
+        *,
+        params: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> _Answer:
         """Post JSON to a path and decode the answer. Errors: as `view`."""
-        return _decode(await self._post_json(path, body), kind)
+        sent = {"content-type": "application/json", **(headers or {})}
+        answer = await self._request("POST", path, RECORD_BYTES_MAX, content=_encode(body), params=params, headers=sent)
+        return _decode(answer, kind)
 
     async def delete(self, path: str, parameters: Mapping[str, str], kind: type[_Answer]) -> _Answer:
         """Delete what is at a path and decode the answer. Errors: as `view`."""
-        return _decode(await self._request("DELETE", path, RECORD_BYTES_MAX, params=dict(parameters)), kind)
+        return _decode(await self._request("DELETE", path, RECORD_BYTES_MAX, params=parameters), kind)
 
     async def checkpoint(self) -> SignedCheckpoint:
         """Return the newest checkpoint; its signature is not verified. Errors: as `view`."""
         answer = await self._request("GET", "/checkpoint", NOTE_BYTES_MAX)
         try:
-            return SignedCheckpoint.parse(answer.content)
+            return SignedCheckpoint.parse(answer.body)
         except BadNote:
             raise not_tallystick(answer.url, answer.status) from None
 
@@ -190,16 +236,12 @@ class RemoteStore:
         """Return the receipt of a position; its signature is not verified. Errors: as `view`."""
         answer = await self._request("GET", f"/events/{position}/receipt", RECEIPT_BYTES_MAX)
         try:
-            receipt = Receipt.parse(answer.content)
+            receipt = Receipt.parse(answer.body)
         except BadNote:
             raise not_tallystick(answer.url, answer.status) from None
         if receipt.position != position or receipt.line is None or not receipt.includes(receipt.line):
             raise not_tallystick(answer.url, answer.status)
         return receipt
-
-    async def _post_json(self, path: str, body: object) -> ServerAnswer:
-        headers = {"content-type": "application/json"}
-        return await self._request("POST", path, RECORD_BYTES_MAX, content=_encode(body), headers=headers)
 
     async def _request(
         self,
@@ -208,79 +250,39 @@ class RemoteStore:
         bytes_max: int,
         *,
         content: bytes | None = None,
-        params: dict[str, str] | None = None,
+        params: Mapping[str, str] | None = None,
         headers: dict[str, str] | None = None,
-    ) -> ServerAnswer:
-        """Send a request and return the answer. Repeat it while the server is busy or limits the token's rate.
-
-        Errors: those that the server answers; LedgerUnavailable; UnexpectedAnswer, if it is not a Tallystick server.
-        """
-        request = self._client.build_request(method, path, content=content, params=params, headers=headers)
-
-        async def send(again: bool) -> ServerAnswer:
-            answer = await self._send(request, bytes_max)
-            if answer.status not in {200, 201}:
-                raise decode_error(answer)
-            return answer
-
-        return await retry(send, while_busy)
-
-    async def _send(self, request: "httpx.Request", bytes_max: int) -> ServerAnswer:
-        import httpx
-
-        try:
-            return await fetch(self._client, request, bytes_max)
-        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
-            untrusted = "CERTIFICATE_VERIFY_FAILED" in str(error)
-            advice = (
-                "Name the certificate of its issuer in SSL_CERT_FILE." if untrusted else "Is the server running there?"
-            )
-            raise LedgerUnavailable(f"{self._url} cannot be reached: {_reason(error)}.", advice) from error
-        except httpx.TransportError as error:
-            raise LedgerUnavailable(
-                f"{self._url} broke off: {_reason(error)}; whether this batch was written is unknown.",
-                "Run it again: events with ids are not written twice.",
-            ) from error
+    ) -> Response:
+        request = Request(
+            method=method,
+            path=path,
+            query=dict(params or {}),
+            body=content,
+            headers=headers or {},
+            answer_bytes_max=bytes_max,
+        )
+        return await self._server.send(request)
 
 
-def decode_error(answer: ServerAnswer) -> TallystickError:
-    """Return the exception for the error that a server answered."""
+def _decode(answer: Response, kind: type[_Answer]) -> _Answer:
     try:
-        problem = msgspec.json.decode(answer.content, type=Problem)
-        kind = _errors[problem.type.rpartition(":")[2]]
-    except (*DECODE_ERRORS, KeyError):
-        return not_tallystick(answer.url, answer.status)
-    error = kind.__new__(kind)
-    TallystickError.__init__(error, problem.detail, problem.advice or "")
-    # `written` stays open: the advice of the server says it already
-    error.__dict__.update(field=problem.field, index=problem.index, written=None)
-    if isinstance(error, LedgerBusy | RateLimited):
-        error.retry_after_s = answer.retry_after_s()
-    if isinstance(error, Unauthenticated):
-        error.advice = "Give a token with --token, or in TALLYSTICK_TOKEN; tallystick token add AGENT makes one."
-    return error
-
-
-def _decode(answer: ServerAnswer, kind: type[_Answer], content: bytes | None = None) -> _Answer:
-    try:
-        return msgspec.json.decode(answer.content if content is None else content, type=kind)
+        return msgspec.json.decode(answer.body, type=kind)
     except DECODE_ERRORS:
         raise not_tallystick(answer.url, answer.status) from None
 
 
-def _reason(error: Exception) -> str:
-    return str(error) or type(error).__name__
-
-
-def make_client(url: str, token: str | None) -> "httpx.AsyncClient":
-    """Make an HTTP client of the server at an address. Errors: InvalidQuery."""
-    import httpx
-
-    try:
-        parsed = httpx.URL(url)
-    except httpx.InvalidURL as error:
-        raise InvalidQuery("url", f"{url!r} is not an address: {error}.", "Write http://127.0.0.1:8321.") from None
-    if parsed.scheme not in {"http", "https"} or not parsed.host:
-        raise InvalidQuery("url", f"{url!r} is not the address of a server.", "Write http://127.0.0.1:8321.")
-    headers = IDENTITY | ({"authorization": f"Bearer {token}"} if token else {})
-    return httpx.AsyncClient(base_url=parsed, headers=headers, timeout=ANSWER_S)
+def _parameters(query: Query, *, limited: bool) -> dict[str, str]:
+    """Return the parameters of the route of events for a query."""
+    parameters = {
+        "after": str(query.after) if query.after else None,
+        "before": None if query.before is None else str(query.before),
+        "limit": str(query.limit) if limited else None,
+        "order": None if query.order == "asc" else query.order,
+        "type": ",".join(query.types) or None,
+        "subject": ",".join(query.subjects) or None,
+        "source": query.source,
+        "correlationid": query.correlationid,
+        "since": None if query.since_us is None else timestamp(moment_of(query.since_us)),
+        "until": None if query.until_us is None else timestamp(moment_of(query.until_us)),
+    }
+    return {name: value for name, value in parameters.items() if value is not None}

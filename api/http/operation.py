@@ -144,27 +144,31 @@ class HttpOperation:
         return paragraphs[0], "\n\n".join(paragraphs[1:])
 
 
-def http_operation(operation: Operation[Any, Any]) -> HttpOperation:
-    """Return how HTTP answers an operation: `as_of` selects the view."""
+def http_operation(
+    operation: Operation[Any, Any],
+    answer: Answer | None = None,
+    respond: Callable[[Any, Any], Response] = lambda found, params: json_response(found),
+) -> HttpOperation:
+    """Return how HTTP answers an operation: `as_of` selects the view. Without `answer` and `respond`, it is JSON."""
     placed = operation.placed
     parameters = declared(operation.params)
 
-    async def answer(call: Call) -> Response:
+    async def handle(call: Call) -> Response:
         texts = {**call.parameters, **call.request.path_params}
         params = parse_params(operation.params, texts)
-        return json_response(await operation(await call.view(), params, call.caller))
+        return respond(await operation(await call.view(), params, call.caller), params)
 
     return HttpOperation(
         method="GET",
         path=operation.path,
         path_parameters=tuple(each for each in parameters if each.name in placed),
-        query=(*(each for each in parameters if each.name not in placed), AS_OF),
-        answers={200: json_answer(_first_sentence(operation.answer.__doc__ or ""), operation.answer)},
+        query=(*(each for each in parameters if each.name not in placed), *(() if operation.of_now else (AS_OF,))),
+        answers={200: answer or json_answer(_first_sentence(operation.answer.__doc__ or ""), operation.answer)},
         errors=operation.errors,
         links=operation.links,
         heavy=operation.heavy,
         resource=operation.resource,
-    )(update_wrapper(answer, operation.run))
+    )(update_wrapper(handle, operation.run))
 
 
 def _first_sentence(text: str) -> str:

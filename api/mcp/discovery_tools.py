@@ -8,9 +8,10 @@ from msgspec import UNSET, UnsetType
 from api.mcp.decision_tools import Rows, stated
 from api.mcp.tool import AgentParams, Answer, PageSize, ReadParams, ReadResult, Tool, ToolCall
 from api.service.discovery import run_operations, run_signals
-from api.service.discovery.queries import show_run
+from api.service.discovery.queries import get_run
 from api.service.discovery.run_types import PROBES_MAX, Limit, ProbeId, ResponseResult, RunConfig, SignalDraft
 from api.service.discovery.stated_answer import ElapsedMs, to_router_answer
+from api.service.run_params import RunParams
 from api.service.store import LocalStore
 from events.payload import Count, Label, Meta, StreamId
 from instruments.answer import Failure
@@ -201,7 +202,7 @@ def _result(result: ResponseResult) -> Answer:
 
 
 async def _report(call: ToolCall, params: ReportParams) -> Answer:
-    detail = (await show_run(call.view, params.run_id)).detail
+    detail = await get_run(call.view, RunParams(run_id=params.run_id))
     report: Answer = msgspec.to_builtins(detail)
     models = detail.unique_models or ()
     return {

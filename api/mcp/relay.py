@@ -12,7 +12,7 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.lowlevel import Server
 
-from api.client.remote_store import RemoteStore, make_client
+from api.client.open_store import open_remote_store
 from api.errors import ExtraMissing
 from api.mcp.sdk_server import INSTRUCTIONS, Context
 from api.mcp.stdio import run_on_standard_streams
@@ -47,10 +47,10 @@ async def serve_server(url: str, token: str | None, offer: Offer) -> None:
     """
     parameters = {"tools": ",".join(offer.toolsets), **({"read_only": "true"} if offer.read_only else {})}
     path = f"/mcp?{urlencode(parameters)}"
-    async with make_client(url, token) as http:
-        http.headers.update({"mcp-protocol-version": REVISION, "mcp-method": _DISCOVER["method"]})
+    announced = {"mcp-protocol-version": REVISION, "mcp-method": _DISCOVER["method"]}
+    async with open_remote_store(url, token) as store:
         try:
-            await RemoteStore(http, url).post(path, _DISCOVER, dict[str, Any])
+            await store.post("/mcp", _DISCOVER, dict[str, Any], params=parameters, headers=announced)
         except ExtraMissing as error:
             raise ExtraMissing(f"The server at {url} cannot answer: {error.detail}", error.advice) from None
     headers = {} if token is None else {"authorization": f"Bearer {token}"}

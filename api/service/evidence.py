@@ -18,7 +18,6 @@ import msgspec
 
 from api.errors import BodyTooLarge
 from api.principal import OWNER, Principal
-from api.service.as_of import as_of as date_position
 from events.envelope import Draft
 from events.errors import TallystickError
 from events.evidence import EvidenceErased, EvidenceStored
@@ -30,9 +29,7 @@ from ledger.evidence_store import EvidenceStore
 from ledger.log import LogReader, Query
 from ledger.threads import run_on_thread
 from projections.engine import Engine
-from projections.evidence_index import EvidenceEntry, EvidenceIndex
 from tallystick.shapes.appended import AppendedEvent
-from tallystick.shapes.parts import AsOf
 
 Record = Callable[[Sequence[Draft], Principal], Awaitable[list[AppendedEvent]]]
 """Appends a batch in the name of a principal: `LedgerService.record`."""
@@ -77,15 +74,6 @@ class EvidenceContent(msgspec.Struct, frozen=True):
     digest: str
     data: bytes
     media_type: str | None
-
-
-class EvidencePage(msgspec.Struct, frozen=True):
-    """Evidence in the order of the log; `next` is the offset of the next page, null on the last."""
-
-    evidence: list[EvidenceEntry]
-    total: int
-    next: int | None
-    as_of: AsOf
 
 
 class EvidenceInfo(NamedTuple):
@@ -211,19 +199,6 @@ class EvidenceService:
             reason=info.erasure.reason,
             position=info.erased_position,
             duplicate=duplicate,
-        )
-
-    async def catalogue(self, caller: Principal, offset: int, limit: int, position: int | None = None) -> EvidencePage:
-        """List evidence, stored and erased, in the order of the log; now or as of a position.
-
-        Errors: Forbidden, InvalidQuery.
-        """
-        caller.require("read")
-        projection, position = await self._engine.at(EvidenceIndex, position)
-        total, entries = len(projection), projection.page(offset, limit)
-        after = offset + len(entries)
-        return EvidencePage(
-            entries, total, after if after < total else None, await date_position(self._reader, position)
         )
 
     async def known(self, digests: Sequence[str]) -> dict[str, EvidenceInfo]:

@@ -9,7 +9,7 @@ from typing import Self, TypeVar
 from msgspec import structs
 
 from api.parameters import parse_instant
-from api.principal import Forbidden, Principal
+from api.principal import OWNER, Forbidden, Principal
 from api.progress import OpenProgress, no_progress
 from api.service.as_of import as_of
 from api.service.checkpoints import CheckpointService
@@ -114,9 +114,15 @@ class View:
         clock = self.ledger.clock if moment is None else lambda: moment
         return View(self.ledger, self.reader, self.engine, self.indexes, clock, self.evidence, position)
 
-    async def answer(self, operation: Callable[["View", _Params], Awaitable[_Answer]], params: _Params) -> _Answer:
-        """Return the answer of an operation that does not depend on the caller."""
-        return await operation(self, params)
+    async def answer(
+        self, operation: Callable[["View", _Params, Principal], Awaitable[_Answer]], params: _Params
+    ) -> _Answer:
+        """Return the answer of an operation to the owner of the ledger."""
+        return await operation(self, params, OWNER)
+
+    async def evidence_bytes(self, digest: str) -> bytes:
+        """Return the bytes of a digest to the owner of the ledger. Errors: those of `EvidenceService.get`."""
+        return (await self.evidence.get(digest, OWNER)).data
 
     async def at(self, kind: type[P], *, also: Sequence[type[Projection]] = ()) -> tuple[P, int]:
         """Return the state of a projection and its position, that of the view. See `Engine.at`. Errors: InvalidQuery.

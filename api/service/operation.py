@@ -29,8 +29,8 @@ class Operation(Generic[P, A]):
 
     `run` names it, and its docstring describes it; it takes a view, the parameters, and perhaps the caller. A field of
     `params` that `path` names is a part of the address over HTTP. A `heavy` operation computes for long enough that
-    each token may run one at a time. `resource` is its tag in OpenAPI. `errors` are the error statuses that neither the
-    token nor the parameters add.
+    each token may run one at a time. An operation `of_now` has no answer as of a position. `resource` is its tag in
+    OpenAPI. `errors` are the error statuses that neither the token nor the parameters add.
     """
 
     path: str
@@ -40,6 +40,7 @@ class Operation(Generic[P, A]):
     takes_caller: bool
     resource: str
     heavy: bool = False
+    of_now: bool = False
     errors: tuple[int, ...] = ()
     links: Mapping[str, Link] = field(default_factory=dict)
 
@@ -68,6 +69,10 @@ class Answers(Protocol):
         """Return the answer of an operation."""
         ...
 
+    async def evidence_bytes(self, digest: str) -> bytes:
+        """Return the bytes of a digest. Errors: NotFound, Gone."""
+        ...
+
     async def past(self, position: int) -> "Answers":
         """Return what answers as of a position."""
         ...
@@ -78,6 +83,7 @@ def operation(
     resource: str,
     *,
     heavy: bool = False,
+    of_now: bool = False,
     errors: tuple[int, ...] = (),
     links: Mapping[str, Link] | None = None,
 ) -> Callable[[Callable[..., Awaitable[A]]], Operation[Any, A]]:
@@ -93,6 +99,7 @@ def operation(
             takes_caller="caller" in types,
             resource=resource,
             heavy=heavy,
+            of_now=of_now,
             errors=errors,
             links=links or {},
         )

@@ -6,12 +6,13 @@ import msgspec
 from msgspec import Meta
 
 from api.service.ledger import LedgerService, View
-from api.service.operation import operation
+from api.service.operation import Link, operation
 from events.registry import VOCABULARY
 from ledger.errors import NotFound
 from projections.engine import Engine, Progress
 from projections.projection import Projection
 from projections.registry import PROJECTIONS
+from projections.shared_params import NoParams
 from tallystick.shapes.parts import AsOf
 
 
@@ -38,7 +39,7 @@ class ProjectionInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProjectionList(msgspec.Struct, frozen=True):
-    """Every projection."""
+    """Every projection, with the position up to which it is folded."""
 
     projections: list[ProjectionInfo]
 
@@ -62,10 +63,16 @@ class ReplayResult(msgspec.Struct, frozen=True, kw_only=True):
     same: bool | None = None
 
 
-async def list_projections(view: View) -> list[ProjectionInfo]:
-    """List every projection, with the position up to which it has folded."""
+@operation(
+    "/projections",
+    "projections",
+    of_now=True,
+    links={"projection": Link("get_projection", "name", "$response.body#/projections/0/name")},
+)
+async def get_projections(view: View, params: NoParams) -> ProjectionList:
+    """List every projection."""
     position = await view.engine.catch_up(kinds=PROJECTIONS)
-    return [ProjectionInfo(**_info(view, kind, position)) for kind in PROJECTIONS]  # type: ignore[arg-type]
+    return ProjectionList([ProjectionInfo(**_info(view, kind, position)) for kind in PROJECTIONS])  # type: ignore[arg-type]
 
 
 class ProjectionQuery(msgspec.Struct, frozen=True, kw_only=True):

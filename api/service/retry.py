@@ -5,18 +5,14 @@ from collections.abc import Awaitable, Callable
 from itertools import count
 from typing import TypeVar
 
-from api.rate_limit import RateLimited
 from events.errors import TallystickError
-from ledger.errors import AppendRefused, LedgerBusy, LedgerUnavailable
+from ledger.errors import AppendRefused, LedgerUnavailable
 
 UNAVAILABLE_WAITS_S = (0.5, 1.0, 2.0, 4.0)
 """Seconds to wait before each retry if the ledger cannot be reached."""
 
 REFUSED_TRIES = 10
 """Tries if other writers append to the streams that the work has read."""
-
-BUSY_TRIES = 10
-"""Tries if the server is busy, or if the token has exceeded its rate."""
 
 _Result = TypeVar("_Result")
 
@@ -44,13 +40,6 @@ def while_unavailable(error: TallystickError, tries: int) -> float | None:
     """Retry while the ledger cannot be reached."""
     if isinstance(error, LedgerUnavailable) and tries <= len(UNAVAILABLE_WAITS_S):
         return UNAVAILABLE_WAITS_S[tries - 1]
-    return None
-
-
-def while_busy(error: TallystickError, tries: int) -> float | None:
-    """Retry while the server is busy, after the time that it requests."""
-    if isinstance(error, LedgerBusy | RateLimited) and tries < BUSY_TRIES:
-        return float(error.retry_after_s)
     return None
 
 

@@ -1,7 +1,7 @@
 """The parameters of lists of discovery runs, of evaluations, and of questions about suite versions."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -13,6 +13,7 @@ from projections.shared_params import (
     EvaluatedAgent,
     Limit,
     Offset,
+    Prefix,
     Since,
     Suite,
     Until,
@@ -44,6 +45,20 @@ class RunQuery(msgspec.Struct, frozen=True, kw_only=True):
     def range(self, now: datetime) -> TimeRange:
         """Return when the runs began. Errors: InvalidQuery."""
         return time_range(self.since, self.until, self.window, now)
+
+
+class RunParams(msgspec.Struct, frozen=True, kw_only=True):
+    """Which run to show."""
+
+    run_id: Annotated[str, stream_id("The run's id.")]
+    include: Annotated[
+        tuple[Literal["attempts", "summary"], ...],
+        Meta(
+            description="Further parts of the report. `attempts`: all attempts and signals. `summary`: the run as the "
+            "list of runs has it."
+        ),
+    ] = ()
+    prefix: Prefix = False
 
 
 class EvaluationQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,6 +98,13 @@ class KeptScenarioQuery(msgspec.Struct, frozen=True, kw_only=True):
 
     version: Version
     scenario_id: Annotated[str, stream_id("The scenario's id.")]
+
+
+class KeptFileQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which file of a suite version to return."""
+
+    version: Version
+    path: Annotated[str, Meta(description="The path of the file, such as `job-image/scenario.yaml`.")]
 
 
 class SuiteComparisonQuery(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,8 @@ from typing import NamedTuple, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from api.service.ledger import LedgerService
+from api.service.ledger import LedgerService, View
+from api.service.operation import operation
 from events.errors import TallystickError
 from ledger.clock import moment_of
 from ledger.errors import NotFound
@@ -30,6 +31,7 @@ from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationS
 from projections.event_index import EventIndex
 from projections.evidence_index import EvidenceIndex
 from projections.projection import Projection
+from projections.shared_params import NoParams
 from projections.snapshots import Snapshots
 from tallystick.shapes.parts import AsOf
 
@@ -139,8 +141,14 @@ class LedgerStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Vectors of the server's embeddings endpoint; absent without one."""
 
 
-async def read_status(ledger: LedgerService) -> LedgerStatus:
-    """Return the status of a ledger. It folds the events that the views lack. Errors: LedgerUnusable."""
+@operation("/status", "health", heavy=True, of_now=True)
+async def get_status(view: View, params: NoParams) -> LedgerStatus:
+    """Return the contents and the state of the ledger, and the process that writes it.
+
+    The answer has counts, the newest checkpoint and whether it is valid, bytes on disk, tokens, and the position up to
+    which views are folded.
+    """
+    ledger = view.ledger
     views = await _view_status(ledger)
     also = (AttemptIndex, RunIndex, EvaluationIndex, EvidenceIndex)
     index, position = await ledger.at(DecisionIndex, also=also)

@@ -8,16 +8,13 @@ import asyncio
 from collections.abc import Sequence
 from itertools import takewhile
 
-import httpx
 import msgspec
 
-from api.client.remote_store import decode_error, make_client
-from api.client.server_answer import ServerAnswer, fetch
+from api.client.server_connection import ServerConnection, connect, decode_error
 from api.errors import UnexpectedAnswer
 from api.progress import ReportProgress
 from events.decode_error_messages import DECODE_ERRORS
 from events.limits import LINE_BYTES_MAX, NOTE_BYTES_MAX
-from ledger.errors import LedgerUnavailable
 from ledger.transparency.merkle import HASH_BYTES, leaf_hashes, verify_consistency
 from ledger.transparency.signed_note import Checkpoint, Verifier
 from ledger.transparency.tiles import WIDTH, Tile, TileAddress, tile_width
@@ -49,12 +46,6 @@ PROOF_BYTES_MAX = 16_384
 WRONG_MAX = 1_000
 """Faults after which no more entries are fetched: the server sends what its checkpoint does not claim, without end."""
 
-TRIES = 10
-"""Repeated requests to a busy server, each after the time that its answer states."""
-
-BUSY_STATUSES = (429, 503)
-"""HTTP statuses of a server that is busy, or limits the rate of requests."""
-
 
 async def verify_served(
     findings: Findings,
@@ -72,12 +63,8 @@ async def verify_served(
     Errors: LedgerUnavailable, if the server cannot be reached; the errors that it answers instead of a checkpoint;
     UnexpectedAnswer.
     """
-    async with make_client(url, token) as client:
-        try:
-            return await _Served(findings, client, key).run(earlier, witnesses, progress)
-        except httpx.TransportError as error:
-            reason = str(error) or type(error).__name__
-            raise LedgerUnavailable(f"{url} cannot be reached: {reason}.", "Is the server running there?") from error
+    async with connect(url, token) as server:
+        return await _Served(findings, server, key).run(earlier, witnesses, progress)
 
 
 class _Consistency(msgspec.Struct):
@@ -87,9 +74,9 @@ class _Consistency(msgspec.Struct):
 class _Served:
     """Verifies one server once."""
 
-    def __init__(self, findings: Findings, client: httpx.AsyncClient, key: Verifier | None) -> None:
+    def __init__(self, findings: Findings, server: ServerConnection, key: Verifier | None) -> None:
         self._findings = findings
-        self._client = client
+        self._server = server
         self._key = key
         self._notes = SignatureCheck(findings)
         self._entries = findings.check("entries", "bundles")
@@ -97,10 +84,10 @@ class _Served:
 
     async def run(self, earlier: bytes | None, witnesses: Sequence[Verifier], progress: ReportProgress) -> FileFindings:
         """Verify everything."""
-        answer = await self._get("checkpoint", NOTE_BYTES_MAX)
+        answer = await self._server.get("/checkpoint", NOTE_BYTES_MAX)
         if answer.status != 200:
             raise decode_error(answer)
-        checkpoint = self._notes.read(answer.content, "the server's checkpoint")
+        checkpoint = self._notes.read(answer.body, "the server's checkpoint")
         older = self._notes.read(earlier, "the earlier checkpoint") if earlier is not None else None
         if witnesses:
             await self._read_witnessed()
@@ -123,9 +110,9 @@ class _Served:
 
     async def _read_witnessed(self) -> None:
         """Read the checkpoint that was cosigned last; without one, `check_witnesses` reports each witness."""
-        answer = await self._get("checkpoint/witnessed", NOTE_BYTES_MAX)
+        answer = await self._server.get("/checkpoint/witnessed", NOTE_BYTES_MAX)
         if answer.status == 200:
-            self._notes.read(answer.content, "the server's witnessed checkpoint")
+            self._notes.read(answer.body, "the server's witnessed checkpoint")
 
     async def _read(
         self, size: int, rebuild: TreeRebuild, order: OrderCheck[LineHeader], progress: ReportProgress
@@ -196,9 +183,11 @@ class _Served:
         """Check that the server's own consistency proof shows that its log continues the earlier checkpoint."""
         check = self._findings.check("consistency", "proofs")
         check.count += 1
-        answer = await self._get(f"proofs/consistency?from={older.size}&to={newer.size}", PROOF_BYTES_MAX)
+        answer = await self._server.get(
+            "/proofs/consistency", PROOF_BYTES_MAX, **{"from": str(older.size), "to": str(newer.size)}
+        )
         try:
-            hashes = msgspec.json.decode(answer.content, type=_Consistency).hashes
+            hashes = msgspec.json.decode(answer.body, type=_Consistency).hashes
         except DECODE_ERRORS:
             hashes = None
         if hashes is None or not verify_consistency(older.size, newer.size, hashes, older.root, newer.root):
@@ -207,24 +196,14 @@ class _Served:
     async def _fetch(self, path: str, bytes_max: int) -> bytes | None:
         """Fetch the bytes at a path; None, with a fault, if they are not served."""
         try:
-            answer = await self._get(path, bytes_max)
+            answer = await self._server.get(f"/{path}", bytes_max)
         except UnexpectedAnswer as error:
             self._entries.fault(error.detail)
             return None
         if answer.status == 200:
-            return answer.content
+            return answer.body
         self._entries.fault(f"{path} is not served: {answer.status}.")
         return None
-
-    async def _get(self, path: str, bytes_max: int) -> ServerAnswer:
-        """Return the answer at a path. Errors: UnexpectedAnswer."""
-        answer = await fetch(self._client, self._client.build_request("GET", path), bytes_max)
-        for _ in range(TRIES):
-            if answer.status not in BUSY_STATUSES:
-                break
-            await asyncio.sleep(answer.retry_after_s())
-            answer = await fetch(self._client, self._client.build_request("GET", path), bytes_max)
-        return answer
 
 
 def split_bundle(bundle: bytes) -> list[bytes] | None:

@@ -11,21 +11,13 @@ import msgspec
 
 from ledger.errors import LedgerLocked, LedgerUnusable
 from ledger.private_file import open_private, read_private
+from tallystick.shapes.parts import LockHolder
 
 HOLDER_BYTES_MAX = 4_096
 """One lock file."""
 
 INSTANCE_BYTES = 16
 """Random bytes in the name of a server."""
-
-
-class LockHolder(msgspec.Struct):
-    """The process that holds the lock, as the lock file names it to a refused process."""
-
-    pid: int
-    address: str | None = None
-    instance: str | None = None
-    """A random name of the server, which its page `/` repeats. It shows that the address leads to this server."""
 
 
 class WriterLock:

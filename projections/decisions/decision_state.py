@@ -17,7 +17,7 @@ from events.decision import (
     DecisionThought,
 )
 from events.envelope import Event
-from events.payload import Payload
+from events.registry import VOCABULARY
 from tallystick.shapes.decisions import Retraction, Review
 
 
@@ -29,7 +29,15 @@ class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
     type: str
     agent: str
     time: datetime
-    data: Payload
+    data: Any
+    """The payload of the event, a struct of its type."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.data, dict):  # it was decoded from the answer of a server
+            kind = VOCABULARY.event_types.get(self.type)
+            if kind is None:
+                raise ValueError(f"{self.type!r} is not an event type")
+            structs.force_setattr(self, "data", msgspec.convert(self.data, kind.current))
 
 
 class DecisionState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

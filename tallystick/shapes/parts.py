@@ -1,4 +1,4 @@
-"""What several answers contain: an interval, the state of the log, unknown names, and parts that may be missing."""
+"""What several answers contain (an interval, the log's state, unknown names, optional parts), and a lock's holder."""
 
 from datetime import datetime
 from typing import Annotated, TypeVar
@@ -30,6 +30,17 @@ class AsOf(msgspec.Struct, frozen=True):
     """The newest position that is included; 0 for an empty log."""
     time: datetime | None
     """When that position was recorded, UTC; None for an empty log."""
+
+
+class LockHolder(msgspec.Struct, frozen=True):
+    """The process that writes a ledger file, as the lock file beside it names it."""
+
+    pid: int
+    """The process."""
+    address: str | None = None
+    """The address of a server."""
+    instance: str | None = None
+    """A random name of the server, which its page `/` repeats. It shows that the address leads to this server."""
 
 
 class UnknownName(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -16,7 +16,7 @@ import ledger.postgres.writer
 import ledger.sqlite.writer
 from api.export import open_export, parse_selection, write_export
 from api.service.ledger import LedgerService
-from api.service.projections import ProjectionQuery, get_projection, list_projections, replay_projections
+from api.service.projections import ProjectionQuery, get_projection, get_projections, replay_projections
 from api.service.store import LocalStore
 from api.verify import verify_ledger
 from events.errors import TallystickError
@@ -25,6 +25,7 @@ from ledger.place import DatabasePlace, Host, Place
 from ledger.postgres.create import create_ledger
 from ledger.transparency import checkpoints, shared_checkpoints
 from ledger.transparency.signed_note import Signer
+from projections.shared_params import NoParams
 from tests.api.histories import Exports, Looks, Reopens, Step, answered, histories
 from tests.projections.random_histories import DAWN
 from tests.support.postgres import PostgresServer, Primary, new_database, new_schema_name
@@ -101,7 +102,7 @@ class Session:
         found.append([(await service.proving.receipt(at)).encode() for at in range(1, head.position + 1, 7)])
         replayed = await replay_projections(service, check=True)
         assert all(one.same for one in replayed), replayed
-        found += [replayed, await list_projections(service)]
+        found += [replayed, await get_projections(service, NoParams())]
         found.append([await get_projection(service, ProjectionQuery(name=one.name)) for one in replayed])
         found.append(
             [

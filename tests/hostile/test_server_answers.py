@@ -144,7 +144,7 @@ def test_a_page_that_does_not_go_on_is_refused() -> None:
             return len([page async for page in store.pages(("decision.recorded.v1",))])
 
     with (
-        malicious(lambda handler: reply(handler, b'{"position":1}\n' * 1000)) as url,
+        malicious(lambda handler: reply(handler, b'{"events":[{"position":1}],"next":1,"head":9}')) as url,
         pytest.raises(UnexpectedAnswer, match="not as Tallystick does"),
     ):
         asyncio.run(read(url))

@@ -27,11 +27,8 @@ def decision(target: LedgerTarget, params: OneDecisionParams, as_of: AsOf = None
 
     Example: tallystick decision 3f2a9c1e
     """
-    from api.cli.open_ledger import answer_as_of, show
+    from api.cli.open_ledger import ask, show
     from api.cli.render.decisions import print_decision
     from api.service.decisions import get_decision
 
-    answer = answer_as_of(
-        target, as_of, lambda view: get_decision(view, params), lambda server: server.decision(params.decision_id)
-    )
-    show(target, answer, print_decision)
+    show(target, ask(target, get_decision, params, as_of), print_decision)

@@ -6,7 +6,7 @@ import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import AsOf
-from api.service.run_params import RunQuery
+from api.service.run_params import RunParams, RunQuery
 
 if TYPE_CHECKING:
     from api.importers.runs.importer import SaveResult
@@ -73,26 +73,25 @@ def show(
     """
     import asyncio
 
-    from api.cli.open_ledger import answer_as_of
+    from msgspec import UNSET
+    from msgspec.structs import replace
+
+    from api.cli.open_ledger import ask
     from api.cli.output import print_json
     from api.cli.render.discovery_runs import print_run
-    from api.service.discovery.queries import show_run
+    from api.service.discovery.queries import get_run
     from ledger.errors import InvalidQuery
 
     if golden and (attempts or as_of is not None):
         raise InvalidQuery("golden", "prints nothing else.", "Leave out --attempts and --as-of.")
-    view = answer_as_of(
-        target,
-        as_of,
-        lambda view: show_run(view, run_id, attempts=attempts, prefix=True),
-        lambda server: server.run(run_id, attempts=attempts),
-    )
+    params = RunParams(run_id=run_id, include=("attempts", "summary") if attempts else ("summary",), prefix=True)
+    run = ask(target, get_run, params, as_of)
     if golden:
-        typer.echo(asyncio.run(_read_golden(target, view.detail.run_id or run_id)).encode(), nl=False)
+        typer.echo(asyncio.run(_read_golden(target, run.run_id or run_id)).encode(), nl=False)
     elif target.json:
-        print_json(view.detail)
+        print_json(replace(run, summary=UNSET))
     else:
-        print_run(view)
+        print_run(run)
 
 
 async def _read_golden(target: LedgerTarget, run_id: str) -> str:

@@ -87,17 +87,12 @@ def show(
 
 def _show_trace(target: LedgerTarget, run_id: str, attempt: str, as_of: str | None) -> None:
     """Print the recorded steps of one attempt."""
-    from api.cli.open_ledger import answer_as_of
+    from api.cli.open_ledger import use_answers
     from api.cli.output import print_json
     from api.cli.render.traces import print_trace
     from api.service.evaluation.trace_queries import show_trace
 
-    answer = answer_as_of(
-        target,
-        as_of,
-        lambda view: show_trace(view, run_id, attempt),
-        lambda server: server.evaluation_trace(run_id, attempt),
-    )
+    answer = use_answers(target, as_of, lambda answers: show_trace(answers, run_id, attempt))
     if target.json:
         print_json(answer)
     else:

@@ -7,7 +7,13 @@ import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import AsOf
-from api.service.run_params import KeptScenarioQuery, SuiteComparisonQuery, SuiteVersionQuery, SuiteVersionsQuery
+from api.service.run_params import (
+    KeptFileQuery,
+    KeptScenarioQuery,
+    SuiteComparisonQuery,
+    SuiteVersionQuery,
+    SuiteVersionsQuery,
+)
 
 VERSION_HELP = "A run of the version, or its digest, or an unambiguous beginning of one."
 Version = Annotated[str, typer.Argument(metavar="VERSION", help=VERSION_HELP)]
@@ -80,19 +86,14 @@ def _print_file(target: LedgerTarget, version: str, path: str, as_of: str | None
     import sys
 
     from api.cli.commands.evidence import is_readable
-    from api.cli.open_ledger import answer_as_of
-    from api.principal import OWNER
-    from api.service.evaluation.suite_queries import read_kept_file
-    from api.service.ledger import View
+    from api.cli.open_ledger import ask
+    from api.service.evaluation.suite_queries import get_suite_file
     from ledger.errors import InvalidQuery
 
     if target.json:
         raise InvalidQuery("json", "the bytes of a file are printed as they are.", "Leave out --json, or --file.")
 
-    async def read(view: View) -> bytes:
-        return (await read_kept_file(view, OWNER, version, path)).data
-
-    data = answer_as_of(target, as_of, read, lambda server: server.suite_file(version, path))
+    data = ask(target, get_suite_file, KeptFileQuery(version=version, path=path), as_of)
     if sys.stdout.isatty() and not is_readable(data):
         detail = "the bytes contain control characters, which a terminal would obey."
         raise InvalidQuery("file", detail, "Write them to a file: tallystick eval suite save.")

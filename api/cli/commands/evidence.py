@@ -12,7 +12,8 @@ from api.cli.options import AsOf
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from api.service.evidence import EvidenceContent, EvidencePage
+    from api.service.evidence import EvidenceContent
+    from api.service.evidence_list import EvidencePage
     from api.service.store import EventStore
 
 _Answer = TypeVar("_Answer")
@@ -122,17 +123,11 @@ def list_evidence(target: LedgerTarget, as_of: AsOf = None) -> None:
 
     Example: tallystick evidence list
     """
-    from api.cli.open_ledger import answer_as_of
+    from api.cli.open_ledger import use_answers
     from api.cli.output import print_json
-    from api.parameters import POSITION_MAX
-    from api.principal import OWNER
+    from api.service.evidence_list import list_all_evidence
 
-    page = answer_as_of(
-        target,
-        as_of,
-        lambda view: view.evidence.catalogue(OWNER, 0, POSITION_MAX, view.position),
-        lambda server: server.evidence(),
-    )
+    page = use_answers(target, as_of, list_all_evidence)
     if target.json:
         print_json(page)
     else:

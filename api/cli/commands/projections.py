@@ -8,7 +8,7 @@ from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import AsOf
 
 if TYPE_CHECKING:
-    from api.service.projections import ProjectionInfo, ProjectionState
+    from api.service.projections import ProjectionList, ProjectionState
 
 
 @verb(server=True, reads=True)
@@ -26,28 +26,30 @@ def projections(
     import msgspec
 
     from api.cli.output import make_table, open_console, print_json, print_line
+    from api.service.projections import ProjectionList
     from api.text_format import format_count, to_json
 
     answer = _list(target, as_of) if name is None else _show(target, name, as_of)
     if target.json:
-        print_json(answer if name is not None else {"projections": answer})
-    elif not isinstance(answer, list):
+        print_json(answer)
+    elif not isinstance(answer, ProjectionList):
         print_line(msgspec.json.format(to_json(answer)))
     else:
         table = make_table("projection", "version", "position", "reads", right=("position",), wrap=("reads",))
-        for info in answer:
+        for info in answer.projections:
             table.add_row(info.name, str(info.version), format_count(info.position), ", ".join(info.types))
         open_console().print(table)
 
 
-def _list(target: LedgerTarget, as_of: str | None) -> "list[ProjectionInfo]":
-    from api.cli.open_ledger import answer_as_of
-    from api.service.projections import list_projections
+def _list(target: LedgerTarget, as_of: str | None) -> "ProjectionList":
+    from api.cli.open_ledger import ask
+    from api.service.projections import get_projections
     from ledger.errors import InvalidQuery
+    from projections.shared_params import NoParams
 
     if as_of is not None:
         raise InvalidQuery("as_of", "needs the name of a projection.", "Write: tallystick projections NAME --as-of ...")
-    return answer_as_of(target, None, list_projections, lambda server: server.projections())
+    return ask(target, get_projections, NoParams())
 
 
 def _show(target: LedgerTarget, name: str, as_of: str | None) -> "ProjectionState":

@@ -1,13 +1,8 @@
 """status: show what a ledger contains, which process writes it, and its state."""
 
-from typing import TYPE_CHECKING
-
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
-
-if TYPE_CHECKING:
-    from api.service.status import LedgerStatus
 
 
 @verb(server=True, reads=True)
@@ -18,12 +13,13 @@ def status(target: LedgerTarget) -> None:
 
     Example: tallystick status
     """
-    import asyncio
-
+    from api.cli.open_ledger import ask
     from api.cli.output import print_json
     from api.cli.render.status import print_status
+    from api.service.status import get_status
+    from projections.shared_params import NoParams
 
-    state = asyncio.run(_read(target))
+    state = ask(target, get_status, NoParams())
     if target.json:
         print_json(state)
     else:
@@ -31,17 +27,3 @@ def status(target: LedgerTarget) -> None:
         print_status(state, target.url or str(target.place), shared=shared)
     if state.checkpoint is not None and not state.checkpoint.valid:
         raise typer.Exit(1)
-
-
-async def _read(target: LedgerTarget) -> "LedgerStatus":
-    if target.url is not None:
-        from api.client.open_store import open_remote_store
-        from api.client.remote_views import RemoteViews
-
-        async with open_remote_store(target.url, target.token) as remote:
-            return await RemoteViews(remote).status()
-    from api.cli.open_ledger import open_reader
-    from api.service.status import read_status
-
-    async with open_reader(target.place) as service:
-        return await read_status(service)

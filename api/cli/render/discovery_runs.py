@@ -8,7 +8,7 @@ from rich.text import Text
 from api.cli.output import format_speed, make_facts, make_table, open_console, print_note, truncate
 from api.importers.runs.importer import FileFault, RunImportResult
 from api.importers.runs.score_check import TOLERANCE, UnsupportedScore
-from api.service.discovery.queries import RunPage, RunView
+from api.service.discovery.queries import RunPage
 from api.text_format import (
     format_count,
     format_figure,
@@ -46,9 +46,10 @@ def print_runs(page: RunPage) -> None:
     print_note(f"{format_count(len(page.runs))} of {pluralize(page.total, 'run')}.{more}")
 
 
-def print_run(view: RunView) -> None:
+def print_run(detail: RunDetail) -> None:
     """Print one run: its properties, its models with their scores, and its attempts if it has them."""
-    console, run, detail = open_console(), view.entry, view.detail
+    console, run = open_console(), detail.summary
+    assert isinstance(run, RunEntry), "the summary was requested"
     console.print(run.run_id, style="bold")
     facts = make_facts()
     facts.add_row("agent", one_line(run.agent))

@@ -20,7 +20,6 @@ def make_schemas(structs: Collection[type[msgspec.Struct]]) -> JsonSchema:
     """Return every schema by name: of the structs, of the vocabulary, and of an event, draft or payload of any type."""
     vocabulary = json_schema(ref_template=_TEMPLATE)
     _, schemas = msgspec.json.schema_components(structs, schema_hook=_any_json, ref_template=_TEMPLATE)
-    del schemas["Payload"]
     schemas[HistoryEntry.__name__]["properties"]["data"] = reference("Payload")
     kinds = VOCABULARY.event_types.values()
     for struct in structs:

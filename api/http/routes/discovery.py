@@ -19,7 +19,7 @@ from api.parameters import (
     text_parameter,
 )
 from api.service.discovery import run_operations, run_signals
-from api.service.discovery.queries import show_run
+from api.service.discovery.queries import get_run
 from api.service.discovery.run_types import (
     NextPrompt,
     ResponseResult,
@@ -31,6 +31,7 @@ from api.service.discovery.run_types import (
 from api.service.discovery.stated_answer import ElapsedMs, to_router_answer
 from api.service.discovery.summary import read_golden
 from api.service.operation import Link
+from api.service.run_params import RunParams
 from api.service.store import LocalStore
 from events.envelope import timestamp
 from events.payload import COUNT_MAX, Count, Label, Text
@@ -199,7 +200,7 @@ async def post_finish(call: Call) -> Response:
     """End a run, and return its report."""
     body = await read_json(call.request, FinishBody)
     await run_operations.finish(_store(call), call.path(RUN), body.reason)
-    return json_response((await show_run(call.ledger, call.path(RUN))).detail)
+    return json_response(await get_run(call.ledger, RunParams(run_id=call.path(RUN))))
 
 
 def _store(call: Call) -> LocalStore:

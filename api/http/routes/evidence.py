@@ -1,4 +1,4 @@
-"""Routes of evidence: store bytes, list, read and erase them."""
+"""Routes of evidence: store bytes, read and erase them."""
 
 from starlette.responses import Response
 
@@ -8,8 +8,7 @@ from api.http.operation import BYTES, Answer, HttpOperation, json_answer
 from api.http.path_parameters import DIGEST_SCHEMA
 from api.http.request import Call, json_response, read_body
 from api.parameters import text_parameter
-from api.service.event_params import AS_OF, LIMIT, OFFSET
-from api.service.evidence import Blob, ErasureReceipt, EvidencePage, StoredEvidence, digest_of
+from api.service.evidence import Blob, ErasureReceipt, StoredEvidence, digest_of
 from api.service.operation import Link
 from events.limits import EVIDENCE_NOTE_CHARS_MAX
 from ledger.errors import InvalidQuery
@@ -77,19 +76,6 @@ async def get_evidence(call: Call) -> Response:
     headers["content-disposition"] = f'attachment; filename="{content.digest}"'
     headers["content-type"] = content.media_type or OCTETS
     return Response(content.data, headers=headers)
-
-
-@HttpOperation(
-    method="GET",
-    path="/evidence",
-    query=(LIMIT, OFFSET, AS_OF),
-    answers={200: json_answer("A page of evidence.", EvidencePage)},
-    links={"bytes": Link("get_evidence", "digest", "$response.body#/evidence/0/digest")},
-)
-async def list_evidence(call: Call) -> Response:
-    """List stored and erased evidence, in the order of the log."""
-    limit, offset = LIMIT.read(call.parameters), OFFSET.read(call.parameters)
-    return json_response(await call.ledger.evidence.catalogue(call.caller, offset, limit, (await call.view()).position))
 
 
 @HttpOperation(

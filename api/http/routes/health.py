@@ -1,4 +1,4 @@
-"""Routes about the server: liveness, readiness, status, metrics, and the OpenAPI document."""
+"""Routes about the server: liveness, readiness, metrics, and the OpenAPI document."""
 
 from asyncio import to_thread
 from typing import Literal
@@ -14,8 +14,7 @@ from api.http.metrics import Metrics
 from api.http.openapi.served_document import compressed_openapi
 from api.http.operation import TEXT, Answer, HttpOperation, json_answer
 from api.http.readiness import Readiness, read_readiness
-from api.http.request import Call, json_response
-from api.service.status import LedgerStatus, read_status
+from api.http.request import json_response
 from api.text_format import to_json
 
 
@@ -46,16 +45,6 @@ async def get_readyz(request: Request) -> Response:
     """Report whether the ledger accepts events. It may be ready before views are folded; their reads then wait."""
     readiness = await read_readiness(request)
     return json_response(readiness, 200 if readiness.status == "ready" else 503)
-
-
-@HttpOperation(method="GET", path="/status", heavy=True, answers={200: json_answer("The status.", LedgerStatus)})
-async def get_status(call: Call) -> Response:
-    """Return the contents and the state of the ledger, and the process that writes it.
-
-    The answer has counts, the newest checkpoint and whether it is valid, bytes on disk, tokens, and the position up to
-    which views are folded.
-    """
-    return json_response(await read_status(call.ledger))
 
 
 @HttpOperation(

@@ -9,7 +9,7 @@ from api.service.evidence import read_blobs
 from api.service.id_prefix import resolve_id
 from api.service.ledger import LedgerService, View
 from api.service.operation import Link, operation
-from api.service.run_params import RunQuery
+from api.service.run_params import RunParams, RunQuery
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from events.envelope import EventFacts
 from events.limits import PAGE_EVENTS_MAX
@@ -48,13 +48,6 @@ class RunNames(msgspec.Struct, frozen=True, kw_only=True):
     probes: list[str]
 
 
-class RunView(msgspec.Struct, frozen=True, kw_only=True):
-    """The summary and the report of a run."""
-
-    entry: RunEntry
-    detail: RunDetail
-
-
 @operation(
     "/runs",
     "runs",
@@ -87,22 +80,20 @@ async def list_run_names(ledger: LedgerService) -> RunNames:
     return RunNames(agents=names["agent"], routers=names["router"], probes=names["probe"])
 
 
-async def show_run(view: View, run_id: str, *, attempts: bool = False, prefix: bool = False) -> RunView:
-    """Return the summary and report of a run; with `attempts`, its attempts and signals too.
-
-    With `prefix`, `run_id` may be the beginning of exactly one id. Errors: NotFound, InvalidQuery.
-    """
+@operation("/runs/{run_id}", "runs", errors=(404,))
+async def get_run(view: View, params: RunParams) -> RunDetail:
+    """Return the report of one discovery run, in the format of run reports."""
     projection, position = await view.at(RunIndex)
-    run_id = resolve_id(projection, run_id, "run", prefix=prefix)
+    run_id = resolve_id(projection, params.run_id, "run", prefix=params.prefix)
     entry, scores = projection.entry(run_id), projection.scores(run_id)
     streams = await view.engine.events.read_streams([f"discovery/{run_id}", f"signal/{run_id}"], position)
     events = [event for stream in streams.values() for event in stream]
     run = DiscoveryRun.of(events, await read_scores(view, scores))
     texts = await _read_outputs(view, run)
     detail = RunDetail(**structs.asdict(build_report(run, texts)))
-    if attempts:
+    if "attempts" in params.include:
         detail = structs.replace(detail, attempts=build_attempts(run, texts), signals=build_signals(run))
-    return RunView(entry=entry, detail=detail)
+    return structs.replace(detail, summary=entry) if "summary" in params.include else detail
 
 
 async def _read_outputs(view: View, run: DiscoveryRun) -> dict[str, str | None]:

@@ -18,10 +18,9 @@ from api.service.evaluation.kept_suite import (
     read_versions,
     require_kept,
 )
-from api.service.evidence import EvidenceContent
 from api.service.ledger import View
 from api.service.operation import Link, operation
-from api.service.run_params import KeptScenarioQuery, SuiteVersionQuery, SuiteVersionsQuery
+from api.service.run_params import KeptFileQuery, KeptScenarioQuery, SuiteVersionQuery, SuiteVersionsQuery
 from api.service.store import LocalStore
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from instruments.evals.suite.json_yaml_reader import json_value, yaml_value
@@ -166,16 +165,16 @@ async def get_kept_scenario(view: View, params: KeptScenarioQuery, caller: Princ
     return KeptScenarioAnswer(version=describe(kept), scenario=about, files=texts, expected=expected, as_of=as_of_now)
 
 
-async def read_kept_file(view: View, caller: Principal, name: str, path: str) -> EvidenceContent:
-    """Return the bytes of a file of a suite version. Errors: NotFound, Gone, Damaged, InvalidQuery, Forbidden."""
-    kept, _ = await find_kept(view, caller, name)
-    require_kept(kept, name)
+@operation("/suites/{version}/file", "suites", errors=(404, 410, 422))
+async def get_suite_file(view: View, params: KeptFileQuery, caller: Principal) -> bytes:
+    """Verify and return the bytes of a file of a suite version, as an attachment that no browser executes."""
+    kept, _ = await find_kept(view, caller, params.version)
+    require_kept(kept, params.version)
     for file in kept.files:
-        if file.path == path:
-            return await view.evidence.get(file.digest, caller)
-    raise NotFound(
-        f"{path!r} is not a file of this suite version.", f"Its files: {_listed([file.path for file in kept.files])}"
-    )
+        if file.path == params.path:
+            return (await view.evidence.get(file.digest, caller)).data
+    paths = [file.path for file in kept.files]
+    raise NotFound(f"{params.path!r} is not a file of this suite version.", f"Its files: {_listed(paths)}")
 
 
 async def find_kept(view: View, caller: Principal, name: str) -> tuple[KeptVersion, AsOf]:

@@ -5,22 +5,20 @@ from contextlib import suppress
 
 import msgspec
 
+from api.service.evaluation.evaluation_params import EvaluationParams
+from api.service.evaluation.queries import find_scenario_result, get_evaluation
 from api.service.evidence import read_blobs
-from api.service.id_prefix import resolve_id
 from api.service.ledger import View
-from events.envelope import EventFacts
+from api.service.operation import Answers
 from events.evaluation import EvalScored
-from events.registry import VOCABULARY
 from instruments.evals.scoring.tool_calls import value_text
 from instruments.evals.trace.recorded import decode_trace
 from instruments.evals.trace.steps import TOOL, AgentStep, BadTrace
-from ledger.errors import Gone, InvalidQuery, NotFound
+from ledger.errors import InvalidQuery, NotFound
 from ledger.threads import run_on_thread
 from projections.evaluation.evaluation_index import EvaluationIndex
+from projections.evaluation.view_types import Evaluation, ScoreRow
 from tallystick.shapes.parts import AsOf
-
-SCENARIOS_LISTED_MAX = 20
-"""An error about an unknown scenario lists no more scenarios than this."""
 
 
 class TraceAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -35,19 +33,30 @@ class TraceAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     as_of: AsOf
 
 
-async def show_trace(view: View, run_id: str, attempt: str) -> TraceAnswer:
+async def show_trace(answers: Answers, run_id: str, attempt: str) -> TraceAnswer:
     """Return the trace of an attempt, named `SCENARIO` or `SCENARIO/ATTEMPT`; `run_id` may be the beginning of one id.
 
     Errors: NotFound, InvalidQuery, Gone.
     """
-    projection, position = await view.at(EvaluationIndex)
-    full_id = resolve_id(projection, run_id, "evaluation", prefix=True)
-    subject = f"evaluation/{full_id}"
-    events = (await view.engine.events.read_streams([subject], position))[subject]
-    score = find_traced_score(events, full_id, attempt)
-    assert score.trace_digest is not None
-    data = (await read_blobs(view.evidence, [score.trace_digest])).get(score.trace_digest)
-    return build_trace_answer(score, data, await view.dated(position))
+    run = await answers.answer(get_evaluation, EvaluationParams(run=run_id, prefix=True))
+    scenario_id, row = _find_row(run, attempt)
+    if row.trace_digest is None:
+        raise NotFound(
+            f"No trace was recorded in attempt {row.attempt} at {scenario_id} in {run.run_id}.",
+            "An agent records one as trace in its answer, or as spans in the file that TALLYSTICK_TRACE_FILE names.",
+        )
+    try:
+        trace = decode_trace(await answers.evidence_bytes(row.trace_digest))
+    except BadTrace as error:
+        raise NotFound(f"The trace {row.trace_digest} has no steps that can be read: {error}", "") from None
+    return TraceAnswer(
+        run_id=run.run_id,
+        scenario_id=scenario_id,
+        attempt=row.attempt,
+        trace_digest=row.trace_digest,
+        steps=trace.steps,
+        as_of=run.as_of,
+    )
 
 
 async def find_traces(
@@ -69,58 +78,19 @@ async def find_traces(
     return found
 
 
-def find_traced_line(lines: bytes, position: int, run_id: str, attempt: str) -> EvalScored:
-    """Find a score as `find_traced_score` does, in stored lines up to a position."""
-    facts = [fact for fact in VOCABULARY.facts(lines) if fact.position <= position]
-    return find_traced_score(facts, run_id, attempt)
-
-
-def find_traced_score(events: Iterable[EventFacts], run_id: str, attempt: str) -> EvalScored:
-    """Return the latest score of an attempt that names its trace. Errors: InvalidQuery, NotFound."""
+def _find_row(run: Evaluation, attempt: str) -> tuple[str, ScoreRow]:
+    """Return the scenario and the score of an attempt. Errors: InvalidQuery, NotFound."""
     scenario_id, slash, text = attempt.partition("/")
     if slash and not (text.isdecimal() and text.isascii() and len(text) < 10 and int(text) > 0):
         raise InvalidQuery(
             "trace", f"{attempt!r} is not SCENARIO/ATTEMPT.", "Write --trace image-pull, or --trace image-pull/2."
         )
     number = int(text) if slash else 1
-    scores = [fact.data for fact in events if isinstance(fact.data, EvalScored)]
-    of_scenario = [score for score in scores if score.scenario_id == scenario_id]
-    if not of_scenario:
-        names = sorted({score.scenario_id for score in scores})
-        more = ", ..." if len(names) > SCENARIOS_LISTED_MAX else ""
-        listed = ", ".join(names[:SCENARIOS_LISTED_MAX]) or "none"
-        raise NotFound(f"{scenario_id} is not in {run_id}.", f"Its scenarios: {listed}{more}")
-    found = [score for score in of_scenario if score.attempt == number]
-    if not found:
-        numbers = sorted({score.attempt for score in of_scenario})
-        raise NotFound(
-            f"{scenario_id} has no attempt {number} in {run_id}.", f"Its attempts: {', '.join(map(str, numbers))}"
-        )
-    if found[-1].trace_digest is None:
-        raise NotFound(
-            f"No trace was recorded in attempt {number} at {scenario_id} in {run_id}.",
-            "An agent records one as trace in its answer, or as spans in the file that TALLYSTICK_TRACE_FILE names.",
-        )
-    return found[-1]
-
-
-def build_trace_answer(score: EvalScored, data: bytes | None, as_of: AsOf) -> TraceAnswer:
-    """Return the answer from the stored bytes; None for erased ones. Errors: Gone, NotFound."""
-    assert score.trace_digest is not None
-    if data is None:
-        raise Gone(f"The trace {score.trace_digest} is not in the ledger: it was erased, or never stored.", "")
-    try:
-        trace = decode_trace(data)
-    except BadTrace as error:
-        raise NotFound(f"The trace {score.trace_digest} has no steps that can be read: {error}", "") from None
-    return TraceAnswer(
-        run_id=score.run_id,
-        scenario_id=score.scenario_id,
-        attempt=score.attempt,
-        trace_digest=score.trace_digest,
-        steps=trace.steps,
-        as_of=as_of,
-    )
+    by_attempt = {row.attempt: row for row in find_scenario_result(run, scenario_id).rows}
+    if number not in by_attempt:
+        numbers = ", ".join(map(str, sorted(by_attempt)))
+        raise NotFound(f"{scenario_id} has no attempt {number} in {run.run_id}.", f"Its attempts: {numbers}")
+    return scenario_id, by_attempt[number]
 
 
 def describe_step(step: AgentStep) -> str:

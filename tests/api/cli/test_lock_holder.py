@@ -121,7 +121,7 @@ def test_a_server_that_is_not_reached(filled: Path) -> None:
     with holding(filled, address="http://127.0.0.1:9", instance="0" * 32):
         said = refused(filled, "append", given=decided("b"))
         assert f"{filled} is being written by process {os.getpid()}, serving at http://127.0.0.1:9: " in said
-        assert "it cannot be reached" in said
+        assert "it gives no answer: http://127.0.0.1:9 cannot be reached: " in said
     assert done(filled, "log").out.count(b"\n") == 1
 
 

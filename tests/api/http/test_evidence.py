@@ -16,6 +16,7 @@ import pytest
 from api.client.open_store import open_store
 from api.principal import OWNER
 from api.service.evidence import Blob
+from api.service.evidence_list import EvidenceQuery, list_evidence
 from api.service.ledger import LedgerService
 from api.token_store import TokenStore
 from events.limits import EVIDENCE_BYTES_MAX
@@ -265,7 +266,7 @@ def test_a_reader_beside_the_server_and_both_stores_give_the_same(tmp_path: Path
                 await asyncio.to_thread(client.delete, f"/evidence/{digest}")
                 with pytest.raises(Gone):
                     await service.evidence.get(digest, OWNER)
-                page = await service.evidence.catalogue(OWNER, 0, 10)
+                page = await list_evidence(service, EvidenceQuery())
                 assert [one.erased is None for one in page.evidence] == [False]
             finally:
                 await service.close()

@@ -128,7 +128,7 @@ def test_the_command_line_trusts_the_given_certificate(secure: Secure, tmp_path:
     assert done(tmp_path / "none.db", *asked, given=events).text.startswith("1 event appended")
     other = sign("another authority").write(tmp_path, "other")[0]
     said = refused(tmp_path / "none.db", *asked, given=events, code=1, SSL_CERT_FILE=other)
-    assert "Name the certificate of its issuer in SSL_CERT_FILE." in said
+    assert "Name the authority that signed its certificate in SSL_CERT_FILE." in said
 
 
 def test_files_that_do_not_fit_are_refused_before_anything_is_served(tmp_path: Path) -> None:

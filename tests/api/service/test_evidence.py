@@ -12,8 +12,9 @@ import pytest
 from api.errors import BodyTooLarge
 from api.principal import OWNER, Forbidden, Principal
 from api.service.evidence import Blob
+from api.service.evidence_list import EvidenceQuery, list_evidence
 from api.service.ledger import LedgerService
-from api.service.projections import ProjectionQuery, get_projection, list_projections, replay_projections
+from api.service.projections import ProjectionQuery, get_projection, get_projections, replay_projections
 from events.envelope import Draft
 from events.errors import InvalidEvent, TallystickError
 from events.evidence import EvidenceErased, EvidenceStored
@@ -21,6 +22,7 @@ from events.limits import EVIDENCE_BYTES_MAX
 from ledger.errors import Damaged, Gone, InvalidQuery, LedgerFull, LedgerUnavailable, LifecycleViolation, NotFound
 from ledger.log import Query
 from ledger.sqlite.log import SqliteLog
+from projections.shared_params import NoParams
 from tests.api.service.ledgers import (
     bytes_beside,
     digest_of,
@@ -110,7 +112,6 @@ def test_what_is_wrong_is_refused_and_writes_nothing(tmp_path: Path) -> None:
             evidence_.get("0" * 64, WRITER): Forbidden,
             evidence_.put(Blob(b"x"), READER): Forbidden,
             evidence_.erase("0" * 64, None, WRITER): Forbidden,
-            evidence_.catalogue(WRITER, 0, 10): Forbidden,
             evidence_.put(Blob(bytes(EVIDENCE_BYTES_MAX + 1)), OWNER): BodyTooLarge,
             evidence_.put(Blob(b"x", "text"), OWNER): InvalidQuery,
             evidence_.put(Blob(b"x", "text/plain\r\nx-evil: 1"), OWNER): InvalidQuery,
@@ -267,7 +268,7 @@ def test_erasing_changes_no_figure_and_no_line(tmp_path: Path) -> None:
             for draft in drafts:
                 draft.source = None
             await service.record(drafts, OWNER)
-        names = [info.name for info in await list_projections(service)]
+        names = [info.name for info in (await get_projections(service, NoParams())).projections]
         lines = (await service.read(Query(limit=1000))).lines
         digests = {name: (await get_projection(service, ProjectionQuery(name=name))).digest for name in names}
         await service.evidence.erase(digest_of(b"an answer"), None, OWNER)
@@ -283,8 +284,8 @@ def test_erasing_changes_no_figure_and_no_line(tmp_path: Path) -> None:
         assert changed == {"evidence", "events"}, "one counts what is erased, one the new event"
         assert all(replayed.same for replayed in await replay_projections(service, check=True))
 
-        (kept_then,) = (await service.evidence.catalogue(OWNER, 0, 10, 8)).evidence
-        (kept_now,) = (await service.evidence.catalogue(OWNER, 0, 10, 9)).evidence
+        (kept_then,) = (await list_evidence(await service.past(8), EvidenceQuery())).evidence
+        (kept_now,) = (await list_evidence(await service.past(9), EvidenceQuery())).evidence
         assert kept_then.erased is None
         assert kept_now.erased is not None
         assert kept_now.erased.position == 9

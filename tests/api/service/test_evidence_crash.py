@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from api.principal import OWNER
 from api.service.evidence import Blob
+from api.service.evidence_list import EvidenceQuery, list_evidence
 from api.service.ledger import LedgerService
 from ledger.errors import Gone, NotFound
 from tests.api.service.ledgers import (
@@ -146,7 +147,7 @@ def test_it_is_what_a_plain_dictionary_says(
                 else:
                     await step(service, verb, number)
             assert await head(service) == events
-            page = await service.evidence.catalogue(OWNER, 0, 10)
+            page = await list_evidence(service, EvidenceQuery())
             assert len(page.evidence) == page.total == len(state)
         finally:
             await service.close()

@@ -20,13 +20,14 @@ from api.service import narrowed_read
 from api.service.event_search import search_events
 from api.service.ledger import LedgerService
 from api.service.related_events import find_related
-from api.service.status import count_types, read_status
+from api.service.status import count_types, get_status
 from events.envelope import Draft
 from events.registry import VOCABULARY
 from ledger.clock import microseconds
 from ledger.log import Query
 from projections import column_table, event_index
 from projections.event_index import CorrelationMarks, EventIndex
+from projections.shared_params import NoParams
 from tests.api.service.ledgers import within
 from tests.support.drafts import recorded, reviewed, thought
 
@@ -277,7 +278,7 @@ def test_events_that_are_appended_meanwhile(tmp_path: Path) -> None:
             while not writing.done() or answers < 5:
                 found = await find_related(service, "c3")
                 page = await service.read(Query(correlationid="c5", order="desc", limit=1000))
-                status = await read_status(service)
+                status = await get_status(service, NoParams())
                 upto, head = found.as_of.position, await service.head_position()
                 lines = (await service.reader.read(Query(before=head + 1, limit=1000))).lines
                 events = [VOCABULARY.event(line) for line in lines]
@@ -293,7 +294,7 @@ def test_events_that_are_appended_meanwhile(tmp_path: Path) -> None:
         finally:
             following.cancel()
             await writing
-        assert (await read_status(service)).head.position == 240
+        assert (await get_status(service, NoParams())).head.position == 240
 
 
 @pytest.mark.parametrize("stated", [8, 21, 10**15])
@@ -343,7 +344,7 @@ def test_a_ledger_with_lines_that_are_left_out(tmp_path: Path) -> None:
 
         @within(path, writable=writable)
         async def _read(service: LedgerService) -> None:
-            status = await read_status(service)
+            status = await get_status(service, NoParams())
             assert list(service.engine.left_out) == [9]
             assert sum(status.types.values()) == 20
             assert list((await service.read(Query(correlationid="x"))).positions) == list(range(1, 21))

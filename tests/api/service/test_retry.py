@@ -4,8 +4,7 @@ import asyncio
 
 import pytest
 
-from api.rate_limit import RateLimited
-from api.service.retry import Wait, retry, while_busy, while_refused, while_unavailable
+from api.service.retry import Wait, retry, while_refused, while_unavailable
 from events.errors import TallystickError
 from ledger.errors import LedgerBusy, LedgerUnavailable, NotFound, StreamConflict
 
@@ -38,14 +37,12 @@ def test_the_last_error_is_raised() -> None:
 
 
 def test_each_rule_waits_for_its_own_errors() -> None:
-    away, busy, fast = LedgerUnavailable("Gone.", "Retry."), LedgerBusy(9, 3), RateLimited("me", 5.0, 2)
+    away, busy = LedgerUnavailable("Gone.", "Retry."), LedgerBusy(9, 3)
     refused = StreamConflict("decision/a", 1, 2, 0)
     assert [while_unavailable(away, tries) for tries in range(1, 6)] == [0.5, 1.0, 2.0, 4.0, None]
-    assert (while_busy(busy, 1), while_busy(fast, 9), while_busy(fast, 10)) == (3.0, 2.0, None)
     assert (while_refused(refused, 9), while_refused(refused, 10)) == (0.0, None)
     others: dict[Wait, tuple[TallystickError, ...]] = {
         while_unavailable: (busy, refused),
-        while_busy: (away,),
         while_refused: (away, busy),
     }
     for rule, errors in others.items():

@@ -7,7 +7,7 @@ from api.http.pages.evaluations.lists import ROWS, RUNS, SCENARIOS, locate
 from api.http.pages.page import Page, address_of, query_of
 from api.http.path_parameters import SCENARIO
 from api.http.request import Call
-from api.http.routes.suites import VERSION
+from api.parameters import named
 from api.reports.escape import cut, escape_html
 from api.service.evaluation.suite_queries import (
     KeptFileText,
@@ -22,6 +22,7 @@ from api.service.run_params import KeptScenarioQuery, SuiteVersionQuery, SuiteVe
 from ledger.errors import Damaged, Gone, NotFound
 
 PATH = f"{RUNS}/suites"
+VERSION = named(SuiteVersionQuery)["version"]
 
 TEXT_BYTES_MAX = 60_000
 """The most bytes of a file on a page, escaped."""

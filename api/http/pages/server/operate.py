@@ -13,8 +13,8 @@ from api.service.breakers import get_breakers
 from api.service.guardrails.rule_params import GuardrailsQuery
 from api.service.guardrails.rule_set import get_guardrails
 from api.service.operator_lists import TokenRow, WebhookRow, list_tokens, list_webhooks
-from api.service.projections import ProjectionList, list_projections
-from api.service.status import read_status
+from api.service.projections import get_projections
+from api.service.status import get_status
 from events.errors import TallystickError
 from projections.shared_params import NoParams
 
@@ -64,10 +64,10 @@ async def show_operate(call: Call) -> Content:
         "Operate",
         {
             "readiness": await read_readiness(call.request),
-            "status": await read_status(ledger),
+            "status": await get_status(ledger, NoParams()),
             "limits": [_limit(use) for use in metrics.limit_uses()],
             "refusals": sorted(metrics.refusals.items()),
-            "projections": ProjectionList(await list_projections(ledger)).projections,
+            "projections": (await get_projections(ledger, NoParams())).projections,
             "rules": rules,
             "shown_rules": _cut(rules.guardrails),
             "breakers": _cut((await get_breakers(ledger, NoParams())).breakers),
