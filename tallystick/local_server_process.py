@@ -1,7 +1,8 @@
 """The process that `local` starts: a server that stops when the program that started it ends.
 
-`python -m tallystick.private_server ARGUMENTS` runs `python -m tallystick ARGUMENTS` and watches its standard input, a
-pipe from the program. When the program ends, even by kill -9, the pipe closes, and the server stops as on SIGTERM.
+`python -m tallystick.local_server_process ARGUMENTS` runs `python -m tallystick ARGUMENTS` and watches its standard
+input, a pipe from the program. When the program ends, even by kill -9, the pipe closes, and the server stops as on
+SIGTERM.
 """
 
 import os

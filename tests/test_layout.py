@@ -15,6 +15,7 @@ import pytest
 from tests.support.paths import ROOT
 
 PACKAGES = ("events", "ledger", "projections", "instruments", "api")
+SMALL_MODULE_LINES = 60
 MODULES_DIRECTLY_IN_API_MAX = 12
 API_BOXES_MAX = 20
 API_LEVELS_MAX = 11
@@ -27,6 +28,16 @@ ING = {
     "weighting": "a probe's id",
 }
 """Module names that end in -ing, and why they may."""
+
+
+SMALL = {
+    "api.cli.progress_bar": "it loads rich, which only long work needs",
+    "api.http.pages.evaluations.label_queue": "a page, named in the table of pages",
+    "api.service.guardrails.rule_faults": "loaded for a wrong rule only",
+    "instruments.routers.command": "loaded for a router that is a command only",
+    "projections.observation_counts": "a projection of its own, named in the registry",
+}
+"""Small modules that only a neighbour imports, and why they are not in that neighbour."""
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +81,17 @@ def test_the_graph_of_api_is_small(graph: grimp.ImportGraph) -> None:
 
     highest = max(map(level, edges))
     assert highest <= API_LEVELS_MAX, f"The graph of api/ has at most {API_LEVELS_MAX} levels: {levels}."
+
+
+def test_a_small_module_that_only_a_neighbour_imports_is_in_that_neighbour(graph: grimp.ImportGraph) -> None:
+    small = set()
+    for path in modules():
+        name = ".".join(path.with_suffix("").parts)
+        importers = graph.find_modules_that_directly_import(name)
+        is_small = len((ROOT / path).read_text(encoding="utf-8").splitlines()) < SMALL_MODULE_LINES
+        if is_small and {importer.rpartition(".")[0] for importer in importers} == {name.rpartition(".")[0]}:
+            small |= {name} if len(importers) == 1 else set()
+    assert small == SMALL.keys(), f"Merge each into its importer, or add a reason to SMALL: {small ^ SMALL.keys()}"
 
 
 def test_a_class_name_is_used_once() -> None:

@@ -41,7 +41,6 @@ from api.export.manifest import (
     encode_manifest,
     events_name,
 )
-from api.export.readme import readme
 from api.export.selection import ExportSelection
 from api.export.targets import ExportTarget, FileWriter
 from api.principal import OWNER
@@ -385,3 +384,34 @@ def _limit(page: LogPage) -> int:
     """Estimate how many events fit into PAGE_BYTES, from the last page."""
     fitting = PAGE_BYTES * len(page.positions) // max(1, len(page.ndjson))
     return max(EVENTS_MIN, min(EVENTS_MAX, fitting))
+
+
+def readme(selection: ExportSelection, *, earlier: bool, witnessed: bool) -> str:
+    """Return README.md of an export: its files, and two programs that verify them without Tallystick.
+
+    It has no text that an agent wrote. `earlier` and `witnessed` say whether the export has an earlier and a cosigned
+    checkpoint.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only an export loads it
+
+    environment = Environment(
+        loader=PackageLoader(__package__, ""),
+        autoescape=False,  # noqa: S701 - Markdown, of which no part comes from others
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    )
+    modules = ["base64", "hashlib", "json", "sys"]
+    modules += {"csv": ["csv"], "parquet": ["pyarrow.parquet"]}.get(selection.format, [])
+    modules += ["gzip"] if selection.gzipped else []
+    return environment.get_template("readme.md.j2").render(
+        version=FORMAT,
+        complete=selection.complete,
+        format=selection.format,
+        events=events_name(selection.format, gzipped=selection.gzipped),
+        evidence=selection.evidence,
+        earlier=earlier,
+        witnessed=witnessed,
+        modules=", ".join(sorted(modules)),
+        open="gzip.open" if selection.gzipped else "open",
+    )

@@ -1,9 +1,11 @@
 """The call of a tool: check its arguments and its caller, answer as of one position, shorten the answer."""
 
-from collections.abc import Awaitable, Callable, Mapping
+import base64
+import hashlib
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import inspect, structs
@@ -11,8 +13,6 @@ from msgspec import inspect, structs
 from api.cstp.decision_json import without_defaults
 from api.cstp.jsonrpc import RpcError
 from api.cstp.tracked_calls import TRACKED_FIELD, answer_tracked
-from api.mcp.answer_size import ANSWER_BYTES, fit, fit_rows
-from api.mcp.cursor import CursorPlace, decode_cursor, encode_cursor
 from api.mcp.refusal import Refusal, refusal_of_error, refusal_of_params
 from api.mcp.text_arguments import convert_arguments
 from api.mcp.tool import Answer, Tool, ToolCall
@@ -27,6 +27,50 @@ from events.errors import TallystickError
 from events.json_check import DEPTH_MAX, TooDeep, count_keys
 from ledger.transparency.signed_note import encode_base64
 from projections.engine import Progress
+
+_DIGEST_BYTES = 6
+_PAGE_PARAMETERS = frozenset({"cursor", "limit", "as_of"})
+
+
+class CursorPlace(NamedTuple):
+    """The position that all pages of a list rest on, and the offset of one page."""
+
+    position: int
+    offset: int
+
+
+def encode_cursor(place: CursorPlace, tool: str, arguments: Mapping[str, Any]) -> str:
+    """Return the cursor of a place in the list of a call."""
+    text = f"{place.position}.{place.offset}.{tool}.{_digest(arguments)}"
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def decode_cursor(cursor: str, tool: str, arguments: Mapping[str, Any]) -> CursorPlace:
+    """Return the place of a cursor. Errors: Refusal, for one of another tool or list, or another text."""
+    try:
+        text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
+        position, offset, made_by, digest = text.split(".")
+        place = CursorPlace(int(position), int(offset))
+    except ValueError:
+        raise Refusal(
+            "cursor: it is not one that this tool returned.", "cursor", "Leave cursor out to begin with the first page."
+        ) from None
+    if made_by != tool:
+        detail = f"cursor: it is one of {made_by}, and this tool is {tool}."
+        raise Refusal(detail, "cursor", "Leave cursor out to begin with the first page.")
+    if digest != _digest(arguments):
+        raise Refusal(
+            "cursor: it belongs to a call with other arguments.",
+            "cursor",
+            "Leave cursor out, or repeat the arguments of the call that returned it.",
+        )
+    return place
+
+
+def _digest(arguments: Mapping[str, Any]) -> str:
+    selected = {name: value for name, value in arguments.items() if name not in _PAGE_PARAMETERS and value is not None}
+    return hashlib.sha256(msgspec.json.encode(selected, order="deterministic")).hexdigest()[: 2 * _DIGEST_BYTES]
+
 
 TRIES = 3
 """How often an answer is computed again because events were appended between two of its views."""
@@ -205,3 +249,54 @@ def _plain(answer: Answer) -> Answer:
 def _shortened(tool: Tool, params: msgspec.Struct, answer: Answer, size: int) -> Answer:
     chose = getattr(params, "detail", "short") != "short"
     return answer if tool.whole or chose else fit(answer, size)
+
+
+ANSWER_BYTES = 2_000
+
+_STEPS = ((400, 10), (200, 5), (100, 3), (80, 2), (80, 1), (40, 1))
+"""Characters of a text and items of a list, tried in this order until the answer fits."""
+
+
+def fit(answer: dict[str, Any], size: int) -> dict[str, Any]:
+    """Return an answer of at most a size: long texts and lists are cut, and `cut` names the fields."""
+    if len(to_json(answer)) <= size:
+        return answer
+    shortened = answer
+    for chars, items in _STEPS:
+        shortened = {name: _cut(value, chars, items) for name, value in answer.items()}
+        shortened["cut"] = list(_differences(answer, shortened))
+        if len(to_json(shortened)) <= size:
+            break
+    return shortened
+
+
+def fit_rows(
+    answer: dict[str, Any], rows: str, size: int, beside: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    """Return an answer whose list has as many of its first rows as fit into a size, and at least one.
+
+    `beside` adapts the rest of an answer to the rows that it keeps.
+    """
+    shortened = answer
+    while len(shortened[rows]) > 1 and len(to_json(shortened)) > size:
+        shortened = {**shortened, rows: shortened[rows][:-1]}
+        shortened = shortened if beside is None else beside(shortened)
+    return fit(shortened, size)
+
+
+def _differences(whole: dict[str, Any], shortened: dict[str, Any]) -> Iterator[str]:
+    """Yield the names of the fields that were cut; those inside an object with its name before them."""
+    for name, value in whole.items():
+        if shortened[name] != value:
+            inner = [f"{name}.{it}" for it in _differences(value, shortened[name])] if isinstance(value, dict) else []
+            yield from inner or [name]
+
+
+def _cut(value: Any, chars: int, items: int) -> Any:  # noqa: ANN401 - any JSON
+    if isinstance(value, str):
+        return value if len(value) <= chars else f"{value[: chars - 1]}…"
+    if isinstance(value, list):
+        return [_cut(item, chars, items) for item in value[:items]]
+    if isinstance(value, dict):
+        return {name: _cut(inner, chars, items) for name, inner in value.items()}
+    return value

@@ -11,7 +11,6 @@ from msgspec import structs
 from api.parameters import parse_instant
 from api.principal import OWNER, Forbidden, Principal
 from api.progress import OpenProgress, no_progress
-from api.service.as_of import as_of
 from api.service.checkpoints import CheckpointService
 from api.service.evidence import EvidenceService
 from api.service.narrowed_read import read_narrowed, scan_narrowed
@@ -44,6 +43,16 @@ from projections.projection import Projection
 from projections.snapshots import Snapshots
 from tallystick.shapes.appended import AppendedEvent
 from tallystick.shapes.parts import AsOf
+
+
+async def as_of(reader: LogReader, position: int) -> AsOf:
+    """Return a position with its time. The time of the head needs no query for the position."""
+    head = await reader.head()
+    if position == 0:
+        return AsOf(0, None)
+    recorded_us = head.recorded_us if position == head.position else await reader.recorded_at(position)
+    return AsOf(position, moment_of(recorded_us))
+
 
 POSITION_DIGITS_MAX = 20
 """Digits of an `as_of` that are read: more than any position has."""

@@ -12,22 +12,26 @@ evidence and intervals allow for named clusters, and a correction holds whatever
 """
 
 from collections.abc import Iterator, Sequence
+from math import sqrt
+from typing import Final
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 from msgspec import structs
 
+from projections.arrays import Floats
 from projections.calibration.cells import Cells
 from projections.calibration.confidence_bins import ConfidenceBins, bin_counts
 from projections.calibration.count_table import CountTable
 from projections.calibration.counted_decisions import CountedDecisions
 from projections.calibration.figure_text import format_rate
 from projections.calibration.gap_evidence import GapEvidence, evidence_of_counts
+from projections.calibration.map_families import EXTREME
 from projections.calibration.named_clusters import ClusterPart
-from projections.calibration.rate_curve import predict_rate
 from projections.calibration.scores import TOLERANCE, missing_outcomes, one_look_intervals
-from projections.stats.intervals import wilson_interval
+from projections.stats.intervals import Z, wilson_interval
+from projections.stats.logistic_regression import fit_logistic, inverse_logit, logit
 from tallystick.shapes.advice import Correction, PastDecisions, PredictedRate, ScopeOutcomes, Widening
 from tallystick.shapes.parts import Interval
 
@@ -304,3 +308,37 @@ def _rate(value: float | None) -> str:
 def _is_any(scope: ScopeOutcomes) -> bool:
     """Tell whether decisions of any confidence are in a scope."""
     return scope.confidence == (0.0, 1.0)
+
+
+PRIOR_CONFIDENCES: Final = (0.25, 0.75)
+PRIOR_DECISIONS: Final = 2.0
+
+
+def predict_rate(bins: ConfidenceBins, at: float, share: float = 1.0) -> PredictedRate:
+    """Return the mean outcome that a logistic curve through reviewed decisions predicts at a confidence, 0..1.
+
+    It regresses the outcome on the logit of the stated confidence (Cox, "Two further applications of a model for binary
+    regression", 1958). Few decisions at like confidences do not determine that, so there is a prior at "as stated",
+    intercept 0 and slope 1: the likelihood of PRIOR_DECISIONS at each of PRIOR_CONFIDENCES that came to exactly these
+    rates (Bedrick, Christensen and Johnson, "A new perspective on priors for generalized linear models", 1996).
+
+    `share` is the effective number of reviews divided by their number; below 1 in clusters. A partial outcome counts
+    as half a success. Confidences beyond EXTREME are treated as this far from 0 or 1.
+    """
+    prior = np.array(PRIOR_CONFIDENCES)
+    x = _features(np.concatenate([bins.confidence, prior]))
+    successes = np.concatenate([share * bins.outcome_sum, PRIOR_DECISIONS * prior])
+    n = np.concatenate([share * bins.n, np.full(len(prior), PRIOR_DECISIONS)])
+    free, as_stated = np.ones((1, 2), dtype=bool), np.array([0.0, 1.0])
+    (found,) = fit_logistic(x, as_stated, np.zeros(len(x)), successes[None], (n - successes)[None], free)
+    p = inverse_logit(x @ found)
+    (planned,) = _features(np.array([at]))
+    middle = float(planned @ found)
+    half = Z * sqrt(float(planned @ np.linalg.solve((x.T * (n * p * (1 - p))) @ x, planned)))
+    low, rate, high = inverse_logit(np.array([middle - half, middle, middle + half])).tolist()
+    return PredictedRate(rate=rate, interval=Interval(low, high))
+
+
+def _features(confidence: Floats) -> Floats:
+    x = logit(np.clip(confidence, EXTREME, 1 - EXTREME))
+    return np.stack([np.ones_like(x), x], axis=1)

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from projections.arrays import Floats
-from projections.calibration.advice import PlannedDecision, summarize_past_decisions
+from projections.calibration.advice import PlannedDecision, predict_rate, summarize_past_decisions
 from projections.calibration.calibration import Calibration
 from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.confidence_bins import bin_counts
 from projections.calibration.gap_evidence import evidence_of_counts
 from projections.calibration.named_clusters import OrderedReviews
-from projections.calibration.rate_curve import predict_rate
 from projections.stats.logistic_regression import inverse_logit, logit
 from tests.projections.drafts import record, review
 from tests.projections.random_histories import events_of

@@ -185,7 +185,12 @@ def _fault(file: ImportedFile, error: InvalidEvent, place: str = "") -> InvalidE
 
 
 def scenario_id_of(suite: str, sample: str) -> str:
-    """Return the id of the scenario for a sample of a suite: 1..64 of letters, digits, '.', '_' and '-'."""
+    """Return the id of the scenario for a sample of a suite: 1..64 of letters, digits, '.', '_' and '-'.
+
+    An id is `SUITE.SAMPLE`, so that sample 1 of two suites is two scenarios. A part that is not valid there is cleaned
+    and gets a digest of the original, marked `.x`; so do names that end like such a mark, and samples with a dot. So
+    different names never give the same id.
+    """
     suite_part = _clean(suite, SUITE_CHARS_MAX, SUITE_DIGITS, dots=True)
     return f"{suite_part}.{_clean(sample, STREAM_ID_CHARS_MAX - len(suite_part) - 1, SAMPLE_DIGITS, dots=False)}"
 

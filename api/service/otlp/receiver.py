@@ -9,7 +9,8 @@ the stream finds out if another process did it meanwhile.
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Any, Generic, TypeVar
+from datetime import datetime
+from typing import Any, Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from msgspec import structs
@@ -17,18 +18,62 @@ from msgspec import structs
 from api.principal import Principal
 from api.rate_limit import ServerLimitReached
 from api.service.ledger import LedgerService
-from api.service.otlp.received_calls import ReceivedCall, read_call
-from api.service.otlp.received_scores import ReceivedScore, RejectedRecord, read_score
-from api.service.otlp.telemetry_records import TelemetryRecord, TelemetrySpan
+from api.service.otlp import attribute_names as names
+from api.service.otlp.received_scores import TIME_MAX_NS, ReceivedScore, RejectedRecord, check_payload, read_score
+from api.service.otlp.telemetry_records import TelemetryRecord, TelemetrySpan, count_of, number_of, text_of
 from events.call import CallRecorded
 from events.envelope import Draft
 from events.evaluation import EvalScored
 from events.limits import ITEMS_MAX, PAGE_EVENTS_MAX
-from events.payload import Payload
+from events.payload import COUNT_MAX, Payload
 from events.registry import VOCABULARY
+from ledger.clock import moment_of
 from ledger.errors import AppendRefused, IdentityConflict
 from ledger.log import Query
 from projections.evaluation.evaluation_index import EvaluationIndex, ScoreFilter
+
+
+class ReceivedCall(NamedTuple):
+    """A call, its event's id, and when it ended."""
+
+    call: CallRecorded
+    event_id: str
+    time: datetime
+
+
+def read_call(span: TelemetrySpan) -> ReceivedCall:
+    """Return the call that a span describes. Errors: RejectedRecord."""
+    attributes, resource = span.attributes, span.resource
+    operation = text_of(attributes, names.OPERATION)
+    if operation is None:
+        raise RejectedRecord(f"not a GenAI span: no {names.OPERATION}")
+    if not span.trace_id or not span.span_id:
+        raise RejectedRecord("no trace id or span id")
+    if not 0 < span.start_ns <= span.end_ns < TIME_MAX_NS:
+        raise RejectedRecord("no start, or no end after it")
+    elapsed_ns = span.end_ns - span.start_ns
+    call = CallRecorded(
+        call_id=f"{span.trace_id}-{span.span_id}",
+        trace_id=span.trace_id,
+        span_id=span.span_id,
+        parent_span_id=span.parent_span_id or None,
+        operation=operation,
+        provider=text_of(attributes, *names.PROVIDER),
+        agent=text_of(attributes, names.AGENT) or text_of(resource, names.SERVICE),
+        agent_version=text_of(attributes, names.AGENT_VERSION) or text_of(resource, names.SERVICE_VERSION),
+        model=text_of(attributes, names.REQUEST_MODEL),
+        reported_model=text_of(attributes, names.RESPONSE_MODEL),
+        tool=text_of(attributes, names.TOOL),
+        response_id=text_of(attributes, names.RESPONSE_ID),
+        conversation_id=text_of(attributes, names.CONVERSATION),
+        input_tokens=count_of(attributes, *names.INPUT_TOKENS),
+        output_tokens=count_of(attributes, *names.OUTPUT_TOKENS),
+        cost_usd=number_of(attributes, names.COST_USD),
+        elapsed_ns=elapsed_ns if elapsed_ns <= COUNT_MAX else None,
+        error=text_of(attributes, names.ERROR_TYPE) or (names.OTHER_ERROR if span.failed else None),
+    )
+    return ReceivedCall(check_payload(call), f"call:{call.call_id}", moment_of(span.end_ns // 1000))
+
 
 SCORES_APPENDED_MAX = 500
 """Scores in one append, besides the starts of their runs."""

@@ -33,7 +33,7 @@ from typing import NamedTuple
 
 from instruments.evals.analysis import Analysis, Hypothesis
 from instruments.evals.scenario import Expected, FailureMode, NextSteps
-from instruments.evals.scoring import answer_texts, contradiction, expected_patterns
+from instruments.evals.scoring import answer_texts, expected_patterns
 from instruments.evals.scoring.answer_texts import TextLocation
 from instruments.evals.scoring.expected_patterns import ExpectedPatterns, Group
 from instruments.evals.scoring.mention_credit import CLAIMED, DENIED
@@ -98,7 +98,7 @@ def score_root_cause(search: PatternSearch, analysis: Analysis, expected: Expect
             break
         if location.name == ROOT_CAUSE and credit > DENIED:
             ceiling = credit
-    denial = contradiction.denial_in(search, conditions, [location for _, location in locations]) if best else None
+    denial = denial_in(search, conditions, [location for _, location in locations]) if best else None
     factor = CONTRADICTED_FACTOR if denial else 1.0
     possible = {round(best * factor, DIGITS)}
     possible |= {points for points in (round(one * factor, DIGITS) for one in unknown) if points > max(possible)}
@@ -163,7 +163,7 @@ def score_hypothesis_quality(
     is_stated = all_of([any_of(satisfied), any_of([states_class, label_names_class])])
     is_named = any_of([*(found for _, _, found in hypotheses), is_stated])
     other_class = _other_class_note(search, modes, stated_class)
-    rival = contradiction.most_confident_note(hypotheses) if search.reads_language else None
+    rival = most_confident_note(hypotheses) if search.reads_language else None
     is_answered = bool(hypotheses or stated_class.items)
 
     def points(names_expected_class: float) -> float:
@@ -216,3 +216,33 @@ def _other_class_note(search: PatternSearch, modes: Group, stated_class: TextLoc
         if not search.matches_name(modes, stated_class._replace(items=(item,))):
             return f"{item.where} states another class, {item.text.strip()[:NOTE_CLASS_CHARS_MAX]}: 40 points at most"
     return None
+
+
+def denial_in(search: PatternSearch, conditions: ExpectedPatterns, locations: Sequence[TextLocation]) -> str | None:
+    """Return a note of the first location that denies an expected pattern and claims none; None if no location does."""
+    groups = [group for group in (*conditions.required, conditions.optional) if group]
+    for location in locations if search.reads_language else ():
+        matches = [match for group in groups if (match := search.best_match(group, location))]
+        if matches and all(match.credit.value == DENIED for match in matches):
+            return f"contradicted: {matches[0].item.where} is {matches[0].credit.note}"
+    return None
+
+
+def most_confident_note(named: Sequence[tuple[Hypothesis, TextLocation, Found]]) -> str | None:
+    """Return a note if a hypothesis as confident as those that name the class, or more, does not name it.
+
+    `named` has each hypothesis with its location and the credit of the class in it. Each must state a confidence.
+    """
+    stated = [
+        (one.confidence_0_100, location.name, found)
+        for one, location, found in named
+        if one.confidence_0_100 is not None
+    ]
+    naming = [confidence for confidence, _, found in stated if found is None or found > DENIED]
+    if not naming or len(stated) < len(named):
+        return None
+    best = max(naming)
+    rivals = [name for confidence, name, found in stated if found == DENIED and confidence >= best]
+    if not rivals:
+        return None
+    return f"{rivals[0]} names another cause with no less confidence"

@@ -10,12 +10,11 @@ from typing import Literal
 import msgspec
 from msgspec import structs
 
-from events.evaluation import Component, EmbeddingsFacts
+from events.evaluation import Component, EmbeddingsFacts, PatternFinding
 from instruments.evals.analysis import Analysis
-from instruments.evals.plugins import PluginFailed
-from instruments.evals.scenario import PASS_POINTS, Scenario, Scoring
+from instruments.evals.plugins import COMPONENTS, PluginFailed, component_points, load_plugin
+from instruments.evals.scenario import ADDED_PASS_POINTS, PASS_POINTS, Scenario, Scoring
 from instruments.evals.scoring import component_scores, tool_calls
-from instruments.evals.scoring.added_components import score_added
 from instruments.evals.scoring.component_scores import DIGITS, ComponentScore
 from instruments.evals.scoring.pattern_search import PatternSearch
 from instruments.evals.scoring.regex_budget import TRUNCATED
@@ -139,3 +138,27 @@ def _describe_undecided(search: PatternSearch, part: ComponentScore) -> tuple[Li
     all_truncated = all(TRUNCATED in search.cut_off[pattern.path] for pattern in unknown)
     advice = "No answer needs so long a text" if all_truncated else "Write the pattern so that it needs no backtracking"
     return "pattern", f"{detail} {advice}"
+
+
+def score_added(scenario: Scenario, analysis: Analysis) -> list[Component]:
+    """Return each added component of a scenario, without its weight. Errors: PluginFailed."""
+    answer = msgspec.to_builtins(analysis)
+    return [_added_component(name, answer, value) for name, value in scenario.about.expected_outcomes.added.items()]
+
+
+def _added_component(name: str, answer: dict[str, object], expected: object) -> Component:
+    points, findings = component_points(name, answer, expected)
+    defaults = {"expectation": name, "pattern": name, "match_type": name}
+    try:
+        checked = tuple(msgspec.convert(defaults | finding, PatternFinding) for finding in findings)
+    except msgspec.ValidationError as error:
+        plugin = load_plugin(COMPONENTS, name)
+        raise PluginFailed(f"the component {plugin} gave a finding that cannot be recorded: {error}") from None
+    return Component(
+        name=name,
+        applicable=True,
+        score=round(points, DIGITS),
+        mark=ADDED_PASS_POINTS,
+        passed=points >= ADDED_PASS_POINTS,
+        findings=checked,
+    )

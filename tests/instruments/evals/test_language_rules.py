@@ -12,10 +12,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instruments.evals.scoring.hedges import alternatives_in, hedge_of
 from instruments.evals.scoring.keyword_list import keyword_list_size
 from instruments.evals.scoring.mention_context import CONTEXT_CHARS_MAX, MentionContext, mention_context
-from instruments.evals.scoring.mention_credit import ReadingRules, credit_of_match
+from instruments.evals.scoring.mention_credit import ReadingRules, alternatives_in, credit_of_match, hedge_of
 from instruments.evals.scoring.negation import negation_of
 from tests.support.paths import SHARED
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from projections.calibration.shrinkage import shrink_gaps
+from projections.calibration.calibration_view import shrink_gaps
 
 groups = st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 1), st.integers(1, 10_000)), min_size=2, max_size=20)
 
