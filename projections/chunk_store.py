@@ -6,7 +6,9 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final, Self
+from typing import Any, Final, Protocol, Self
+
+import msgspec
 
 from ledger.errors import ViewDamaged
 from ledger.sqlite.read_only import read_only_uri
@@ -19,6 +21,25 @@ DIGESTS_ASKED: Final = 1_000
 
 COMMITTED_BYTES: Final = 16_000_000
 """Bytes of chunks after which a transaction ends, so that the write-ahead log stays small."""
+
+
+ALL_ZERO: Final = b""
+"""Stands for the digest of a chunk of zeros, which is neither stored nor held in memory."""
+
+
+class ChunkSource(Protocol):
+    """Where saved chunks are read from."""
+
+    def read(self, digest: bytes) -> bytes:
+        """Return the bytes with a SHA-256 digest. Errors: ViewDamaged."""
+        ...
+
+
+class SavedTable(msgspec.Struct, frozen=True):
+    """A table by the digests of its chunks: its number of rows, and for each column a digest for each group."""
+
+    rows: int
+    columns: dict[str, list[bytes]]
 
 
 class ChunkReader:

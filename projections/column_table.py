@@ -7,13 +7,14 @@ So a restart loads what is read, a snapshot writes what is new, and both cost th
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from itertools import count
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Self
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from projections.arrays import split_runs
+from projections.chunk_store import ALL_ZERO, ChunkSource, SavedTable
 
 GROUP_ROWS: Final = 65_536
 """Number of rows in a group."""
@@ -22,24 +23,6 @@ Values = npt.NDArray[Any]
 
 
 _stamps = count(1)
-
-ALL_ZERO: Final = b""
-"""Stands for the digest of a chunk of zeros, which is neither stored nor held in memory."""
-
-
-class ChunkSource(Protocol):
-    """Where saved chunks are read from."""
-
-    def read(self, digest: bytes) -> bytes:
-        """Return the bytes with a SHA-256 digest. Errors: ViewDamaged."""
-        ...
-
-
-class SavedTable(msgspec.Struct, frozen=True):
-    """A table by the digests of its chunks: its number of rows, and for each column a digest for each group."""
-
-    rows: int
-    columns: dict[str, list[bytes]]
 
 
 class _Chunk:

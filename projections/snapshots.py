@@ -26,8 +26,15 @@ from ledger.errors import LedgerUnusable, ViewDamaged
 from ledger.private_file import make_private_file
 from ledger.sqlite.connection import SqliteConnection, connect
 from ledger.sqlite.schema_check import has_schema
-from projections.chunk_store import CHUNKS_TABLE, ChunkReader, delete_chunks, store_chunks
-from projections.column_table import ALL_ZERO, ChunkSource, SavedTable
+from projections.chunk_store import (
+    ALL_ZERO,
+    CHUNKS_TABLE,
+    ChunkReader,
+    ChunkSource,
+    SavedTable,
+    delete_chunks,
+    store_chunks,
+)
 from projections.projection import Projection
 
 if TYPE_CHECKING:
