@@ -8,15 +8,14 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import structs
 
-from api.cstp.answer_names import named, without_none
-from api.cstp.decision_json import decision_json, without_defaults
 from api.cstp.params_schema import ParamsSchema
 from api.principal import Principal
+from api.service.agent_calls.decision_json import decision_json, without_defaults
+from api.service.agent_calls.session_context import wisdom_json
 from api.service.compaction import (
     WISDOM_DECISIONS_MIN,
     CompactedQuery,
     LeveledDecision,
-    Wisdom,
     count_by_level,
     list_compacted,
     list_wisdom,
@@ -31,7 +30,6 @@ from projections.outcome_codes import OUTCOME_NUMBERS, OUTCOME_VALUES
 
 COMPACTED_MAX = 500
 LINE_CHARS_MAX = 80
-_BRIER_DIGITS = 4
 _CUT = "..."
 
 _SUMMARY = ("outcome", "confidence", "actualConfidence", "pattern", "stakes")
@@ -43,14 +41,6 @@ _FIELDS: dict[Level, tuple[str, ...]] = {
     "wisdom": _FULL,
 }
 """The fields of a row at each level, besides those that every row has."""
-
-
-_WISDOM = {
-    "category": "category", "decisions": "decisions", "success_rate": "successRate", "principles": "keyPrinciples",
-    "common_failure": "commonFailureMode", "mean_confidence": "avgConfidence", "brier_score": "brierScore",
-}  # fmt: skip
-_PRINCIPLE = {"text": "text", "confirmations": "confirmations", "examples": "exampleIds"}
-"""The protocol's names of our fields, in the order of a row."""
 
 
 class _Compaction(CompactedQuery, frozen=True, kw_only=True):
@@ -114,13 +104,6 @@ async def preserve_decision(ledger: LedgerService, caller: Principal, params: di
         error = f"Decision not found: {request.decision_id}; nothing was written."
         return {**answer, "success": False, "error": error}
     return answer
-
-
-def wisdom_json(wisdom: Wisdom) -> dict[str, object]:
-    """Return the wisdom of a category as the protocol has it: what it lacks is left out."""
-    principles = [named(one, _PRINCIPLE, _PRINCIPLE) for one in wisdom.principles]
-    row = named(wisdom, _WISDOM, _WISDOM, {"brierScore": _BRIER_DIGITS})
-    return without_none({**row, "keyPrinciples": principles or None})
 
 
 def _row(decision: LeveledDecision) -> dict[str, object]:

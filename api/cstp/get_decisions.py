@@ -1,4 +1,4 @@
-"""cstp.getDecision, listDecisions, getStats, reindex and ready: decisions, their counts, and open actions."""
+"""cstp.getDecision, listDecisions, queryDecisions, getStats, reindex, ready and getSessionContext."""
 
 import re
 from datetime import timedelta
@@ -9,19 +9,24 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import structs
 
-from api.cstp.answer_names import name_unknown, named, unknown_json, without_none
-from api.cstp.decision_json import decision_json, decision_row
 from api.cstp.jsonrpc import RpcError
-from api.cstp.links import related_decisions
-from api.cstp.params_schema import ParamsSchema, missing_param_error
+from api.cstp.params_schema import ParameterError, ParamsSchema, merge_filters, missing_param_error, wrong_params_error
 from api.errors import INVALID_PARAMS
 from api.principal import Principal
-from api.service.action_items import ActionItemQuery, list_action_items
+from api.service.action_items import ActionItemQuery
+from api.service.agent_calls import get_decisions as shown
+from api.service.agent_calls import query_decisions as agent_search
+from api.service.agent_calls import session_context as session
+from api.service.agent_calls.answer_names import name_unknown, unknown_json
+from api.service.agent_calls.decision_json import decision_row
+from api.service.agent_calls.query_decisions import QueryFilters, QueryParams
+from api.service.agent_calls.session_context import SessionParams
 from api.service.decision_params import DecisionListParams
 from api.service.decision_search import to_query
-from api.service.decisions import count_decisions, count_decisions_since, find_decision, select_decisions
+from api.service.decisions import count_decisions, count_decisions_since, select_decisions
 from api.service.largest import keep_largest
 from api.service.ledger import LedgerService, View
+from events.decision import Stakes
 from events.limits import STREAM_ID_CHARS_MAX
 from events.payload import STORED_ID_PATTERN, Labels
 from projections.decisions.decision_selection import DecisionSelection, Status
@@ -64,9 +69,7 @@ async def get_decision(view: View, caller: Principal, params: dict[str, Any]) ->
         raise missing_param_error("id")
     if len(decision_id) > STREAM_ID_CHARS_MAX or _stream_id.fullmatch(decision_id) is None:
         raise RpcError(INVALID_PARAMS, f"Invalid decision ID: {decision_id}", {"fields": ["id"]})
-    state = await find_decision(view, decision_id, prefix=True)
-    related = await related_decisions(view, state.decision_id)
-    return {"found": True, "decision": decision_json(state) | ({"related_to": related} if related else {})}
+    return await shown.get_decision(view, decision_id)
 
 
 async def list_decisions(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
@@ -127,25 +130,54 @@ _ready: ParamsSchema[ActionItemQuery] = ParamsSchema(
     reads=True,
 )
 
-_ACTION = (
-    "type", "priority", "reason", "suggestion", "decision_id", "category", "date", "title", "detail",
-)  # fmt: skip
-
 
 async def ready(view: View, caller: Principal, params: dict[str, Any]) -> object:
-    """List decisions past their review date, decisions without one after 30 days, and categories with drift.
-
-    An action `calibration_drift` has the result of checkDrift for its category. The categories with the most reviewed
-    decisions are examined; `cut` says how many were not.
-    """
+    """List decisions past their review date, decisions without one after 30 days, and categories with drift."""
     request = _ready.decode(params)
-    query = structs.replace(request, limit=min(max(request.limit, 1), ACTIONS_MAX))
-    items = await list_action_items(view, query)
-    answer: dict[str, object] = {
-        "actions": [without_none(named(action, _ACTION)) for action in items.actions],
-        "total": items.total,
-        "filtered": items.filtered,
-    }
-    if not items.total:
-        answer |= await name_unknown(view, DecisionSelection(category=query.category))
-    return {**answer, "cut": {"driftCategories": items.cut}} if items.cut else answer
+    return await shown.ready(view, structs.replace(request, limit=min(max(request.limit, 1), ACTIONS_MAX)))
+
+
+_LIST_FILTERS = ("stakes", "status", "tags")
+"""Filters whose value may be one text or a list of texts."""
+
+_query: ParamsSchema[QueryParams] = ParamsSchema(QueryParams, aliases={"limit": ("limit", "top_k", "topK")}, reads=True)
+_search_filters: ParamsSchema[QueryFilters] = ParamsSchema(
+    QueryFilters,
+    aliases={"since": ("dateAfter", "date_after"), "until": ("dateBefore", "date_before")},
+    types={"stakes": tuple[Stakes, ...]},
+    reads=True,
+)
+
+
+async def query_decisions(view: View, caller: Principal, params: dict[str, Any]) -> object:
+    """Return decisions that match a query, the best first; without a query, decisions that match the filters.
+
+    A filter may be in `filters` or beside it; `filters` takes precedence.
+    """
+    request = _query.decode(params)
+    merged = {name: _to_list(name, value) for name, value in merge_filters(params).items()}
+    filters = _search_filters.decode(merged)
+    if filters.min_confidence > filters.max_confidence:
+        low, high = (_search_filters.spelling(name, merged) for name in ("min_confidence", "max_confidence"))
+        raise wrong_params_error([ParameterError(low, f"must not be above {high}")])
+    embedding = request.supplied((_query.spelling("embedding", params), _query.spelling("embedding_model", params)))
+    names_mode = _query.states("retrieval_mode", params)
+    return await agent_search.query_decisions(view, caller, request, filters, embedding, names_mode=names_mode)
+
+
+def _to_list(name: str, value: object) -> object:
+    """Return the value of a filter, with one text as a list; None for an empty text."""
+    if name not in _LIST_FILTERS or not isinstance(value, str):
+        return value
+    return [value] if value else None
+
+
+_session: ParamsSchema[SessionParams] = ParamsSchema(
+    SessionParams, aliases={"agent": ("agent", "agentId", "agent_id")}, reads=True
+)
+
+
+async def get_session_context(view: View, caller: Principal, params: dict[str, Any]) -> object:
+    """Return the context of a session. Unknown words in `include` and `format` are ignored."""
+    names = [_session.spelling(name, params) for name in ("task_description", "embedding", "embedding_model")]
+    return await session.get_session_context(view, caller, _session.decode(params), (names[0], names[1], names[2]))

@@ -2,7 +2,6 @@
 
 import json
 import math
-from collections.abc import Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -40,14 +39,13 @@ _encode = msgspec.json.Encoder().encode
 
 
 class RpcError(Exception):
-    """An error of the protocol: `code`, `message`, and `data` for programs. `rules` are those that its fields break."""
+    """An error of the protocol: `code`, `message`, and `data` for programs."""
 
-    def __init__(self, code: int, message: str, data: object = None, rules: Sequence[str] = ()) -> None:
+    def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.data = data
-        self.rules = rules
 
 
 class RpcCall(msgspec.Struct, frozen=True):

@@ -6,35 +6,23 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import structs
 
-from api.cstp.answer_names import named, without_none
-from api.cstp.decision_json import with_defaults
 from api.cstp.jsonrpc import RpcError
 from api.cstp.params_schema import DecisionName, ParamsSchema, view_of
 from api.errors import INVALID_PARAMS
 from api.principal import Principal
-from api.service.decision_links import (
-    DecisionLink,
-    LinkedDecision,
-    link_decisions,
-    list_related,
-)
+from api.service.agent_calls import links
+from api.service.agent_calls.links import NEIGHBORS_MAX, edge_json, node_json
 from api.service.decision_links import get_graph as find_graph
 from api.service.decision_links import get_neighbors as find_neighbors
 from api.service.decision_params import DEPTH_MAX, LinkGraphParams
-from api.service.ledger import LedgerService, View
+from api.service.ledger import LedgerService
 from events.envelope import EventId
 from events.limits import PAGE_EVENTS_MAX
 from events.link import DecisionLinked, LinkType
 from ledger.errors import NotFound
-from projections.decisions.link_graph import LINK_TYPES, UNSTATED_WEIGHT
+from projections.decisions.link_graph import LINK_TYPES
 
-NEIGHBORS_MAX = 100
-
-_NODE = (
-    "decision_id", "category", "stakes", "recorded_at", "in_degree", "out_degree", "summary", "confidence", "outcome",
-    "tags", "pattern", "superseded_by", "retracted",
-)  # fmt: skip
-_EDGE = ("source_id", "target_id", "edge_type", "weight", "created_at", "created_by", "context")
+_LINKED = ("source_id", "target_id", "edge_type", "weight", "context")
 
 _NonEmpty = Annotated[str, msgspec.Meta(min_length=1)]
 
@@ -68,28 +56,11 @@ _node: ParamsSchema[_Node] = ParamsSchema(
 
 
 async def link(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
-    """Link two decisions. A later link of the same type between them replaces it.
-
-    As in the protocol, a decision need not be in the ledger; `unknown` then names it. `idempotencyKey` works as in
-    recordDecision.
-    """
+    """Link two decisions. `idempotencyKey` works as in recordDecision."""
     request = _link.decode(params)
     _check(request, params)
-    fields = ("source_id", "target_id", "edge_type", "weight", "context")
-    linked = msgspec.convert({name: getattr(request, name) for name in fields}, DecisionLinked)
-    recorded = await link_decisions(ledger, caller, linked, event_id=request.idempotency_key)
-    edge = DecisionLink(
-        source_id=recorded.source_id,
-        target_id=recorded.target_id,
-        edge_type=linked.edge_type,
-        created_at=recorded.time,
-        created_by=caller.agent,
-        position=recorded.position,
-        weight=linked.weight,
-        context=linked.context,
-    )
-    unknown = {"unknown": recorded.unknown} if recorded.unknown else {}
-    return {"success": True, "edge": edge_json(edge), **unknown}
+    linked = msgspec.convert({name: getattr(request, name) for name in _LINKED}, DecisionLinked)
+    return await links.link(ledger, caller, linked, request.idempotency_key)
 
 
 def _check(request: _Link, params: Mapping[str, Any]) -> None:
@@ -145,18 +116,6 @@ async def get_graph(ledger: LedgerService, caller: Principal, params: dict[str, 
     return answer if graph.total == len(graph.links) else {**answer, "available": graph.total}
 
 
-async def related_decisions(view: View, decision_id: str) -> list[dict[str, object]]:
-    """Return the decisions to which one is linked as related, the nearest first, as in CSTP's decision files."""
-    return [
-        {
-            "id": one.decision.decision_id,
-            "summary": one.decision.summary or one.link.context or "",
-            "distance": round(1 - (UNSTATED_WEIGHT if one.link.weight is None else one.link.weight), 3),
-        }
-        for one in await list_related(view, decision_id, NEIGHBORS_MAX)
-    ]
-
-
 def _decode_node(params: dict[str, Any]) -> _Node:
     request = _node.decode(params)
     if not request.decision_id:
@@ -168,18 +127,3 @@ def _decode_node(params: dict[str, Any]) -> _Node:
         limit=min(max(request.limit, 1), NEIGHBORS_MAX),
         depth=min(max(request.depth, 1), DEPTH_MAX),
     )
-
-
-def node_json(decision: LinkedDecision) -> dict[str, object]:
-    """Return a node. Of a decision that is not in the ledger, the required fields are empty, as in the protocol."""
-    node = named(decision, _NODE, {"decision_id": "id", "recorded_at": "date"})
-    day = "" if decision.recorded_at is None else decision.recorded_at.date().isoformat()
-    node |= {"category": decision.category or "", "stakes": decision.stakes or "", "date": day}
-    node |= {name: node[name] or None for name in ("tags", "supersededBy", "retracted")}
-    return without_none(node if decision.recorded_at is None else with_defaults(node))
-
-
-def edge_json(link: DecisionLink) -> dict[str, object]:
-    """Return a link as CSTP names its fields."""
-    weight = UNSTATED_WEIGHT if link.weight is None else link.weight
-    return without_none({**named(link, _EDGE), "weight": weight})

@@ -6,8 +6,15 @@ from typing import Any, Literal, NamedTuple
 from api.cstp.attribute_outcomes import attribute_outcomes
 from api.cstp.compaction import compact, get_compacted, get_wisdom, preserve_decision
 from api.cstp.decision_changes import review_decision, update_decision
-from api.cstp.get_decisions import get_decision, get_stats, list_decisions, ready, reindex
-from api.cstp.get_session_context import get_session_context
+from api.cstp.get_decisions import (
+    get_decision,
+    get_session_context,
+    get_stats,
+    list_decisions,
+    query_decisions,
+    ready,
+    reindex,
+)
 from api.cstp.guardrails import (
     check_guardrails,
     get_circuit_state,
@@ -20,7 +27,6 @@ from api.cstp.links import get_graph, get_neighbors, link
 from api.cstp.observations import ingest_evidence, link_evidence, verify_evidence_chain
 from api.cstp.params_schema import collect_tolerated, name_tolerated
 from api.cstp.pre_action import pre_action
-from api.cstp.query_decisions import query_decisions
 from api.cstp.record_decision import record_decision
 from api.cstp.statistics import check_drift, get_calibration, get_reason_stats
 from api.cstp.thoughts import debug_tracker, record_thought

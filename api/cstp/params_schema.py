@@ -22,10 +22,10 @@ from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 import msgspec
 from msgspec import inspect, structs
 
-from api.cstp.answer_names import to_camel
 from api.cstp.jsonrpc import RpcError
 from api.errors import INVALID_PARAMS
 from api.parameters import collect_assumed_utc, parse_instant
+from api.service.agent_calls.answer_names import to_camel
 from api.service.ledger import View
 from api.type_description import describe_type, strip_annotations
 from events.decode_error_messages import in_json_words, json_type
@@ -57,8 +57,7 @@ class ParameterError(NamedTuple):
 def wrong_params_error(errors: list[ParameterError]) -> RpcError:
     """Return the error that names every wrong parameter."""
     message = "; ".join(f"{field}: {rule}" for field, rule in errors)
-    fields, rules = zip(*errors, strict=True)
-    return RpcError(INVALID_PARAMS, f"Validation failed: {message}", {"fields": list(fields)}, rules)
+    return RpcError(INVALID_PARAMS, f"Validation failed: {message}", {"fields": [field for field, _ in errors]})
 
 
 def missing_param_error(name: str) -> RpcError:

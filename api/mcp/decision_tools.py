@@ -1,227 +1,162 @@
 """The tools of decisions: before deciding, deciding, thinking, and the outcome. Names and parameters are CSTP's."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import Meta
 
-from api.cstp.decision_changes import review_decision, update_decision
-from api.cstp.pre_action import pre_action
-from api.cstp.record_decision import Category, record_decision
-from api.cstp.thoughts import record_thought
+from api.mcp.arguments import NONE, Arguments, ClosedStruct, Keyed, Tracked, WriteArguments, arguments, filled, stated
 from api.mcp.further_fields import with_guardrails
-from api.mcp.refusal import Refusal
-from api.mcp.tool import AgentParams, Answer, Tool, ToolCall
+from api.mcp.refusal import Refusal, refusal_of_params
+from api.mcp.tool import Answer, Tool, ToolCall
+from api.principal import DeliberationPolicy
+from api.service.agent_calls.guardrails import check_guardrails
+from api.service.agent_calls.pre_action import ActionCall, PreActionOptions, pre_action
+from api.service.agent_calls.record_decision import Category, Recording, RecordOptions, record_decision
+from api.service.agent_calls.thoughts import Thought, record_thought
+from api.service.agent_calls.tracked_calls import deliberates
+from api.service.decision_writer import amend_decision, review_decision
 from api.service.decisions import find_decision
-from events.decision import Reason, Stakes
-from events.envelope import EventId
-from events.payload import Confidence, Count, Label, Labels, StreamId, Text
-from events.vector import Numbers
+from api.service.guardrails.action_check import PlannedAction
+from api.service.supplied_vector import read_embedding
+from events.decision import DecisionAmended, DecisionRecorded, DecisionReviewed, Deliberation, Stakes
+from events.payload import Text
 from ledger.errors import NotFound
-from tallystick.shapes.decisions import Outcome
 
 Rows = list[dict[str, Any]]
-QueryLimit = Annotated[int, msgspec.Meta(ge=1, le=20)]
+
+_STATED: Mapping[str, Any] = {
+    "category": Category,
+    "stakes": Stakes,
+    "deliberation": Deliberation | DeliberationPolicy,
+    "description": Text | None,
+    "query_limit": Annotated[int, Meta(ge=1, le=20)],
+}
+"""The types of what an agent states, where the use cases take more."""
+
+EMBEDDED = ("embedding", "embedding_model")
+_RARE = (
+    "mental_state", "review_by", "kpi_indicators", "pre_decision", "trace", "file", "line", "commit", "reported_model",
+)  # fmt: skip
+_PLACE = ("bridge", "project", "feature", "pr", "cluster", "model")
+"""Arguments that programs send, and that the schemas of tools leave out."""
+
+_ACTION = PlannedAction.__struct_fields__
+_ALSO_RECORDED = ("category", "stakes", "confidence")
+
+OPTIONS = arguments(ClosedStruct, PreActionOptions, types=_STATED)
 
 
-class PreActionParams(AgentParams, frozen=True, kw_only=True):
-    """The action, nested as in CSTP or flat beside the options; the nested form takes precedence."""
+class NestedAction(msgspec.Struct, frozen=True, kw_only=True):
+    """The action and the options as objects, as in CSTP. They take precedence over the arguments beside them."""
 
-    action: Annotated[dict[str, Any], msgspec.Meta(examples=[{"description": "text"}])] | None = None
-    options: dict[str, Any] | None = None
-    description: Text | None = None
-    category: Category | None = None
-    stakes: Stakes | None = None
-    confidence: Confidence | None = None
-    context: dict[str, Any] | None = None
-    auto_record: bool | None = None
-    query_limit: QueryLimit | None = None
-    reasons: Annotated[list[dict[str, Any]], msgspec.Meta(max_length=20)] | None = None
-    tags: Labels | None = None
-    pattern: str | None = None
-    deliberation: Annotated[dict[str, Any] | str, msgspec.Meta(examples=["auto"])] | None = None
-    idempotency_key: EventId | None = None
+    action: Annotated[dict[str, Any], Meta(examples=[{"description": "text"}])] | None = None
+    options: OPTIONS | None = None  # type: ignore[valid-type]
 
 
-class PreActionResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known before the action, and the id of the decision that was recorded for it."""
-
-    allowed: bool
-    decisionId: str | None  # noqa: N815 - as CSTP names it
-    relevantDecisions: Rows  # noqa: N815
-    guardrailResults: Rows  # noqa: N815
-    calibrationContext: dict[str, Any]  # noqa: N815
-    patternsSummary: Rows  # noqa: N815
-    guardrails: dict[str, Any]
+class _Nested(msgspec.Struct, frozen=True, kw_only=True):
+    action: arguments(ClosedStruct, PlannedAction, types=_STATED)  # type: ignore[valid-type]
 
 
-class RecordParams(AgentParams, frozen=True, kw_only=True):
-    """A decision: the fields of the vocabulary that agents state most, and the options of recordDecision."""
+def planned_action(given: Arguments, nested: Mapping[str, Any] = NONE) -> PlannedAction:
+    """Return an action, whose context has further fields.
 
-    decision: Text
-    confidence: Confidence | None = None
-    category: Category | None = None
-    stakes: Stakes | None = None
-    context: str | None = None
-    reasons: Annotated[tuple[Reason, ...], msgspec.Meta(max_length=100)] | None = None
-    tags: Labels | None = None
-    pattern: str | None = None
-    project: Label | None = None
-    feature: Label | None = None
-    pr: Count | None = None
-    review_in: Annotated[str, msgspec.Meta(examples=["7d"])] | None = None
-    question: Label | None = None
-    cluster: Label | None = None
-    model: Label | None = None
-    deliberation: Annotated[dict[str, Any] | str, msgspec.Meta(examples=["auto"])] | None = None
-    bridge: dict[str, Any] | None = None
-    related_to: Annotated[list[dict[str, Any]], msgspec.Meta(max_length=100, examples=[[{"id": "text"}]])] | None = None
-    check_id: Label | None = None
-    embedding: Numbers | None = None
-    embedding_model: Label | None = None
-    decision_id: Label | None = None
-    idempotency_key: EventId | None = None
-
-
-class RecordResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The id of the recorded decision, and how completely it is described."""
-
-    success: bool
-    id: str
-    quality: dict[str, Any]
-    calibrationNote: str | UnsetType = UNSET  # noqa: N815
-    guardrail_warnings: Rows | UnsetType = UNSET
-    deliberation_auto: bool | UnsetType = UNSET
-    related_count: int | UnsetType = UNSET
-    unknown: list[str] | UnsetType = UNSET
-
-
-class ReviewParams(AgentParams, frozen=True, kw_only=True):
-    """How a decision turned out."""
-
-    id: StreamId
-    outcome: Outcome
-    actual_result: str | None = None
-    lessons: str | None = None
-    notes: str | None = None
-    idempotency_key: EventId | None = None
-
-
-class ReviewResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The reviewed decision."""
-
-    success: bool
-    id: str
-    status: str
-    reviewedAt: str  # noqa: N815
-
-
-class UpdateParams(AgentParams, frozen=True, kw_only=True):
-    """What changes in a recorded decision."""
-
-    id: StreamId
-    decision: Text | None = None
-    confidence: Confidence | None = None
-    context: str | None = None
-    tags: Labels | None = None
-    pattern: str | None = None
-    idempotency_key: EventId | None = None
-
-
-class UpdateResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields that changed."""
-
-    success: bool
-    id: str
-    updated_fields: list[str]
-
-
-class ThoughtParams(AgentParams, frozen=True, kw_only=True):
-    """A thought: about a recorded decision, or for the next one."""
-
-    text: Text
-    decision_id: Label | None = None
-    idempotency_key: EventId | None = None
-
-
-class ThoughtResult(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the thought is kept."""
-
-    success: bool
-    mode: str
-    decision_id: str | UnsetType = UNSET
-    step_number: int | UnsetType = UNSET
-    tracker_key: str | UnsetType = UNSET
-    thought_id: str | UnsetType = UNSET
-    unknown: list[str] | UnsetType = UNSET
-
-
-_ACTION_FIELDS = ("description", "category", "stakes", "confidence", "context")
-_OPTION_FIELDS = ("auto_record", "query_limit")
-
-
-def stated(params: msgspec.Struct, *without: str) -> dict[str, Any]:
-    """Return the parameters that a caller stated, as JSON."""
-    fields: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(params))
-    return {name: value for name, value in fields.items() if value is not None and name not in without}
-
-
-def planned_action(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return an action without the fields of its context that are arguments, too: as in CSTP's tools, those win."""
-    context = arguments.get("context")
-    if not isinstance(context, dict):
-        return arguments
-    return arguments | {"context": {name: value for name, value in context.items() if name not in arguments}}
-
-
-async def _pre_action(call: ToolCall, params: PreActionParams) -> Answer:
-    given = stated(params, "agent_id")
-    flat = {name: given.pop(name) for name in _ACTION_FIELDS if name in given}
-    options = {name: given.pop(name) for name in _OPTION_FIELDS if name in given}
-    given["action"] = planned_action({**flat, **given.get("action", {})})
-    given["options"] = {**options, **given.get("options", {})}
-    if not given["action"].get("description"):
+    A field of the context that is an argument, too, is left out: as in CSTP's tools, the argument wins.
+    Errors: Refusal, for an action without a description.
+    """
+    fields = {name: value for name in _ACTION if (value := getattr(given, name)) is not None} | dict(nested)
+    known = {name: fields.pop(name) for name in _ACTION if name in fields}
+    if not known.get("description"):
         raise Refusal(
             "description: it is required and missing.", "description", 'Add it. Example: {"description":"text"}'
         )
-    answer: Answer = msgspec.to_builtins(await pre_action(call.ledger, call.caller, given))
+    context = {name: value for name, value in known.get("context", {}).items() if name not in {*known, *fields}}
+    return PlannedAction(**{**known, "context": context | fields})
+
+
+def _nested_action(action: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what a nested action states. Errors: Refusal, for a wrong value."""
+    given = {name: value for name, value in (action or {}).items() if value is not None}
+    try:
+        msgspec.convert({"action": {name: given[name] for name in _ACTION if name in given}}, _Nested)
+    except msgspec.ValidationError as error:
+        raise refusal_of_params(error, _Nested) from None
+    return given
+
+
+def _recording(call: ToolCall, given: Arguments, **decision: object) -> Recording:
+    """Return what to record. Errors: InvalidEvent; Forbidden, if it asks for automatic deliberation."""
+    own = given.deliberation if isinstance(given.deliberation, Deliberation) else None
+    options = filled(RecordOptions, given, agent_id=None)
+    recorded = filled(DecisionRecorded, given, **{**decision, "deliberation": own, "decision_id": None})
+    return Recording(options.request(recorded), options, deliberates(call.caller, given.deliberation))
+
+
+async def _pre_action(call: ToolCall, given: Arguments) -> Answer:
+    action = planned_action(given, _nested_action(given.action))
+    options = filled(PreActionOptions, given, **stated(given.options), agent_id=None)
+    recorded = {
+        name: value for name in ("category", "stakes", "confidence") if (value := getattr(action, name)) is not None
+    }
+    recording = None
+    if options.auto_record:
+        recording = _recording(call, given, decision=action.description, context=None, **recorded)
+    action_call = ActionCall(
+        action=action,
+        options=options,
+        recording=recording,
+        embedding=read_embedding(options.embedding, options.embedding_model),
+        key=given.idempotency_key,
+        tags=given.tags or (),
+        automatic=deliberates(call.caller, given.deliberation),
+    )
+    answer: Answer = msgspec.to_builtins(await pre_action(call.ledger, call.caller, action_call))
     answer["relevantDecisions"] = [_without(row, "reasons", "bridge") for row in answer["relevantDecisions"]]
     return with_guardrails(_without(answer, "recorded"))
 
 
-async def _record(call: ToolCall, params: RecordParams) -> Answer:
-    answer = await record_decision(call.ledger, call.caller, stated(params, "agent_id"))
+async def _check(call: ToolCall, given: Arguments) -> Answer:
+    found: Any = await check_guardrails(call.ledger, call.caller, planned_action(given))
+    answer: Answer = {name: value for name, value in found.items() if name != "agent"}
+    return answer | {name: [_snake_id(row) for row in found[name]] for name in ("violations", "warnings")}
+
+
+def _snake_id(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a rule that fired with its id under the name that CSTP's tool gives it; its method says guardrailId."""
+    return {("guardrail_id" if name == "guardrailId" else name): value for name, value in row.items()}
+
+
+async def _record(call: ToolCall, given: Arguments) -> Answer:
+    answer = await record_decision(call.ledger, call.caller, _recording(call, given))
     return _without(answer, "path", "indexed")
 
 
-async def _review(call: ToolCall, params: ReviewParams) -> Answer:
-    answer: Any = await review_decision(call.ledger, call.caller, stated(params, "agent_id"))
-    return _without(answer, "path", "reindexed", "compactionLevel")
+async def _review(call: ToolCall, given: Arguments) -> Answer:
+    review, prefix = filled(DecisionReviewed, given), call.caller.may("read")
+    recorded = await review_decision(call.ledger, call.caller, review, event_id=given.idempotency_key, prefix=prefix)
+    return {"success": True, "id": recorded.decision_id, "status": "reviewed", "reviewedAt": recorded.time.isoformat()}
 
 
-async def _update(call: ToolCall, params: UpdateParams) -> Answer:
-    keys = {name: value for name in ("id", "idempotency_key") if (value := getattr(params, name)) is not None}
-    updates = stated(params, "agent_id", *keys)
-    if not updates:
+async def _update(call: ToolCall, given: Arguments) -> Answer:
+    changed = [name for name in DecisionAmended.__struct_fields__[1:] if getattr(given, name) is not None]
+    if not changed:
         raise Refusal("Nothing to change was given.", "decision", 'Give what changes. Example: {"decision":"text"}')
-    answer: Any = await update_decision(call.ledger, call.caller, {**keys, "updates": updates})
-    if answer["success"]:
-        return _without(answer, "indexed")
-    raise Refusal(answer["error"], "id", "Find its id: query_decisions lists ids.")
+    amendment, prefix = filled(DecisionAmended, given), call.caller.may("read")
+    recorded = await amend_decision(call.ledger, call.caller, amendment, event_id=given.idempotency_key, prefix=prefix)
+    return {"success": True, "id": recorded.decision_id, "updated_fields": changed}
 
 
-async def _think(call: ToolCall, params: ThoughtParams) -> Answer:
-    given = stated(params, "agent_id")
-    if params.decision_id is not None:
+async def _think(call: ToolCall, given: Arguments) -> Answer:
+    thought = filled(Thought, given, agent_id=None)
+    if given.decision_id is not None:
         try:
-            found = await find_decision(call.view, params.decision_id)
+            found = await find_decision(call.view, given.decision_id)
         except NotFound:
             pass  # it names the decision to come
         else:
-            given.pop("decision_id")
-            given["id"] = found.decision_id
-    answer: Any = await record_thought(call.ledger, call.caller, given)
-    return _without(answer, "agent_id")
+            thought = filled(Thought, given, agent_id=None, decision_id=None, id=found.decision_id)
+    return _without(await record_thought(call.ledger, call.caller, thought), "agent_id")
 
 
 def _without(answer: dict[str, Any], *names: str) -> dict[str, Any]:
@@ -235,11 +170,39 @@ DECISION_TOOLS = (
         description="Call before a decision: similar decisions, guardrails, your calibration; records the action as a"
         " decision unless auto_record is false.",
         toolset="decisions",
-        params=PreActionParams,
-        result=PreActionResult,
+        params=arguments(
+            WriteArguments,
+            NestedAction,
+            DecisionRecorded,
+            RecordOptions,
+            PreActionOptions,
+            PlannedAction,
+            hidden=("decision", "decision_id"),
+            types=_STATED,
+        ),
+        result={
+            "allowed": bool,
+            "decisionId": str | None,
+            "relevantDecisions": list,
+            "guardrailResults": list,
+            "calibrationContext": dict,
+            "patternsSummary": list,
+            "guardrails": dict,
+        },
         answer=_pre_action,
         writes=True,
-        unlisted=("action", "options"),
+        unlisted=(
+            "action",
+            "options",
+            "include_patterns",
+            *EMBEDDED,
+            *_RARE,
+            *_PLACE,
+            "question",
+            "related_to",
+            "check_id",
+            "review_in",
+        ),
     ),
     Tool(
         name="record_decision",
@@ -247,11 +210,20 @@ DECISION_TOOLS = (
         description="Record a decision and how sure you are (confidence: probability of success)."
         " Repeat a call safely with idempotency_key. review_in: 7d, 2w or 1m.",
         toolset="decisions",
-        params=RecordParams,
-        result=RecordResult,
+        params=arguments(WriteArguments, DecisionRecorded, RecordOptions, types=_STATED),
+        result={
+            "success": bool,
+            "id": str,
+            "quality": dict,
+            "calibrationNote?": str,
+            "guardrail_warnings?": list,
+            "deliberation_auto?": bool,
+            "related_count?": int,
+            "unknown?": list[str],
+        },
         answer=_record,
         writes=True,
-        unlisted=("embedding", "embedding_model", "decision_id"),
+        unlisted=("decision_id", *EMBEDDED, *_RARE),
         also=("log_decision",),
     ),
     Tool(
@@ -259,8 +231,9 @@ DECISION_TOOLS = (
         title="Record the outcome",
         description="Record how a decision turned out. The latest review counts.",
         toolset="decisions",
-        params=ReviewParams,
-        result=ReviewResult,
+        params=arguments(WriteArguments, DecisionReviewed, Keyed, names={"decision_id": "id"}),
+        unlisted=("affected_kpis",),
+        result={"success": bool, "id": str, "status": str, "reviewedAt": str},
         answer=_review,
         writes=True,
     ),
@@ -269,8 +242,9 @@ DECISION_TOOLS = (
         title="Amend a decision",
         description="Change fields of a recorded decision; its history stays.",
         toolset="decisions",
-        params=UpdateParams,
-        result=UpdateResult,
+        params=arguments(WriteArguments, DecisionAmended, Keyed, names={"decision_id": "id"}),
+        unlisted=("reasons", "bridge"),
+        result={"success": bool, "id": str, "updated_fields": list[str]},
         answer=_update,
         writes=True,
     ),
@@ -279,9 +253,29 @@ DECISION_TOOLS = (
         title="Record a thought",
         description="Record a step of reasoning: about the decision decision_id, or for your next decision.",
         toolset="decisions",
-        params=ThoughtParams,
-        result=ThoughtResult,
+        params=arguments(WriteArguments, Thought, hidden=("id",)),
+        unlisted=EMBEDDED,
+        result={
+            "success": bool,
+            "mode": str,
+            "decision_id?": str,
+            "step_number?": int,
+            "tracker_key?": str,
+            "thought_id?": str,
+            "unknown?": list[str],
+        },
         answer=_think,
         writes=True,
+    ),
+    Tool(
+        name="check_action",
+        title="Check against guardrails",
+        description="Whether the guardrails allow an action. Pass checkId to record_decision as check_id.",
+        toolset="decisions",
+        params=arguments(WriteArguments, PlannedAction, Tracked, types={"description": Text, "stakes": Stakes | None}),
+        result={"allowed": bool, "violations": list, "warnings": list, "evaluated": int, "checkId?": str},
+        answer=_check,
+        writes=True,
+        tracked_as="cstp.checkGuardrails",
     ),
 )

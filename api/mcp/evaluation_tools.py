@@ -1,81 +1,15 @@
 """The tools of evaluations: list them, show one, compare two, and the scoreboard."""
 
-from typing import Annotated, Any, Literal
+from typing import Any
 
-import msgspec
-from msgspec import UNSET, UnsetType
-
-from api.mcp.decision_tools import Rows
-from api.mcp.tool import Answer, PageSize, ReadParams, ReadResult, Tool, ToolCall
+from api.mcp.arguments import Arguments, Detailed, PageArguments, ReadArguments, arguments
+from api.mcp.tool import Answer, Tool, ToolCall
 from api.service.evaluation import queries
-from api.service.evaluation.evaluation_params import ComparisonParams as ComparisonQuery
-from api.service.evaluation.evaluation_params import EvaluationParams
+from api.service.evaluation.evaluation_params import ComparisonParams, EvaluationParams
 from api.service.run_params import EvaluationQuery
 from projections.evaluation.query_params import ScoreboardQuery
 
 PAGE_ROWS = 5
-
-
-class EvaluationsParams(ReadParams, frozen=True, kw_only=True):
-    """Which evaluations to list."""
-
-    suite: str | None = None
-    agent: str | None = None
-    limit: Annotated[int, PageSize] | None = None
-    cursor: str | None = None
-
-
-class EvaluationsResult(ReadResult, frozen=True, kw_only=True):
-    """A page of evaluations, the last started first."""
-
-    evaluations: Rows
-    total: int
-    next: str | None
-
-
-class EvaluationToolParams(ReadParams, frozen=True, kw_only=True):
-    """One evaluation."""
-
-    run_id: str
-    detail: Literal["short", "full"] = "short"
-
-
-class EvaluationResult(ReadResult, frozen=True, kw_only=True):
-    """One evaluation; `cut` names what is shortened."""
-
-    evaluation: dict[str, Any]
-    cut: list[str] | UnsetType = UNSET
-
-
-class ComparisonToolParams(ReadParams, frozen=True, kw_only=True):
-    """Two evaluations."""
-
-    baseline: str
-    candidate: str
-    detail: Literal["short", "full"] = "short"
-
-
-class ComparisonResult(ReadResult, frozen=True, kw_only=True):
-    """What became worse and what better; `cut` names what is shortened."""
-
-    comparison: dict[str, Any]
-    cut: list[str] | UnsetType = UNSET
-
-
-class ScoreboardParams(ReadParams, frozen=True, kw_only=True):
-    """Which rows to show."""
-
-    suite: str | None = None
-    agent: str | None = None
-    group_by: Literal["agent", "model"] = "agent"
-    detail: Literal["short", "full"] = "short"
-
-
-class ScoreboardResult(ReadResult, frozen=True, kw_only=True):
-    """The scores of each version of each agent, suite by suite."""
-
-    suites: Rows
-    cut: list[str] | UnsetType = UNSET
 
 
 _SUMMARY = (
@@ -90,31 +24,22 @@ _TOTALS = ("input_tokens", "output_tokens", "cost_usd")
 _LISTS = ("regressed", "missing", "lower", "improved", "added", "errors", "not_comparable")
 
 
-async def _list(call: ToolCall, params: EvaluationsParams) -> Answer:
-    query = EvaluationQuery(suite=params.suite, agent=params.agent, limit=call.limit or PAGE_ROWS, offset=call.offset)
-    page = await queries.get_evaluations(call.view, query)
-    rows = [_short_row(msgspec.to_builtins(summary), _SUMMARY) for summary in page.evaluations]
-    return {"evaluations": rows, "total": page.total, "next": page.next}
+async def _list(call: ToolCall, given: Arguments) -> Answer:
+    page = await call.ask(queries.get_evaluations, given, limit=call.limit or PAGE_ROWS, offset=call.offset)
+    return {**page, "evaluations": [_short_row(row, _SUMMARY) for row in page["evaluations"]]}
 
 
-async def _show(call: ToolCall, params: EvaluationToolParams) -> Answer:
-    shown: Answer = msgspec.to_builtins(
-        await queries.get_evaluation(call.view, EvaluationParams(run=params.run_id, prefix=True))
-    )
-    shown.pop("as_of")
-    if params.detail == "short":
-        results = [_short_row(row, ("scenario_id", "mean", "passed", "attempts")) for row in shown.get("results", [])]
-        return {"evaluation": {**_short_row(shown, _SUMMARY), "results": results}}
-    return {"evaluation": shown}
+async def _show(call: ToolCall, given: Arguments) -> Answer:
+    shown = await call.ask(queries.get_evaluation, given, prefix=True)
+    if given.detail == "full":
+        return {"evaluation": shown}
+    results = [_short_row(row, ("scenario_id", "mean", "passed", "attempts")) for row in shown.get("results", [])]
+    return {"evaluation": {**_short_row(shown, _SUMMARY), "results": results}}
 
 
-async def _compare(call: ToolCall, params: ComparisonToolParams) -> Answer:
-    compared = await queries.get_comparison(
-        call.view, ComparisonQuery(baseline=params.baseline, candidate=params.candidate, prefix=True)
-    )
-    comparison: Answer = msgspec.to_builtins(compared)
-    comparison.pop("as_of")
-    if params.detail == "full":
+async def _compare(call: ToolCall, given: Arguments) -> Answer:
+    comparison = await call.ask(queries.get_comparison, given, prefix=True)
+    if given.detail == "full":
         return {"comparison": comparison}
     short = {name: value for name, value in comparison.items() if name not in {"baseline", "candidate", *_LISTS}}
     sides = {name: _short_row(comparison[name], _SUMMARY) for name in ("baseline", "candidate")}
@@ -122,16 +47,16 @@ async def _compare(call: ToolCall, params: ComparisonToolParams) -> Answer:
     return {"comparison": {**sides, **short, **{name: ids for name, ids in changes.items() if ids}}}
 
 
-async def _scoreboard(call: ToolCall, params: ScoreboardParams) -> Answer:
-    query = ScoreboardQuery(suite=params.suite, agent=params.agent, group_by=params.group_by)
-    board: Answer = msgspec.to_builtins(await queries.get_scoreboard(call.view, query))
-    suites = board.get("suites", [])
-    if params.detail == "short":
-        suites = [
+async def _scoreboard(call: ToolCall, given: Arguments) -> Answer:
+    suites = (await call.ask(queries.get_scoreboard, given)).get("suites", [])
+    if given.detail == "full":
+        return {"suites": suites}
+    return {
+        "suites": [
             {"suite": suite["suite"], "rows": [_short_row(row, _ROW) for row in suite.get("rows", [])]}
             for suite in suites
         ]
-    return {"suites": suites}
+    }
 
 
 def _short_row(row: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
@@ -150,8 +75,7 @@ EVALUATION_TOOLS = (
         title="List evaluations",
         description="Evaluations of agents, the last started first.",
         toolset="evaluations",
-        params=EvaluationsParams,
-        result=EvaluationsResult,
+        params=arguments(PageArguments, EvaluationQuery),
         answer=_list,
         heavy=True,
         rows="evaluations",
@@ -161,8 +85,8 @@ EVALUATION_TOOLS = (
         title="Show an evaluation",
         description="Scores of one evaluation by scenario, by its run id or a unique beginning of it.",
         toolset="evaluations",
-        params=EvaluationToolParams,
-        result=EvaluationResult,
+        params=arguments(ReadArguments, EvaluationParams, Detailed, hidden=("prefix",), names={"run": "run_id"}),
+        result={"evaluation": dict, "cut?": list[str]},
         answer=_show,
         heavy=True,
     ),
@@ -171,8 +95,8 @@ EVALUATION_TOOLS = (
         title="Compare two evaluations",
         description="What is worse and what better in candidate than in baseline. baseline may be latest.",
         toolset="evaluations",
-        params=ComparisonToolParams,
-        result=ComparisonResult,
+        params=arguments(ReadArguments, ComparisonParams, Detailed, hidden=("prefix",)),
+        result={"comparison": dict, "cut?": list[str]},
         answer=_compare,
         heavy=True,
     ),
@@ -181,8 +105,8 @@ EVALUATION_TOOLS = (
         title="Scoreboard",
         description="Each version of each agent, suite by suite.",
         toolset="evaluations",
-        params=ScoreboardParams,
-        result=ScoreboardResult,
+        params=arguments(ReadArguments, ScoreboardQuery, Detailed),
+        result={"suites": list, "cut?": list[str]},
         answer=_scoreboard,
         heavy=True,
     ),

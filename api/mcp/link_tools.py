@@ -1,101 +1,29 @@
 """The tools of links: link two decisions, and follow the links of one. Names and parameters are CSTP's."""
 
-from typing import Annotated, Any
-
-import msgspec
-from msgspec import UNSET, UnsetType
-
-from api.cstp.links import NEIGHBORS_MAX, edge_json, link, node_json
-from api.mcp.decision_tools import Rows, stated
+from api.mcp.arguments import Arguments, Keyed, PageArguments, WriteArguments, arguments, filled
 from api.mcp.refusal import Refusal
-from api.mcp.tool import AgentParams, Answer, PageSize, ReadParams, ReadResult, Tool, ToolCall
+from api.mcp.tool import Answer, Tool, ToolCall
+from api.service.agent_calls.links import NEIGHBORS_MAX, edge_json, link, node_json
 from api.service.decision_links import get_graph, get_neighbors
-from api.service.decision_params import DEPTH_MAX, LinkGraphParams, NeighborParams
-from events.envelope import EventId
-from events.link import LinkType, Weight
+from api.service.decision_params import LinkGraphParams, NeighborParams
+from events.link import DecisionLinked, LinkType
 from events.payload import StreamName
-from projections.decisions.link_graph import Direction
 
 PAGE_LINKS = 10
 
-Limit = Annotated[int, PageSize]
-NeighborsLimit = Annotated[int, msgspec.Meta(ge=1, le=NEIGHBORS_MAX)]
-Depth = Annotated[int, msgspec.Meta(ge=1, le=DEPTH_MAX)]
+_NODE = {"decision_id": "node_id"}
 
 
-class LinkParams(AgentParams, frozen=True, kw_only=True):
-    """Two decisions, and what the first does to the second."""
-
-    source_id: StreamName
-    target_id: StreamName
-    edge_type: LinkType
-    weight: Weight | None = None
-    context: str | None = None
-    idempotency_key: EventId | None = None
-
-
-class LinkResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The link; `unknown` names decisions that are not in the ledger."""
-
-    success: bool
-    edge: dict[str, Any]
-    unknown: list[str] | UnsetType = UNSET
-
-
-class NeighborsParams(ReadParams, frozen=True, kw_only=True):
-    """A decision, and which of its links to list."""
-
-    node_id: StreamName
-    direction: Direction | None = None
-    edge_type: LinkType | None = None
-    limit: NeighborsLimit | None = None
-    cursor: str | None = None
-
-
-class NeighborsResult(ReadResult, frozen=True, kw_only=True):
-    """A page of links, the strongest first, each with the decision at its other end."""
-
-    nodeId: str  # noqa: N815 - as CSTP names it
-    neighbors: Rows
-    total: int
-    next: str | None
-
-
-class GraphParams(ReadParams, frozen=True, kw_only=True):
-    """A decision, how far to follow links, and which."""
-
-    node_id: StreamName
-    depth: Depth = 1
-    direction: Direction | None = None
-    edge_types: list[LinkType] | None = None
-    limit: Limit | None = None
-    cursor: str | None = None
-
-
-class GraphResult(ReadResult, frozen=True, kw_only=True):
-    """A page of links, the nearest first, with the decisions that they join."""
-
-    centerId: str  # noqa: N815 - as CSTP names it
-    depth: int
-    nodes: Rows
-    edges: Rows
-    total: int
-    next: str | None
-
-
-async def _link(call: ToolCall, params: LinkParams) -> Answer:
-    if params.source_id == params.target_id:
+async def _link(call: ToolCall, given: Arguments) -> Answer:
+    if given.source_id == given.target_id:
         raise Refusal("target_id: it is source_id, too.", "target_id", 'Name another. Example: {"target_id":"text"}')
-    answer: Any = await link(call.ledger, call.caller, stated(params, "agent_id"))
-    return dict(answer)
+    return await link(call.ledger, call.caller, filled(DecisionLinked, given), given.idempotency_key)
 
 
-async def _neighbors(call: ToolCall, params: NeighborsParams) -> Answer:
-    types = () if params.edge_type is None else (params.edge_type,)
+async def _neighbors(call: ToolCall, given: Arguments) -> Answer:
     end = call.offset + (call.limit or PAGE_LINKS)
-    direction = params.direction or "both"
-    asked = NeighborParams(decision_id=params.node_id, direction=direction, edge_type=types, limit=end, prefix=True)
-    found = await get_neighbors(call.view, asked)
+    types = () if given.edge_type is None else (given.edge_type,)
+    found = await get_neighbors(call.view, filled(NeighborParams, given, edge_type=types, limit=end, prefix=True))
     rows = [{"node": node_json(it.decision), "edge": edge_json(it.link)} for it in found.neighbors[call.offset :]]
     return {
         "nodeId": found.decision_id,
@@ -105,17 +33,9 @@ async def _neighbors(call: ToolCall, params: NeighborsParams) -> Answer:
     }
 
 
-async def _graph(call: ToolCall, params: GraphParams) -> Answer:
+async def _graph(call: ToolCall, given: Arguments) -> Answer:
     end = call.offset + (call.limit or PAGE_LINKS)
-    asked = LinkGraphParams(
-        decision_id=params.node_id,
-        direction=params.direction or "both",
-        edge_type=tuple(params.edge_types or ()),
-        depth=params.depth,
-        limit=end,
-        prefix=True,
-    )
-    graph = await get_graph(call.view, asked)
+    graph = await get_graph(call.view, filled(LinkGraphParams, given, limit=end, prefix=True))
     answer: Answer = {
         "centerId": graph.decision_id,
         "depth": graph.depth,
@@ -140,8 +60,8 @@ LINK_TOOLS = (
         description="Record that one decision relates to, supersedes or depends on another. A later link of the same"
         " type between them replaces it.",
         toolset="links",
-        params=LinkParams,
-        result=LinkResult,
+        params=arguments(WriteArguments, DecisionLinked, Keyed, hidden=("link_id", "created_by")),
+        result={"success": bool, "edge": dict, "unknown?": list[str]},
         answer=_link,
         writes=True,
     ),
@@ -150,8 +70,15 @@ LINK_TOOLS = (
         title="Links of a decision",
         description="The decisions linked to one, the strongest link first.",
         toolset="links",
-        params=NeighborsParams,
-        result=NeighborsResult,
+        params=arguments(
+            PageArguments,
+            NeighborParams,
+            hidden=("prefix",),
+            names=_NODE,
+            types={"decision_id": StreamName, "edge_type": LinkType | None},
+            page_max=NEIGHBORS_MAX,
+        ),
+        result={"nodeId": str},
         answer=_neighbors,
         rows="neighbors",
     ),
@@ -160,8 +87,14 @@ LINK_TOOLS = (
         title="Graph around a decision",
         description="The decisions and links within depth steps of one, the nearest first.",
         toolset="links",
-        params=GraphParams,
-        result=GraphResult,
+        params=arguments(
+            PageArguments,
+            LinkGraphParams,
+            hidden=("prefix",),
+            names={**_NODE, "edge_type": "edge_types"},
+            types={"decision_id": StreamName},
+        ),
+        result={"centerId": str, "depth": int, "nodes": list},
         answer=_graph,
         heavy=True,
         rows="edges",

@@ -5,15 +5,12 @@ from collections.abc import Mapping
 PARAMETER_TEXTS: Mapping[str, str] = {
     "action_types": "only these",
     "actual_result": "what happened",
-    "agent": "only of this agent",
     "agent_id": "speaker, without tokens",
     "as_of": "position or time",
     "attempt": "number of the prompt that is answered",
     "auto_record": "record it as a decision",
-    "baseline": "run_id of the evaluation before the change",
     "bridge": "structure, function: its form and use",
     "bridge_side": "search in bridges",
-    "candidate": "run_id of the evaluation after the change",
     "case_id": "the case that the signal is about",
     "category": "kind of decision",
     "check_id": "from check_action",
@@ -22,15 +19,11 @@ PARAMETER_TEXTS: Mapping[str, str] = {
     "context": "background",
     "cursor": "`next` of the last page",
     "decision": "what you decide, in a sentence",
-    "decision_id": "id of a recorded decision",
     "decisions_limit": "similar decisions at most",
     "deliberation": "auto, or inputs and steps",
-    "depth": "links to follow",
     "description": "what you are about to do",
     "detail": "how much to show",
-    "direction": "links from it, to it, or both",
     "edge_type": "kind of link",
-    "edge_types": "only these kinds of links",
     "elapsed_ms": "how long the answer took, in milliseconds",
     "elapsed_ns": "how long the answer took, in nanoseconds",
     "event": "what happened",
@@ -38,7 +31,6 @@ PARAMETER_TEXTS: Mapping[str, str] = {
     "feature": "part of the project",
     "filters": "which decisions",
     "format": "json, or markdown for a prompt",
-    "group_by": "figures for each value of this",
     "id": "of the decision, or its beginning",
     "idempotency_key": "makes a retry safe",
     "include": "only these parts",
@@ -80,7 +72,6 @@ PARAMETER_TEXTS: Mapping[str, str] = {
     "source_id": "decision that the link is from",
     "stakes": "what a failure would cost",
     "step": "where in the run it happened",
-    "suite": "only of this suite",
     "tags": "labels to find it by",
     "target_id": "decision that the link is to",
     "task_description": "to find similar decisions",
@@ -91,13 +82,12 @@ PARAMETER_TEXTS: Mapping[str, str] = {
     "weight": "strength of the link, above 0",
     "window": "last days, instead of since",
 }
-"""The text of a parameter, whichever tool has it."""
+"""The text of a parameter, whichever tool has it: where the use case says nothing of it, or says it in more words."""
 
 OWN_TEXTS: Mapping[tuple[str, str], str] = {
     ("check_action", "context"): "facts for guardrails",
     ("emit_signal", "agent"): "who sends it",
     ("get_receipt", "decision_id"): "instead of position",
-    ("get_scoreboard", "agent"): "only this agent",
     ("get_signals", "since"): "after this position",
     ("pre_action", "context"): "facts for guardrails",
     ("record_thought", "decision_id"): "none: your next decision",
@@ -107,6 +97,16 @@ OWN_TEXTS: Mapping[tuple[str, str], str] = {
 """The texts of parameters that mean something else in one tool."""
 
 
-def text_of(tool: str, parameter: str) -> str:
-    """Return the text of a parameter of a tool."""
-    return OWN_TEXTS.get((tool, parameter)) or PARAMETER_TEXTS[parameter]
+IN_WORDS: Mapping[tuple[str, str], Mapping[str, object]] = {
+    ("pre_action", "deliberation"): {"type": ["object", "string"]},
+    ("pre_action", "reasons"): {"type": "array"},
+    ("record_decision", "bridge"): {"type": "object"},
+    ("record_decision", "deliberation"): {"type": ["object", "string"]},
+    ("record_decision", "related_to"): {"type": "array"},
+}
+"""The schemas of parameters whose shape their text tells."""
+
+
+def text_of(tool: str, parameter: str) -> str | None:
+    """Return the text of a parameter of a tool; None, if what the use case says of it serves."""
+    return OWN_TEXTS.get((tool, parameter)) or PARAMETER_TEXTS.get(parameter)

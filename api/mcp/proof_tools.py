@@ -3,10 +3,10 @@
 from typing import Annotated
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
+from api.mcp.arguments import ReadArguments
 from api.mcp.refusal import Refusal
-from api.mcp.tool import Answer, ReadParams, ReadResult, Tool, ToolCall
+from api.mcp.tool import Answer, Tool, ToolCall
 from api.service.decisions import find_decision_id
 from api.service.proofs import consistency
 from ledger.errors import BadNote, InvalidQuery, NotFound
@@ -15,51 +15,22 @@ from ledger.transparency.receipt import Receipt
 from ledger.transparency.signed_note import Verifier, encode_base64
 
 
-class CheckpointParams(ReadParams, frozen=True, kw_only=True):
+class CheckpointParams(ReadArguments, frozen=True, kw_only=True):
     """No parameters but the position."""
 
 
-class CheckpointResult(ReadResult, frozen=True, kw_only=True):
-    """The newest checkpoint. As of an earlier position, `consistency` proves that its tree begins with that one."""
-
-    note: str
-    origin: str
-    size: int
-    root: str
-    key: str | None
-    consistency: list[str] | UnsetType = UNSET
-
-
-class ReceiptParams(ReadParams, frozen=True, kw_only=True):
+class ReceiptParams(ReadArguments, frozen=True, kw_only=True):
     """An event, by its position; or a decision, whose newest event is meant."""
 
     position: Annotated[int, msgspec.Meta(ge=1)] | None = None
     decision_id: str | None = None
 
 
-class ReceiptResult(ReadResult, frozen=True, kw_only=True):
-    """The receipt, which proves the event without the ledger."""
-
-    position: int
-    receipt: str
-
-
-class VerifyParams(ReadParams, frozen=True, kw_only=True):
+class VerifyParams(ReadArguments, frozen=True, kw_only=True):
     """A receipt, and the key of its log; without a key, the key of this ledger."""
 
     receipt: str
     key: str | None = None
-
-
-class VerifyResult(ReadResult, frozen=True, kw_only=True):
-    """Whether the receipt is valid, and what it proves."""
-
-    valid: bool
-    faults: list[str]
-    position: int
-    origin: str
-    size: int
-    event: str | None
 
 
 async def _checkpoint(call: ToolCall, params: CheckpointParams) -> Answer:
@@ -131,7 +102,7 @@ PROOF_TOOLS = (
         description="The newest signed checkpoint of the log: its size and root, and the key to check it with.",
         toolset="proof",
         params=CheckpointParams,
-        result=CheckpointResult,
+        result={"note": str, "origin": str, "size": int, "root": str, "key": str | None, "consistency?": list[str]},
         answer=_checkpoint,
         whole=True,
     ),
@@ -141,7 +112,7 @@ PROOF_TOOLS = (
         description="The proof that an event is in the log; it can be checked without the ledger.",
         toolset="proof",
         params=ReceiptParams,
-        result=ReceiptResult,
+        result={"position": int, "receipt": str},
         answer=_receipt,
         whole=True,
     ),
@@ -151,7 +122,7 @@ PROOF_TOOLS = (
         description="Check a receipt with the key of its log, by default the key of this ledger.",
         toolset="proof",
         params=VerifyParams,
-        result=VerifyResult,
+        result={"valid": bool, "faults": list[str], "position": int, "origin": str, "size": int, "event": str | None},
         answer=_verify,
         whole=True,
     ),

@@ -6,8 +6,6 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from api.cstp.answer_names import to_camel
-from api.cstp.jsonrpc import RpcError
 from api.errors import AttemptTaken, RunEnded
 from api.mcp.compact_schema import example_value
 from events.decode_error_messages import explain_decode_error
@@ -51,18 +49,12 @@ class Refusal(Exception):
 
 def refusal_of_params(error: msgspec.ValidationError, params: type[msgspec.Struct]) -> Refusal:
     """Return the refusal of arguments that do not fit the parameters of a tool."""
-    explained = explain_decode_error(error, (), fields=params.__struct_fields__, shape=params)
+    explained = explain_decode_error(error, (), fields=params.__struct_encode_fields__, shape=params)
     return Refusal(explained.detail, explained.field, _with_example(explained.advice, params, explained.field))
 
 
-def refusal_of_error(
-    error: TallystickError | RpcError, params: type[msgspec.Struct], arguments: Mapping[str, Any]
-) -> Refusal:
-    """Return the refusal for an error of a use case, or of a method of CSTP, with the names of the tool."""
-    if isinstance(error.__cause__, NotFound):
-        error = error.__cause__  # it says what is not found as data; CSTP only words it as the protocol does
-    if isinstance(error, RpcError):
-        return _refusal_of_rpc(error, params)
+def refusal_of_error(error: TallystickError, params: type[msgspec.Struct], arguments: Mapping[str, Any]) -> Refusal:
+    """Return the refusal for an error of a use case, with the names of the tool."""
     field = _own_field(params, error.field) or _ARGUMENT.get(type(error))
     advice = _ADVICE.get(type(error)) or error.advice or "Correct the arguments."
     if isinstance(error, NotFound) and error.name is not None:
@@ -72,23 +64,13 @@ def refusal_of_error(
     return Refusal(text, field, _with_example(advice, params, error.field and field))
 
 
-def _refusal_of_rpc(error: RpcError, params: type[msgspec.Struct]) -> Refusal:
-    data: dict[str, Any] = error.data if isinstance(error.data, dict) else {}
-    fields = [_own_field(params, name) or name for name in data.get("fields") or ()]
-    rules = zip(fields, error.rules, strict=False)
-    text = "; ".join(f"{name}: {rule}" for name, rule in rules) or error.message
-    field = fields[0] if fields else None
-    advice = data.get("advice") or _with_example(f"Correct {field or 'the arguments'}.", params, field)
-    return Refusal(text, field, advice)
-
-
 def _own_field(params: type[msgspec.Struct], path: str | None) -> str | None:
     """Return the path of a field as the tool names it; None for a field that it does not have.
 
     A tool has no `data.` or `updates.` around a field, but may have it in an object, such as `filters`.
     """
     inner = {it.encode_name: _struct_of(it.type) for it in msgspec.structs.fields(params)}
-    own = {spelling: name for name in inner for spelling in (to_camel(name), name)}
+    own = {it.name: it.encode_name for it in msgspec.structs.fields(params)} | {name: name for name in inner}
     while path:
         name = path.partition(".")[0].partition("[")[0]
         if name in own:

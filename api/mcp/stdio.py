@@ -153,5 +153,5 @@ def _answer_to_unread(error: ValidationError) -> SessionMessage | None:
     refused = refuse_message(line.encode(errors="replace")) if isinstance(line, str) else None
     if refused is None or refused.call_id is None:
         return None
-    data = types.ErrorData(code=refused.error.code, message=refused.error.message, data=refused.error.data)
+    data = types.ErrorData(**refused.error)
     return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=refused.call_id, error=data))

@@ -38,11 +38,11 @@ def convert_arguments(arguments: Mapping[str, Any], params: type[_Params]) -> tu
 
 
 def _either(params: type[msgspec.Struct]) -> set[str]:
-    """Return the names of parameters that are an object or a text: a text with a JSON object in it is the object."""
+    """Return the names of parameters that are an object or a word: a text with a JSON object in it is the object."""
     return {
         known.encode_name
         for known in msgspec.structs.fields(params)
-        if {inspect.DictType, inspect.StrType} <= {*map(type, members_of(inspect.type_info(known.type)))}
+        if {inspect.StructType, inspect.LiteralType} <= {*map(type, members_of(inspect.type_info(known.type)))}
     }
 
 

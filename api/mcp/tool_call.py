@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import inspect, structs
 
-from api.cstp.decision_json import without_defaults
-from api.cstp.jsonrpc import RpcError
-from api.cstp.tracked_calls import TRACKED_FIELD, answer_tracked
 from api.mcp.refusal import Refusal, refusal_of_error, refusal_of_params
 from api.mcp.text_arguments import convert_arguments
 from api.mcp.tool import Answer, Tool, ToolCall
 from api.principal import Principal
+from api.service.agent_calls.decision_json import without_defaults
+from api.service.agent_calls.tracked_calls import deliberates, track_answered
 from api.service.ledger import LedgerService
 from api.service.server_log import log
 from api.text_format import to_json
@@ -30,6 +29,27 @@ from projections.engine import Progress
 
 _DIGEST_BYTES = 6
 _PAGE_PARAMETERS = frozenset({"cursor", "limit", "as_of"})
+
+ANSWER_BYTES = 2_000
+
+_STEPS = ((400, 10), (200, 5), (100, 3), (80, 2), (80, 1), (40, 1))
+"""Characters of a text and items of a list, tried in this order until the answer fits."""
+
+TRIES = 3
+"""How often an answer is computed again because events were appended between two of its views."""
+
+_BASIS_BYTES = 260
+"""What an answer may need for its position, root and cursor, and for the input that its call became."""
+
+_OTHER_NAMES = {
+    "decision_id": ("id", "node_id"), "id": ("node_id",), "node_id": ("id",), "agent": ("agent_id",),
+    "agent_id": ("agent",), "session_id": ("run_id",),
+}  # fmt: skip
+"""What an argument is another name of, if the tool has no parameter of its name. But where `filters` select an agent
+and `agent_id` is the caller, `agent` could mean both, and is refused."""
+
+_PAST_OR_LATER_PAGE = ("as_of", "cursor")
+"""Parameters of a call that is not tracked: it reads the past, or goes on with a list."""
 
 
 class CursorPlace(NamedTuple):
@@ -72,25 +92,6 @@ def _digest(arguments: Mapping[str, Any]) -> str:
     return hashlib.sha256(msgspec.json.encode(selected, order="deterministic")).hexdigest()[: 2 * _DIGEST_BYTES]
 
 
-TRIES = 3
-"""How often an answer is computed again because events were appended between two of its views."""
-
-_BASIS_BYTES = 260
-"""What an answer may need for its position, root and cursor, and for the input that its call became."""
-
-_OTHER_NAMES = {
-    "decision_id": ("id", "node_id"), "id": ("node_id",), "node_id": ("id",), "agent": ("agent_id",),
-    "agent_id": ("agent",), "session_id": ("run_id",),
-}  # fmt: skip
-"""What an argument is another name of, if the tool has no parameter of its name. But where `filters` select an agent
-and `agent_id` is the caller, `agent` could mean both, and is refused."""
-
-_PAST_OR_LATER_PAGE = ("as_of", "cursor")
-"""Parameters of a call that is not tracked: it reads the past, or goes on with a list."""
-
-_TRACKING = (TRACKED_FIELD, "untracked")
-"""What an answer says about the tracking of its call."""
-
 Work = Callable[[], Awaitable[Answer]]
 
 
@@ -131,7 +132,7 @@ async def call_tool(tool: Tool, access: Access, arguments: Mapping[str, Any]) ->
         work = partial(_read, tool, ToolCall(access.ledger, caller), params, arguments)
         is_heavy = tool.heavy or getattr(params, "as_of", None) is not None
         return await (access.run_view(work) if is_heavy else work())
-    except (RpcError, TallystickError) as error:
+    except TallystickError as error:
         raise refusal_of_error(error, tool.params, arguments) from error
     except Refusal:
         raise
@@ -169,11 +170,11 @@ async def _tracked(tool: Tool, call: ToolCall, arguments: Mapping[str, Any], ans
     """Track an answered call for automatic deliberation, if the agent asked for that; return what to add to it."""
     if tool.tracked_as is None or any(arguments.get(name) is not None for name in _PAST_OR_LATER_PAGE):
         return {}
+    if not deliberates(call.caller, arguments.get("deliberation")):
+        return {}
     given = {name: value for name, value in arguments.items() if name != "agent_id"}  # the caller speaks for it
     stated = {"query": "", "action": given, **given}
-    tracked = await answer_tracked(call.ledger, call.caller, tool.tracked_as, stated, {**stated, **answer})
-    assert isinstance(tracked, dict), "the answer is an object"
-    return {name: tracked[name] for name in _TRACKING if name in tracked}
+    return await track_answered(call.ledger, call.caller, tool.tracked_as, stated, {**stated, **answer})
 
 
 def _speaker(caller: Principal, agent_id: str | None) -> Principal:
@@ -242,19 +243,13 @@ async def _basis(ledger: LedgerService, position: int) -> Answer:
 
 def _plain(answer: Answer) -> Answer:
     """Return an answer as a client decodes it: objects, lists, texts and numbers, without CSTP's defaults."""
-    plain: Answer = without_defaults(msgspec.json.decode(to_json(answer)))
+    plain: Answer = without_defaults(msgspec.to_builtins(answer))
     return plain
 
 
 def _shortened(tool: Tool, params: msgspec.Struct, answer: Answer, size: int) -> Answer:
-    chose = getattr(params, "detail", "short") != "short"
+    chose = getattr(params, "detail", None) not in (None, "short")
     return answer if tool.whole or chose else fit(answer, size)
-
-
-ANSWER_BYTES = 2_000
-
-_STEPS = ((400, 10), (200, 5), (100, 3), (80, 2), (80, 1), (40, 1))
-"""Characters of a text and items of a list, tried in this order until the answer fits."""
 
 
 def fit(answer: dict[str, Any], size: int) -> dict[str, Any]:

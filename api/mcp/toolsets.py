@@ -9,7 +9,6 @@ from api.mcp.calibration_tools import CALIBRATION_TOOLS
 from api.mcp.decision_tools import DECISION_TOOLS
 from api.mcp.discovery_tools import DISCOVERY_TOOLS
 from api.mcp.evaluation_tools import EVALUATION_TOOLS
-from api.mcp.guardrail_tools import GUARDRAIL_TOOLS
 from api.mcp.link_tools import LINK_TOOLS
 from api.mcp.proof_tools import PROOF_TOOLS
 from api.mcp.tool import Tool, Toolset
@@ -17,7 +16,6 @@ from api.principal import Principal, Scope
 
 TOOLS: tuple[Tool, ...] = (
     *DECISION_TOOLS,
-    *GUARDRAIL_TOOLS,
     *CALIBRATION_TOOLS,
     *LINK_TOOLS,
     *DISCOVERY_TOOLS,

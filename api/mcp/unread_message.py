@@ -1,19 +1,24 @@
 """Messages that the SDK would drop, or would read only in part: how they are refused."""
 
 import json
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from api.cstp.jsonrpc import RpcError
+import msgspec
+
 from api.errors import INVALID_PARAMS
 from events.errors import MalformedInput
 from events.json_check import TEXT_RULE, check_json, half_surrogate_error
 
 
 class RefusedMessage(NamedTuple):
-    """The id of a message, None if it has none that can be read, and the error that answers it."""
+    """The id of a message, None if it has none that can be read, and the error of JSON-RPC that answers it."""
 
     call_id: int | str | None
-    error: RpcError
+    error: dict[str, Any]
+
+    def encode(self) -> bytes:
+        """Return the answer to the message."""
+        return msgspec.json.encode({"jsonrpc": "2.0", "id": self.call_id, "error": self.error})
 
 
 def refuse_message(body: bytes) -> RefusedMessage | None:
@@ -28,7 +33,8 @@ def refuse_message(body: bytes) -> RefusedMessage | None:
     field = (found.field or "").removeprefix("params.arguments.")
     place = f"{field}: " if field else ""
     data = {"field": field, "advice": found.full_advice}
-    return RefusedMessage(_id_of(body), RpcError(INVALID_PARAMS, f"{place}{rule}. {found.full_advice}", data))
+    message = f"{place}{rule}. {found.full_advice}"
+    return RefusedMessage(_id_of(body), {"code": INVALID_PARAMS, "message": message, "data": data})
 
 
 def _id_of(body: bytes) -> int | str | None:

@@ -17,7 +17,7 @@ from api.service.ledger import LedgerService
 from api.service.link_target import LinkTarget
 from api.service.retrieval import SuppliedEmbedding
 from api.service.supplied_vector import record_with_embedding
-from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
+from events.decision import DecisionAmended, DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import agent_of
 from events.errors import InvalidEvent
 from events.payload import Payload
@@ -213,6 +213,20 @@ async def review_decision(
     )
 
 
+async def amend_decision(
+    ledger: LedgerService,
+    caller: Principal,
+    amendment: DecisionAmended,
+    *,
+    event_id: str | None = None,
+    prefix: bool = False,
+) -> RecordedEvent:
+    """Change fields of a decision. `event_id`, `prefix` and errors are as for `review_decision`."""
+    return await _continue_decision(
+        RecordedEvent, ledger, caller, amendment, event_id=event_id, source=None, prefix=prefix
+    )
+
+
 async def retract_decision(
     ledger: LedgerService,
     caller: Principal,
@@ -235,7 +249,7 @@ async def _continue_decision(
     answer: type[_Recorded],
     ledger: LedgerService,
     caller: Principal,
-    payload: DecisionReviewed | DecisionRetracted,
+    payload: DecisionReviewed | DecisionAmended | DecisionRetracted,
     *,
     event_id: str | None,
     source: str | None,

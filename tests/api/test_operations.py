@@ -19,7 +19,11 @@ from api.http.openapi.document import make_document
 from api.http.operation import http_operation
 from api.http.route_table import OPERATIONS as PACKAGE
 from api.http.route_table import ROWS, operations
+from api.mcp.arguments import ReadArguments, arguments
+from api.mcp.tool import Tool, ToolCall
+from api.mcp.toolsets import TOOLS
 from api.parameters import declared, named, parse_params, texts_of
+from api.principal import OWNER
 from api.service.decision_params import OneDecisionParams
 from api.service.ledger import View
 from api.service.operation import Operation, operation
@@ -62,6 +66,26 @@ WITHOUT_VERB = {
 """Operations that no verb takes its options from, and why."""
 
 
+WITHOUT_TOOL = {
+    "get_decisions": "query_decisions searches and lists as CSTP does",
+    "get_advice": "pre_action and record_decision tell it",
+    **dict.fromkeys(
+        ("get_guardrails", "get_guardrail", "get_breakers", "get_status", "list_evidence", "get_related",
+         "get_projections", "get_projection", "get_review_sample", "get_inventory", "get_probes", "get_profiles",
+         "get_wrappers", "get_runs", "get_scenario", "get_gate", "get_judges", "get_label_queue", "get_suite_versions",
+         "get_suite_version", "get_kept_scenario", "get_suite_comparison"),
+        "owners ask it, not agents: a tool more costs every session of every agent",
+    ),
+}  # fmt: skip
+"""Operations that no tool of MCP takes its parameters from, and why."""
+
+NOT_TAKEN = {
+    "prefix": "a tool always takes the beginning of an id",
+    "include": "a tool shows a run or an evaluation in short, or in full",
+}
+"""Parameters that no tool has, and why. A list has a cursor in place of `offset`."""
+
+
 def functions(verbs: tuple[Verb, ...] | Any = VERBS) -> Iterator[Any]:  # noqa: ANN401 - a table of verbs
     """The function of each verb, with the wrappers around it."""
     for each in verbs:
@@ -99,6 +123,18 @@ def test_a_command_has_every_parameter_or_the_difference_has_a_reason() -> None:
         assert name not in WITHOUT_VERB, f"{name} has a verb now"
         missing = set(asked.params.__struct_fields__) - verbs[asked.params]
         assert missing <= NOT_TYPED.keys(), f"{name}: {missing} is no option; add a reason to NOT_TYPED"
+
+
+def test_a_tool_has_every_parameter_or_the_difference_has_a_reason() -> None:
+    without = set()
+    for name, asked in OPERATIONS.items():
+        tools = [tool for tool in TOOLS if asked.params in getattr(tool.params, "declared", ())]
+        without |= set() if tools else {name}
+        for tool in tools:
+            missing = set(asked.params.__struct_fields__) - set(tool.params.__struct_fields__)
+            missing -= {"offset"} if tool.rows else set()
+            assert missing <= NOT_TAKEN.keys(), f"{tool.name}: {missing} is no argument; add a reason to NOT_TAKEN"
+    assert without == WITHOUT_TOOL.keys()
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -142,7 +178,7 @@ async def get_dish(view: View, params: FlavourParams) -> Dish:
 
 
 def test_one_field_is_a_parameter_everywhere() -> None:
-    """The filter `flavour` is declared in one line: HTTP, OpenAPI, a command and a remote ledger have it."""
+    """The filter `flavour` is declared in one line: HTTP, OpenAPI, a command, a tool and a remote ledger have it."""
     made = http_operation(get_dish)
     assert [each.name for each in made.path_parameters] == ["dish"]
     assert [each.name for each in made.query] == ["flavour", "as_of"]
@@ -155,6 +191,20 @@ def test_one_field_is_a_parameter_everywhere() -> None:
         """Show a dish."""
 
     assert {"dish", "flavour"} <= set(inspect.signature(dish).parameters)
+
+    async def answer(call: ToolCall, given: Any) -> dict[str, Any]:  # noqa: ANN401 - a struct that `arguments` made
+        return await call.ask(get_dish, given)
+
+    tool = Tool(
+        name="get_dish", title="A dish", description="A dish.", toolset="proof", answer=answer,
+        params=arguments(ReadArguments, FlavourParams),
+    )  # fmt: skip
+    assert tool.input_schema["properties"]["flavour"] == {
+        "type": "string",
+        "description": "Only dishes of this flavour",
+    }
+    given = msgspec.convert({"flavour": "sour"}, tool.params)
+    assert asyncio.run(tool.answer(ToolCall(None, OWNER), given)) == {"taste": "sour"}  # type: ignore[arg-type]
 
     asked: list[object] = []
 

@@ -1,7 +1,5 @@
 """Routes of live discovery, for agents that call the models themselves: start, get a prompt, respond, finish."""
 
-from typing import Annotated, ClassVar
-
 import msgspec
 from starlette.responses import Response
 
@@ -13,7 +11,6 @@ from api.parameters import (
     CURSOR_SCHEMA,
     DATE_SCHEMA,
     TIME_SCHEMA,
-    JsonSchema,
     parse_instant,
     parse_integer,
     text_parameter,
@@ -28,14 +25,13 @@ from api.service.discovery.run_types import (
     SignalEntry,
     SignalPage,
 )
-from api.service.discovery.stated_answer import ElapsedMs, to_router_answer
+from api.service.discovery.stated_answer import ResponseBody, to_router_answer
 from api.service.discovery.summary import read_golden
 from api.service.operation import Link
 from api.service.run_params import RunParams
 from api.service.store import LocalStore
 from events.envelope import timestamp
-from events.payload import COUNT_MAX, Count, Label, Text
-from instruments.answer import Failure
+from events.payload import Text
 from ledger.log import Query
 from projections.discovery.run_report import RunDetail
 
@@ -49,29 +45,6 @@ SINCE = text_parameter(
 )
 
 _WRITE_ERRORS = (409, 422, 507)
-
-
-class ResponseBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The answer to a prompt: `response`, which may be empty, or `failure`. `elapsed_*` is the time between both."""
-
-    response: str | None = None
-    failure: Failure | None = None
-    detail: str | None = None
-    attempt: Annotated[int, msgspec.Meta(ge=1, le=COUNT_MAX)] | None = None
-    elapsed_ns: Count | None = None
-    elapsed_ms: ElapsedMs | None = None
-    reported_model: Label | None = None
-    tokens_used: Count | None = None
-
-    json_schema_rules: ClassVar[JsonSchema] = {
-        "if": {"properties": {"response": {"type": "string"}}, "required": ["response"]},
-        "then": {"properties": {"failure": {"type": "null"}}},
-        "else": {"properties": {"failure": {"type": "string"}}, "required": ["failure"]},
-        "not": {
-            "properties": {"elapsed_ns": {"type": "integer"}, "elapsed_ms": {"type": "number"}},
-            "required": ["elapsed_ns", "elapsed_ms"],
-        },
-    }
 
 
 class FinishBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.cstp.jsonrpc import error_reply
 from api.http.mcp_server import McpServer
 from api.http.media_types import JSON
 from api.http.operation import Answer, HttpOperation, json_answer
@@ -55,7 +54,7 @@ async def post_mcp(request: Request) -> Response:
     }
     body = await read_body(request.scope, request.receive)
     if (refused := refuse_message(body)) is not None:
-        return Response(error_reply(refused.call_id, refused.error), media_type=JSON)
+        return Response(refused.encode(), media_type=JSON)
     server: McpServer = request.app.state.mcp
     await server.start()
     return server.exchange(body)

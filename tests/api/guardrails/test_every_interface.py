@@ -9,7 +9,8 @@ import httpx
 import msgspec
 import pytest
 
-from api.mcp.decision_tools import planned_action
+from api.mcp.decision_tools import DECISION_TOOLS, planned_action
+from api.service.guardrails.action_check import PlannedAction
 from tallystick import AsyncClient, Client
 from tests.api.cli.command import done, refused
 from tests.api.cstp.client import Caller
@@ -200,8 +201,9 @@ def test_what_the_context_overrides_is_named(tmp_path: Path) -> None:
 @pytest.mark.trial("N5")
 def test_in_mcp_an_argument_wins_over_the_context() -> None:
     given = {"description": "x", "stakes": "high", "context": {"stakes": "low", "owner": "ann"}}
-    assert planned_action(given) == {"description": "x", "stakes": "high", "context": {"owner": "ann"}}
-    assert planned_action({"description": "x"}) == {"description": "x"}
+    (params,) = (tool.params for tool in DECISION_TOOLS if tool.name == "check_action")
+    stated = planned_action(msgspec.convert(given, params))
+    assert stated == PlannedAction(description="x", stakes="high", context={"owner": "ann"})
 
 
 @pytest.mark.trial("N4")

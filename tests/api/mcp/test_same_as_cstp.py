@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from api.cstp.decision_json import without_defaults
+from api.service.agent_calls.decision_json import without_defaults
 from tests.api.cli.command import done
 from tests.api.cstp.client import Caller
 from tests.api.mcp.connection import EVERY_TOOLSET, Json, answer, refusal, run
@@ -83,7 +83,7 @@ def test_links_are_the_same(tmp_path: Path) -> None:
                 related_to=[{"id": first["id"], "summary": "Poll", "distance": 0.25}],
             )  # fmt: skip
             assert second["related_count"] == 1
-            ends = {"source_id": second["id"], "target_id": first["id"]}
+            ends: Json = {"source_id": second["id"], "target_id": first["id"], "weight": 1}
             key = "supersedes/1"
             made = await answer(
                 client, "link_decisions", **ends, edge_type="supersedes", context="A core less", idempotency_key=key

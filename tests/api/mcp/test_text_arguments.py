@@ -5,12 +5,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from api.mcp.calibration_tools import SearchParams
-from api.mcp.decision_tools import PreActionParams, RecordParams
-from api.mcp.guardrail_tools import CheckParams
 from api.mcp.refusal import refusal_of_error, refusal_of_params
 from api.mcp.text_arguments import convert_arguments
+from api.mcp.toolsets import TOOLS
+from api.service.agent_calls.record_decision import Related
+from events.decision import Bridge, Deliberation
 from ledger.errors import IdentityConflict
+
+PARAMS: dict[str, Any] = {tool.name: tool.params for tool in TOOLS}
+SearchParams, PreActionParams = PARAMS["query_decisions"], PARAMS["pre_action"]
+RecordParams, CheckParams = PARAMS["record_decision"], PARAMS["check_action"]
 
 D = {"decision": "x"}
 
@@ -24,9 +28,9 @@ D = {"decision": "x"}
         (RecordParams, {**D, "pr": "42"}, "pr", 42),
         (RecordParams, {**D, "pr": 42.0}, "pr", 42),
         (RecordParams, {**D, "pr": "42.0"}, "pr", 42),
-        (RecordParams, {**D, "related_to": '[{"id": "d1"}]'}, "related_to", [{"id": "d1"}]),
-        (RecordParams, {**D, "bridge": '{"structure": "s"}'}, "bridge", {"structure": "s"}),
-        (RecordParams, {**D, "deliberation": '{"inputs": []}'}, "deliberation", {"inputs": []}),
+        (RecordParams, {**D, "related_to": '[{"id": "d1"}]'}, "related_to", (Related(id="d1"),)),
+        (RecordParams, {**D, "bridge": '{"structure": "s"}'}, "bridge", Bridge(structure="s")),
+        (RecordParams, {**D, "deliberation": '{"inputs": []}'}, "deliberation", Deliberation()),
         (RecordParams, {**D, "deliberation": "auto"}, "deliberation", "auto"),
         (RecordParams, {**D, "embedding": "[0.5, 1]"}, "embedding", (0.5, 1.0)),
         (RecordParams, {"decision": '{"a": 1}'}, "decision", '{"a": 1}'),
@@ -43,7 +47,7 @@ def test_a_text_that_holds_json_of_the_declared_type_is_taken_as_it(
     before = msgspec.json.encode(given)
     read, arguments = convert_arguments(given, params)
     assert getattr(read, field) == value
-    assert arguments[field] == (list(value) if isinstance(value, tuple) else value)
+    assert msgspec.convert(arguments, params) == read
     assert msgspec.json.encode(given) == before
 
 
@@ -55,7 +59,7 @@ def test_texts_in_lists_and_objects_are_read() -> None:
     filters = {"filters": {"stakes": '["high"]', "has_outcome": "true", "pr": "7"}}
     found, _ = convert_arguments(filters, SearchParams)
     assert found.filters is not None
-    assert (found.filters.stakes, found.filters.has_outcome, found.filters.pr) == (["high"], True, 7)
+    assert (found.filters.stakes, found.filters.has_outcome, found.filters.pr) == (("high",), True, 7)
 
 
 @pytest.mark.trial("P3")

@@ -1,31 +1,25 @@
-"""cstp.queryDecisions: search earlier decisions, or list the decisions that match the filters."""
+"""Search earlier decisions, or list the decisions that match the filters; name decisions and scores as CSTP does."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from time import perf_counter
 from typing import Annotated, Any
 
 import msgspec
 
-from api.cstp.answer_names import name_unknown, named, to_camel, without_none
-from api.cstp.decision_json import UNSTATED, decision_row
-from api.cstp.params_schema import (
-    ParameterError,
-    ParamsSchema,
-    merge_filters,
-    wrong_params_error,
-)
 from api.principal import Principal
 from api.service.advice import note_on_plan
+from api.service.agent_calls.answer_names import name_unknown, named, to_camel, without_none
+from api.service.agent_calls.decision_json import UNSTATED, decision_row
+from api.service.agent_calls.guardrails import AGENT
 from api.service.compaction import SHOWN_LEVELS
 from api.service.ledger import View
 from api.service.ranked_search import RankedQuery, RankedResult, find_or_list
-from api.service.retrieval import Ranking
+from api.service.retrieval import Ranking, SuppliedEmbedding
 from api.service.search import SearchResult
 from api.service.supplied_vector import read_embedding
-from events.decision import Stakes
 from events.payload import Confidence, Count, Label, Labels
 from events.vector import Numbers
+from ledger.errors import InvalidQuery
 from projections.calibration.advice import PlannedDecision
 from projections.decisions.compaction import WISDOM_DAYS, LevelFilter, level_of
 from projections.decisions.decision_selection import DecisionSelection, Status
@@ -50,15 +44,9 @@ _OPTIONAL = (
     "outcome", "reasons", "tags", "pattern", "compaction_level", "lessons", *_DETAIL, "bridge", UNSTATED,
 )  # fmt: skip
 
-AGENT = "cognition-engines"
-"""The name of the server in the protocol's answers."""
-
-_LIST_FILTERS = ("stakes", "status", "tags")
-"""Filters whose value may be one text or a list of texts."""
-
 
 class QueryParams(msgspec.Struct, frozen=True, kw_only=True):
-    """The parameters of queryDecisions, without its filters."""
+    """A search for decisions, without its filters."""
 
     query: str = ""
     limit: int = LIMIT_DEFAULT
@@ -72,8 +60,15 @@ class QueryParams(msgspec.Struct, frozen=True, kw_only=True):
     embedding: Numbers | None = None
     embedding_model: Label | None = None
 
+    def supplied(self, names: tuple[str, str]) -> SuppliedEmbedding | None:
+        """Return the vector of the query; None without one. `names` are the fields' names. Errors: InvalidQuery."""
+        is_list = not self.query.strip() and self.embedding is None
+        return read_embedding(self.embedding, None if is_list else self.embedding_model, names=names)
 
-class _Filters(DecisionFilterParams, frozen=True, kw_only=True):
+
+class QueryFilters(DecisionFilterParams, frozen=True, kw_only=True):
+    """Which decisions to search."""
+
     status: tuple[Status, ...] = ()
     pr: Count | None = None
     has_outcome: bool | None = None
@@ -83,19 +78,33 @@ class _Filters(DecisionFilterParams, frozen=True, kw_only=True):
     since: Since = None
     until: Until = None
 
+    def selection(self) -> DecisionSelection:
+        """Return the selection. Errors: InvalidQuery."""
+        if self.min_confidence > self.max_confidence:
+            raise InvalidQuery("min_confidence", "must not be above max_confidence.", "Exchange them.")
+        statuses: tuple[Status, ...] = self.status or ("pending", "reviewed")
+        if self.has_outcome is not None:
+            statuses = tuple(status for status in statuses if (status == "reviewed") is self.has_outcome)
+        return DecisionSelection(
+            **{**self.keys(), "stakes": self.stakes or None},
+            status=statuses,
+            tags=self.tags,
+            pr=self.pr,
+            confidence_min=self.min_confidence or None,
+            confidence_max=self.max_confidence if self.max_confidence < 1 else None,
+            range=TimeRange(self.since, self.until),
+        )
 
-_schema: ParamsSchema[QueryParams] = ParamsSchema(
-    QueryParams, aliases={"limit": ("limit", "top_k", "topK")}, reads=True
-)
-_filters: ParamsSchema[_Filters] = ParamsSchema(
-    _Filters,
-    aliases={"since": ("dateAfter", "date_after"), "until": ("dateBefore", "date_before")},
-    types={"stakes": tuple[Stakes, ...]},
-    reads=True,
-)
 
-
-async def query_decisions(view: View, caller: Principal, params: dict[str, Any]) -> object:
+async def query_decisions(
+    view: View,
+    caller: Principal,
+    request: QueryParams,
+    filters: QueryFilters,
+    embedding: SuppliedEmbedding | None,
+    *,
+    names_mode: bool,
+) -> dict[str, object]:
     """Return decisions that match a query, the best first; without a query, decisions that match the filters.
 
     `semantic` compares vectors: of the operator's embeddings endpoint, or those that callers supply as `embedding` with
@@ -109,17 +118,18 @@ async def query_decisions(view: View, caller: Principal, params: dict[str, Any])
     word, and grows with the rank up to 1. In `hybrid` it is 1 minus the weighted sum of both scores, where
     `hybridWeight` is the weight of the meaning.
 
-    The row of a decision without a confidence has `confidence: null` if the call names a `retrievalMode`. Otherwise it
-    has no such key. Clients that name a mode read the key; the others cannot read null.
+    The row of a decision without a confidence has `confidence: null` if the call `names_mode`, the mode of the search.
+    Otherwise it has no such key. Clients that name a mode read the key; the others cannot read null.
+    Errors: InvalidQuery.
     """
     start_s = perf_counter()
-    request, selection, now = _schema.decode(params), _selection(params), view.clock()
+    selection, now = filters.selection(), view.clock()
     if request.compacted:
         selection = msgspec.structs.replace(selection, compaction=LevelFilter(levels=SHOWN_LEVELS, now=now))
-    found = await find_or_list(view, _ranked_query(request, selection, params), LIMIT_MAX, LIST_LIMIT_MAX)
+    found = await find_or_list(view, _ranked_query(request, selection, embedding), LIMIT_MAX, LIST_LIMIT_MAX)
     mode, result, ranked = found
     rows = decision_rows(result, request, now)
-    if _schema.states("retrieval_mode", params):
+    if names_mode:
         rows = [{name: row.get(name) for name in dict.fromkeys((*_FIRST_FIELDS, *row))} for row in rows]
     answer: dict[str, object] = {
         "decisions": rows,
@@ -150,50 +160,17 @@ async def query_decisions(view: View, caller: Principal, params: dict[str, Any])
     return answer if note_on_outcomes is None else {**answer, "calibrationNote": note_on_outcomes}
 
 
-def _ranked_query(request: QueryParams, selection: DecisionSelection, params: Mapping[str, Any]) -> RankedQuery:
-    names = _schema.spelling("embedding", params), _schema.spelling("embedding_model", params)
-    is_list = not request.query.strip() and request.embedding is None
-    model = None if is_list else request.embedding_model
+def _ranked_query(
+    request: QueryParams, selection: DecisionSelection, embedding: SuppliedEmbedding | None
+) -> RankedQuery:
     return RankedQuery(
         query=request.query,
-        ranking=Ranking(
-            mode=request.retrieval_mode,
-            weight=request.hybrid_weight,
-            embedding=read_embedding(request.embedding, model, names=names),
-        ),
+        ranking=Ranking(mode=request.retrieval_mode, weight=request.hybrid_weight, embedding=embedding),
         selection=selection,
         limit=max(request.limit, 1),
         offset=request.offset,
         side=request.bridge_side,
     )
-
-
-def _selection(params: Mapping[str, Any]) -> DecisionSelection:
-    """Return the selection of the filters, from `filters` or beside it; `filters` takes precedence."""
-    merged = {name: _to_list(name, value) for name, value in merge_filters(params).items()}
-    filters = _filters.decode(merged)
-    if filters.min_confidence > filters.max_confidence:
-        low, high = (_filters.spelling(name, merged) for name in ("min_confidence", "max_confidence"))
-        raise wrong_params_error([ParameterError(low, f"must not be above {high}")])
-    statuses: tuple[Status, ...] = filters.status or ("pending", "reviewed")
-    if filters.has_outcome is not None:
-        statuses = tuple(status for status in statuses if (status == "reviewed") is filters.has_outcome)
-    return DecisionSelection(
-        **{**filters.keys(), "stakes": filters.stakes or None},
-        status=statuses,
-        tags=filters.tags,
-        pr=filters.pr,
-        confidence_min=filters.min_confidence or None,
-        confidence_max=filters.max_confidence if filters.max_confidence < 1 else None,
-        range=TimeRange(filters.since, filters.until),
-    )
-
-
-def _to_list(name: str, value: object) -> object:
-    """Return the value of a filter, with one text as a list; None for an empty text."""
-    if name not in _LIST_FILTERS or not isinstance(value, str):
-        return value
-    return [value] if value else None
 
 
 def decision_rows(result: SearchResult, request: QueryParams, now: datetime) -> list[dict[str, object]]:

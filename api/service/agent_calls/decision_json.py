@@ -38,7 +38,7 @@ def with_defaults(row: dict[str, object]) -> dict[str, object]:
 
 def without_defaults(answer: Any) -> Any:  # noqa: ANN401 - JSON of any shape
     """Return an answer of CSTP without what its rows name as unstated: other interfaces have no defaults."""
-    if isinstance(answer, list):
+    if isinstance(answer, list | tuple):
         return [without_defaults(item) for item in answer]
     if not isinstance(answer, dict):
         return answer
