@@ -16,7 +16,10 @@ from projections.calibration.reason_index import REVIEWED_MIN
 from projections.calibration.window_comparison import DriftAlert, DriftLimits, DriftWindow, RecentDrift
 
 _calibration: ParamsSchema[CalibrationParams] = ParamsSchema(
-    CalibrationParams, without=("threshold",), defaults={"limit": statistics.GROUPS_DEFAULT}, reads=True
+    CalibrationParams,
+    without=("threshold",),
+    defaults={"limit": statistics.GROUPS_DEFAULT},
+    reads=True,
 )
 
 

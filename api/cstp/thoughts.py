@@ -32,16 +32,15 @@ class _TrackerParams(msgspec.Struct, frozen=True, kw_only=True):
     include_consumed: bool = False
 
 
-_thought: ParamsSchema[Thought] = ParamsSchema(Thought)
+_thought: ParamsSchema[Thought] = ParamsSchema(Thought, defaults={"text": ""})
 _tracker: ParamsSchema[_TrackerParams] = ParamsSchema(_TrackerParams)
 
 
 async def record_thought(ledger: LedgerService, caller: Principal, params: dict[str, Any]) -> object:
     """Record a thought. `idempotencyKey`, `embedding` and `embeddingModel` work as in recordDecision."""
-    text = params.get("text")
-    if text in (None, "") or (isinstance(text, str) and text.isspace()):
-        raise missing_param_error("text")
     thought = _thought.decode(params)
+    if not thought.text.strip():
+        raise missing_param_error("text")
     scope, *vector = (_thought.spelling(name, params) for name in ("decision_id", "embedding", "embedding_model"))
     try:
         return await recorder.record_thought(ledger, caller, thought, (scope, vector[0], vector[1]))

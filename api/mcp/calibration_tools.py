@@ -20,10 +20,11 @@ from api.mcp.decision_tools import EMBEDDED, Rows
 from api.mcp.further_fields import figures_of, profile_figures, titles, with_description, with_reviewed
 from api.mcp.tool import Answer, Tool, ToolCall
 from api.service.action_items import ActionItemQuery
+from api.service.agent_calls.answer_names import to_camel
 from api.service.agent_calls.get_decisions import get_decision, ready
 from api.service.agent_calls.query_decisions import QueryFilters, QueryParams, query_decisions
 from api.service.agent_calls.session_context import SessionParams, get_session_context
-from api.service.agent_calls.statistics import GROUPS_DEFAULT, get_calibration, get_reason_stats
+from api.service.agent_calls.statistics import ASKED_PARTS, GROUPS_DEFAULT, get_calibration, get_reason_stats
 from api.service.agent_context import own_agent
 from api.service.calibration_params import CalibrationParams
 from api.service.decision_params import OneDecisionParams
@@ -110,7 +111,7 @@ async def _calibrate(call: ToolCall, given: Arguments) -> Answer:
     }
     if given.group_by is not None:
         short["groups"] = [_selected(row, _GROUP) for row in answer["groups"]]
-    return short | _selected(answer, ("recommendations", "unknownNames"))
+    return short | _selected(answer, ("recommendations", "unknownNames", *map(to_camel, ASKED_PARTS)))
 
 
 async def _reasons(call: ToolCall, given: Arguments) -> Answer:

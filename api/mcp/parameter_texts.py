@@ -57,7 +57,7 @@ PARAMETER_TEXTS: Mapping[str, str] = {
     "query_limit": "similar decisions at most",
     "question": "shared by agents that answer it",
     "ready_limit": "open actions at most",
-    "reasons": "each with a type and a text",
+    "reasons": "each {type, text}",
     "receipt": "as get_receipt returned it",
     "related_to": "earlier decisions, each {id}",
     "reported_model": "model that the endpoint named",

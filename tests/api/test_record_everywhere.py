@@ -17,7 +17,7 @@ CLOSED = "architecture"
 ROWS: dict[str, tuple[Fields, Result, dict[str, Result]]] = {
     "what is not stated is not stored": ({}, {}, {}),
     "a blank text": ({"decision": " "}, "decision: it holds only blanks.", {
-        "cstp": "decision: required field", "mcp": "decision: required field", "import": "decision is missing",
+        "cstp": "decision: required field", "import": "decision is missing",
     }),
     "an empty text": ({"decision": ""}, "decision: expected `string` of length >= 1", {
         "cstp": "decision: required field", "import": "decision is missing",

@@ -18,6 +18,9 @@ from projections.calibration.words import HISTORY_PARTS
 from projections.time_range import TimeRange
 from tallystick.shapes.calibration import CalibrationAnswer, CalibrationScores
 
+ASKED_PARTS = ("threshold", *HISTORY_PARTS)
+"""The parts of an answer that a call asks for."""
+
 QUICK_ROWS_MAX = 100
 """An answer with more groups and categories is made on a thread."""
 
@@ -102,7 +105,7 @@ def _calibration_answer(
     parts = ("coverage", "recalibration", "recalibration_by_category")
     answer |= {to_camel(name): part for name, part in _stated(calibration, parts).items()}
     answer |= unknown_json(calibration.unknown_names)
-    return answer | _stated(calibration, ("retracted", *HISTORY_PARTS))
+    return answer | _stated(calibration, ("retracted", *ASKED_PARTS))
 
 
 def _stated(calibration: CalibrationAnswer, names: tuple[str, ...]) -> dict[str, object]:

@@ -67,7 +67,7 @@ def test_a_cursor_belongs_to_its_tool_and_filters(tmp_path: Path) -> None:
         assert (await call("query_decisions", limit=1, cursor=cursor))["decisions"][0]["id"] != made
         for tool in TOOLS:
             if tool.rows is not None and tool.name != "query_decisions":
-                needed = {"node_id": made} if "node_id" in tool.params.__struct_fields__ else {}
+                needed = {"node_id": made} if "node_id" in tool.params.__struct_encode_fields__ else {}
                 needed |= {"run_id": "r1"} if "run_id" in tool.params.__struct_fields__ else {}
                 with pytest.raises(Refusal) as refused:
                     await call(tool.name, cursor=cursor, **needed)
