@@ -253,10 +253,10 @@ def test_the_word_list_finds_what_it_should() -> None:
     found = plain_english.find(plain_english.of_markdown(page))
     assert [(match.line, match.found) for match in found] == [(3, "house"), (3, "is told")]
     assert plain_english.forbidden_in("open_house") == plain_english.forbidden_in("HouseKeeper") == ["house"]
-    source = '"""Its room is here."""\nDOOR = 1  # whoever asks\n'
+    source = '"""Its house is here."""\nDOOR = 1  # whoever asks\n'
     assert [match.found for match in plain_english.find(plain_english.of_comments(source))] == ["whoever"]
     assert [match.found for match in plain_english.find(plain_english.of_strings(ast.walk(ast.parse(source))))] == [
-        "room"
+        "house"
     ]
     assert [name for _, name in plain_english.of_names(ast.walk(ast.parse(source)))] == ["DOOR"]
 
@@ -265,7 +265,7 @@ FAULTY: dict[Rule, tuple[str, str, str]] = {
     long_functions: ("ledger/log.py", "\n\ndef long():\n" + "    x = 1\n" * FUNCTION_LINES_MAX, ":3 long has 71 lines"),
     leftovers: ("ledger/log.py", f"x = 1\ny = 2  # {LEFTOVERS[0]}\n", f":2 {LEFTOVERS[0]}"),
     empty_names: ("ledger/_utils.py", "", ":1 is named _utils"),
-    wording: ("ledger/log.py", 'x = 1\n"""Its room\nis here."""\n', ":2 'room' -> module, space, place"),
+    wording: ("ledger/log.py", 'x = 1\n"""Its house\nis here."""\n', ":2 'house' -> the project, the ledger service"),
     names: ("ledger/log.py", "x = 1\nopen_door = 2\n", ":2 'open_door' -> a usual word instead of 'door'"),
     prose: ("docs/page.md", "# Title\n\nThe house.\n", ":3 'house' -> the project, the ledger service"),
     missing_paths: ("docs/page.md", "# Title\n\n`ledger/log.py` and `ledger/gone.py`\n", ":3 ledger/gone.py"),
