@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from api.reports.plots.figure_table import FigureTable
+from api.reports.plots.figure_source import FigureTable
 from api.reports.plots.svg import STYLE
 
 __all__ = ["FigureTable", "PageFigure", "embed"]
