@@ -1,12 +1,7 @@
 """What a page shows."""
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
-
-Section = Literal[
-    "overview", "decisions", "reviews", "calibration", "models", "evaluations", "log", "proof", "operate", "none"
-]
-"""The part of the pages to which a page belongs; the navigation marks it."""
+from typing import NamedTuple
 
 
 class Content(NamedTuple):

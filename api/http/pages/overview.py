@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from api.http.pages.content import Content
-from api.http.pages.page import Page, address_of
+from api.http.pages.page import address_of, page
 from api.http.pages.page_answer import PARTS_WAIT_S, wait_s
 from api.http.request import Call
 from api.parameters import SINCE, UNTIL, WINDOW, parse_time_range
@@ -52,7 +52,7 @@ class Choice(NamedTuple):
     current: bool
 
 
-@Page(path="/ui", template="overview/overview", section="overview", query=(WINDOW, SINCE, UNTIL))
+@page("overview/overview", query=(WINDOW, SINCE, UNTIL))
 async def show_overview(call: Call) -> Content:
     """Show what the ledger has, how well calibrated its agents are, and what is to be done."""
     parameters = call.parameters

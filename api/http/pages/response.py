@@ -1,17 +1,44 @@
-"""The response of a page: the template with what every page shows, and the policy of the pages."""
+"""The response of a page or an error: the template with what every page shows, and the policy of the pages."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
+from starlette.requests import Request
 from starlette.responses import Response
 
 from api.http.media_types import HTML
 from api.http.pages.assets import asset_address
-from api.http.pages.content import Content, Section
-from api.http.pages.navigation import LINKS, links_for
+from api.http.pages.content import Content
 from api.http.pages.templates import render
-from api.http.request import Call
+from api.http.problems import note_refusal, problem_response
+from api.http.request import Call, ledger_of
+from api.principal import Principal
+from events.errors import TallystickError
+
+
+class NavigationLink(NamedTuple):
+    """A link of the navigation: its section, address and label, and whether the shown page is in that section."""
+
+    section: str
+    address: str
+    label: str
+    current: bool = False
+
+
+LINKS: Sequence[NavigationLink] = (
+    NavigationLink("overview", "/ui", "Overview"),
+    NavigationLink("decisions", "/ui/decisions", "Decisions"),
+    NavigationLink("reviews", "/ui/reviews", "Reviews"),
+    NavigationLink("calibration", "/ui/calibration", "Calibration"),
+    NavigationLink("models", "/ui/models", "Models"),
+    NavigationLink("evaluations", "/ui/evaluations", "Evaluations"),
+    NavigationLink("log", "/ui/log", "Log"),
+    NavigationLink("proof", "/ui/proof", "Proof"),
+    NavigationLink("operate", "/ui/operate", "Operate"),
+)
+"""The links that every page has. The section of a page is the folder of its template."""
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
@@ -19,7 +46,7 @@ POLICY = (
 )
 """A page loads this server's style, script and images, connects to this server, and nothing else. Nothing is inline."""
 
-SHOWN: Mapping[Section, str] = {
+SHOWN: Mapping[str, str] = {
     "overview": "The overview is",
     "decisions": "The decisions are",
     "reviews": "The decisions to review are",
@@ -41,7 +68,7 @@ HEADERS: Mapping[str, str] = {
 
 
 async def page_response(
-    call: Call, template: str, section: Section, content: Content, position: int, *, late: datetime | None = None
+    call: Call, template: str, content: Content, position: int, *, late: datetime | None = None
 ) -> Response:
     """Render a page for an authenticated caller. It has every event up to a position, and may have later ones.
 
@@ -51,7 +78,7 @@ async def page_response(
     variables = {
         "agent": call.caller.agent if signed_in else None,
         "may": _may(call),
-        "links": links_for(call.caller, section),
+        "links": links_for(call.caller, template),
         "json_address": content.json,
         "live": content.live if late is None else None,  # else an earlier page would be followed
         "position": position,
@@ -62,21 +89,20 @@ async def page_response(
     return await html_response(template, content.title, variables)
 
 
-async def unfinished_response(call: Call, section: Section, head: int) -> Response:
+async def unfinished_response(call: Call, template: str, head: int) -> Response:
     """Return the page that stands for one that is being computed: what is computed, of which events, and the filters.
 
     Errors: InvalidQuery, for a wrong `as_of`.
     """
-    position = (await call.view()).position
+    position, section = (await call.view()).position, _section(template)
     variables = {
         "what": SHOWN.get(section, "These figures are"),
         "folded": call.ledger.engine.position,
         "stated": {name: value for name, value in call.parameters.items() if name != "as_of"},
     }
     title = next((link.label for link in LINKS if link.section == section), "Tallystick")
-    return await page_response(
-        call, "unfinished", section, Content(title, variables), head if position is None else position
-    )
+    content = Content(title, {**variables, "links": links_for(call.caller, template)})
+    return await page_response(call, "unfinished", content, head if position is None else position)
 
 
 async def html_response(template: str, title: str, variables: Mapping[str, object], status: int = 200) -> Response:
@@ -87,6 +113,38 @@ async def html_response(template: str, title: str, variables: Mapping[str, objec
     }  # fmt: skip
     text = await asyncio.to_thread(render, template, {**shared, **variables})
     return Response(text, status, HEADERS, media_type=HTML)
+
+
+async def problem_page(request: Request, error: TallystickError) -> Response:
+    """Return the page of an error: what went wrong, and what to do, with the status and headers that a program gets."""
+    error = note_refusal(request.scope, error)
+    problem = problem_response(error)
+    variables: dict[str, object] = {"detail": error.detail, "advice": error.full_advice, "status": problem.status_code}
+    caller: Principal | None = request.scope.get("caller")
+    if caller is not None:
+        variables["links"] = links_for(caller, "problem")
+        variables["agent"] = caller.agent if ledger_of(request).tokens.required() else None
+    page = await html_response("problem", "This cannot be shown", variables, problem.status_code)
+    return copy_headers(problem, page)
+
+
+def copy_headers(problem: Response, page: Response) -> Response:
+    """Return a page with the headers of the answer that a program gets."""
+    for name in ("retry-after", "www-authenticate"):
+        if name in problem.headers:
+            page.headers[name] = problem.headers[name]
+    return page
+
+
+def links_for(caller: Principal, template: str) -> Sequence[NavigationLink]:
+    """Return the links that a caller may follow: all if it may read. One of them may be that of the shown page."""
+    if caller.scopes.isdisjoint({"read", "admin"}):
+        return []
+    return [link._replace(current=link.section == _section(template)) for link in LINKS]
+
+
+def _section(template: str) -> str:
+    return template.partition("/")[0]
 
 
 def _may(call: Call) -> frozenset[str]:

@@ -8,7 +8,7 @@ from api.http.pages.calibration.figure_files import draw_part
 from api.http.pages.calibration.part_answer import PartAnswer, read_answer
 from api.http.pages.calibration.parts import COMPARE, COMPARED, PAGE, PART, PARTS, QUERY, address_of_part
 from api.http.pages.content import Content
-from api.http.pages.page import Page, address_of
+from api.http.pages.page import address_of, page
 from api.http.request import Call
 from api.reports import calibration_text, history_text, use_text
 from api.service.calibration_figures import describe_selection
@@ -83,13 +83,13 @@ class PartLink(NamedTuple):
     current: bool
 
 
-@Page(path=PAGE, template="calibration/calibration", section="calibration", query=(*QUERY, PART), heavy=True)
+@page("calibration/calibration", query=(*QUERY, PART), heavy=True)
 async def show_calibration(call: Call) -> Content:
     """Show a part: the verdict with its evidence, groups, figures over time, thresholds, missing reviews."""
     return await _show(call, PAGE, PART.read(call.parameters))
 
 
-@Page(path=COMPARE, template="calibration/calibration", section="calibration", query=QUERY, heavy=True)
+@page("calibration/calibration", query=QUERY, heavy=True)
 async def show_comparison(call: Call) -> Content:
     """Compare agents, or models, on the questions that both answered."""
     COMPARED.find(call.parameters)

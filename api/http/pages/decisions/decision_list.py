@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse
 
 from api.http.pages.content import Content
 from api.http.pages.decisions.list_controls import active_filters, settle_ranking, sort_columns, without_filters
-from api.http.pages.page import Page, address_of, query_of
+from api.http.pages.page import address_of, page, query_of
 from api.http.request import Call
 from api.parameters import integer_parameter, parse_params
 from api.service.decision_names import DecisionNames, list_decision_names
@@ -39,7 +39,7 @@ class ListedDecision(NamedTuple):
     match: float | None
 
 
-@Page(path=PATH, template="decisions/list", section="decisions", query=(*query_of(DecisionListParams, "limit"), ROWS))
+@page("decisions/list", query=(*query_of(DecisionListParams, "limit"), ROWS))
 async def show_decisions(call: Call) -> Content | RedirectResponse:
     """List decisions in their current state."""
     settled = settle_ranking(call.parameters)

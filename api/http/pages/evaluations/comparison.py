@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from api.http.pages.content import Content
 from api.http.pages.evaluations.lists import COMPARE, RUNS, SCENARIOS, ListPosition, list_page
-from api.http.pages.page import Page, address_of
+from api.http.pages.page import address_of, page
 from api.http.request import Call
 from api.parameters import choice_parameter, declared
 from api.reports.gate import verdict_sentence
@@ -62,13 +62,7 @@ class ChangeGroup(NamedTuple):
     whole: str | None
 
 
-@Page(
-    path=COMPARE,
-    template="evaluations/comparison",
-    section="evaluations",
-    query=(*PARAMETERS, GROUP, OFFSET, AS_OF),
-    heavy=True,
-)
+@page("evaluations/comparison", query=(*PARAMETERS, GROUP, OFFSET, AS_OF), heavy=True)
 async def show_comparison(call: Call) -> Content:
     """Compare two runs; without two, ask for them."""
     parameters = call.parameters

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from api.http.pages.content import Content
 from api.http.pages.evaluations.lists import RUNS, SCENARIOS, list_page
 from api.http.pages.evaluations.shortened import describe_missed, shorten_errors
-from api.http.pages.page import Page, address_of
+from api.http.pages.page import address_of, page
 from api.http.path_parameters import RUN
 from api.http.request import Call
 from api.parameters import choice_parameter
@@ -22,14 +22,7 @@ ORDERS = ("urgency", "scenario", "points")
 SORT = choice_parameter("sort", "The order of the scenarios.", ORDERS, default="urgency")
 
 
-@Page(
-    path=f"{RUNS}/{{run}}",
-    template="evaluations/run",
-    section="evaluations",
-    path_parameters=(RUN,),
-    query=(VERDICT, SORT, OFFSET, AS_OF),
-    heavy=True,
-)
+@page("evaluations/run", query=(VERDICT, SORT, OFFSET, AS_OF), heavy=True)
 async def show_run(call: Call) -> Content:
     """Show an evaluation: its figures, its errors, its versions, and each scenario."""
     run_id, view = call.path(RUN), await call.view()

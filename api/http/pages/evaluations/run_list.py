@@ -4,7 +4,7 @@ from urllib.parse import urlencode
 
 from api.http.pages.content import Content
 from api.http.pages.evaluations.lists import ROWS, RUNS, locate
-from api.http.pages.page import Page, address_of, query_of
+from api.http.pages.page import address_of, page, query_of
 from api.http.request import Call
 from api.service.evaluation.queries import get_evaluations
 from api.service.evaluation.scenario_queries import list_names
@@ -16,9 +16,7 @@ NAMES_MAX = 100
 LIVE = urlencode({"type": "eval.started.v1,eval.started.v2,eval.finished.v1,eval.reopened.v1"})
 
 
-@Page(
-    path=RUNS, template="evaluations/runs", section="evaluations", query=query_of(EvaluationQuery, "limit"), heavy=True
-)
+@page("evaluations/runs", query=query_of(EvaluationQuery, "limit"), heavy=True)
 async def show_runs(call: Call) -> Content:
     """List evaluations, the last started first."""
     parameters = {**call.parameters, "limit": str(ROWS)}

@@ -3,7 +3,7 @@
 from api.http.pages.content import Content
 from api.http.pages.evaluations.lists import RUNS, list_page
 from api.http.pages.evaluations.shortened import shorten_rows
-from api.http.pages.page import Page, address_of
+from api.http.pages.page import address_of, page
 from api.http.path_parameters import RUN, SCENARIO
 from api.http.request import Call
 from api.service.evaluation.scenario_queries import show_scenario_of_run
@@ -18,14 +18,7 @@ STEPS = 50
 """Steps of one attempt on a page."""
 
 
-@Page(
-    path=f"{RUNS}/{{run}}/scenarios/{{scenario_id}}",
-    template="evaluations/run_scenario",
-    section="evaluations",
-    path_parameters=(RUN, SCENARIO),
-    query=(OFFSET, AS_OF),
-    heavy=True,
-)
+@page("evaluations/run_scenario", query=(OFFSET, AS_OF), heavy=True)
 async def show_run_scenario(call: Call) -> Content:
     """Show the attempts of one run at one scenario."""
     run_id, scenario_id = call.path(RUN), call.path(SCENARIO)

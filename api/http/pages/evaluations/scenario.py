@@ -3,12 +3,10 @@
 from starlette.responses import Response
 
 from api.http.pages.content import Content
-from api.http.pages.drawing_file import drawing_response
 from api.http.pages.evaluations.lists import ROWS, RUNS, locate
 from api.http.pages.evaluations.run_list import NAMES_MAX
-from api.http.pages.page import Page, address_of, query_of
-from api.http.pages.page_figure import PageFigure, embed
-from api.http.path_parameters import SCENARIO
+from api.http.pages.page import address_of, page, query_of
+from api.http.pages.page_figure import PageFigure, drawing_response
 from api.http.request import Call
 from api.reports.plots.scores import SCENARIO_READING, draw_scenario, tabulate_scenario
 from api.service.evaluation.scenario_queries import ScenarioHistoryAnswer, get_scenario, list_names
@@ -18,14 +16,7 @@ PATH = f"{RUNS}/scenarios/{{scenario_id}}"
 DRAWING = "figures/pass-rates.svg"
 
 
-@Page(
-    path=PATH,
-    template="evaluations/scenario",
-    section="evaluations",
-    path_parameters=(SCENARIO,),
-    query=query_of(ScenarioQuery, "limit"),
-    heavy=True,
-)
+@page("evaluations/scenario", query=query_of(ScenarioQuery, "limit"), heavy=True)
 async def show_scenario(call: Call) -> Content:
     """Show a scenario's history."""
     found = await _find(call)
@@ -37,7 +28,7 @@ async def show_scenario(call: Call) -> Content:
             "pass-rates",
             "Pass rate by version",
             SCENARIO_READING,
-            embed(draw_scenario(found, found.as_of.position), "pass-rates"),
+            draw_scenario(found, found.as_of.position),
             address_of(f"{address}/{DRAWING}", call.parameters, offset=None),
             tabulate_scenario(found),
         )
@@ -54,14 +45,7 @@ async def show_scenario(call: Call) -> Content:
     return Content(f"Scenario {found.scenario_id}", variables, json)
 
 
-@Page(
-    path=f"{PATH}/{DRAWING}",
-    template="",
-    section="evaluations",
-    path_parameters=(SCENARIO,),
-    query=query_of(ScenarioQuery, "limit"),
-    waits=True,
-)
+@page(query=query_of(ScenarioQuery, "limit"))
 async def get_pass_rates(call: Call) -> Response:
     """Return the drawing of the page as a file."""
     found = await _find(call)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from api.http.pages.content import Content
 from api.http.pages.evaluations.lists import ROWS, RUNS, SCENARIOS, locate
-from api.http.pages.page import Page, address_of, query_of
+from api.http.pages.page import address_of, page, query_of
 from api.http.path_parameters import SCENARIO
 from api.http.request import Call
 from api.parameters import named
@@ -36,13 +36,7 @@ class ShortFile(NamedTuple):
     shortened: bool
 
 
-@Page(
-    path=PATH,
-    template="evaluations/suites",
-    section="evaluations",
-    query=query_of(SuiteVersionsQuery, "limit"),
-    heavy=True,
-)
+@page("evaluations/suites", query=query_of(SuiteVersionsQuery, "limit"), heavy=True)
 async def show_suites(call: Call) -> Content:
     """List suite versions, the last used first."""
     parameters = {**call.parameters, "limit": str(ROWS)}
@@ -55,14 +49,7 @@ async def show_suites(call: Call) -> Content:
     return Content("Suite versions", variables, address_of("/suites", parameters))
 
 
-@Page(
-    path=f"{PATH}/{{version}}",
-    template="evaluations/suite_version",
-    section="evaluations",
-    path_parameters=(VERSION,),
-    query=query_of(SuiteVersionQuery, "limit"),
-    heavy=True,
-)
+@page("evaluations/suite_version", query=query_of(SuiteVersionQuery, "limit"), heavy=True)
 async def show_version(call: Call) -> Content:
     """Show a suite version, named by a run or a digest."""
     query = call.asked(SuiteVersionQuery, limit=SCENARIOS)
@@ -78,14 +65,7 @@ async def show_version(call: Call) -> Content:
     return Content(f"Suite version {found.version.suite_digest[:12]}", variables, json)
 
 
-@Page(
-    path=f"{PATH}/{{version}}/scenarios/{{scenario_id}}",
-    template="evaluations/kept_scenario",
-    section="evaluations",
-    path_parameters=(VERSION, SCENARIO),
-    query=(AS_OF,),
-    heavy=True,
-)
+@page("evaluations/kept_scenario", query=(AS_OF,), heavy=True)
 async def show_scenario_files(call: Call) -> Content:
     """Show the files of a scenario, as a run kept them; if no run kept them, say so."""
     name, scenario_id = call.path(VERSION), call.path(SCENARIO)

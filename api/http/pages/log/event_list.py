@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 from api.http.pages.content import Content
 from api.http.pages.log.subject_address import LOG, subject_address
-from api.http.pages.page import Page, address_of
+from api.http.pages.page import address_of, page
 from api.http.request import Call
 from api.parameters import SINCE, UNTIL
 from api.service.event_list import newest_events
@@ -18,7 +18,7 @@ EVENTS_MAX = 50
 FILTERS = (TYPE, SUBJECT, SOURCE, CORRELATION_ID, SINCE, UNTIL)
 
 
-@Page(path=LOG, template="log/events", section="log", query=(*FILTERS, BEFORE))
+@page("log/events", query=(*FILTERS, BEFORE))
 async def show_log(call: Call) -> Content:
     """Show the newest events that match the filters. The newest page follows the log."""
     found = await newest_events(call.ledger, parse_event_query(call.parameters), EVENTS_MAX)

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from starlette.responses import Response
 
 from api.http.pages.content import Content
-from api.http.pages.drawing_file import drawing_response
 from api.http.pages.log.subject_address import LOG, subject_address
-from api.http.pages.page import Page, address_of
-from api.http.pages.page_figure import FigureTable, PageFigure, embed
+from api.http.pages.page import address_of, page
+from api.http.pages.page_figure import PageFigure, drawing_response
 from api.http.request import Call
 from api.parameters import text_parameter
 from api.reports.plots.cause_tree import DRAWN_MAX, TreeEvent, draw_causes
+from api.reports.plots.figure_source import FigureTable
 from api.service.event_params import AFTER, AS_OF
 from api.service.event_search import SEARCH_S
 from api.service.related_events import RelatedEvent, RelatedEvents, find_related
@@ -25,7 +25,7 @@ QUERY = (CORRELATION_ID, AFTER, AS_OF)
 FIGURE = f"{LOG}/related/figures/causes.svg"
 
 
-@Page(path=f"{LOG}/related", template="log/related", section="log", query=QUERY)
+@page("log/related", query=QUERY)
 async def show_related(call: Call) -> Content:
     """Show what happened under a correlation id; without one, the form that asks for it."""
     found = await _find(call)
@@ -46,7 +46,7 @@ async def show_related(call: Call) -> Content:
     return Content(f"Correlation {found.correlationid}", variables, json=json, live=live)
 
 
-@Page(path=FIGURE, template="problem", section="log", query=QUERY, waits=True)
+@page(query=QUERY)
 async def get_causes(call: Call) -> Response:
     """Return the drawing of causes and effects as a file."""
     found = await _find(call)
@@ -69,7 +69,7 @@ def _figure(found: RelatedEvents, address: str) -> PageFigure:
     table = FigureTable(("Position", "Type", "Stream", "Position of the cause"), rows)
     cut = f" The first {DRAWN_MAX} events are drawn." if len(found.events) > DRAWN_MAX else ""
     description = f"Each event is below its cause, if it names one that is listed here.{cut}"
-    return PageFigure("causes", "Causes and effects", description, embed(_draw(found), "causes"), address, table)
+    return PageFigure("causes", "Causes and effects", description, _draw(found), address, table)
 
 
 def _draw(found: RelatedEvents) -> str:

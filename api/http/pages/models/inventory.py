@@ -6,7 +6,7 @@ from msgspec import UNSET
 
 from api.http.pages.content import Content
 from api.http.pages.models.list_links import ROWS, list_links
-from api.http.pages.page import Page, address_of, query_of
+from api.http.pages.page import address_of, page, query_of
 from api.http.request import Call
 from api.parameters import choice_parameter
 from api.service.model_profiles import get_profiles
@@ -36,7 +36,7 @@ NEWS = f"type={','.join(('discovery.attempted.v1', *NAME_EVENTS))}"
 """The events that change an inventory."""
 
 
-@Page(path=PATH, template="models/inventory", section="models", query=(*query_of(InventoryQuery), LIST), heavy=True)
+@page("models/inventory", query=(*query_of(InventoryQuery), LIST), heavy=True)
 async def show_models(call: Call) -> Content:
     """Show the models that answered, with their conflicts; or one model."""
     parameters = call.parameters

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from api.http.pages.content import Content
 from api.http.pages.models.list_links import list_links
-from api.http.pages.page import Page, address_of
+from api.http.pages.page import address_of, page
 from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call
 from api.parameters import choice_parameter, integer_parameter
@@ -51,13 +51,7 @@ class TextPart(NamedTuple):
     why: str = ""
 
 
-@Page(
-    path="/ui/models/runs/{run_id}",
-    template="models/run",
-    section="models",
-    path_parameters=(RUN_ID,),
-    query=(ORDER_ASCENDING, OFFSET, AS_OF),
-)
+@page("models/run", query=(ORDER_ASCENDING, OFFSET, AS_OF))
 async def show_run(call: Call) -> Content:
     """Show one run, with a page of its attempts; live until it has ended."""
     run_id, parameters = call.path(RUN_ID), call.parameters
@@ -81,13 +75,7 @@ async def show_run(call: Call) -> Content:
     return Content(f"Run {run_id}", variables, json=_json(run_id, parameters), live=live)
 
 
-@Page(
-    path="/ui/models/runs/{run_id}/attempts/{attempt}",
-    template="models/attempt",
-    section="models",
-    path_parameters=(RUN_ID, NUMBER),
-    query=(TEXT, START, AS_OF),
-)
+@page("models/attempt", query=(TEXT, START, AS_OF))
 async def show_attempt(call: Call) -> Content:
     """Show one attempt with its prompt and its answer, also those that are stored as evidence."""
     run_id, number, parameters = call.path(RUN_ID), call.path(NUMBER), call.parameters

@@ -7,11 +7,11 @@ from msgspec import UNSET
 from starlette.responses import Response
 
 from api.http.pages.content import Content
-from api.http.pages.drawing_file import drawing_response
 from api.http.pages.models.list_links import ROWS, list_links
-from api.http.pages.page import Page, address_of, query_of
-from api.http.pages.page_figure import FigureTable, PageFigure, embed
+from api.http.pages.page import address_of, page, query_of
+from api.http.pages.page_figure import PageFigure, drawing_response
 from api.http.request import Call
+from api.reports.plots.figure_source import FigureTable
 from api.reports.plots.probe_scores import (
     MODELS_DRAWN,
     can_draw,
@@ -38,7 +38,7 @@ NEWS = f"type={','.join((*VOCABULARY.names_of(ProbeScored), *NAME_EVENTS))}"
 """The events that change the scores."""
 
 
-@Page(path=PATH, template="models/probes", section="models", query=query_of(ProbeScoreQuery), heavy=True)
+@page("models/probes", query=query_of(ProbeScoreQuery), heavy=True)
 async def show_probes(call: Call) -> Content:
     """Show the scores of each probe by model, and whether the probe tells models apart."""
     parameters = call.parameters
@@ -66,7 +66,7 @@ async def show_probes(call: Call) -> Content:
     return Content("Probe scores", variables, json=json, live=None if "as_of" in parameters else NEWS)
 
 
-@Page(path=FIGURE_PATH, template="problem", section="models", query=query_of(ProbeScoreQuery), heavy=True, waits=True)
+@page(query=query_of(ProbeScoreQuery), heavy=True)
 async def get_scores_drawing(call: Call) -> Response:
     """Return the drawing of one probe's scores as a file."""
     query = call.asked(ProbeScoreQuery, limit=MODELS_DRAWN)
@@ -110,7 +110,7 @@ def _figure(number: int, table: ProbeScores, position: int, call: Call) -> PageF
         id=figure_id,
         title=f"Mean score by model: {probe_name(table)} by {scorer_name(table)}",
         description="A dot is the mean of a model's scores, the line its 95% interval.",
-        svg=embed(draw_probe_scores(table, position), figure_id),
+        svg=draw_probe_scores(table, position),
         address=address,
         table=FigureTable(
             ("model", "answered", "mean", "from", "to"),

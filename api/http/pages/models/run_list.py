@@ -2,7 +2,7 @@
 
 from api.http.pages.content import Content
 from api.http.pages.models.list_links import ROWS, list_links
-from api.http.pages.page import Page, address_of, query_of
+from api.http.pages.page import address_of, page, query_of
 from api.http.request import Call
 from api.service.discovery.queries import get_runs, list_run_names
 from api.service.run_params import RunQuery
@@ -17,7 +17,7 @@ NEWS = "type=" + ",".join(
 """The events that change the list."""
 
 
-@Page(path=PATH, template="models/runs", section="models", query=query_of(RunQuery))
+@page("models/runs", query=query_of(RunQuery))
 async def show_runs(call: Call) -> Content:
     """Show discovery runs, the last started first."""
     parameters = call.parameters

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 
 from api.http.metrics import LimitUse, Metrics
 from api.http.pages.content import Content
-from api.http.pages.page import Page
+from api.http.pages.page import page
 from api.http.readiness import read_readiness
 from api.http.request import Call
 from api.service.breakers import get_breakers
@@ -53,7 +53,7 @@ class LimitRow(NamedTuple):
     share: float | None
 
 
-@Page(path="/ui/operate", template="server/operate", section="operate", heavy=True)
+@page("operate/operate", heavy=True)
 async def show_operate(call: Call) -> Content:
     """Show how the server is, and what its operator has configured."""
     ledger, state = call.ledger, call.request.app.state
