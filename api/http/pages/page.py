@@ -17,12 +17,16 @@ from api.http.pages.page_answer import PageAnswer, find_page
 from api.http.pages.response import copy_headers, page_response, problem_page, unfinished_response
 from api.http.problems import answer_error, note_refusal
 from api.http.request import Call, authenticate, run_query
-from api.parameters import Parameter, check_parameter_names, declared, parameters_by_name
+from api.parameters import Parameter, check_parameter_names, declared, integer_parameter, parameters_by_name
 from api.principal import Scope, Unauthenticated
 from api.service.event_params import AS_OF
 from events.errors import TallystickError
 
 SIGN_IN = "/ui/sign-in"
+
+ROWS_MAX = 100
+ROWS = integer_parameter("limit", "Rows of a page.", 1, ROWS_MAX, default=50)
+"""The pages' own limit: with more rows a page could be larger than 200 KB."""
 
 Handler = Callable[[Call], Coroutine[Any, Any, Content | Response]]
 FormHandler = Callable[[Call, Mapping[str, str]], Awaitable[Response]]
@@ -126,13 +130,6 @@ async def sign_in_first(request: Request, error: Unauthenticated) -> Response:
 def query_of(params: Any, *left_out: str) -> tuple[Parameter[Any], ...]:  # noqa: ANN401 - a type of struct
     """Return the parameters of a page that asks an operation, without those of the path and some others."""
     return (*(each for each in declared(params) if not each.required and each.name not in left_out), AS_OF)
-
-
-def address_of(path: str, parameters: Mapping[str, str], **changed: object) -> str:
-    """Return a path with query parameters, some of them changed; None leaves one out."""
-    merged = {**parameters, **{name: None if value is None else str(value) for name, value in changed.items()}}
-    query = urlencode({name: value for name, value in merged.items() if value is not None})
-    return f"{path}?{query}" if query else path
 
 
 @page("problem")

@@ -1,21 +1,34 @@
-"""The response of a page or an error: the template with what every page shows, and the policy of the pages."""
+"""The response of a page or an error: the template with what every page shows, and the policy of the pages.
+
+`glossary.md` is the page of the manual, too. Each term is an item of a list, `- **term**: explanation`; terms that
+share an explanation are separated by commas.
+"""
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.http.media_types import HTML
 from api.http.pages.assets import asset_address
-from api.http.pages.content import Content
-from api.http.pages.templates import render
+from api.http.pages.content import Content, address_of
 from api.http.problems import note_refusal, problem_response
 from api.http.request import Call, ledger_of
 from api.principal import Principal
+from api.reports.html.report_page import TEMPLATE_NAMES, make_environment
 from events.errors import TallystickError
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_item = re.compile(r"^- \*\*(?P<terms>[^*]+)\*\*(?P<of>[^:]*): (?P<text>.+(?:\n  .+)*)", re.MULTILINE)
+_markup = re.compile(r"[`*]|\[([^\]]+)\]\([^)]*\)")
 
 
 class NavigationLink(NamedTuple):
@@ -83,6 +96,7 @@ async def page_response(
         "live": content.live if late is None else None,  # else an earlier page would be followed
         "position": position,
         "late_since": late,
+        "path": call.request.url.path,
         "parameters": call.parameters,
         **content.variables,
     }
@@ -111,8 +125,33 @@ async def html_response(template: str, title: str, variables: Mapping[str, objec
         "title": title, "asset": asset_address, "agent": None, "links": (), "json_address": None, "live": None,
         "position": None, "late_since": None,
     }  # fmt: skip
-    text = await asyncio.to_thread(render, template, {**shared, **variables})
+    text = await asyncio.to_thread(_render, template, {**shared, **variables})
     return Response(text, status, HEADERS, media_type=HTML)
+
+
+def _render(template: str, variables: Mapping[str, object]) -> str:
+    return _environment().get_template(f"{template}.html.j2").render(variables)
+
+
+@cache
+def _environment() -> "Environment":
+    folders = ((__package__, "templates"), ("api.reports.html", ""))
+    return make_environment(folders, {**TEMPLATE_NAMES, "explain": _explain, "address_of": address_of})
+
+
+def _explain(term: str) -> str:
+    """Return what a term means, in plain words. Errors: KeyError, for a term that the glossary lacks."""
+    return _explanations()[term]
+
+
+@cache
+def _explanations() -> Mapping[str, str]:
+    text = resources.files(__package__).joinpath("glossary.md").read_text("utf-8")
+    found: dict[str, str] = {}
+    for item in _item.finditer(text):
+        plain = _markup.sub(lambda match: match[1] or "", " ".join(item["text"].split()))
+        found |= {term.strip(): plain for term in item["terms"].split(",")}
+    return found
 
 
 async def problem_page(request: Request, error: TallystickError) -> Response:

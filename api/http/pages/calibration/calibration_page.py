@@ -7,8 +7,8 @@ from typing import NamedTuple
 from api.http.pages.calibration.figure_files import draw_part
 from api.http.pages.calibration.part_answer import PartAnswer, read_answer
 from api.http.pages.calibration.parts import COMPARE, COMPARED, PAGE, PART, PARTS, QUERY, address_of_part
-from api.http.pages.content import Content
-from api.http.pages.page import address_of, page
+from api.http.pages.content import Content, address_of, list_links
+from api.http.pages.page import page
 from api.http.request import Call
 from api.reports import calibration_text, history_text, use_text
 from api.service.calibration_figures import describe_selection
@@ -76,7 +76,7 @@ def make_replay(path: str, parameters: Mapping[str, str], as_of: AsOf, head: int
 
 
 class PartLink(NamedTuple):
-    """A link to a part of the pages, or to other groups."""
+    """A link to a part of the pages."""
 
     address: str
     label: str
@@ -168,25 +168,13 @@ def _evidence(answer: CalibrationAnswer, overall: CalibrationScores, given: Mapp
 def _groups(shown: PartAnswer, given: Mapping[str, str]) -> dict[str, object]:
     answer, by = shown.answer, shown.parameters["group_by"]
     offset = int(shown.parameters.get("offset", "0"))
-    limit = int(shown.parameters["limit"])
     total = len(answer.groups) if answer.groups_total is None else answer.groups_total
-    after = answer.groups_next or None
-    rows = PAGE, {**{name: text for name, text in given.items() if name not in ("offset", "limit")}, "part": "groups"}
     return {
         "group_by": by,
-        "groupings": _groupings(*rows, by, GROUPINGS),
+        "groupings": GROUPINGS,
         "group_addresses": [_group_address(given, by, group.group) for group in answer.groups],
-        "groups_from": offset + 1 if answer.groups else 0,
-        "groups_total": total,
-        "previous": address_of(PAGE, {**given, "part": "groups"}, offset=max(0, offset - limit) or None)
-        if offset
-        else None,
-        "next": address_of(PAGE, {**given, "part": "groups"}, offset=after) if after else None,
+        "rows_shown": list_links(PAGE, given, offset, int(shown.parameters["limit"]), len(answer.groups), total),
     }
-
-
-def _groupings(path: str, given: Mapping[str, str], by: str, choices: Sequence[str]) -> Sequence[PartLink]:
-    return [PartLink(address_of(path, given, group_by=each), each.replace("_", " "), each == by) for each in choices]
 
 
 def _group_address(given: Mapping[str, str], by: str, group: str | None) -> str | None:
@@ -223,7 +211,7 @@ def _comparison(shown: PartAnswer, given: Mapping[str, str]) -> dict[str, object
     paired = [pair for pair in comparison.pairs if pair.paired] or comparison.pairs
     return {
         "group_by": by,
-        "groupings": _groupings(COMPARE, given, by, COMPARED.schema["enum"]),
+        "groupings": COMPARED.schema["enum"],
         "group_addresses": [_group_address(given, by, group.group) for group in answer.groups],
         "pairs": [list(history_text.describe_pair(pair, comparison)) for pair in paired[:PAIRS_MAX]],
         "pairs_total": len(comparison.pairs),

@@ -8,7 +8,8 @@ from starlette.responses import Response
 from api.errors import NoRoute
 from api.http.pages.calibration.part_answer import PartAnswer, read_answer
 from api.http.pages.calibration.parts import FIGURE_PART, PAGE, PARTS, QUERY
-from api.http.pages.page import address_of, page
+from api.http.pages.content import address_of
+from api.http.pages.page import page
 from api.http.pages.page_figure import PageFigure, drawing_response
 from api.http.request import Call
 from api.reports.plots.figure_source import FigureMissing, FigureSource

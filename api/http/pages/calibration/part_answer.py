@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from api.http.pages.calibration.parts import LIMIT, PARTS
-from api.http.pages.page import address_of
+from api.http.pages.content import address_of
 from api.http.request import Call
 from api.parameters import parse_params
 from api.service.calibration_answers import find_calibration

@@ -5,14 +5,14 @@ from urllib.parse import urlencode
 
 from starlette.responses import RedirectResponse, Response
 
-from api.http.pages.content import Content
+from api.http.pages.content import Content, address_of
 from api.http.pages.decisions.decision_facts import heading_of, read_facts
 from api.http.pages.decisions.decision_texts import read_texts
 from api.http.pages.decisions.history_lines import history_lines, read_stored
 from api.http.pages.decisions.link_rows import read_links
 from api.http.pages.decisions.review_form import DECISION_ID as DECISION_FIELD
 from api.http.pages.decisions.review_form import RefusedReview, post_form, review_form
-from api.http.pages.page import address_of, form, page, refused_page
+from api.http.pages.page import form, page, refused_page
 from api.http.request import Call
 from api.http.routes.decisions import DECISION_ID
 from api.reports.escape import cut

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from starlette.responses import Response
 
-from api.http.pages.content import Content
-from api.http.pages.page import address_of, page
+from api.http.pages.content import Content, address_of
+from api.http.pages.page import page
 from api.http.pages.page_figure import PageFigure, drawing_response
 from api.http.request import Call
 from api.http.routes.decisions import DECISION_ID

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from api.http.pages.page import address_of
+from api.http.pages.content import address_of
 from api.parameters import split_list
 from api.reports.escape import one_line
 from api.service.decisions import DecisionQuery

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from starlette.responses import RedirectResponse, Response
 
-from api.http.pages.content import Content
+from api.http.pages.content import Content, address_of
 from api.http.pages.decisions.decision_facts import heading_of, read_facts
 from api.http.pages.decisions.decision_texts import read_texts
 from api.http.pages.decisions.list_controls import ActiveFilter, active_filters
 from api.http.pages.decisions.review_form import DECISION_ID, RefusedReview, post_form, review_form
-from api.http.pages.page import address_of, form, page, refused_page
+from api.http.pages.page import form, page, refused_page
 from api.http.request import Call, run_query
 from api.parameters import declared, flag_parameter, named, parse_params, text_parameter
 from api.service.calibration_params import ReviewSampleParams
@@ -84,18 +84,13 @@ async def queue_content(
         "facts": () if state is None else read_facts(state),
         "texts": None if state is None else read_texts(state, heading_of(state)),
         "form": None if state is None else review_form(call, state, refused),
-        "action": address_of(PATH, parameters),
         "skipped": skipped,
-        "skip": address_of(PATH, parameters, offset=skipped + 1) if place.left > 1 else None,
-        "back": address_of(PATH, parameters, offset=skipped - 1 or None) if skipped else None,
-        "first": address_of(PATH, parameters, offset=None),
         "recorded": await _find_recorded(call),
         "reviewer": may_review_some(call.caller),
         "active": _active(parameters),
         "chosen": parameters,
         "names": names.by_parameter,
         "stakes": STAKES,
-        "orders": _orders(parameters),
     }
     return Content("Review queue", variables, place.json)
 
@@ -149,20 +144,3 @@ def _active(parameters: Mapping[str, str]) -> Sequence[ActiveFilter]:
 
 
 _OF_ONE_QUEUE = (OFFSET.name, "seed", "drawn_at")
-
-
-class QueueOrder(NamedTuple):
-    """An order in which to review, and the address of the queue in it."""
-
-    label: str
-    address: str
-    chosen: bool
-
-
-def _orders(parameters: Mapping[str, str]) -> Sequence[QueueOrder]:
-    sampled = SAMPLE.read(parameters)
-    kept = {name: value for name, value in parameters.items() if name not in (*_OF_ONE_QUEUE, "size")}
-    return [
-        QueueOrder("oldest first", address_of(PATH, kept, sample=None), not sampled),
-        QueueOrder("a random sample", address_of(PATH, kept, sample="true"), sampled),
-    ]

@@ -1,7 +1,7 @@
 """The report on judges: how well their verdicts agree with the labels of people."""
 
-from api.http.pages.content import Content
-from api.http.pages.page import address_of, page, query_of
+from api.http.pages.content import Content, address_of
+from api.http.pages.page import page, query_of
 from api.http.request import Call
 from api.reports.judge_text import difference_text, figure_lines, heading, share_text
 from api.service.evaluation.judge_queries import get_judges

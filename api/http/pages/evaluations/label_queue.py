@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from starlette.responses import RedirectResponse, Response
 
-from api.http.pages.content import Content
+from api.http.pages.content import Content, address_of
 from api.http.pages.form import convert_fields, event_id_of, new_event_id, stated_texts
-from api.http.pages.page import address_of, form, page, refused_page
+from api.http.pages.page import form, page, refused_page
 from api.http.request import Call
 from api.parameters import declared
 from api.service.answer_label import LabelToRecord
@@ -48,21 +48,18 @@ def _label(typed: Mapping[str, str]) -> LabelToRecord:
 async def label_content(call: Call, refusal: TallystickError | None = None) -> Content:
     """Return what the queue shows: its next answer, with a form for one criterion, perhaps one that was refused."""
     query = call.asked(QueueQuery)
-    shown, page = await show_next_answer(call.ledger, query)
-    skipped = query.offset
+    shown, answers = await show_next_answer(call.ledger, query)
     caller = call.caller
     criterion = None if shown is None or not shown.answer.criteria else shown.answer.criteria[0]
     components = () if shown is None else shown.row.components
     variables = {
         "shown": shown,
-        "page": page,
+        "answers": answers,
         "criterion": criterion,
         "judged": next((part.verdict for part in components if part.name == criterion), None),
         "may_label": caller.review != "none" and not caller.scopes.isdisjoint({"append", "admin"}),
         "event_id": new_event_id(),
-        "action": address_of(PATH, call.parameters),
-        "skip": address_of(PATH, call.parameters, offset=skipped + 1) if page.total > skipped + 1 else None,
-        "back": address_of(PATH, call.parameters, offset=skipped - 1 or None) if skipped else None,
+        "skipped": query.offset,
         "refusal": refusal,
     }
     return Content("Label answers", variables, address_of("/labels/queue", call.parameters))

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from urllib.parse import urlencode
 
-from api.http.pages.content import Content
-from api.http.pages.evaluations.lists import RUNS, SCENARIOS, list_page
+from api.http.pages.content import Content, address_of, list_links
+from api.http.pages.evaluations.run_list import RUNS, SCENARIOS
 from api.http.pages.evaluations.shortened import describe_missed, shorten_errors
-from api.http.pages.page import address_of, page
+from api.http.pages.page import page
 from api.http.path_parameters import RUN
 from api.http.request import Call
 from api.parameters import choice_parameter
@@ -31,16 +31,16 @@ async def show_run(call: Call) -> Content:
     verdict, offset = VERDICT.find(call.parameters), OFFSET.read(call.parameters)
     address = f"{RUNS}/{run.run_id}"
     results = [each for each in _sorted(report, SORT.read(call.parameters)) if verdict in (None, each.verdict)]
-    listed = list_page(address, call.parameters, results, offset, SCENARIOS)
+    shown = results[offset : offset + SCENARIOS]
     variables = {
         "run": run,
         "banner": banner(report),
         "trend": trend,
         "chart": trend_chart(trend, run.agent_version) if trend else None,
         "errors": shorten_errors(group_errors(run)),
-        "rows": [(result, describe_missed(result)) for result in listed.rows if isinstance(result, ScenarioResult)],
+        "rows": [(result, describe_missed(result)) for result in shown],
         "used": run.usage is not None,
-        "position_in_list": listed.position,
+        "rows_shown": list_links(address, call.parameters, offset, SCENARIOS, len(shown), len(results)),
         "verdict": verdict,
         "verdicts": VERDICTS,
         "sort": SORT.read(call.parameters),

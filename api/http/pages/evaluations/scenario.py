@@ -2,17 +2,15 @@
 
 from starlette.responses import Response
 
-from api.http.pages.content import Content
-from api.http.pages.evaluations.lists import ROWS, RUNS, locate
-from api.http.pages.evaluations.run_list import NAMES_MAX
-from api.http.pages.page import address_of, page, query_of
+from api.http.pages.content import Content, address_of, list_links
+from api.http.pages.evaluations.run_list import NAMES_MAX, ROWS, RUNS
+from api.http.pages.page import page, query_of
 from api.http.pages.page_figure import PageFigure, drawing_response
 from api.http.request import Call
 from api.reports.plots.scores import SCENARIO_READING, draw_scenario, tabulate_scenario
 from api.service.evaluation.scenario_queries import ScenarioHistoryAnswer, get_scenario, list_names
 from projections.evaluation.query_params import ScenarioQuery
 
-PATH = f"{RUNS}/scenarios/{{scenario_id}}"
 DRAWING = "figures/pass-rates.svg"
 
 
@@ -36,7 +34,7 @@ async def show_scenario(call: Call) -> Content:
     variables = {
         "found": found,
         "figure": figure,
-        "position_in_list": locate(address, call.parameters, offset, len(found.runs), found.total, ROWS),
+        "rows_shown": list_links(address, call.parameters, offset, ROWS, len(found.runs), found.total),
         "address": address,
         "suites": names.suites[:NAMES_MAX],
         "agents": names.agents[:NAMES_MAX],

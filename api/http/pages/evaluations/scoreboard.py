@@ -4,10 +4,9 @@ from collections.abc import Mapping
 
 from starlette.responses import Response
 
-from api.http.pages.content import Content
-from api.http.pages.evaluations.lists import SCOREBOARD
-from api.http.pages.evaluations.run_list import NAMES_MAX
-from api.http.pages.page import address_of, page, query_of
+from api.http.pages.content import Content, address_of
+from api.http.pages.evaluations.run_list import NAMES_MAX, RUNS
+from api.http.pages.page import page, query_of
 from api.http.pages.page_figure import PageFigure, drawing_response
 from api.http.request import Call
 from api.parameters import parse_params
@@ -25,7 +24,7 @@ VERSIONS_SHOWN = "5"
 
 ROWS_MAX = 100
 REGRESSED_MAX = 5
-DRAWING = f"{SCOREBOARD}/figures/means.svg"
+DRAWING = f"{RUNS}/scoreboard/figures/means.svg"
 
 
 @page("evaluations/scoreboard", query=query_of(ScoreboardQuery), heavy=True)

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from api.http.pages.content import Content
-from api.http.pages.evaluations.lists import ROWS, RUNS, SCENARIOS, locate
-from api.http.pages.page import address_of, page, query_of
+from api.http.pages.content import Content, address_of, list_links
+from api.http.pages.evaluations.run_list import ROWS, RUNS, SCENARIOS
+from api.http.pages.page import page, query_of
 from api.http.path_parameters import SCENARIO
 from api.http.request import Call
 from api.parameters import named
@@ -44,7 +44,7 @@ async def show_suites(call: Call) -> Content:
     found = await get_suite_versions(await call.view(), query, call.caller)
     variables = {
         "found": found,
-        "position_in_list": locate(PATH, call.parameters, query.offset, len(found.versions), found.total, ROWS),
+        "rows_shown": list_links(PATH, call.parameters, query.offset, ROWS, len(found.versions), found.total),
     }
     return Content("Suite versions", variables, address_of("/suites", parameters))
 
@@ -59,7 +59,7 @@ async def show_version(call: Call) -> Content:
     variables = {
         "found": found,
         "address": address,
-        "position_in_list": locate(address, call.parameters, offset, len(found.scenarios), found.total, SCENARIOS),
+        "rows_shown": list_links(address, call.parameters, offset, SCENARIOS, len(found.scenarios), found.total),
     }
     json = address_of(f"/suites/{name}", call.parameters, limit=SCENARIOS)
     return Content(f"Suite version {found.version.suite_digest[:12]}", variables, json)

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from api.http.pages.content import Content
+from api.http.pages.content import Content, address_of
 from api.http.pages.log.subject_address import LOG, stream_address, subject_address
-from api.http.pages.page import address_of, page
+from api.http.pages.page import page
 from api.http.path_parameters import POSITION
 from api.http.request import Call
 from api.service.event_record import EventRecord, find_event

@@ -4,17 +4,18 @@ from collections.abc import Sequence
 
 from starlette.responses import Response
 
-from api.http.pages.content import Content
+from api.http.pages.content import Content, address_of
 from api.http.pages.log.subject_address import LOG, subject_address
-from api.http.pages.page import address_of, page
+from api.http.pages.page import page
 from api.http.pages.page_figure import PageFigure, drawing_response
 from api.http.request import Call
 from api.parameters import text_parameter
 from api.reports.plots.cause_tree import DRAWN_MAX, TreeEvent, draw_causes
-from api.reports.plots.figure_source import FigureTable
+from api.reports.plots.tables import tabulate
 from api.service.event_params import AFTER, AS_OF
 from api.service.event_search import SEARCH_S
 from api.service.related_events import RelatedEvent, RelatedEvents, find_related
+from api.text_format import format_count
 
 EVENTS_MAX = 100
 """Events on a page."""
@@ -31,13 +32,10 @@ async def show_related(call: Call) -> Content:
     found = await _find(call)
     if found is None:
         return Content("Correlation", {"found": None, "figure": None, "subject_address": subject_address})
-    address = f"{LOG}/related"
     variables = {
         "found": found,
         "figure": _figure(found, address_of(FIGURE, call.parameters)) if found.events else None,
         "subject_address": subject_address,
-        "continued": None if found.next is None else address_of(address, call.parameters, after=found.next),
-        "first": address_of(address, call.parameters, after=None) if AFTER.read(call.parameters) else None,
     }
     live = None
     if found.next is None and AS_OF.name not in call.parameters:
@@ -62,11 +60,13 @@ async def _find(call: Call) -> RelatedEvents | None:
 
 
 def _figure(found: RelatedEvents, address: str) -> PageFigure:
-    rows = [
-        [f"{event.position:,}", event.type, event.subject, "" if event.cause is None else f"{event.cause:,}"]
-        for event in _drawn(found)
-    ]
-    table = FigureTable(("Position", "Type", "Stream", "Position of the cause"), rows)
+    table = tabulate(
+        _drawn(found),
+        ("Position", lambda event: format_count(event.position)),
+        ("Type", lambda event: event.type),
+        ("Stream", lambda event: event.subject),
+        ("Position of the cause", lambda event: "" if event.cause is None else format_count(event.cause)),
+    )
     cut = f" The first {DRAWN_MAX} events are drawn." if len(found.events) > DRAWN_MAX else ""
     description = f"Each event is below its cause, if it names one that is listed here.{cut}"
     return PageFigure("causes", "Causes and effects", description, _draw(found), address, table)

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from api.http.pages.content import Content
-from api.http.pages.models.list_links import list_links
-from api.http.pages.page import address_of, page
+from api.http.pages.content import Content, address_of, list_links
+from api.http.pages.page import page
 from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call
 from api.parameters import choice_parameter, integer_parameter
@@ -58,18 +57,14 @@ async def show_run(call: Call) -> Content:
     query = AttemptQuery(limit=ATTEMPTS_SHOWN, offset=OFFSET.read(parameters), order=ORDER_ASCENDING.read(parameters))
     run = await show_run_attempts(await call.view(), run_id, query)
     path = f"/ui/models/runs/{run_id}"
-    page = list_links(
-        path, parameters, offset=query.offset, limit=query.limit, shown=len(run.attempts), total=len(run.marks)
-    )
+    rows_shown = list_links(path, parameters, query.offset, query.limit, len(run.attempts), len(run.marks))
     variables: dict[str, object] = {
         "run": run,
         "path": path,
-        "page": page,
+        "rows_shown": rows_shown,
         "identified_shown": IDENTIFIED_SHOWN,
         "marks": run.marks[-MARKS_SHOWN:],
-        "other_order": address_of(path, parameters, order="desc" if query.order == "asc" else None, offset=None),
         "newest_first": query.order == "desc",
-        "without_as_of": address_of(path, parameters, as_of=None),
     }
     live = f"subject=discovery/{run_id}" if run.finished is None and "as_of" not in parameters else None
     return Content(f"Run {run_id}", variables, json=_json(run_id, parameters), live=live)
@@ -92,7 +87,6 @@ async def show_attempt(call: Call) -> Content:
         "is_whole": TEXT.find(parameters),
         "previous": _beside(run, attempt, -1, run_id, parameters),
         "next": _beside(run, attempt, 1, run_id, parameters),
-        "without_as_of": address_of(path, parameters, as_of=None),
     }
     return Content(f"Attempt {number} of run {run_id}", variables, json=_json(run_id, parameters))
 

@@ -2,8 +2,8 @@
 
 from shlex import quote
 
-from api.http.pages.content import Content
-from api.http.pages.page import address_of, page
+from api.http.pages.content import Content, address_of
+from api.http.pages.page import page
 from api.http.request import Call
 from api.parameters import integer_parameter, text_parameter
 from api.service.checkpoint_summary import CheckpointComparison, compare_checkpoint, summarize_checkpoint
