@@ -15,7 +15,7 @@ from api.reports import format as formats
 from api.reports.escape import cut, one_line, visible
 from api.reports.gate import verdict_sentence
 from api.reports.gate_text import gate_lines
-from api.reports.html.trend_chart import trend_chart
+from api.reports.html.trend_chart import draw_versions
 from api.reports.match_excerpt import excerpt_finder, scored_texts
 from api.reports.report import (
     EvaluationReport,
@@ -86,7 +86,7 @@ def html_page(report: EvaluationReport) -> str:
             decided=list(gate_lines(report.judgement)) if report.judgement is not None else [],
             errors=group_errors(run),
             trend=trend,
-            chart=trend_chart(trend, run.agent_version) if trend else None,
+            chart=draw_versions(trend, run.agent_version) if trend else None,
             results=by_urgency(report),
             changes=changes_by_scenario(contrast),
         )

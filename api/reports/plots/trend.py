@@ -21,7 +21,7 @@ def chart_trend(source: FigureSource) -> Chart:
             between two such is a dot.
     """
     trend, windows = _windows(source)
-    first, last = _middle(windows[0]), _middle(windows[-1])
+    first, last = middle(windows[0]), middle(windows[-1])
     intervals = [window.gap_interval for window in windows if window.gap_interval is not None]
     gaps = round_ticks(min(0.0, *(each.low for each in intervals)), max(0.0, *(each.high for each in intervals)))
     panel = Panel.between(date_ticks(first, last), signed_ticks(gaps), BOTTOM)
@@ -52,7 +52,8 @@ def _windows(source: FigureSource) -> tuple[Trend, list[Window]]:
     return trend, windows
 
 
-def _middle(window: Window) -> datetime:
+def middle(window: Window) -> datetime:
+    """Return the time at which a window is drawn."""
     return window.since + (window.until - window.since) / 2
 
 
@@ -62,7 +63,7 @@ def _draw_runs(panel: Panel, windows: Sequence[Window], first: datetime) -> Iter
         if empty:
             continue
         points = [
-            ((_middle(window) - first).total_seconds(), window.gap or 0.0, window.gap_interval)
+            ((middle(window) - first).total_seconds(), window.gap or 0.0, window.gap_interval)
             for window in run
             if window.gap_interval is not None
         ]

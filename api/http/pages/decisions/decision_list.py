@@ -1,10 +1,8 @@
 """The list of decisions: search, filters, order and pages."""
 
-from collections.abc import Iterable
-from typing import NamedTuple, get_args
+from typing import get_args
 from urllib.parse import urlencode
 
-from msgspec import UNSET
 from starlette.responses import RedirectResponse
 
 from api.http.pages.content import Content, address_of, list_links
@@ -12,13 +10,11 @@ from api.http.pages.decisions.list_controls import active_filters, settle_rankin
 from api.http.pages.page import ROWS, page, query_of
 from api.http.request import Call
 from api.parameters import parse_params
-from api.service.decision_names import DecisionNames, list_decision_names
+from api.service.decision_names import list_decision_names
 from api.service.decision_params import DecisionListParams
 from api.service.decision_search import find_decisions, to_query
-from api.service.decisions import DecisionPage
 from events.registry import VOCABULARY
 from projections.decisions.decision_selection import STAKES, STATUSES
-from projections.decisions.decision_state import DecisionState
 from tallystick.shapes.decisions import Outcome
 
 PATH = "/ui/decisions"
@@ -28,13 +24,6 @@ MORE_FILTERS = ("model", "project", "feature", "tag", "cluster", "since", "until
 
 EVENTS = ",".join(name for name in VOCABULARY.type_names if name.startswith("decision."))
 """The types of events that change the list."""
-
-
-class ListedDecision(NamedTuple):
-    """A row of the list: a decision, and how well it matches a ranked search."""
-
-    state: DecisionState
-    match: float | None
 
 
 @page("decisions/list", query=(*query_of(DecisionListParams, "limit"), ROWS))
@@ -50,37 +39,18 @@ async def show_decisions(call: Call) -> Content | RedirectResponse:
     names = await list_decision_names(call.ledger)
     variables = {
         "found": found,
-        "rows": _rows(found),
         "query": query,
         "rows_shown": rows_shown if query.ranking is None else rows_shown._replace(next=None),
         "columns": sort_columns(PATH, settled, query),
         "active": active_filters(PATH, settled),
         "whole": without_filters(PATH, settled),
         "more": not settled.keys().isdisjoint(MORE_FILTERS),
-        **_choices(names),
+        "recorded": names.recorded,
+        "names": names.by_parameter,
+        "stakes": STAKES,
+        "outcomes": get_args(Outcome),
+        "statuses": STATUSES,
     }
     json = address_of("/decisions", parameters)
     live = None if view.position is not None or query.offset else urlencode({"type": EVENTS})
     return Content("Decisions", variables, json, live)
-
-
-def _rows(found: DecisionPage) -> list[ListedDecision]:
-    matches = [None] * len(found.decisions)
-    if found.retrieval is not UNSET:
-        matches = [scores.combined for scores in found.retrieval.scores]  # type: ignore[misc]
-    return [ListedDecision(state, match) for state, match in zip(found.decisions, matches, strict=True)]
-
-
-def _pairs(values: Iterable[str]) -> list[tuple[str, str]]:
-    """Return values, each with what is shown for it."""
-    return [(value, value) for value in values]
-
-
-def _choices(names: DecisionNames) -> dict[str, object]:
-    return {
-        "recorded": names.recorded,
-        "names": names.by_parameter,
-        "stakes": _pairs(STAKES),
-        "outcomes": _pairs(get_args(Outcome)),
-        "statuses": _pairs(STATUSES),
-    }

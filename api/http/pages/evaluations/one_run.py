@@ -11,7 +11,7 @@ from api.http.path_parameters import RUN
 from api.http.request import Call
 from api.parameters import choice_parameter
 from api.reports.html.report_page import banner, group_errors
-from api.reports.html.trend_chart import trend_chart
+from api.reports.html.trend_chart import draw_versions
 from api.reports.report import VERDICTS, EvaluationReport, by_urgency, versions_of
 from api.service.evaluation.report_data import build_evaluation_report
 from api.service.event_params import AS_OF, OFFSET
@@ -36,7 +36,7 @@ async def show_run(call: Call) -> Content:
         "run": run,
         "banner": banner(report),
         "trend": trend,
-        "chart": trend_chart(trend, run.agent_version) if trend else None,
+        "chart": draw_versions(trend, run.agent_version) if trend else None,
         "errors": shorten_errors(group_errors(run)),
         "rows": [(result, describe_missed(result)) for result in shown],
         "used": run.usage is not None,
