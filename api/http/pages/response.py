@@ -32,24 +32,28 @@ _markup = re.compile(r"[`*]|\[([^\]]+)\]\([^)]*\)")
 
 
 class NavigationLink(NamedTuple):
-    """A link of the navigation: its section, address and label, and whether the shown page is in that section."""
+    """A link of the navigation: its section, address and label, what a page says while its section is computed.
+
+    `current` is whether the shown page is in that section.
+    """
 
     section: str
     address: str
     label: str
+    computed: str
     current: bool = False
 
 
 LINKS: Sequence[NavigationLink] = (
-    NavigationLink("overview", "/ui", "Overview"),
-    NavigationLink("decisions", "/ui/decisions", "Decisions"),
-    NavigationLink("reviews", "/ui/reviews", "Reviews"),
-    NavigationLink("calibration", "/ui/calibration", "Calibration"),
-    NavigationLink("models", "/ui/models", "Models"),
-    NavigationLink("evaluations", "/ui/evaluations", "Evaluations"),
-    NavigationLink("log", "/ui/log", "Log"),
-    NavigationLink("proof", "/ui/proof", "Proof"),
-    NavigationLink("operate", "/ui/operate", "Operate"),
+    NavigationLink("overview", "/ui", "Overview", "The overview is"),
+    NavigationLink("decisions", "/ui/decisions", "Decisions", "The decisions are"),
+    NavigationLink("reviews", "/ui/reviews", "Reviews", "The decisions to review are"),
+    NavigationLink("calibration", "/ui/calibration", "Calibration", "The figures of calibration are"),
+    NavigationLink("models", "/ui/models", "Models", "The models and runs are"),
+    NavigationLink("evaluations", "/ui/evaluations", "Evaluations", "The evaluations are"),
+    NavigationLink("log", "/ui/log", "Log", "The events are"),
+    NavigationLink("proof", "/ui/proof", "Proof", "The checkpoint is"),
+    NavigationLink("operate", "/ui/operate", "Operate", "The state of the server is"),
 )
 """The links that every page has. The section of a page is the folder of its template."""
 
@@ -58,19 +62,6 @@ POLICY = (
     "form-action 'self'; frame-ancestors 'none'"
 )
 """A page loads this server's style, script and images, connects to this server, and nothing else. Nothing is inline."""
-
-SHOWN: Mapping[str, str] = {
-    "overview": "The overview is",
-    "decisions": "The decisions are",
-    "reviews": "The decisions to review are",
-    "calibration": "The figures of calibration are",
-    "models": "The models and runs are",
-    "evaluations": "The evaluations are",
-    "log": "The events are",
-    "proof": "The checkpoint is",
-    "operate": "The state of the server is",
-}
-"""What is being computed, by section, as the page that stands for it says."""
 
 HEADERS: Mapping[str, str] = {
     "content-security-policy": POLICY,
@@ -108,14 +99,15 @@ async def unfinished_response(call: Call, template: str, head: int) -> Response:
 
     Errors: InvalidQuery, for a wrong `as_of`.
     """
-    position, section = (await call.view()).position, _section(template)
+    position = (await call.view()).position
+    links = links_for(call.caller, template)
+    section = next((link for link in LINKS if link.section == _section(template)), None)
     variables = {
-        "what": SHOWN.get(section, "These figures are"),
+        "what": "These figures are" if section is None else section.computed,
         "folded": call.ledger.engine.position,
         "stated": {name: value for name, value in call.parameters.items() if name != "as_of"},
     }
-    title = next((link.label for link in LINKS if link.section == section), "Tallystick")
-    content = Content(title, {**variables, "links": links_for(call.caller, template)})
+    content = Content("Tallystick" if section is None else section.label, {**variables, "links": links})
     return await page_response(call, "unfinished", content, head if position is None else position)
 
 

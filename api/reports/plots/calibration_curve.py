@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from api.reports.plots.figure_source import Figure, FigureSource
 from api.reports.plots.panel import LEFT, RIGHT, TOP, Panel, draw_legend, percent_ticks
-from api.reports.plots.svg import Chart, Heading, draw_text, format_percent
+from api.reports.plots.svg import Chart, Heading, draw_text
 from api.reports.plots.tables import tabulate_curve
 from api.text_format import format_figure, format_interval
+from projections.calibration.figure_text import format_percent
 from tallystick.shapes.calibration import Bucket, Corp
 from tallystick.shapes.parts import Interval
 
@@ -30,7 +31,7 @@ def chart_calibration(source: FigureSource) -> Chart:
     scores, buckets = source.scores("curve"), source.answer.buckets
     if not scores.corp.curve:
         raise source.too_few("curve")
-    stated, right = format_percent(scores.mean_confidence), format_percent(scores.accuracy)
+    stated, right = format_percent(scores.mean_confidence, 1), format_percent(scores.accuracy, 1)
     gap = f"{format_figure(scores.gap, '+')} ({format_interval(scores.gap_interval, '+')})"
     return Chart(
         HEIGHT,
@@ -62,7 +63,7 @@ def _draw_band(corp: Corp) -> Iterator[str]:
 
 def _range_mark(bucket: Bucket) -> str:
     """Draw the success rate of a range of confidence above the mean stated confidence in that range."""
-    label = f"Stated {bucket.bucket}: {format_percent(bucket.success_rate)} of {bucket.decisions:,} successful"
+    label = f"Stated {bucket.bucket}: {format_percent(bucket.success_rate, 1)} of {bucket.decisions:,} successful"
     estimate = _panel.draw_estimate(bucket.mean_confidence, bucket.success_rate, bucket.success_rate_interval)
     return f"<g><title>{label}</title>{''.join(estimate)}</g>"
 

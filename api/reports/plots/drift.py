@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from api.reports.no_test import NO_TEST
+from api.reports.history_text import NO_TEST
 from api.reports.plots.figure_source import Figure, FigureMissing, FigureSource
 from api.reports.plots.panel import Panel, chart_with_legend, date_ticks, round_ticks
 from api.reports.plots.svg import Chart, Heading

@@ -90,8 +90,3 @@ def draw_text(x: float, y: float, text: str, css_class: str, anchor: str) -> str
     """Return a text element; `anchor` is start, middle or end."""
     attribute = f' class="{css_class}"' if css_class else ""
     return f'<text{attribute} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape_html(text)}</text>'
-
-
-def format_percent(rate: float) -> str:
-    """Return a share of 1 in per cent, with one decimal."""
-    return f"{100 * rate:.1f}%"

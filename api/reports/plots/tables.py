@@ -9,10 +9,11 @@ from typing import TypeVar
 
 import numpy as np
 
+from api.reports.calibration_text import row_verdict
 from api.reports.escape import one_line
 from api.reports.plots.figure_source import FigureSource, FigureTable
 from api.text_format import format_count, format_figure, format_interval, format_odds, format_p
-from tallystick.shapes.calibration import CalibrationGroup, Corp, CurvePoint
+from tallystick.shapes.calibration import Corp, CurvePoint
 from tallystick.shapes.comparison import AgentPair
 from tallystick.shapes.history import Trend
 from tallystick.shapes.parts import Interval
@@ -191,32 +192,29 @@ def tabulate_missing_reviews(source: FigureSource) -> FigureTable:
 
 def tabulate_groups(source: FigureSource) -> FigureTable:
     """Return the groups with their gaps, and all decisions."""
-    by, scores = source.group_by.replace("_", " "), source.scores()
-    columns = (by, "reviewed", "decisions", "success", "stated", "gap", "its interval", "shrunk", "Brier", "verdict")
+    scores = source.scores()
+    table = tabulate(
+        source.answer.groups,
+        (
+            source.group_by.replace("_", " "),
+            lambda group: NO_GROUP if group.group is None else one_line(group.group, NAME_CHARS_MAX),
+        ),
+        ("reviewed", lambda group: format_count(group.reviewed)),
+        ("decisions", lambda group: format_count(group.total)),
+        ("success", lambda group: format_figure(group.accuracy)),
+        ("stated", lambda group: format_figure(group.mean_confidence)),
+        ("gap", lambda group: format_figure(group.gap, "+")),
+        ("its interval", lambda group: format_interval(group.gap_interval, "+")),
+        ("shrunk", lambda group: "" if group.shrunk_gap is None else format_figure(group.shrunk_gap, "+")),
+        ("Brier", lambda group: format_figure(group.brier_score)),
+        ("verdict", row_verdict),
+    )
     last = (
         "all", format_count(scores.reviewed), format_count(scores.total), format_figure(scores.accuracy),
         format_figure(scores.mean_confidence), *_gap(scores.gap, scores.gap_interval), "",
         format_figure(scores.brier_score), source.verdict(scores),
     )  # fmt: skip
-    return FigureTable(columns, [*map(_group, source.answer.groups), last])
-
-
-def _group(group: CalibrationGroup) -> tuple[str, ...]:
-    verdict = "too few"
-    if group.interpretation is not None:
-        verdict = group.interpretation.replace("_", " ") + ("" if group.supported else "?")
-    shrunk = "" if group.shrunk_gap is None else format_figure(group.shrunk_gap, "+")
-    return (
-        NO_GROUP if group.group is None else one_line(group.group, NAME_CHARS_MAX),
-        format_count(group.reviewed),
-        format_count(group.total),
-        format_figure(group.accuracy),
-        format_figure(group.mean_confidence),
-        *_gap(group.gap, group.gap_interval),
-        shrunk,
-        format_figure(group.brier_score),
-        verdict,
-    )
+    return table._replace(rows=[*table.rows, last])
 
 
 def tabulate_comparison(source: FigureSource) -> FigureTable:

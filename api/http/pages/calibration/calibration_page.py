@@ -4,8 +4,16 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from api.http.pages.calibration.figure_files import draw_part
-from api.http.pages.calibration.part_answer import PartAnswer, read_answer
-from api.http.pages.calibration.parts import COMPARED, PAGE, PART, PARTS, QUERY, address_of_part
+from api.http.pages.calibration.parts import (
+    COMPARED,
+    PAGE,
+    PART,
+    PARTS,
+    QUERY,
+    PartAnswer,
+    address_of_part,
+    read_answer,
+)
 from api.http.pages.content import Content, address_of, list_links
 from api.http.pages.page import page
 from api.http.request import Call

@@ -6,8 +6,7 @@ from typing import NamedTuple
 from starlette.responses import Response
 
 from api.errors import NoRoute
-from api.http.pages.calibration.part_answer import PartAnswer, read_answer
-from api.http.pages.calibration.parts import FIGURE_PART, PAGE, PARTS, QUERY
+from api.http.pages.calibration.parts import FIGURE_PART, PAGE, PARTS, QUERY, PartAnswer, read_answer
 from api.http.pages.content import address_of
 from api.http.pages.page import page
 from api.http.pages.page_figure import PageFigure, drawing_response

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from starlette.responses import RedirectResponse
 
 from api.http.pages.content import Content, address_of, list_links
-from api.http.pages.decisions.list_controls import active_filters, settle_ranking, sort_columns, without_filters
+from api.http.pages.decisions.list_controls import COLUMNS, active_filters, settle_ranking, without_filters
 from api.http.pages.page import ROWS, page, query_of
 from api.http.request import Call
 from api.parameters import parse_params
@@ -41,7 +41,7 @@ async def show_decisions(call: Call) -> Content | RedirectResponse:
         "found": found,
         "query": query,
         "rows_shown": rows_shown if query.ranking is None else rows_shown._replace(next=None),
-        "columns": sort_columns(PATH, settled, query),
+        "columns": COLUMNS,
         "active": active_filters(PATH, settled),
         "whole": without_filters(PATH, settled),
         "more": not settled.keys().isdisjoint(MORE_FILTERS),

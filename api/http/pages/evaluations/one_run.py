@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 from api.http.pages.content import Content, address_of, list_links
 from api.http.pages.evaluations.run_list import RUNS, SCENARIOS
-from api.http.pages.evaluations.shortened import describe_missed, shorten_errors
+from api.http.pages.evaluations.shortened import TEXT_MAX, describe_missed
 from api.http.pages.page import page
 from api.http.path_parameters import RUN
 from api.http.request import Call
@@ -37,7 +37,8 @@ async def show_run(call: Call) -> Content:
         "banner": banner(report),
         "trend": trend,
         "chart": draw_versions(trend, run.agent_version) if trend else None,
-        "errors": shorten_errors(group_errors(run)),
+        "errors": sorted(group_errors(run), key=lambda group: -len(group[1])),
+        "text_max": TEXT_MAX,
         "rows": [(result, describe_missed(result)) for result in shown],
         "used": run.usage is not None,
         "rows_shown": list_links(address, call.parameters, offset, SCENARIOS, len(shown), len(results)),
