@@ -11,7 +11,6 @@ from api.parameters import choice_parameter
 from api.service.model_profiles import get_profiles
 from api.service.model_queries import InventoryAnswer, get_inventory
 from api.service.stored_model_names import NAME_EVENTS
-from projections.discovery.model_inventory import RUNS_SHOWN
 from projections.discovery.model_profiles import ModelProfile
 from projections.discovery.query_params import InventoryQuery, ProfileQuery
 
@@ -62,7 +61,6 @@ async def show_models(call: Call) -> Content:
         "chosen": chosen,
         "others": [] if chosen else [name for name in LISTS if name != "models" and getattr(answer, name)],
         "first_rows": FIRST_ROWS,
-        "runs_shown": RUNS_SHOWN,
         "most_sightings": max((model.sightings for model in answer.models), default=0),
         "profile": await _profile(call, query.model, answer),
     }

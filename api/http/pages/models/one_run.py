@@ -59,7 +59,6 @@ async def show_run(call: Call) -> Content:
     rows_shown = list_links(path, parameters, query.offset, query.limit, len(run.attempts), len(run.marks))
     variables: dict[str, object] = {
         "run": run,
-        "path": path,
         "rows_shown": rows_shown,
         "identified_shown": IDENTIFIED_SHOWN,
         "marks": run.marks[-MARKS_SHOWN:],
@@ -76,11 +75,9 @@ async def show_attempt(call: Call) -> Content:
     query = AttemptQuery(limit=1, number=number, texts=True)
     run = await show_run_attempts(await call.view(), run_id, query)
     (attempt,) = run.attempts
-    path = f"/ui/models/runs/{run_id}/attempts/{number}"
     variables: dict[str, object] = {
         "run": run,
         "attempt": attempt,
-        "path": path,
         "run_path": f"/ui/models/runs/{run_id}",
         "texts": [_text_part(name, run, attempt, parameters) for name in TEXTS],
     }
