@@ -1,8 +1,9 @@
 """Routes that import the module of their operation or page when the first request comes, not when the server starts."""
 
 from asyncio import to_thread
+from collections.abc import Awaitable, Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,13 +13,7 @@ from starlette.types import Receive, Scope, Send
 if TYPE_CHECKING:
     from api.http.operation import HttpOperation
 
-
-class Routed(Protocol):
-    """An operation or a page."""
-
-    def route(self) -> Route:
-        """Return Starlette's route for it."""
-        ...
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Row(NamedTuple):
@@ -38,14 +33,23 @@ class Row(NamedTuple):
         operation: HttpOperation = self.load()  # type: ignore[assignment]
         return operation
 
-    def load(self) -> Routed:
-        """Return the operation or the page. This imports its module."""
+    def load(self) -> "HttpOperation | Endpoint":
+        """Return the operation, or the endpoint of a page. This imports its module."""
         from api.http.operation import http_operation  # noqa: PLC0415 - a server starts without them
         from api.service.operation import Operation  # noqa: PLC0415
 
         module, _, name = self.function.partition(":")
-        declared: Routed | Operation[Any, Any] = getattr(import_module(f"{self.package}.{module}"), name)
+        declared: HttpOperation | Endpoint | Operation[Any, Any] = getattr(
+            import_module(f"{self.package}.{module}"), name
+        )
         return http_operation(declared) if isinstance(declared, Operation) else declared
+
+    def route(self) -> Route:
+        """Return its route. This imports the module of its operation or page."""
+        from api.http.operation import HttpOperation  # noqa: PLC0415 - as above
+
+        loaded = self.load()
+        return loaded.route() if isinstance(loaded, HttpOperation) else Route(self.path, loaded, methods=[self.method])
 
 
 class LazyRoute(Route):
@@ -61,7 +65,6 @@ class LazyRoute(Route):
         self.app = self._answer_first
 
     async def _answer_first(self, scope: Scope, receive: Receive, send: Send) -> None:
-        routed = await to_thread(self._row.load)
-        loaded = routed.route()
+        loaded = await to_thread(self._row.route)
         self.endpoint, self.app = loaded.endpoint, loaded.app
         await self.app(scope, receive, send)

@@ -4,7 +4,7 @@ from typing import Literal, NamedTuple
 
 from api.reports.escape import one_line
 from api.reports.format import gap
-from api.reports.no_test import NO_TEST
+from api.reports.history_text import NO_TEST
 from api.text_format import pluralize
 from tallystick.shapes.calibration import CalibrationGroup, CalibrationScores
 from tallystick.shapes.history import Drift

@@ -1,13 +1,20 @@
 """Drift and the comparison of agents in words, as the command line prints them and pages show them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from api.reports.no_test import NO_TEST
 from api.text_format import format_count, format_figure, format_interval, format_odds, format_p, one_line, pluralize
 from projections.calibration.agent_comparison import e_value_sure
 from tallystick.shapes.comparison import AgentComparison, AgentPair
-from tallystick.shapes.history import ChangePoint, Drift, DriftModels, ModelChange, ModelCount
+from tallystick.shapes.history import ChangePoint, Drift, DriftModels, ModelChange, ModelCount, NoTest
 from tallystick.shapes.parts import Interval
+
+NO_TEST: Mapping[NoTest, str] = {
+    "too few times": "too few reviews have a time that says when the decision was made",
+    "too few clusters": "too few whole clusters of decisions are before or after any time",
+    "all outcomes alike": "all outcomes are alike",
+    "no category before and after": "no agent and category has enough reviews both before and after any time",
+}
+"""Why there is no test for drift."""
 
 SHOWN_CHANGES_MAX = 3
 """Changes of models that are named without an alarm: the latest."""

@@ -11,7 +11,6 @@ from starlette.responses import Response
 
 from api.errors import NoRoute
 from api.http.media_types import SVG
-from api.http.pages.public_route import PublicRoute
 from api.http.problems import answer_error
 from api.reports.plots.svg import STYLE
 
@@ -44,7 +43,6 @@ def asset_address(name: str) -> str:
     return f"/ui/assets/{name}?v={_asset(name).digest}"
 
 
-@PublicRoute("GET", "/ui/assets/{name}")
 async def get_asset(request: Request) -> Response:
     """Return a style sheet or a script. It needs no token: it contains nothing of the ledger."""
     name = request.path_params["name"]

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from api.http.pages.content import Content
-from api.http.pages.page import Page, address_of
+from api.http.pages.content import Content, address_of
+from api.http.pages.page import page
 from api.http.pages.page_answer import PARTS_WAIT_S, wait_s
 from api.http.request import Call
 from api.parameters import SINCE, UNTIL, WINDOW, parse_time_range
@@ -27,32 +27,22 @@ AGENTS_QUERY: Mapping[str, object] = {"group_by": "agent", "group_sort": "decisi
 
 
 class AgentRow(NamedTuple):
-    """An agent: its figures, the verdict in words, the address of its page, and its trend as a drawing."""
+    """An agent: its figures, the verdict in words, and its trend as a drawing."""
 
     group: CalibrationGroup
     verdict: VerdictText
-    address: str
     trend: str | None
 
 
 class DriftFinding(NamedTuple):
-    """What a look found, of an agent or of all (None), and the address of the page that shows it."""
+    """What a look found, of an agent or of all (None)."""
 
     agent: str | None
     text: str
     alarm: bool
-    address: str
 
 
-class Choice(NamedTuple):
-    """A period to choose."""
-
-    label: str
-    address: str
-    current: bool
-
-
-@Page(path="/ui", template="overview/overview", section="overview", query=(WINDOW, SINCE, UNTIL))
+@page("overview/overview", query=(WINDOW, SINCE, UNTIL))
 async def show_overview(call: Call) -> Content:
     """Show what the ledger has, how well calibrated its agents are, and what is to be done."""
     parameters = call.parameters
@@ -66,18 +56,17 @@ async def show_overview(call: Call) -> Content:
         "Overview",
         {
             "overview": overview,
-            "choices": _choices(parameters),
+            "periods": PERIODS,
             "agents": agents,
             "histories": histories,
-            "rows": _rows(agents, histories, parameters),
+            "rows": _rows(agents, histories),
             "all_agents": _verdict_on_all(agents),
             "agents_more": max(0, _agents_total(agents) - AGENTS_SHOWN),
             "calibration_json": _json_address(overview, agents, when, **AGENTS_QUERY),
-            "calibration_page": address_of("/ui/calibration", parameters, group_by="agent"),
             "drift_json": _json_address(
                 overview, histories, when if histories is None else histories.range, include="drift"
             ),
-            "findings": _findings(histories, parameters),
+            "findings": _findings(histories),
             "quiet": _quiet(histories),
             "agents_late": not overview.agents.current,
             "histories_late": not overview.histories.current,
@@ -90,23 +79,13 @@ async def show_overview(call: Call) -> Content:
     )
 
 
-def _choices(parameters: Mapping[str, str]) -> list[Choice]:
-    current = None if parameters.keys() & {"since", "until"} else parameters.get("window", "all")
-    return [
-        Choice(label, address_of("/ui", {}, window=window), current=current == (window or "all"))
-        for window, label in PERIODS.items()
-    ]
-
-
 def _explicit(when: TimeRange) -> Mapping[str, str]:
     """Return the parameters of a range of time, without a window, which would move."""
     ends: Mapping[str, datetime | None] = {"since": when.since, "until": when.until}
     return {name: end.isoformat().replace("+00:00", "Z") for name, end in ends.items() if end is not None}
 
 
-def _rows(
-    agents: CalibrationAnswer | None, histories: AgentHistories | None, parameters: Mapping[str, str]
-) -> list[AgentRow]:
+def _rows(agents: CalibrationAnswer | None, histories: AgentHistories | None) -> list[AgentRow]:
     if agents is None:
         return []
     trends = histories.trends if histories is not None else {}
@@ -119,7 +98,7 @@ def _rows(
         if scale is not None and name in known:
             drawn = draw_sparkline(known[name].windows, scale, name, f"trend-{number}")
         verdict = describe_row(group, group.reviewed, MIN_DECISIONS)
-        rows.append(AgentRow(group, verdict, address_of("/ui/calibration", parameters, agent=name), drawn))
+        rows.append(AgentRow(group, verdict, drawn))
     return rows
 
 
@@ -140,16 +119,13 @@ def _json_address(
     return address_of("/calibration", _explicit(when), **query, as_of=as_of)
 
 
-def _findings(histories: AgentHistories | None, parameters: Mapping[str, str]) -> list[DriftFinding]:
+def _findings(histories: AgentHistories | None) -> list[DriftFinding]:
     """Return what was found in all decisions, and the agents whose gap changed."""
     if histories is None:
         return []
     changed = {agent: drift for agent, drift in (histories.drift_by_agent or {}).items() if drift.alarm}
     looks: list[tuple[str | None, Drift]] = [(None, histories.drift), *sorted(changed.items())]
-    return [
-        DriftFinding(agent, describe_look(drift), drift.alarm, address_of("/ui/calibration", parameters, agent=agent))
-        for agent, drift in looks
-    ]
+    return [DriftFinding(agent, describe_look(drift), drift.alarm) for agent, drift in looks]
 
 
 def _quiet(histories: AgentHistories | None) -> int | None:

@@ -21,9 +21,9 @@ PAGES: Sequence[Row] = (
     _get("/ui/decisions", "decisions.decision_list:show_decisions"),
     _get("/ui/decisions/{decision_id}", "decisions.decision_page:show_decision"),
     _get("/ui/decisions/{decision_id}/figures/links.svg", "decisions.link_rows:get_links_drawing"),
-    _post("/ui/decisions/{decision_id}/review", "decisions.review_posts:record_review"),
+    _post("/ui/decisions/{decision_id}/review", "decisions.decision_page:record_review"),
     _get("/ui/reviews", "decisions.review_queue:show_queue"),
-    _post("/ui/reviews", "decisions.review_posts:record_next_review"),
+    _post("/ui/reviews", "decisions.review_queue:record_next_review"),
     # calibration
     _get("/ui/calibration", "calibration.calibration_page:show_calibration"),
     _get("/ui/calibration/compare", "calibration.calibration_page:show_comparison"),
@@ -47,7 +47,7 @@ PAGES: Sequence[Row] = (
     _get("/ui/evaluations/suites/{version}", "evaluations.suite_pages:show_version"),
     _get("/ui/evaluations/suites/{version}/scenarios/{scenario_id}", "evaluations.suite_pages:show_scenario_files"),
     _get("/ui/labels", "evaluations.label_queue:show_label_queue"),
-    _post("/ui/labels", "evaluations.label_post:record_label"),
+    _post("/ui/labels", "evaluations.label_queue:record_label"),
     _get("/ui/evaluations/{run}", "evaluations.one_run:show_run"),
     _get("/ui/evaluations/{run}/scenarios/{scenario_id}", "evaluations.run_scenario:show_run_scenario"),
     # log and proof
@@ -63,6 +63,6 @@ PAGES: Sequence[Row] = (
     _post("/ui/sign-in", "sign_in:sign_in"),
     _post("/ui/sign-out", "sign_in:sign_out"),
     _get("/ui/assets/{name}", "assets:get_asset"),
-    _get("/ui/{rest:path}", "unknown_page:show_unknown_page"),
+    _get("/ui/{rest:path}", "page:show_unknown_page"),
 )
 """Starlette uses the first route that matches, so a fixed path is before one with a parameter in the same position."""

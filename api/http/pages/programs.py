@@ -9,7 +9,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.http.operation import HttpOperation
-from api.http.pages.public_route import PublicRoute
 from api.http.pages.response import html_response
 from api.http.request import ledger_of
 from api.http.route_table import operations
@@ -31,7 +30,6 @@ class OperationGroup(NamedTuple):
     operations: list[HttpOperation]
 
 
-@PublicRoute("GET", "/ui/programs")
 async def show_programs(request: Request) -> Response:
     """Show the interfaces for programs. The page needs no token: it contains nothing of the ledger."""
     every = await to_thread(operations)

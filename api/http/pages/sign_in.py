@@ -4,23 +4,19 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from api.http.pages.form import read_form, require_own_page
-from api.http.pages.problem_page import copy_headers, problem_page
-from api.http.pages.public_route import PublicRoute
-from api.http.pages.response import html_response
+from api.http.pages.page import SIGN_IN, explain_errors
+from api.http.pages.response import copy_headers, html_response
 from api.http.problems import note_refusal, problem_response
 from api.http.request import ledger_of, requests_of
 from api.http.sessions import SESSION_S
 from api.principal import AccessRefused
-from events.errors import TallystickError
 
 OVERVIEW = "/ui"
-SIGN_IN = "/ui/sign-in"
 
 ADDRESS_CHARS_MAX = 4_096
 """Characters of the address of the page that is shown after signing in; a longer one is forgotten."""
 
 
-@PublicRoute("GET", SIGN_IN)
 async def show_sign_in(request: Request) -> Response:
     """Ask for a token. A ledger without tokens shows the wanted page at once."""
     wanted = _own_address(request.query_params.get("next"))
@@ -29,33 +25,27 @@ async def show_sign_in(request: Request) -> Response:
     return await html_response("sign_in", "Sign in", {"wanted": wanted, "refusal": None})
 
 
-@PublicRoute("POST", SIGN_IN)
+@explain_errors
 async def sign_in(request: Request) -> Response:
     """Begin a session with the token of the form."""
+    require_own_page(request)
+    form = await read_form(request)
+    wanted = _own_address(form.get("next"))
     try:
-        require_own_page(request)
-        form = await read_form(request)
-        wanted = _own_address(form.get("next"))
-        try:
-            caller = requests_of(request.scope).authenticate(request.scope, f"Bearer {form.get('token', '').strip()}")
-            caller.require("read")
-        except AccessRefused as error:
-            return await _ask_again(request, wanted, error)
-        answer = RedirectResponse(wanted, 303)
-        if caller.token_id is not None:
-            _set_cookie(answer, request, requests_of(request.scope).sessions.begin(caller), SESSION_S)
-        return answer
-    except TallystickError as error:
-        return await problem_page(request, error)
+        caller = requests_of(request.scope).authenticate(request.scope, f"Bearer {form.get('token', '').strip()}")
+        caller.require("read")
+    except AccessRefused as error:
+        return await _ask_again(request, wanted, error)
+    answer = RedirectResponse(wanted, 303)
+    if caller.token_id is not None:
+        _set_cookie(answer, request, requests_of(request.scope).sessions.begin(caller), SESSION_S)
+    return answer
 
 
-@PublicRoute("POST", "/ui/sign-out")
+@explain_errors
 async def sign_out(request: Request) -> Response:
     """End the session of this browser: it forgets the cookie."""
-    try:
-        require_own_page(request)
-    except AccessRefused as error:
-        return await problem_page(request, error)
+    require_own_page(request)
     answer = RedirectResponse(SIGN_IN if ledger_of(request).tokens.required() else OVERVIEW, 303)
     _set_cookie(answer, request, "", 0)
     return answer

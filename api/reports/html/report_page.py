@@ -5,7 +5,7 @@ autoescape), after `visible` has replaced control and format characters with vis
 """
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from hashlib import sha256
 from importlib import resources
@@ -15,7 +15,7 @@ from api.reports import format as formats
 from api.reports.escape import cut, one_line, visible
 from api.reports.gate import verdict_sentence
 from api.reports.gate_text import gate_lines
-from api.reports.html.trend_chart import trend_chart
+from api.reports.html.trend_chart import draw_versions
 from api.reports.match_excerpt import excerpt_finder, scored_texts
 from api.reports.report import (
     EvaluationReport,
@@ -45,7 +45,7 @@ from api.reports.usage_text import (
     usage_cells,
     usage_lines,
 )
-from api.text_format import pluralize
+from api.text_format import format_figure, format_interval, format_time, pluralize
 from projections.evaluation.view_types import Evaluation, EvaluationSummary, ScenarioResult, ScoreRow
 
 if TYPE_CHECKING:
@@ -62,18 +62,12 @@ ANSWER_CHARS_MAX = 1_000
 
 _Error = tuple[str | None, str | None, str | None]
 
-FORMATTERS = (
-    formats.points_below,
-    formats.point_interval,
-    formats.bracketed,
-    pluralize,
-    formats.minute_utc,
-    formats.pass_of,
-    formats.points,
-    formats.rate,
-    formats.rate_interval,
-    formats.seconds,
-)
+FILTERS = (
+    formats.bracketed, formats.gap, formats.gap_interval, formats.minute_utc, formats.pass_of, formats.point_interval,
+    formats.points, formats.points_below, formats.rate, formats.rate_interval, formats.seconds,
+    cut, format_figure, format_interval, format_time, one_line, pluralize,
+)  # fmt: skip
+"""The filters of templates, of the report and of the web pages."""
 
 
 def html_page(report: EvaluationReport) -> str:
@@ -92,7 +86,7 @@ def html_page(report: EvaluationReport) -> str:
             decided=list(gate_lines(report.judgement)) if report.judgement is not None else [],
             errors=group_errors(run),
             trend=trend,
-            chart=trend_chart(trend, run.agent_version) if trend else None,
+            chart=draw_versions(trend, run.agent_version) if trend else None,
             results=by_urgency(report),
             changes=changes_by_scenario(contrast),
         )
@@ -163,21 +157,27 @@ TEMPLATE_NAMES: Mapping[str, object] = {
 
 @cache
 def _environment() -> "Environment":
-    """Make the template environment. Jinja2 takes 50 ms to import, so only the rendering of a page loads it."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    return make_environment(((__package__, ""),), TEMPLATE_NAMES)
+
+
+def make_environment(folders: Iterable[tuple[str, str]], names: Mapping[str, object]) -> "Environment":
+    """Make the environment of templates in folders of packages, which use the filters and further names.
+
+    Jinja2 takes 50 ms to import, so only the rendering of a page loads it.
+    """
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
     environment = Environment(
-        loader=PackageLoader(__package__, ""),
+        loader=ChoiceLoader([PackageLoader(package, folder) for package, folder in folders]),
         autoescape=True,
         finalize=_finalize,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters = (*FORMATTERS, cut, one_line)
-    environment.filters |= {function.__name__: function for function in filters} | {"trusted": Markup}
-    environment.globals |= TEMPLATE_NAMES
+    environment.filters |= {function.__name__: function for function in FILTERS} | {"trusted": Markup}
+    environment.globals |= names
     return environment
 
 

@@ -1,12 +1,11 @@
-"""Lay out the chart of mean points by version: x in percent of the width, y in pixels from the top."""
+"""Draw the mean points by version: x in percent of the width, y in pixels from the top."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-import msgspec
-
-from api.reports.escape import one_line
-from api.reports.format import point_interval, points
+from api.reports.escape import escape_html, one_line
+from api.reports.format import bracketed, point_interval, points
+from api.reports.plots.panel import Scale
 from projections.evaluation.view_types import TrendPoint
 
 HEIGHT, TOP, BOTTOM = 240, 16, 34
@@ -24,68 +23,52 @@ NARROW_LABELS_MAX = 4
 LABEL_CHARS = 48
 """The total of characters of the labels on a narrow screen."""
 
-
-class TrendDot(msgspec.Struct, frozen=True, kw_only=True):
-    """The dot of one version: `y` is its mean, `low` and `high` the ends of its interval; None if unknown.
-
-    `label` is None if it would not fit on a wide screen. `is_current` marks the version of the report.
-    """
-
-    x: float
-    y: float | None
-    low: float | None
-    high: float | None
-    title: str
-    label: str | None
-    fits_narrow: bool
-    is_current: bool
+_points = Scale(0.0, 100.0, HEIGHT - BOTTOM, TOP)
 
 
-class TrendChart(msgspec.Struct, frozen=True, kw_only=True):
-    """The layout of the chart. A segment connects two dots."""
-
-    height: int
-    left: float
-    levels: tuple[tuple[int, float], ...]
-    dots: tuple[TrendDot, ...]
-    segments: tuple[tuple[TrendDot, TrendDot], ...]
-
-
-def trend_chart(trend: Sequence[TrendPoint], version: str | None) -> TrendChart:
-    """Lay out the chart of at least one version."""
-    dots = tuple(_dot(trend, number, version) for number in range(len(trend)))
-    return TrendChart(
-        height=HEIGHT,
-        left=LEFT,
-        levels=tuple((level, _y(level)) for level in (0, 25, 50, 75, 100)),
-        dots=dots,
-        segments=tuple(pairwise(dot for dot in dots if dot.y is not None)),
-    )
-
-
-def _dot(trend: Sequence[TrendPoint], number: int, version: str | None) -> TrendDot:
-    point, interval = trend[number], trend[number].mean_interval
-    name = point.agent_version or "unknown"
+def draw_versions(trend: Sequence[TrendPoint], version: str | None) -> str:
+    """Draw at least one version as SVG. `version` is that of the report, which is marked."""
     step = (100 - LEFT - RIGHT) / len(trend)
-    labelled = _has_label(number, len(trend), LABELS_MAX)
-    return TrendDot(
-        x=LEFT + step * (number + 0.5),
-        y=None if point.mean is None else _y(point.mean),
-        low=None if interval is None else _y(interval.low),
-        high=None if interval is None else _y(interval.high),
-        title=f"{one_line(name)}: {points(point.mean)}"
-        + (f" ({point_interval(interval)})" if interval is not None else ""),
-        label=one_line(name, LABEL_CHARS // min(len(trend), NARROW_LABELS_MAX)) if labelled else None,
-        fits_narrow=_has_label(number, len(trend), NARROW_LABELS_MAX),
-        is_current=point.agent_version == version,
+    places = [f"{LEFT + step * (number + 0.5):.2f}%" for number in range(len(trend))]
+    known = [(x, _points.at(point.mean)) for x, point in zip(places, trend, strict=True) if point.mean is not None]
+    name = f"Mean points of {len(trend)} versions, from {points(trend[0].mean)} to {points(trend[-1].mean)}"
+    levels = [(level, _points.at(level)) for level in (0, 25, 50, 75, 100)]
+    return "\n".join(
+        [
+            f'<svg class="chart" height="{HEIGHT}" role="img" aria-label="{name}">',
+            *(
+                f'<line class="grid" x1="{LEFT}%" x2="100%" y1="{y}" y2="{y}"/><text x="0" y="{y + 4}">{level}</text>'
+                for level, y in levels
+            ),
+            *(
+                f'<line class="series" x1="{start}" y1="{before:.1f}" x2="{end}" y2="{after:.1f}"/>'
+                for (start, before), (end, after) in pairwise(known)
+            ),
+            *("".join(_draw_version(trend, number, x, version)) for number, x in enumerate(places)),
+            "</svg>",
+        ]
     )
+
+
+def _draw_version(trend: Sequence[TrendPoint], number: int, x: str, version: str | None) -> Iterator[str]:
+    """Draw the dot of a version with its interval, and its label if that fits."""
+    point, name = trend[number], trend[number].agent_version or "unknown"
+    title = f"{one_line(name)}: {points(point.mean)}{bracketed(point_interval(point.mean_interval))}"
+    yield f"<g><title>{escape_html(title)}</title>"
+    if point.mean_interval is not None:
+        low, high = _points.at(point.mean_interval.low), _points.at(point.mean_interval.high)
+        yield f'<line class="whisker" x1="{x}" x2="{x}" y1="{low:.1f}" y2="{high:.1f}"/>'
+    if point.mean is not None:
+        css_class, radius = ("here", 5) if point.agent_version == version else ("dot", 4)
+        yield f'<circle class="{css_class}" cx="{x}" cy="{_points.at(point.mean):.1f}" r="{radius}"/>'
+    if _has_label(number, len(trend), LABELS_MAX):
+        label = escape_html(one_line(name, LABEL_CHARS // min(len(trend), NARROW_LABELS_MAX)))
+        narrow = "" if _has_label(number, len(trend), NARROW_LABELS_MAX) else ' class="wide-only"'
+        yield f'<text{narrow} x="{x}" y="{HEIGHT - 12}" text-anchor="middle">{label}</text>'
+    yield "</g>"
 
 
 def _has_label(number: int, versions: int, labels_max: int) -> bool:
     """Return whether a version has a label, if at most `labels_max` fit; the latest version always has one."""
     interval = -(-versions // labels_max)
     return (versions - 1 - number) % interval == 0
-
-
-def _y(value: float) -> float:
-    return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * max(0.0, min(100.0, value)) / 100

@@ -3,67 +3,46 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from api.reports.no_test import NO_TEST
-from api.reports.plots.figure_source import FigureMissing, FigureSource
-from api.reports.plots.panel import (
-    LEFT,
-    LEGEND_BELOW,
-    RIGHT,
-    TOP,
-    Panel,
-    Scale,
-    date_ticks,
-    draw_legend,
-    height_with_legend,
-    round_ticks,
-)
-from api.reports.plots.svg import Heading, draw_figure, draw_position, format_gap
+from api.reports.history_text import NO_TEST
+from api.reports.plots.figure_source import Figure, FigureMissing, FigureSource
+from api.reports.plots.panel import Panel, chart_with_legend, date_ticks, round_ticks
+from api.reports.plots.svg import Chart, Heading
+from api.reports.plots.tables import tabulate_drift
+from api.text_format import format_figure, format_p
 from tallystick.shapes.history import ChangePoint, Drift
 from tallystick.shapes.plots import GapSum
 
-READING = (
-    "The sum of outcome minus confidence rises while the agent does better than its own average and falls while "
-    "it does worse. A lasting change bends it: its highest or lowest point is the most likely date."
-)
-"""How to read the drawing."""
-
 BOTTOM = 520
-_P_MIN = 0.001
 
 
-def draw_drift(source: FigureSource) -> str:
-    """Draw the sum of outcome minus confidence. Errors: FigureMissing, if no test for drift was possible.
+def chart_drift(source: FigureSource) -> Chart:
+    """Chart the sum of outcome minus confidence. Errors: FigureMissing, if no test for drift was possible.
 
     Shapes: the sum of outcome minus confidence minus the mean of the agent and category, by the time of the decision;
             if the gap changed, the most likely date and the interval of the date.
     """
     drift, sums = _drift(source)
-    ticks = round_ticks(min(0.0, *(point.sum for point in sums)), max(0.0, *(point.sum for point in sums)))
+    values = round_ticks(min(0.0, *(point.sum for point in sums)), max(0.0, *(point.sum for point in sums)))
     first, last = sums[0].time, sums[-1].time
-    panel = Panel(
-        Scale(0, max((last - first).total_seconds(), 1.0), LEFT, RIGHT), Scale(ticks[0], ticks[-1], BOTTOM, TOP)
-    )
+    ticks = [(value, f"{value:+g}" if value else "0") for value in values]
+    panel = Panel.between(date_ticks(first, last), ticks, BOTTOM)
     entries = [("curve", "outcome minus confidence, less its mean, added up")]
     if drift.change is not None:
         entries += [
             ("mark", f"the most likely date of the change: {drift.change.time:%Y-%m-%d}"),
             ("span", f"{drift.change.coverage:.0%} interval of that date"),
         ]
-    height = height_with_legend(BOTTOM, len(entries))
-    return draw_figure(
-        height,
+    return chart_with_legend(
         f"Drift of {source.subject}: outcomes minus stated confidence, added up over time",
         Heading(source.subject, _result(drift), _gaps(drift.change)),
-        READING,
         [
-            *panel.draw_grid(date_ticks(first, last), [(value, f"{value:+g}" if value else "0") for value in ticks]),
-            *panel.draw_titles("time of the decision", "sum (decisions)"),
+            *panel.draw_axes("time of the decision", "sum (decisions)"),
             *_draw_change(panel, drift.change, first),
             panel.draw_level("perfect", 0),
             panel.draw_line("curve", (((point.time - first).total_seconds(), point.sum) for point in sums)),
-            *draw_legend(BOTTOM + LEGEND_BELOW, entries),
-            draw_position(source.position, height),
         ],
+        BOTTOM,
+        entries,
     )
 
 
@@ -78,14 +57,14 @@ def _drift(source: FigureSource) -> tuple[Drift, tuple[GapSum, ...]]:
 
 
 def _result(drift: Drift) -> str:
-    p = "" if drift.p is None else f", p < {_P_MIN}" if drift.p < _P_MIN else f", p = {drift.p:.3f}"
+    p = "" if drift.p is None else f", p {format_p(drift.p)}"
     return f"{drift.reviewed:,} reviews: {'the gap changed' if drift.alarm else 'no drift found'}{p}"
 
 
 def _gaps(change: ChangePoint | None) -> str:
     if change is None:
         return "The sum stays near 0 while the gap does not change"
-    before, after = format_gap(change.gap_before), format_gap(change.gap_after)
+    before, after = format_figure(change.gap_before, "+"), format_figure(change.gap_after, "+")
     return f"Gap before {before} (n={change.reviewed_before:,}), after {after} (n={change.reviewed_after:,})"
 
 
@@ -96,3 +75,13 @@ def _draw_change(panel: Panel, change: ChangePoint | None, first: datetime) -> I
     height = panel.y.start - panel.y.end
     yield f'<rect class="span" x="{low:.1f}" y="{panel.y.end:.1f}" width="{high - low:.1f}" height="{height:.1f}"/>'
     yield panel.draw_place("mark", (change.time - first).total_seconds())
+
+
+FIGURE = Figure(
+    "Outcome minus confidence, added up",
+    "The sum of outcome minus confidence rises while the agent does better than its own average and falls while "
+    "it does worse. A lasting change bends it: its highest or lowest point is the most likely date.",
+    chart_drift,
+    tabulate_drift,
+    include=("drift", "plots"),
+)

@@ -1,37 +1,19 @@
 """Draw the evidence for a verdict over reviews, and the intervals of the gap for one look and for every look."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from math import log10
 
-from api.reports.plots.figure_source import FigureMissing, FigureSource
-from api.reports.plots.panel import (
-    LEFT,
-    LEGEND_BELOW,
-    RIGHT,
-    TOP,
-    Panel,
-    Scale,
-    Tick,
-    draw_legend,
-    height_with_legend,
-    round_ticks,
-    signed_ticks,
-)
-from api.reports.plots.svg import Heading, draw_figure, draw_position, format_gap
+from api.reports.plots.figure_source import Figure, FigureMissing, FigureSource
+from api.reports.plots.panel import LEFT, RIGHT, Panel, Scale, Tick, chart_with_legend, round_ticks, signed_ticks
+from api.reports.plots.svg import Chart, Heading
+from api.reports.plots.tables import tabulate_evidence
+from api.text_format import format_count, format_figure, format_interval
 from projections.stats.gap_martingale import E_VALUE_SUPPORTED
 from tallystick.shapes.calibration import CalibrationScores
-from tallystick.shapes.parts import Interval
 from tallystick.shapes.plots import EvidencePoint
 
 EVIDENCE_BOTTOM, GAP_TOP, GAP_BOTTOM = 360, 424, 656
 """The lower edge of the evidence, and the edges of the gap below it, in SVG units."""
-
-READING = (
-    "Above, evidence of over- and of underconfidence after each review: a verdict is supported while its line "
-    "is above the level, however often one looks. Below, the gap with its interval for one look and the wider one "
-    "for every look."
-)
-"""How to read the drawing."""
 
 E_VALUE_SHOWN_MIN = 0.001
 """Evidence below this is drawn at the lower edge."""
@@ -42,16 +24,17 @@ SETTLED_SHARE = 0.1
 _EXPONENTS = str.maketrans("-0123456789", "\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
 
 
-def draw_evidence(source: FigureSource) -> str:
-    """Draw the evidence after each review. Errors: FigureMissing, without enough reviews.
+def chart_evidence(source: FigureSource) -> Chart:
+    """Chart the evidence after each review. Errors: FigureMissing, without enough reviews.
 
     Shapes: above, both e-values on a logarithmic scale, and the level that supports a verdict; below, the gap with both
             intervals.
     """
     scores, points = source.scores(), _points(source)
-    reviews = Scale(0, points[-1].reviews, LEFT, RIGHT)
-    above = Panel(reviews, Scale(*_exponents(points), EVIDENCE_BOTTOM, TOP))
-    below = Panel(reviews, Scale(*_gap_limits(points), GAP_BOTTOM, GAP_TOP))
+    reviews = _review_ticks(points[-1].reviews)
+    across = Scale(0, points[-1].reviews, LEFT, RIGHT)
+    above = Panel.between(reviews, _evidence_ticks(points), EVIDENCE_BOTTOM)._replace(x=across)
+    below = Panel.between(reviews, _gap_ticks(points), GAP_BOTTOM, GAP_TOP)._replace(x=across)
     entries = [
         ("curve", "evidence of overconfidence; below: the gap"),
         ("best", "evidence of underconfidence"),
@@ -59,18 +42,12 @@ def draw_evidence(source: FigureSource) -> str:
         ("band", "95% interval of the gap for one look"),
         ("whole", "95% interval of the gap for every look"),
     ]
-    height = height_with_legend(GAP_BOTTOM, len(entries))
-    return draw_figure(
-        height,
+    return chart_with_legend(
         f"Evidence of {source.subject} over {points[-1].reviews:,} reviews",
         Heading(source.subject, _result(source, scores), _intervals(scores)),
-        READING,
-        [
-            *_draw_e_values(above, points),
-            *_draw_gap(below, points),
-            *draw_legend(GAP_BOTTOM + LEGEND_BELOW, entries),
-            draw_position(source.position, height),
-        ],
+        [*_draw_e_values(above, points), *_draw_gap(below, points)],
+        GAP_BOTTOM,
+        entries,
     )
 
 
@@ -89,57 +66,58 @@ def _result(source: FigureSource, scores: CalibrationScores) -> str:
 
 
 def _intervals(scores: CalibrationScores) -> str:
-    return f"Gap {format_gap(scores.gap)}, for every look {_range(scores.gap_sequence)}"
+    return f"Gap {format_figure(scores.gap, '+')}, for every look {format_interval(scores.gap_sequence, '+')}"
 
 
-def _range(interval: Interval) -> str:
-    return f"{format_gap(interval.low)} to {format_gap(interval.high)}"
-
-
-def _exponents(points: tuple[EvidencePoint, ...]) -> tuple[float, float]:
-    """Return the ends of the scale of evidence, as powers of ten: the level is always on it."""
+def _evidence_ticks(points: tuple[EvidencePoint, ...]) -> list[Tick]:
+    """Return the ticks of evidence, which are powers of ten: the level is always between them."""
     found = [log10(max(value, E_VALUE_SHOWN_MIN)) for p in points for value in (p.e_value_over, p.e_value_under)]
-    ticks = round_ticks(min(found), max(*found, log10(E_VALUE_SUPPORTED)))
-    return ticks[0], ticks[-1]
+    return [(power, _power(power)) for power in _few_ticks(min(found), max(*found, log10(E_VALUE_SUPPORTED)))]
 
 
-def _gap_limits(points: tuple[EvidencePoint, ...]) -> tuple[float, float]:
-    settled = points[int(SETTLED_SHARE * len(points)) :]
-    ticks = round_ticks(
-        min(0.0, *(point.gap_sequence.low for point in settled)),
-        max(0.0, *(point.gap_sequence.high for point in settled)),
-    )
-    return ticks[0], ticks[-1]
+def _gap_ticks(points: tuple[EvidencePoint, ...]) -> list[Tick]:
+    settled = [point.gap_sequence for point in points[int(SETTLED_SHARE * len(points)) :]]
+    lowest, highest = min(each.low for each in settled), max(each.high for each in settled)
+    return signed_ticks(_few_ticks(min(0.0, lowest), max(0.0, highest)))
+
+
+def _few_ticks(low: float, high: float) -> list[float]:
+    """Return round values in wider steps, since each area is low: those of the range between rounded ends."""
+    ends = round_ticks(low, high)
+    return round_ticks(ends[0], ends[-1])
 
 
 def _draw_e_values(panel: Panel, points: tuple[EvidencePoint, ...]) -> Iterator[str]:
-    powers = round_ticks(panel.y.low, panel.y.high)
-    yield from panel.draw_grid(_review_ticks(panel), [(power, _power(power)) for power in powers])
-    yield from panel.draw_titles("", "evidence (e-value)")
+    yield from panel.draw_axes("", "evidence (e-value)")
     yield panel.draw_level("base", log10(E_VALUE_SUPPORTED))
     yield panel.draw_line("best", [(0, 0.0), *((p.reviews, log10(p.e_value_under)) for p in points)])
     yield panel.draw_line("curve", [(0, 0.0), *((p.reviews, log10(p.e_value_over)) for p in points)])
 
 
 def _draw_gap(panel: Panel, points: tuple[EvidencePoint, ...]) -> Iterator[str]:
-    yield from panel.draw_grid(_review_ticks(panel), signed_ticks(round_ticks(panel.y.low, panel.y.high)))
-    yield from panel.draw_titles("reviews", "gap")
-    yield _band(panel, "whole", ((p.reviews, p.gap_sequence) for p in points))
-    yield _band(panel, "band", ((p.reviews, p.gap_interval) for p in points))
+    yield from panel.draw_axes("reviews", "gap")
+    yield panel.draw_band("whole", ((p.reviews, p.gap_sequence) for p in points))
+    yield panel.draw_band("band", ((p.reviews, p.gap_interval) for p in points))
     yield panel.draw_level("perfect", 0)
     yield panel.draw_line("curve", ((p.reviews, p.gap) for p in points))
 
 
-def _band(panel: Panel, css_class: str, intervals: Iterable[tuple[int, Interval]]) -> str:
-    found = list(intervals)
-    return panel.draw_band(css_class, [(n, i.high) for n, i in found], [(n, i.low) for n, i in found])
-
-
-def _review_ticks(panel: Panel) -> list[Tick]:
-    inside = [value for value in round_ticks(0, panel.x.high) if value <= panel.x.high]
-    return [(value, f"{value:,.0f}") for value in inside if value == int(value)]
+def _review_ticks(reviews: int) -> list[Tick]:
+    inside = (int(value) for value in round_ticks(0, reviews) if value <= reviews and value == int(value))
+    return [(value, format_count(value)) for value in inside]
 
 
 def _power(power: float) -> str:
     """Return a power of ten as a number, or with an exponent if it is long."""
     return f"{10**power:g}" if -3 <= power <= 3 else f"10{f'{power:.0f}'.translate(_EXPONENTS)}"
+
+
+FIGURE = Figure(
+    "Evidence, review by review",
+    "Above, evidence of over- and of underconfidence after each review: a verdict is supported while its line "
+    "is above the level, however often one looks. Below, the gap with its interval for one look and the wider one "
+    "for every look.",
+    chart_evidence,
+    tabulate_evidence,
+    include=("plots",),
+)

@@ -1,7 +1,10 @@
-"""What figures are drawn from, and the error if one cannot be drawn."""
+"""What a figure of calibration is: its drawing and its numbers, what they are made from, and the error without it."""
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from api.reports.plots.svg import Chart, draw_figure
+from projections.calibration.words import HistoryPart
 from tallystick.shapes.calibration import CalibrationAnswer, CalibrationScores
 
 MORE_REVIEWS = "Review more decisions, or ask for figures of fewer (min_decisions)."
@@ -52,3 +55,28 @@ class FigureSource(NamedTuple):
             f"{reviewed:,} reviewed decisions with a stated confidence are too few for a {of_what}.",
             MORE_REVIEWS,
         )
+
+
+class FigureTable(NamedTuple):
+    """The numbers of a drawing: the names of the columns, and rows of texts."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+class Figure(NamedTuple):
+    """A figure: its title, how to read it, its chart, its numbers, and the parts of an answer that it needs.
+
+    Its chart raises FigureMissing if the answer has no such figure.
+    """
+
+    title: str
+    reading: str
+    chart: Callable[[FigureSource], Chart]
+    tabulate: Callable[[FigureSource], FigureTable]
+    curves: bool = False
+    include: tuple[HistoryPart, ...] = ()
+
+    def draw(self, source: FigureSource) -> str:
+        """Return the drawing. Errors: FigureMissing."""
+        return draw_figure(self.chart(source), self.reading, source.position)

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from api.reports.escape import one_line
-from api.reports.plots.panel import Scale, Tick, draw_dot, round_ticks, signed_ticks
-from api.reports.plots.svg import MARGIN, WIDTH, draw_text
+from api.reports.plots.panel import LEGEND_LINE, TOP, Scale, Tick, draw_dot, draw_legend, round_ticks, signed_ticks
+from api.reports.plots.svg import MARGIN, WIDTH, Chart, Heading, draw_text
 from tallystick.shapes.parts import Interval
 
 LEFT, RIGHT = 48, 592
@@ -29,23 +29,41 @@ class IntervalRow(NamedTuple):
     sure: bool
 
 
+def chart_of_rows(
+    title: str,
+    heading: Heading,
+    rows: Sequence[IntervalRow],
+    axis: str,
+    *,
+    ticks: Sequence[Tick] = (),
+    filled: str,
+    hollow: str,
+    left_out: int,
+    left_out_are: str,
+) -> Chart:
+    """Return a chart of rows, with what filled and hollow dots mean, and how many rows are left out, and why."""
+    legend_y = TOP + rows_height(rows) + 34
+    lines = [*draw_rows(rows, TOP, axis, ticks), *draw_legend(legend_y, (("dot", filled), ("open", hollow)))]
+    if left_out:
+        lines.append(draw_text(MARGIN, legend_y + 2 * LEGEND_LINE, f"{left_out:,} {left_out_are}", "", "start"))
+    return Chart(legend_y + 84, title, heading, lines)
+
+
 def rows_height(rows: Sequence[IntervalRow]) -> int:
     """Return the height of rows and of their axis, in SVG units."""
     return _row_height(rows) * len(rows) + AXIS_HEIGHT
 
 
-def draw_rows(rows: Sequence[IntervalRow], top: float, title: str) -> Iterator[str]:
-    """Draw rows from a height on, and below them an axis with signs and a title. 0 is a dashed line."""
-    values = [row.value for row in rows if row.value is not None]
-    ends = [*values, *(end for row in rows if row.interval for end in (row.interval.low, row.interval.high))]
-    ticks = round_ticks(min(0.0, *ends), max(0.0, *ends))
-    return draw_rows_on(rows, top, title, signed_ticks(ticks), dashed=0.0)
+def draw_rows(rows: Sequence[IntervalRow], top: float, title: str, ticks: Sequence[Tick] = ()) -> Iterator[str]:
+    """Draw rows from a height on, and below them an axis with a title, from the first tick to the last.
 
-
-def draw_rows_on(
-    rows: Sequence[IntervalRow], top: float, title: str, ticks: Sequence[Tick], *, dashed: float | None = None
-) -> Iterator[str]:
-    """Draw rows from a height on, on the scale from the first tick to the last; one tick may be a dashed line."""
+    Without ticks the rows are gaps: the axis has signs, and 0 is a dashed line.
+    """
+    dashed = None if ticks else 0.0
+    if not ticks:
+        values = [row.value for row in rows if row.value is not None]
+        ends = [*values, *(end for row in rows if row.interval for end in (row.interval.low, row.interval.high))]
+        ticks = signed_ticks(round_ticks(min(0.0, *ends), max(0.0, *ends)))
     scale, height = Scale(ticks[0][0], ticks[-1][0], LEFT, RIGHT), _row_height(rows)
     bottom = top + height * len(rows)
     for value, label in ticks:

@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 from math import ceil, floor, log10
 from typing import NamedTuple
 
-from api.reports.plots.svg import MARGIN, WIDTH, draw_text
+from api.reports.plots.svg import MARGIN, WIDTH, Chart, Heading, draw_text
+from tallystick.shapes.parts import Interval
 
 LEFT, RIGHT, TOP = 78, 604, 128
 """The edges of an area that fills a drawing's width, below its heading."""
@@ -47,36 +48,49 @@ class Scale(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """An area of a drawing."""
+    """An area of a drawing, with the ticks of its axes."""
 
     x: Scale
     y: Scale
+    x_ticks: Sequence[Tick]
+    y_ticks: Sequence[Tick]
 
-    def draw_grid(self, x_ticks: Iterable[Tick], y_ticks: Iterable[Tick]) -> Iterator[str]:
-        """Draw a line and a label for each tick."""
+    @classmethod
+    def between(cls, x_ticks: Sequence[Tick], y_ticks: Sequence[Tick], bottom: float, top: float = TOP) -> "Panel":
+        """Return an area that fills a drawing's width, and whose scales go from the first to the last tick."""
+        x = Scale(x_ticks[0][0], x_ticks[-1][0], LEFT, RIGHT)
+        return cls(x, Scale(y_ticks[0][0], y_ticks[-1][0], bottom, top), x_ticks, y_ticks)
+
+    def draw_axes(self, x_title: str, y_title: str) -> Iterator[str]:
+        """Draw a line and a label for each tick, and what the axes show, with their units."""
         left, right, bottom, top = self.x.start, self.x.end, self.y.start, self.y.end
-        for value, label in y_ticks:
+        for value, label in self.y_ticks:
             y = self.y.at(value)
             yield f'<path class="grid" d="M{left:.1f} {y:.1f}H{right:.1f}"/>'
             yield draw_text(left - 8, y + 6, label, "", "end")
-        for value, label in x_ticks:
+        for value, label in self.x_ticks:
             x = self.x.at(value)
             yield f'<path class="grid" d="M{x:.1f} {top:.1f}V{bottom:.1f}"/>'
             yield draw_text(min(x, WIDTH - _HALF_LETTER * len(label)), bottom + 24, label, "", "middle")
-
-    def draw_titles(self, x_title: str, y_title: str) -> Iterator[str]:
-        """Draw what the axes show, with their units."""
-        middle = (self.y.start + self.y.end) / 2
+        middle = (bottom + top) / 2
         yield f'<text transform="translate(20 {middle:.1f}) rotate(-90)" text-anchor="middle">{y_title}</text>'
-        yield draw_text((self.x.start + self.x.end) / 2, self.y.start + 46, x_title, "", "middle")
+        yield draw_text((left + right) / 2, bottom + 46, x_title, "", "middle")
 
     def draw_line(self, css_class: str, points: Iterable[Point]) -> str:
         """Draw a line through points."""
         return f'<polyline class="{css_class}" points="{self.path(points)}"/>'
 
-    def draw_band(self, css_class: str, upper: Sequence[Point], lower: Sequence[Point]) -> str:
-        """Draw the area between two lines over the same values."""
-        return f'<polygon class="{css_class}" points="{self.path(upper)} {self.path(reversed(lower))}"/>'
+    def draw_band(self, css_class: str, intervals: Iterable[tuple[float, Interval]]) -> str:
+        """Draw the area between the ends of intervals over the values before them."""
+        ends = list(intervals)
+        lower = self.path((x, interval.low) for x, interval in reversed(ends))
+        return f'<polygon class="{css_class}" points="{self.path((x, each.high) for x, each in ends)} {lower}"/>'
+
+    def draw_estimate(self, value: float, figure: float, interval: Interval) -> Iterator[str]:
+        """Draw a figure as a dot over a value, with its interval."""
+        x, top, bottom = self.x.at(value), self.y.at(interval.high), self.y.at(interval.low)
+        yield f'<line class="whisker" x1="{x:.1f}" y1="{top:.1f}" x2="{x:.1f}" y2="{bottom:.1f}"/>'
+        yield draw_dot(x, self.y.at(figure), sure=True)
 
     def draw_level(self, css_class: str, value: float) -> str:
         """Draw a line across at a value of the vertical axis."""
@@ -91,9 +105,9 @@ class Panel(NamedTuple):
         return " ".join(f"{self.x.at(x):.1f},{self.y.at(y):.1f}" for x, y in points)
 
 
-def percent_ticks(low: float = 0.0) -> list[Tick]:
-    """Return ticks of shares from about `low` to 1, labelled in per cent."""
-    return [(value, f"{value:.0%}") for value in even_values(low, 1.0, 4)]
+def percent_ticks(shares: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0)) -> list[Tick]:
+    """Return ticks of shares, labelled in per cent."""
+    return [(share, f"{share:.0%}") for share in shares]
 
 
 def date_ticks(first: datetime, last: datetime) -> list[Tick]:
@@ -126,9 +140,12 @@ def signed_ticks(values: Sequence[float]) -> list[Tick]:
     return [(value, f"{value:+.{decimals}f}" if value else "0") for value in values]
 
 
-def height_with_legend(bottom: float, lines: int) -> float:
-    """Return the height of a drawing whose legend has so many lines, below an area that ends at `bottom`."""
-    return bottom + LEGEND_BELOW + LEGEND_LINE * (lines - 1) + 44
+def chart_with_legend(
+    title: str, heading: Heading, lines: Iterable[str], bottom: float, legend: Sequence[tuple[str, str]]
+) -> Chart:
+    """Return a chart with a legend below its lowest area, which ends at `bottom`."""
+    height = bottom + LEGEND_BELOW + LEGEND_LINE * (len(legend) - 1) + 44
+    return Chart(height, title, heading, [*lines, *draw_legend(bottom + LEGEND_BELOW, legend)])
 
 
 def draw_legend(y: float, entries: Iterable[tuple[str, str]]) -> Iterator[str]:
@@ -140,12 +157,6 @@ def draw_legend(y: float, entries: Iterable[tuple[str, str]]) -> Iterator[str]:
         at = y + LEGEND_LINE * number
         yield from _sample(css_class, at)
         yield draw_text(MARGIN + 44, at, label, "", "start")
-
-
-def draw_left_out(number: int, label: str, legend_y: float) -> Iterator[str]:
-    """Draw below a legend of two lines how many things a drawing leaves out; nothing if it has all."""
-    if number:
-        yield draw_text(MARGIN, legend_y + 2 * LEGEND_LINE, f"{number:,} {label}", "", "start")
 
 
 def draw_dot(x: float, y: float, *, sure: bool) -> str:

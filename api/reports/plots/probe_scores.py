@@ -1,9 +1,9 @@
 """Draw the mean score of each model on one probe, with its interval."""
 
 from api.reports.escape import one_line
-from api.reports.plots.interval_rows import IntervalRow, draw_rows_on, rows_height
-from api.reports.plots.panel import TOP, draw_left_out, draw_legend, even_values
-from api.reports.plots.svg import Heading, draw_figure, draw_position
+from api.reports.plots.interval_rows import IntervalRow, chart_of_rows
+from api.reports.plots.panel import even_values
+from api.reports.plots.svg import Heading, draw_figure
 from projections.discovery.probe_score_tables import ModelScores, ProbeScores
 
 MODELS_DRAWN = 25
@@ -46,25 +46,21 @@ def draw_probe_scores(scores: ProbeScores, position: int) -> str:
     """
     found = [row for row in scores.models if row.counted_mean is not None]
     rows = [_row(row) for row in found[:MODELS_DRAWN]]
-    legend_top = TOP + rows_height(rows) + 34
-    height = legend_top + 84
     summary = f"{scores.discrimination.scores:,} total scores by {one_line(scorer_name(scores), NAME_CHARS_MAX)}"
     listed = len(scores.models) if not scores.rows else scores.rows
-    return draw_figure(
-        height,
+    chart = chart_of_rows(
         f"Scores of {probe_name(scores)} by {scorer_name(scores)}: {len(rows):,} of {listed:,} models",
         Heading(probe_name(scores), summary, "Mean score of each model, from 0 to 1"),
-        "Each dot is the mean of a model's scores, the line through it the 95% interval.",
-        [
-            *draw_rows_on(rows, TOP, "mean score, an invalid answer as 0", TICKS),
-            *draw_legend(
-                legend_top,
-                (("dot", "mean with its 95% interval"), ("open", "no interval: one score, or all equal")),
-            ),
-            *draw_left_out(listed - len(rows), "rows are not drawn", legend_top),
-            draw_position(position, height),
-        ],
+        rows,
+        "mean score, an invalid answer as 0",
+        ticks=TICKS,
+        filled="mean with its 95% interval",
+        hollow="no interval: one score, or all equal",
+        left_out=listed - len(rows),
+        left_out_are="rows are not drawn",
     )
+    reading = "Each dot is the mean of a model's scores, the line through it the 95% interval."
+    return draw_figure(chart, reading, position)
 
 
 def _row(row: ModelScores) -> IntervalRow:

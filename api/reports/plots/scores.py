@@ -4,26 +4,14 @@ from collections.abc import Sequence
 
 from api.reports.escape import one_line
 from api.reports.format import points, rate
-from api.reports.plots.figure_table import FigureTable
-from api.reports.plots.interval_rows import IntervalRow, draw_rows_on, rows_height
-from api.reports.plots.panel import (
-    LEFT,
-    LEGEND_BELOW,
-    RIGHT,
-    TOP,
-    Panel,
-    Scale,
-    date_ticks,
-    draw_left_out,
-    draw_legend,
-    even_values,
-    height_with_legend,
-    percent_ticks,
-)
-from api.reports.plots.svg import Heading, draw_figure, draw_position, draw_text
+from api.reports.plots.figure_source import FigureTable
+from api.reports.plots.interval_rows import IntervalRow, chart_of_rows
+from api.reports.plots.panel import LEFT, RIGHT, Panel, Tick, chart_with_legend, date_ticks, even_values, percent_ticks
+from api.reports.plots.svg import Chart, Heading, draw_figure, draw_text
+from api.reports.plots.tables import tabulate
 from api.reports.report import BASELINES
 from api.reports.score_intervals import mean_text, rate_text
-from api.text_format import pluralize
+from api.text_format import format_count, pluralize
 from events.evaluation import Baseline
 from projections.evaluation.scenario_history import ScenarioAtVersion, ScenarioHistory
 from projections.evaluation.view_types import ScoreboardRow, SuiteScoreboard
@@ -45,9 +33,6 @@ NAMED_MAX, NAME_INSET = 8, 24
 """If there are more versions, only the first and the last are named; names are so far from the edges."""
 
 NAME_CHARS, VERSION_CHARS = 24, 10
-
-_TREND_LEGEND = (("curve", "pass rate of the version"), ("near", "its 95% interval"))
-_LEGEND = (("dot", "an agent or a model"), ("open", "a baseline: an answer that needs no agent"))
 
 
 def name_of(agent: str | None, version: str | None, baseline: Baseline | None, model: str | None = None) -> str:
@@ -75,23 +60,18 @@ def draw_scoreboard(board: SuiteScoreboard, position: int) -> str:
     ]
     ticks = [(value, f"{value:.0f}") for value in even_values(0.0, 100.0, 4)]
     heading = Heading(board.suite, f"Mean points on {pluralize(board.scenarios, 'scenario')}", "95% intervals")
-    return _draw(rows, ticks, heading, BOARD_READING, ("mean points", len(board.rows) - len(shown), position))
+    chart = _chart_of_scores(heading, rows, "mean points", ticks, len(board.rows) - len(shown))
+    return draw_figure(chart, BOARD_READING, position)
 
 
 def tabulate_scoreboard(board: SuiteScoreboard) -> FigureTable:
     """Return the numbers of the drawing of a scoreboard."""
-    columns = ("row", "mean points", "pass rate", "scenarios")
-    return FigureTable(
-        columns,
-        [
-            (
-                _board_name(row),
-                mean_text(row.mean, row.mean_interval),
-                rate_text(row.pass_rate, row.pass_interval),
-                f"{row.scenarios:,}",
-            )
-            for row in board.rows[:ROWS_MAX]
-        ],
+    return tabulate(
+        board.rows[:ROWS_MAX],
+        ("row", _board_name),
+        ("mean points", lambda row: mean_text(row.mean, row.mean_interval)),
+        ("pass rate", lambda row: rate_text(row.pass_rate, row.pass_interval)),
+        ("scenarios", lambda row: format_count(row.scenarios)),
     )
 
 
@@ -103,7 +83,7 @@ def draw_scenario(history: ScenarioHistory, position: int) -> str:
     """
     of_agents = [version for version in history.versions if version.baseline is None]
     if len(of_agents) > 1 and len({(version.suite, version.agent) for version in of_agents}) == 1:
-        return _draw_trend(history, of_agents, position)
+        return draw_figure(_chart_trend(history, of_agents), SCENARIO_READING, position)
     shown = history.versions[:ROWS_MAX]
     rows = [
         IntervalRow(
@@ -117,14 +97,14 @@ def draw_scenario(history: ScenarioHistory, position: int) -> str:
     ]
     left_out = len(history.versions) - len(shown) + history.versions_left_out
     heading = Heading(history.scenario_id, "Pass rate by version, the oldest of each agent first", "95% intervals")
-    return _draw(rows, percent_ticks(), heading, SCENARIO_READING, ("pass rate", left_out, position))
+    chart = _chart_of_scores(heading, rows, "pass rate", percent_ticks(), left_out)
+    return draw_figure(chart, SCENARIO_READING, position)
 
 
-def _draw_trend(history: ScenarioHistory, versions: Sequence[ScenarioAtVersion], position: int) -> str:
-    """Draw the pass rates of the versions of one agent as a line with a band."""
+def _chart_trend(history: ScenarioHistory, versions: Sequence[ScenarioAtVersion]) -> Chart:
+    """Chart the pass rates of the versions of one agent as a line with a band."""
     first, last = versions[0].first_at, versions[-1].first_at
-    seconds = Scale(0, max((last - first).total_seconds(), 1.0), LEFT, RIGHT)
-    panel = Panel(seconds, Scale(0.0, 1.0, TREND_BOTTOM, TOP))
+    panel = Panel.between(date_ticks(first, last), percent_ticks(), TREND_BOTTOM)
     points_of = [
         ((version.first_at - first).total_seconds(), version.pass_rate, version.pass_interval, version)
         for version in versions
@@ -136,19 +116,13 @@ def _draw_trend(history: ScenarioHistory, versions: Sequence[ScenarioAtVersion],
         f"Pass rate of {one_line(versions[0].agent or 'the agent', NAME_CHARS)} by version, n={attempts:,} attempts",
         "Each version at the time of its first run, 95% intervals",
     )
-    height = height_with_legend(TREND_BOTTOM, len(_TREND_LEGEND))
     named = {points_of[0][3], points_of[-1][3]} if len(points_of) > NAMED_MAX else {each[3] for each in points_of}
-    return draw_figure(
-        height,
+    return chart_with_legend(
         f"{heading.subject}: {heading.result}",
         heading,
-        SCENARIO_READING,
         [
-            *panel.draw_grid(date_ticks(first, last), percent_ticks()),
-            *panel.draw_titles("first run of the version", "pass rate"),
-            panel.draw_band(
-                "near", [(x, each.high) for x, _, each, _ in points_of], [(x, each.low) for x, _, each, _ in points_of]
-            ),
+            *panel.draw_axes("first run of the version", "pass rate"),
+            panel.draw_band("near", ((x, interval) for x, _, interval, _ in points_of)),
             panel.draw_line("curve", ((x, share) for x, share, _, _ in points_of)),
             *(
                 draw_text(
@@ -161,54 +135,39 @@ def _draw_trend(history: ScenarioHistory, versions: Sequence[ScenarioAtVersion],
                 for x, share, _, version in points_of
                 if version in named
             ),
-            *draw_legend(TREND_BOTTOM + LEGEND_BELOW, _TREND_LEGEND),
-            draw_position(position, height),
         ],
+        TREND_BOTTOM,
+        (("curve", "pass rate of the version"), ("near", "its 95% interval")),
     )
 
 
 def tabulate_scenario(history: ScenarioHistory) -> FigureTable:
     """Return the numbers of the drawing of a scenario."""
-    columns = ("version", "first run", "pass rate", "passed", "attempts", "runs", "mean points")
-    return FigureTable(
-        columns,
-        [
-            (
-                _version_name(each, history),
-                f"{each.first_at:%Y-%m-%d}",
-                rate_text(each.pass_rate, each.pass_interval),
-                f"{each.passed:,}",
-                f"{each.attempts:,}",
-                f"{each.runs:,}",
-                points(each.mean),
-            )
-            for each in history.versions
-        ],
+    return tabulate(
+        history.versions,
+        ("version", lambda each: _version_name(each, history)),
+        ("first run", lambda each: f"{each.first_at:%Y-%m-%d}"),
+        ("pass rate", lambda each: rate_text(each.pass_rate, each.pass_interval)),
+        ("passed", lambda each: format_count(each.passed)),
+        ("attempts", lambda each: format_count(each.attempts)),
+        ("runs", lambda each: format_count(each.runs)),
+        ("mean points", lambda each: points(each.mean)),
     )
 
 
-def _draw(
-    rows: Sequence[IntervalRow],
-    ticks: Sequence[tuple[float, str]],
-    heading: Heading,
-    reading: str,
-    foot: tuple[str, int, int],
-) -> str:
-    """Draw rows; `foot` is the title of the axis, the number of rows left out, and the position."""
-    title, left_out, position = foot
-    legend_top = TOP + rows_height(rows) + 34
-    height = legend_top + 84
-    return draw_figure(
-        height,
+def _chart_of_scores(
+    heading: Heading, rows: Sequence[IntervalRow], axis: str, ticks: Sequence[Tick], left_out: int
+) -> Chart:
+    return chart_of_rows(
         f"{heading.subject}: {heading.result}",
         heading,
-        reading,
-        [
-            *draw_rows_on(rows, TOP, title, ticks),
-            *draw_legend(legend_top, _LEGEND),
-            *draw_left_out(left_out, "rows are not shown", legend_top),
-            draw_position(position, height),
-        ],
+        rows,
+        axis,
+        ticks=ticks,
+        filled="an agent or a model",
+        hollow="a baseline: an answer that needs no agent",
+        left_out=left_out,
+        left_out_are="rows are not shown",
     )
 
 

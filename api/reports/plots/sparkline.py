@@ -1,12 +1,14 @@
 """A small drawing of a trend, for a row of a table: the gap over time with its interval, without axes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
 from typing import NamedTuple
 
 from api.reports.escape import escape_html, one_line
 from api.reports.format import gap, gap_interval
+from api.reports.plots.panel import Panel, Scale
+from api.reports.plots.trend import middle
 from tallystick.shapes.history import Window
 
 WIDTH, HEIGHT = 144, 32
@@ -22,11 +24,10 @@ SCALED_REVIEWS_MIN = 10
 
 
 class SparkScale(NamedTuple):
-    """What drawings below each other have in common: the first and the last time, and the gap at the top."""
+    """What drawings below each other have in common: the last time, and the area with its scales of time and gap."""
 
-    first: datetime
     last: datetime
-    gap: float
+    panel: Panel
 
     @classmethod
     def of(cls, trends: Sequence[Sequence[Window]]) -> "SparkScale | None":
@@ -35,27 +36,21 @@ class SparkScale(NamedTuple):
         if not windows:
             return None
         sizes = [abs(_gap(window)) for window in windows if window.reviewed >= SCALED_REVIEWS_MIN]
-        largest = max(sizes, default=0.0)
-        return cls(min(map(_middle, windows)), max(map(_middle, windows)), max(GAP_SHOWN_MIN, largest))
+        gap_max = max([GAP_SHOWN_MIN, *sizes])
+        first, last = min(map(middle, windows)), max(map(middle, windows))
+        x = Scale(min((first - last).total_seconds(), -1.0), 0.0, MARGIN, WIDTH - MARGIN)
+        return cls(last, Panel(x, Scale(-gap_max, gap_max, HEIGHT - MARGIN, MARGIN), (), ()))
 
-    def x(self, when: datetime) -> float:
-        """Return the place of a time."""
-        span = (self.last - self.first).total_seconds()
-        share = (when - self.first).total_seconds() / span if span else 1.0
-        return MARGIN + (WIDTH - 2 * MARGIN) * share
-
-    def y(self, gap: float) -> float:
-        """Return the place of a gap. A gap of 0 is in the middle."""
-        return HEIGHT / 2 - (HEIGHT / 2 - MARGIN) * max(-1.0, min(1.0, gap / self.gap))
+    def seconds(self, window: Window) -> float:
+        """Return the time of a window on the scale."""
+        return (middle(window) - self.last).total_seconds()
 
 
 def draw_sparkline(windows: Sequence[Window], scale: SparkScale, name: str, drawing_id: str) -> str:
     """Return the drawing of the trend of one agent, with its figures in words. `drawing_id` is unique on the page."""
-    drawn = [window for window in windows if window.gap is not None]
-    stretches = groupby(windows, lambda window: window.gap is not None)
-    parts = [line for known, part in stretches if known for line in _draw_part(list(part), scale)]
-    last = drawn[-1]
-    x, y = scale.x(_middle(last)), scale.y(_gap(last))
+    runs = [list(run) for known, run in groupby(windows, lambda window: window.gap is not None) if known]
+    last = runs[-1][-1]
+    x, y = scale.panel.x.at(scale.seconds(last)), scale.panel.y.at(_gap(last))
     labelled = f'aria-labelledby="{drawing_id}-t" aria-describedby="{drawing_id}-d"'
     return "".join(
         [
@@ -63,7 +58,7 @@ def draw_sparkline(windows: Sequence[Window], scale: SparkScale, name: str, draw
             f'<title id="{drawing_id}-t">Gap of {escape_html(one_line(name, NAME_CHARS_MAX))} over time</title>',
             f'<desc id="{drawing_id}-d">{escape_html(describe_trend(windows))}</desc>',
             f'<line class="zero" x1="0" x2="{WIDTH}" y1="{HEIGHT / 2:g}" y2="{HEIGHT / 2:g}"/>',
-            *parts,
+            *(line for run in runs for line in _draw_run(run, scale)),
             f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>',
             "</svg>",
         ]
@@ -87,23 +82,17 @@ def _describe(window: Window) -> str:
     return f"{gap(window.gap)} ({gap_interval(window.gap_interval)}), n={window.reviewed:,}, {days}"
 
 
-def _draw_part(windows: Sequence[Window], scale: SparkScale) -> list[str]:
+def _draw_run(windows: Sequence[Window], scale: SparkScale) -> Iterator[str]:
     """Draw windows that follow each other: the band of their intervals, and the line of their gaps."""
-    top = [f"{scale.x(_middle(one)):.1f},{scale.y(one.gap_interval.high):.1f}" for one in windows if one.gap_interval]
-    bottom = [f"{scale.x(_middle(one)):.1f},{scale.y(one.gap_interval.low):.1f}" for one in windows if one.gap_interval]
-    line = " ".join(f"{scale.x(_middle(one)):.1f},{scale.y(_gap(one)):.1f}" for one in windows)
-    if len(windows) == 1:
-        x = f"{scale.x(_middle(windows[0])):.1f}"
-        ends = windows[0].gap_interval
-        if ends is None:
-            return []
-        return [f'<line class="range" x1="{x}" x2="{x}" y1="{scale.y(ends.low):.1f}" y2="{scale.y(ends.high):.1f}"/>']
-    band = " ".join([*top, *reversed(bottom)])
-    return [f'<polygon class="near" points="{band}"/>', f'<polyline class="curve" points="{line}"/>']
-
-
-def _middle(window: Window) -> datetime:
-    return window.since + (window.until - window.since) / 2
+    panel = scale.panel
+    band = [(scale.seconds(one), one.gap_interval) for one in windows if one.gap_interval is not None]
+    if len(windows) > 1:
+        yield panel.draw_band("near", band)
+        yield panel.draw_line("curve", ((scale.seconds(one), _gap(one)) for one in windows))
+        return
+    for seconds, ends in band:
+        x, low, high = panel.x.at(seconds), panel.y.at(ends.low), panel.y.at(ends.high)
+        yield f'<line class="range" x1="{x:.1f}" x2="{x:.1f}" y1="{low:.1f}" y2="{high:.1f}"/>'
 
 
 def _gap(window: Window) -> float:

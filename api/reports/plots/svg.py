@@ -1,6 +1,6 @@
 """The page of a drawing: its style, its texts and its heading. Self-contained SVG images for light and dark pages."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from api.reports.escape import escape_html, one_line
@@ -42,10 +42,20 @@ class Heading(NamedTuple):
     explanation: str
 
 
-def draw_figure(height: float, title: str, heading: Heading, reading: str, lines: Iterable[str]) -> str:
-    """Return a drawing with its heading. Its description is the heading and how to read the drawing."""
-    described = f"{heading.result}. {heading.explanation}. {reading}"
-    return draw_page(height, title, [*draw_heading(*heading), *lines], described)
+class Chart(NamedTuple):
+    """What a figure shows: its height, its title, the texts at its top, and the SVG elements below them."""
+
+    height: float
+    title: str
+    heading: Heading
+    lines: Sequence[str]
+
+
+def draw_figure(chart: Chart, reading: str, position: int) -> str:
+    """Return the drawing of a chart as of a position. Its description is the heading and how to read the drawing."""
+    described = f"{chart.heading.result}. {chart.heading.explanation}. {reading}"
+    lines = [*draw_heading(*chart.heading), *chart.lines, draw_position(position, chart.height)]
+    return draw_page(chart.height, chart.title, lines, described)
 
 
 def draw_page(height: float, title: str, lines: Iterable[str], description: str = "") -> str:
@@ -80,14 +90,3 @@ def draw_text(x: float, y: float, text: str, css_class: str, anchor: str) -> str
     """Return a text element; `anchor` is start, middle or end."""
     attribute = f' class="{css_class}"' if css_class else ""
     return f'<text{attribute} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape_html(text)}</text>'
-
-
-def format_percent(rate: float) -> str:
-    """Return a share of 1 in per cent, with one decimal."""
-    return f"{100 * rate:.1f}%"
-
-
-def format_gap(gap: float) -> str:
-    """Return a gap with its sign and three decimals; 0 has no sign."""
-    rounded = round(gap, 3)
-    return f"{rounded:+.3f}" if rounded else "0.000"

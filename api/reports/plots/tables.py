@@ -3,16 +3,18 @@
 Each function takes what the drawing is drawn from; the texts are those of the command line's tables.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from typing import TypeVar
 
 import numpy as np
 
+from api.reports.calibration_text import row_verdict
 from api.reports.escape import one_line
-from api.reports.plots.figure_source import FigureSource
-from api.reports.plots.figure_table import FigureTable
+from api.reports.plots.figure_source import FigureSource, FigureTable
 from api.text_format import format_count, format_figure, format_interval, format_odds, format_p
-from tallystick.shapes.calibration import CalibrationGroup, Corp, CurvePoint
+from tallystick.shapes.calibration import Corp, CurvePoint
+from tallystick.shapes.comparison import AgentPair
 from tallystick.shapes.history import Trend
 from tallystick.shapes.parts import Interval
 
@@ -23,6 +25,13 @@ TREND_COLUMNS = ("from", "before", "reviewed", "success", "stated", "gap", "its 
 
 NO_GROUP = "(not stated)"
 NAME_CHARS_MAX = 80
+
+_Row = TypeVar("_Row")
+
+
+def tabulate(rows: Iterable[_Row], *columns: tuple[str, Callable[[_Row], str]]) -> FigureTable:
+    """Return the table whose columns have these names and cells."""
+    return FigureTable([name for name, _ in columns], [[cell(row) for _, cell in columns] for row in rows])
 
 
 def tabulate_curve(source: FigureSource) -> FigureTable:
@@ -71,46 +80,31 @@ def _curve_groups(curve: Sequence[CurvePoint]) -> Iterator[list[CurvePoint]]:
 
 def tabulate_murphy(source: FigureSource) -> FigureTable:
     """Return the loss at each threshold, and how much more it is than that of the mean outcome."""
-    points, reviewed = source.answer.murphy, format_count(source.answer.coverage.reviewed)
-    columns = (
-        "threshold", "reviewed", "stated confidence", "its interval", "recalibrated", "mean outcome",
-        "stated minus mean outcome", "its interval",
-    )  # fmt: skip
-    return FigureTable(
-        columns,
-        [
-            (
-                f"{point.threshold:.3f}",
-                reviewed,
-                _four(point.stated),
-                _four_each(point.stated_interval),
-                _four(point.recalibrated),
-                _four(point.base_rate),
-                f"{point.difference:+.4f}",
-                _four_each(point.difference_interval, "+"),
-            )
-            for point in points
-        ],
+    reviewed = format_count(source.answer.coverage.reviewed)
+    return tabulate(
+        source.answer.murphy,
+        ("threshold", lambda point: f"{point.threshold:.3f}"),
+        ("reviewed", lambda _: reviewed),
+        ("stated confidence", lambda point: f"{point.stated:.4f}"),
+        ("its interval", lambda point: _four_each(point.stated_interval)),
+        ("recalibrated", lambda point: f"{point.recalibrated:.4f}"),
+        ("mean outcome", lambda point: f"{point.base_rate:.4f}"),
+        ("stated minus mean outcome", lambda point: f"{point.difference:+.4f}"),
+        ("its interval", lambda point: _four_each(point.difference_interval, "+")),
     )
 
 
 def tabulate_evidence(source: FigureSource) -> FigureTable:
     """Return both e-values and both intervals after some numbers of reviews."""
     plots = source.answer.plots
-    columns = ("reviews", "e-value, over", "e-value, under", "gap", "for one look", "for every look")
-    return FigureTable(
-        columns,
-        [
-            (
-                format_count(point.reviews),
-                f"{point.e_value_over:.3g}",
-                f"{point.e_value_under:.3g}",
-                format_figure(point.gap, "+"),
-                format_interval(point.gap_interval, "+"),
-                format_interval(point.gap_sequence, "+"),
-            )
-            for point in (() if plots is None else plots.evidence)
-        ],
+    return tabulate(
+        () if plots is None else plots.evidence,
+        ("reviews", lambda point: format_count(point.reviews)),
+        ("e-value, over", lambda point: f"{point.e_value_over:.3g}"),
+        ("e-value, under", lambda point: f"{point.e_value_under:.3g}"),
+        ("gap", lambda point: format_figure(point.gap, "+")),
+        ("for one look", lambda point: format_interval(point.gap_interval, "+")),
+        ("for every look", lambda point: format_interval(point.gap_sequence, "+")),
     )
 
 
@@ -164,19 +158,13 @@ def tabulate_drift(source: FigureSource) -> FigureTable:
 def tabulate_recalibration(source: FigureSource) -> FigureTable:
     """Return what each stated confidence has meant, and which to state instead."""
     found = source.answer.recalibration
-    columns = ("stated", "reviewed", "has meant", "its interval", "state instead")
-    return FigureTable(
-        columns,
-        [
-            (
-                _range(row.low, row.high),
-                format_count(row.reviewed),
-                format_figure(row.meant),
-                format_interval(row.interval),
-                format_figure(row.mapped),
-            )
-            for row in ([] if found is None else found.meanings)
-        ],
+    return tabulate(
+        [] if found is None else found.meanings,
+        ("stated", lambda row: _range(row.low, row.high)),
+        ("reviewed", lambda row: format_count(row.reviewed)),
+        ("has meant", lambda row: format_figure(row.meant)),
+        ("its interval", lambda row: format_interval(row.interval)),
+        ("state instead", lambda row: format_figure(row.mapped)),
     )
 
 
@@ -204,95 +192,76 @@ def tabulate_missing_reviews(source: FigureSource) -> FigureTable:
 
 def tabulate_groups(source: FigureSource) -> FigureTable:
     """Return the groups with their gaps, and all decisions."""
-    by, scores = source.group_by.replace("_", " "), source.scores()
-    columns = (by, "reviewed", "decisions", "success", "stated", "gap", "its interval", "shrunk", "Brier", "verdict")
+    scores = source.scores()
+    table = tabulate(
+        source.answer.groups,
+        (
+            source.group_by.replace("_", " "),
+            lambda group: NO_GROUP if group.group is None else one_line(group.group, NAME_CHARS_MAX),
+        ),
+        ("reviewed", lambda group: format_count(group.reviewed)),
+        ("decisions", lambda group: format_count(group.total)),
+        ("success", lambda group: format_figure(group.accuracy)),
+        ("stated", lambda group: format_figure(group.mean_confidence)),
+        ("gap", lambda group: format_figure(group.gap, "+")),
+        ("its interval", lambda group: format_interval(group.gap_interval, "+")),
+        ("shrunk", lambda group: "" if group.shrunk_gap is None else format_figure(group.shrunk_gap, "+")),
+        ("Brier", lambda group: format_figure(group.brier_score)),
+        ("verdict", row_verdict),
+    )
     last = (
         "all", format_count(scores.reviewed), format_count(scores.total), format_figure(scores.accuracy),
         format_figure(scores.mean_confidence), *_gap(scores.gap, scores.gap_interval), "",
         format_figure(scores.brier_score), source.verdict(scores),
     )  # fmt: skip
-    return FigureTable(columns, [*map(_group, source.answer.groups), last])
-
-
-def _group(group: CalibrationGroup) -> tuple[str, ...]:
-    verdict = "too few"
-    if group.interpretation is not None:
-        verdict = group.interpretation.replace("_", " ") + ("" if group.supported else "?")
-    shrunk = "" if group.shrunk_gap is None else format_figure(group.shrunk_gap, "+")
-    return (
-        NO_GROUP if group.group is None else one_line(group.group, NAME_CHARS_MAX),
-        format_count(group.reviewed),
-        format_count(group.total),
-        format_figure(group.accuracy),
-        format_figure(group.mean_confidence),
-        *_gap(group.gap, group.gap_interval),
-        shrunk,
-        format_figure(group.brier_score),
-        verdict,
-    )
+    return table._replace(rows=[*table.rows, last])
 
 
 def tabulate_comparison(source: FigureSource) -> FigureTable:
     """Return the pairs with their difference on shared questions."""
     comparison = source.answer.comparison
-    columns = (
-        "pair",
-        "shared questions",
-        "Brier scores",
-        "difference",
-        "its interval",
-        "p",
-        "adjusted p",
-        "e-value",
-        "verdict",
+    return tabulate(
+        [] if comparison is None else comparison.pairs,
+        ("pair", lambda pair: " minus ".join(_names(pair))),
+        ("shared questions", lambda pair: format_count(pair.shared)),
+        ("Brier scores", lambda pair: " and ".join(map(format_figure, pair.brier_scores or ())) or "-"),
+        ("difference", lambda pair: format_figure(pair.mean_difference, "+")),
+        ("its interval", lambda pair: format_interval(pair.interval, "+")),
+        ("p", lambda pair: "-" if pair.p is None else format_p(pair.p)),
+        ("adjusted p", lambda pair: "-" if pair.adjusted_p is None else format_p(pair.adjusted_p)),
+        ("e-value", lambda pair: "-" if pair.e_value is None else format_odds(pair.e_value)),
+        ("verdict", lambda pair: _judge(pair) if pair.paired else pair.note or ""),
     )
-    rows = []
-    for pair in [] if comparison is None else comparison.pairs:
-        first, second = (one_line(name, NAME_CHARS_MAX) for name in pair.agents)
-        better = first if (pair.mean_difference or 0.0) < 0 else second
-        verdict = f"{better} is better{'' if pair.supported else '?'}" if pair.mean_difference else "neither is better"
-        rows.append(
-            (
-                f"{first} minus {second}",
-                format_count(pair.shared),
-                " and ".join(map(format_figure, pair.brier_scores or ())) or "-",
-                *_gap(pair.mean_difference, pair.interval),
-                *("-" if p is None else format_p(p) for p in (pair.p, pair.adjusted_p)),
-                "-" if pair.e_value is None else format_odds(pair.e_value),
-                verdict if pair.paired else pair.note or "",
-            )
-        )
-    return FigureTable(columns, rows)
+
+
+def _names(pair: AgentPair) -> list[str]:
+    return [one_line(name, NAME_CHARS_MAX) for name in pair.agents]
+
+
+def _judge(pair: AgentPair) -> str:
+    if not pair.mean_difference:
+        return "neither is better"
+    return f"{_names(pair)[pair.mean_difference > 0]} is better{'' if pair.supported else '?'}"
 
 
 def tabulate_threshold(source: FigureSource) -> FigureTable:
     """Return net benefit at each threshold."""
     plots = source.answer.plots
-    columns = ("threshold", "acted on", "of", "success", "its interval", "net benefit", "its interval", "acting on all")
-    return FigureTable(
-        columns,
-        [
-            (
-                f"{use.threshold:.2f}",
-                format_count(use.acted_on),
-                format_count(use.reviewed),
-                format_figure(use.success_rate),
-                format_interval(use.success_interval),
-                format_figure(use.net_benefit, "+"),
-                format_interval(use.net_benefit_interval, "+"),
-                format_figure(use.net_benefit_all, "+"),
-            )
-            for use in (() if plots is None else plots.net_benefit)
-        ],
+    return tabulate(
+        () if plots is None else plots.net_benefit,
+        ("threshold", lambda use: f"{use.threshold:.2f}"),
+        ("acted on", lambda use: format_count(use.acted_on)),
+        ("of", lambda use: format_count(use.reviewed)),
+        ("success", lambda use: format_figure(use.success_rate)),
+        ("its interval", lambda use: format_interval(use.success_interval)),
+        ("net benefit", lambda use: format_figure(use.net_benefit, "+")),
+        ("its interval", lambda use: format_interval(use.net_benefit_interval, "+")),
+        ("acting on all", lambda use: format_figure(use.net_benefit_all, "+")),
     )
 
 
 def _gap(gap: float | None, interval: Interval | None) -> tuple[str, str]:
     return format_figure(gap, "+"), format_interval(interval, "+")
-
-
-def _four(value: float) -> str:
-    return f"{value:.4f}"
 
 
 def _four_each(interval: Interval, sign: str = "") -> str:

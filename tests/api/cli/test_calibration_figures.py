@@ -3,6 +3,7 @@
 import json
 import re
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -92,6 +93,10 @@ def test_evidence_ends_at_that_of_the_report(ledger: Path, tmp_path: Path) -> No
     assert {len(each.attrib["points"].split()) for each in drawn.svg.iter(f"{SVG}polygon")} == {2 * len(points)}
     assert "600 reviews: slightly overconfident" in drawn.texts
     assert {"level of support: 40", "evidence (e-value)", "reviews", "gap"} <= set(drawn.texts)
+    found = (re.search(r" ([.\d]+)H", line.attrib["d"]) for line in drawn.of_class("grid", "path"))
+    levels = [float(level[1]) for level in found if level is not None]
+    steps = {round(after - before) for before, after in pairwise(levels)}
+    assert len(steps) == 3, "labels are at equal distances in each of both areas"
 
 
 @pytest.mark.slow

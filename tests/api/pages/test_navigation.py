@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from api.http.pages.navigation import LINKS
+from api.http.pages.response import LINKS
 from api.principal import SCOPES, Scope
 from tests.api.http.posts import recorded
 from tests.api.pages.html_page import HtmlPage

@@ -1,14 +1,21 @@
 """The calibration pages: each part at an address of its own, for the same parameters as `GET /calibration`."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import NamedTuple
 
 from api.http.pages.calibration.figure_files import draw_part
-from api.http.pages.calibration.part_answer import PartAnswer, read_answer
-from api.http.pages.calibration.parts import COMPARE, COMPARED, PAGE, PART, PARTS, QUERY, address_of_part
-from api.http.pages.content import Content
-from api.http.pages.page import Page, address_of
+from api.http.pages.calibration.parts import (
+    COMPARED,
+    PAGE,
+    PART,
+    PARTS,
+    QUERY,
+    PartAnswer,
+    address_of_part,
+    read_answer,
+)
+from api.http.pages.content import Content, address_of, list_links
+from api.http.pages.page import page
 from api.http.request import Call
 from api.reports import calibration_text, history_text, use_text
 from api.service.calibration_figures import describe_selection
@@ -17,7 +24,6 @@ from projections.calibration.words import GROUPINGS
 from projections.decisions.decision_selection import STAKES
 from tallystick.shapes.calibration import CalibrationAnswer, CalibrationScores
 from tallystick.shapes.comparison import AgentComparison
-from tallystick.shapes.parts import AsOf
 
 LIVE_DECISIONS_MAX = 100_000
 """With more decisions a page is not computed again for each new event."""
@@ -35,68 +41,29 @@ MORE_FILTERS = ("model", "project", "feature", "since", "until", "min_decisions"
 FILTERED = ("agent", "category", "stakes", "project", "feature", "model")
 """The groupings whose groups can be selected by a filter."""
 
-STEPS = 100
-"""The slider has about this many positions; a link goes as far as STEPS / LINK_STEPS of them."""
-
-LINK_STEPS = 20
-
-
-class Replay(NamedTuple):
-    """The slider: its lowest position, the head, the step and the chosen position with its time, and the links.
-
-    `earlier`, `later` and `now` are None where there is nothing to go to.
-    """
-
-    low: int
-    head: int
-    step: int
-    position: int
-    time: datetime | None
-    earlier: str | None
-    later: str | None
-    now: str | None
-
-
-def make_replay(path: str, parameters: Mapping[str, str], as_of: AsOf, head: int) -> Replay:
-    """Return the slider of a page as of a position."""
-    step, position, far = max(1, head // STEPS), as_of.position, max(1, head // LINK_STEPS)
-    back, forth = max(0, position - far), position + far
-    return Replay(
-        low=head % step,
-        head=head,
-        step=step,
-        position=position,
-        time=as_of.time,
-        earlier=address_of(path, parameters, as_of=back, offset=None) if position > 0 else None,
-        later=address_of(path, parameters, as_of=forth if forth < head else None, offset=None)
-        if position < head
-        else None,
-        now=address_of(path, parameters, as_of=None, offset=None) if "as_of" in parameters else None,
-    )
-
 
 class PartLink(NamedTuple):
-    """A link to a part of the pages, or to other groups."""
+    """A link to a part of the pages."""
 
     address: str
     label: str
     current: bool
 
 
-@Page(path=PAGE, template="calibration/calibration", section="calibration", query=(*QUERY, PART), heavy=True)
+@page("calibration/calibration", query=(*QUERY, PART), heavy=True)
 async def show_calibration(call: Call) -> Content:
     """Show a part: the verdict with its evidence, groups, figures over time, thresholds, missing reviews."""
-    return await _show(call, PAGE, PART.read(call.parameters))
+    return await _show(call, PART.read(call.parameters))
 
 
-@Page(path=COMPARE, template="calibration/calibration", section="calibration", query=QUERY, heavy=True)
+@page("calibration/calibration", query=QUERY, heavy=True)
 async def show_comparison(call: Call) -> Content:
     """Compare agents, or models, on the questions that both answered."""
     COMPARED.find(call.parameters)
-    return await _show(call, COMPARE, "compare")
+    return await _show(call, "compare")
 
 
-async def _show(call: Call, path: str, name: str) -> Content:
+async def _show(call: Call, name: str) -> Content:
     shown = await read_answer(call, name)
     answer, given = shown.answer, call.parameters
     head = (await call.ledger.reader.head()).position
@@ -105,13 +72,12 @@ async def _show(call: Call, path: str, name: str) -> Content:
         "overall": answer.overall,
         "part": name,
         "more": not given.keys().isdisjoint(MORE_FILTERS),
-        "path": path,
         "subject": describe_selection(given),
         "parts": _parts(name, given),
         "figures": draw_part(name, shown, given),
-        "replay": make_replay(path, given, answer.as_of, max(head, answer.as_of.position)),
+        "head": max(head, answer.as_of.position),
         "row_verdict": calibration_text.row_verdict,
-        "stakes": [(each, each) for each in STAKES],
+        "stakes": STAKES,
         "names": (await list_decision_names(call.ledger)).by_parameter,
         "position": answer.as_of.position,
         **_WORDS.get(name, _no_words)(shown, given),
@@ -168,25 +134,13 @@ def _evidence(answer: CalibrationAnswer, overall: CalibrationScores, given: Mapp
 def _groups(shown: PartAnswer, given: Mapping[str, str]) -> dict[str, object]:
     answer, by = shown.answer, shown.parameters["group_by"]
     offset = int(shown.parameters.get("offset", "0"))
-    limit = int(shown.parameters["limit"])
     total = len(answer.groups) if answer.groups_total is None else answer.groups_total
-    after = answer.groups_next or None
-    rows = PAGE, {**{name: text for name, text in given.items() if name not in ("offset", "limit")}, "part": "groups"}
     return {
         "group_by": by,
-        "groupings": _groupings(*rows, by, GROUPINGS),
+        "groupings": GROUPINGS,
         "group_addresses": [_group_address(given, by, group.group) for group in answer.groups],
-        "groups_from": offset + 1 if answer.groups else 0,
-        "groups_total": total,
-        "previous": address_of(PAGE, {**given, "part": "groups"}, offset=max(0, offset - limit) or None)
-        if offset
-        else None,
-        "next": address_of(PAGE, {**given, "part": "groups"}, offset=after) if after else None,
+        "rows_shown": list_links(PAGE, given, offset, int(shown.parameters["limit"]), len(answer.groups), total),
     }
-
-
-def _groupings(path: str, given: Mapping[str, str], by: str, choices: Sequence[str]) -> Sequence[PartLink]:
-    return [PartLink(address_of(path, given, group_by=each), each.replace("_", " "), each == by) for each in choices]
 
 
 def _group_address(given: Mapping[str, str], by: str, group: str | None) -> str | None:
@@ -223,7 +177,7 @@ def _comparison(shown: PartAnswer, given: Mapping[str, str]) -> dict[str, object
     paired = [pair for pair in comparison.pairs if pair.paired] or comparison.pairs
     return {
         "group_by": by,
-        "groupings": _groupings(COMPARE, given, by, COMPARED.schema["enum"]),
+        "groupings": COMPARED.schema["enum"],
         "group_addresses": [_group_address(given, by, group.group) for group in answer.groups],
         "pairs": [list(history_text.describe_pair(pair, comparison)) for pair in paired[:PAIRS_MAX]],
         "pairs_total": len(comparison.pairs),

@@ -6,11 +6,10 @@ from typing import NamedTuple
 from starlette.responses import Response
 
 from api.errors import NoRoute
-from api.http.pages.calibration.part_answer import PartAnswer, read_answer
-from api.http.pages.calibration.parts import FIGURE_PART, PAGE, PARTS, QUERY
-from api.http.pages.drawing_file import drawing_response
-from api.http.pages.page import Page, address_of
-from api.http.pages.page_figure import PageFigure, embed
+from api.http.pages.calibration.parts import FIGURE_PART, PAGE, PARTS, QUERY, PartAnswer, read_answer
+from api.http.pages.content import address_of
+from api.http.pages.page import page
+from api.http.pages.page_figure import PageFigure, drawing_response
 from api.http.request import Call
 from api.reports.plots.figure_source import FigureMissing, FigureSource
 from api.reports.plots.figures import FIGURES
@@ -42,7 +41,7 @@ def _draw(name: str, source: FigureSource, address: str) -> PageFigure | Missing
         svg = figure.draw(source)
     except FigureMissing as missing:
         return MissingFigure(name, figure.title, _sentence(missing.cause), missing.advice)
-    return PageFigure(name, figure.title, figure.reading, embed(svg, name), address, figure.tabulate(source))
+    return PageFigure(name, figure.title, figure.reading, svg, address, figure.tabulate(source))
 
 
 def _sentence(cause: str) -> str:
@@ -50,14 +49,7 @@ def _sentence(cause: str) -> str:
     return cause[:1].upper() + cause[1:]
 
 
-@Page(
-    path="/ui/calibration/figures/{name}.svg",
-    template="problem",
-    section="calibration",
-    query=(*QUERY, FIGURE_PART),
-    heavy=True,
-    waits=True,
-)
+@page(query=(*QUERY, FIGURE_PART), heavy=True)
 async def get_calibration_figure(call: Call) -> Response:
     """Return a drawing as a file."""
     name = call.request.path_params["name"]

@@ -1,14 +1,18 @@
-"""The parts of the calibration pages: the figures that each shows, and what it asks of the use case."""
+"""The parts of the calibration pages: the figures that each shows, what it asks of the use case, and the answer."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from api.parameters import choice_parameter, declared, integer_parameter
+from api.http.pages.content import address_of
+from api.http.request import Call
+from api.parameters import choice_parameter, declared, integer_parameter, parse_params
 from api.reports.plots.figures import FIGURES
 from api.reports.plots.groups import GROUPS_MAX
+from api.service.calibration_answers import find_calibration
 from api.service.calibration_params import CalibrationParams
 from api.service.event_params import AS_OF, Parameters
 from projections.calibration.words import HISTORY_PARTS
+from tallystick.shapes.calibration import CalibrationAnswer
 
 PAGE = "/ui/calibration"
 COMPARE = f"{PAGE}/compare"
@@ -73,3 +77,23 @@ def address_of_part(name: str, parameters: Mapping[str, str]) -> tuple[str, Mapp
     if name == "compare":
         return COMPARE, kept
     return PAGE, kept if name == "summary" else {"part": name, **kept}
+
+
+class PartAnswer(NamedTuple):
+    """An answer, the parameters of `GET /calibration` that ask for it, and that address."""
+
+    answer: CalibrationAnswer
+    parameters: Mapping[str, str]
+    json: str
+
+
+async def read_answer(call: Call, name: str) -> PartAnswer:
+    """Return the answer for a part. Errors: InvalidQuery."""
+    part = PARTS[name]
+    given = call.parameters
+    LIMIT.find(given)
+    parse_params(CalibrationParams, given)  # a wrong value is an error, also of a parameter that the part does not use
+    parameters = {**part.defaults, **part.used(given), **part.asked()}
+    view = await call.view()
+    answer = await find_calibration(view, parse_params(CalibrationParams, parameters))
+    return PartAnswer(answer, parameters, address_of("/calibration", parameters))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from api.http.pages.page import address_of
+from api.http.pages.content import address_of
 from api.reports.escape import one_line
 from api.reports.format import minute_utc
 from projections.decisions.decision_state import DecisionState

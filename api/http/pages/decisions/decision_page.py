@@ -1,14 +1,18 @@
 """One decision whole: what was decided and why, how it turned out, its links, its history, and its proof."""
 
+from collections.abc import Mapping
 from urllib.parse import urlencode
 
-from api.http.pages.content import Content
+from starlette.responses import RedirectResponse, Response
+
+from api.http.pages.content import Content, address_of
 from api.http.pages.decisions.decision_facts import heading_of, read_facts
 from api.http.pages.decisions.decision_texts import read_texts
 from api.http.pages.decisions.history_lines import history_lines, read_stored
 from api.http.pages.decisions.link_rows import read_links
-from api.http.pages.decisions.review_form import RefusedReview, review_form
-from api.http.pages.page import Page, address_of
+from api.http.pages.decisions.review_form import DECISION_ID as DECISION_FIELD
+from api.http.pages.decisions.review_form import RefusedReview, post_form, review_form
+from api.http.pages.page import form, page, refused_page
 from api.http.request import Call
 from api.http.routes.decisions import DECISION_ID
 from api.reports.escape import cut
@@ -16,6 +20,7 @@ from api.service.advice import advise
 from api.service.decision_quality import quality_of
 from api.service.decisions import find_decision
 from api.service.event_params import AS_OF, PREFIX
+from events.errors import TallystickError
 from projections.calibration.advice import PlannedDecision
 from projections.decisions.decision_state import DecisionState
 from projections.decisions.tokenizer import split_words
@@ -28,16 +33,22 @@ QUERY_CHARS_MAX, QUERY_WORDS_MAX = 600, 20
 """How much of a decision's text the search for similar ones has: its longest words."""
 
 
-@Page(
-    path="/ui/decisions/{decision_id}",
-    template=TEMPLATE,
-    section="decisions",
-    path_parameters=(DECISION_ID,),
-    query=(PREFIX, AS_OF),
-)
+@page(TEMPLATE, query=(PREFIX, AS_OF))
 async def show_decision(call: Call) -> Content:
     """Show one decision."""
     return await decision_content(call, call.path(DECISION_ID))
+
+
+@form()
+async def record_review(call: Call, typed: Mapping[str, str]) -> Response:
+    """Record the outcome of the decision, and show it; or show the form again with what is wrong."""
+    decision_id = call.path(DECISION_ID)
+    try:
+        await post_form(call, {**typed, DECISION_FIELD: decision_id})
+    except TallystickError as error:
+        content = await decision_content(call, decision_id, RefusedReview(typed, error))
+        return await refused_page(call, TEMPLATE, content, error)
+    return RedirectResponse(f"/ui/decisions/{decision_id}", 303)
 
 
 async def decision_content(call: Call, decision_id: str, refused: RefusedReview | None = None) -> Content:

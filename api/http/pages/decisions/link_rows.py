@@ -5,10 +5,9 @@ from typing import NamedTuple
 
 from starlette.responses import Response
 
-from api.http.pages.content import Content
-from api.http.pages.drawing_file import drawing_response
-from api.http.pages.page import Page, address_of
-from api.http.pages.page_figure import PageFigure, embed
+from api.http.pages.content import Content, address_of
+from api.http.pages.page import page
+from api.http.pages.page_figure import PageFigure, drawing_response
 from api.http.request import Call
 from api.http.routes.decisions import DECISION_ID
 from api.reports.plots.link_figure import DrawnLink, draw_links
@@ -52,18 +51,11 @@ async def read_links(call: Call, decision_id: str) -> ShownLinks:
     if not rows:
         return ShownLinks(rows, graph.total, None, json)
     address = address_of(f"/ui/decisions/{decision_id}/figures/{FIGURE}.svg", as_of)
-    figure = PageFigure(FIGURE, "How it is linked", "", embed(_draw(graph, rows), FIGURE), address, None)
+    figure = PageFigure(FIGURE, "How it is linked", "", _draw(graph, rows), address, None)
     return ShownLinks(rows, graph.total, figure, json)
 
 
-@Page(
-    path="/ui/decisions/{decision_id}/figures/links.svg",
-    template="problem",
-    section="decisions",
-    path_parameters=(DECISION_ID,),
-    query=(AS_OF,),
-    waits=True,
-)
+@page(query=(AS_OF,))
 async def get_links_drawing(call: Call) -> Content | Response:
     """Return the drawing of a decision's links as a file."""
     graph = await _read_graph(call, call.path(DECISION_ID))

@@ -1,12 +1,11 @@
 """The controls of a list of decisions: the filters in force, each with the address without it, and the sort order."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from api.http.pages.page import address_of
+from api.http.pages.content import address_of
 from api.parameters import split_list
 from api.reports.escape import one_line
-from api.service.decisions import DecisionQuery
 from projections.decisions.decision_selection import SortField
 
 FILTERS = (
@@ -24,15 +23,6 @@ class ActiveFilter(NamedTuple):
     name: str
     value: str
     without: str
-
-
-class SortColumn(NamedTuple):
-    """A column of a list: how it is sorted now, and the address that sorts by it; None: it cannot be sorted by."""
-
-    label: str
-    address: str | None = None
-    aria_sort: Literal["ascending", "descending"] | None = None
-    css_class: str = ""
 
 
 def active_filters(path: str, parameters: Mapping[str, str]) -> Sequence[ActiveFilter]:
@@ -69,7 +59,7 @@ def without_filters(path: str, parameters: Mapping[str, str]) -> str:
     return address_of(path, parameters, **dict.fromkeys((*FILTERS, "offset")))
 
 
-_COLUMNS: Sequence[tuple[str, SortField | None, bool, str]] = (
+COLUMNS: Sequence[tuple[str, SortField | None, bool, str]] = (
     ("Decision", None, False, "what"),
     ("Outcome", "status", False, ""),
     ("Confidence", "confidence", True, ""),
@@ -78,22 +68,10 @@ _COLUMNS: Sequence[tuple[str, SortField | None, bool, str]] = (
     ("Stakes", "stakes", True, ""),
     ("Recorded", "created_at", True, ""),
 )
-"""Label, field, whether the first click sorts in descending order, and class, of each column."""
+"""Label, field, whether the first click sorts in descending order, and class, of each column.
 
-
-def sort_columns(path: str, parameters: Mapping[str, str], query: DecisionQuery) -> Sequence[SortColumn]:
-    """Return the columns of a list. A ranked search is in the order of its ranks, and cannot be sorted."""
-    columns: list[SortColumn] = []
-    for label, field, descending_first, css_class in _COLUMNS:
-        if field is None or query.ranking is not None:
-            columns.append(SortColumn(label, css_class=css_class))
-            continue
-        is_sorted = query.sort == field
-        descending = not query.descending if is_sorted else descending_first
-        address = address_of(path, parameters, sort=field, order="desc" if descending else "asc", offset=None)
-        aria = ("descending" if query.descending else "ascending") if is_sorted else None
-        columns.append(SortColumn(label, address, aria, css_class))  # type: ignore[arg-type]
-    return columns
+A ranked search is in the order of its ranks, and cannot be sorted.
+"""
 
 
 def settle_ranking(parameters: Mapping[str, str]) -> Mapping[str, str]:

@@ -1,23 +1,20 @@
 """The form that records the outcome of a decision, on its page and in the queue."""
 
-import secrets
 from collections.abc import Mapping, Sequence
 from math import isfinite, nan
 from typing import NamedTuple, get_args
 
-import msgspec
-
+from api.http.pages.form import EVENT_ID, convert_fields, event_id_of, new_event_id, stated_texts
 from api.http.request import Call
 from api.service.decision_writer import RecordedReview, review_decision
 from api.service.review_permission import may_review
 from events.decision import DecisionReviewed
-from events.decode_error_messages import DECODE_ERRORS, explain_decode_error
 from events.errors import InvalidEvent, TallystickError
 from ledger.errors import IdentityConflict
 from projections.decisions.decision_state import DecisionState
 from tallystick.shapes.decisions import Outcome
 
-DECISION_ID, EVENT_ID = "decision_id", "event_id"
+DECISION_ID = "decision_id"
 TEXTS = ("actual_result", "lessons", "notes")
 INDICATOR = "kpi:"
 """What the names of the fields for indicators begin with."""
@@ -60,7 +57,7 @@ def review_form(call: Call, state: DecisionState, refused: "RefusedReview | None
     keeps_id = refused is not None and not isinstance(refused.refusal, IdentityConflict)
     return ReviewForm(
         decision_id=state.decision_id,
-        event_id=typed.get(EVENT_ID) or "" if keeps_id else _new_event_id(),
+        event_id=typed.get(EVENT_ID) or "" if keeps_id else new_event_id(),
         outcomes=get_args(Outcome),
         typed=typed,
         indicators=[
@@ -69,10 +66,6 @@ def review_form(call: Call, state: DecisionState, refused: "RefusedReview | None
         ],
         refusal=None if refused is None else refused.refusal,
     )
-
-
-def _new_event_id() -> str:
-    return f"page-{secrets.token_hex(12)}"
 
 
 class RefusedReview(NamedTuple):
@@ -84,15 +77,13 @@ class RefusedReview(NamedTuple):
 
 async def post_form(call: Call, typed: Mapping[str, str]) -> RecordedReview:
     """Record the review of a form. Errors: those of `review_decision`, InvalidEvent; nothing was written."""
-    return await review_decision(call.ledger, call.caller, _payload(typed), event_id=_event_id(typed))
+    return await review_decision(call.ledger, call.caller, _payload(typed), event_id=event_id_of(typed))
 
 
 def _payload(typed: Mapping[str, str]) -> DecisionReviewed:
     if "outcome" not in typed:
         raise InvalidEvent("No outcome is chosen.", "Choose how it turned out.", field="outcome")
-    fields: dict[str, object] = {
-        name: typed[name].strip() for name in (DECISION_ID, "outcome", *TEXTS) if typed.get(name, "").strip()
-    }
+    fields = stated_texts(typed, DECISION_ID, "outcome", *TEXTS)
     indicators = {
         name.removeprefix(INDICATOR): _number(name.removeprefix(INDICATOR), value)
         for name, value in typed.items()
@@ -100,11 +91,7 @@ def _payload(typed: Mapping[str, str]) -> DecisionReviewed:
     }
     if indicators:
         fields["affected_kpis"] = indicators
-    try:
-        return msgspec.convert(fields, DecisionReviewed)
-    except DECODE_ERRORS as error:
-        names = DecisionReviewed.__struct_fields__
-        raise explain_decode_error(error, (), fields=names, shape=DecisionReviewed) from None
+    return convert_fields(fields, DecisionReviewed)
 
 
 def _number(name: str, text: str) -> float:
@@ -116,10 +103,3 @@ def _number(name: str, text: str) -> float:
         advice = f"Write how {name} changed, as in -2.5."
         raise InvalidEvent(f"{text!r} is not a number.", advice, field=name)
     return number
-
-
-def _event_id(typed: Mapping[str, str]) -> str:
-    """Return the id that the form was made with: without one, sending the form twice would record two reviews."""
-    if EVENT_ID not in typed:
-        raise InvalidEvent("The form has no event_id.", "Open the page again.", field=EVENT_ID)
-    return typed[EVENT_ID]

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from starlette.responses import RedirectResponse
+from starlette.responses import RedirectResponse, Response
 
-from api.http.pages.content import Content
+from api.http.pages.content import Content, address_of
 from api.http.pages.decisions.decision_facts import heading_of, read_facts
 from api.http.pages.decisions.decision_texts import read_texts
 from api.http.pages.decisions.list_controls import ActiveFilter, active_filters
-from api.http.pages.decisions.review_form import RefusedReview, review_form
-from api.http.pages.page import Page, address_of
+from api.http.pages.decisions.review_form import DECISION_ID, RefusedReview, post_form, review_form
+from api.http.pages.page import form, page, refused_page
 from api.http.request import Call, run_query
 from api.parameters import declared, flag_parameter, named, parse_params, text_parameter
 from api.service.calibration_params import ReviewSampleParams
@@ -22,13 +22,14 @@ from api.service.decisions import find_decision, select_decisions
 from api.service.event_params import OFFSET
 from api.service.review_permission import may_review_some
 from api.service.review_sample import ReviewSample, draw_review_sample
+from events.errors import TallystickError
 from ledger.errors import NotFound
 from projections.decisions.decision_selection import STAKES
 from projections.decisions.decision_state import DecisionState
 from projections.shared_params import DecisionFilterParams
 
 PATH = "/ui/reviews"
-TEMPLATE = "decisions/queue"
+TEMPLATE = "reviews/queue"
 
 SAMPLE = flag_parameter("sample", "Whether to review a random set of the decisions, and not the oldest.")
 RECORDED = text_parameter("recorded", "The decision whose review was just recorded.")
@@ -46,10 +47,21 @@ class QueuePlace(NamedTuple):
     sample: ReviewSample | None = None
 
 
-@Page(path=PATH, template=TEMPLATE, section="reviews", query=QUEUE_PARAMETERS)
+@page(TEMPLATE, query=QUEUE_PARAMETERS)
 async def show_queue(call: Call) -> Content | RedirectResponse:
     """Show the next decision to review."""
     return await queue_content(call)
+
+
+@form(*QUEUE_PARAMETERS)
+async def record_next_review(call: Call, typed: Mapping[str, str]) -> Response:
+    """Record the outcome of the decision that the queue shows, and show the next one."""
+    try:
+        recorded = await post_form(call, typed)
+    except TallystickError as error:
+        content = await queue_content(call, typed.get(DECISION_ID), RefusedReview(typed, error))
+        return content if isinstance(content, Response) else await refused_page(call, TEMPLATE, content, error)
+    return RedirectResponse(address_of(PATH, _selection(call), recorded=recorded.decision_id), 303)
 
 
 async def queue_content(
@@ -72,18 +84,13 @@ async def queue_content(
         "facts": () if state is None else read_facts(state),
         "texts": None if state is None else read_texts(state, heading_of(state)),
         "form": None if state is None else review_form(call, state, refused),
-        "action": address_of(PATH, parameters),
         "skipped": skipped,
-        "skip": address_of(PATH, parameters, offset=skipped + 1) if place.left > 1 else None,
-        "back": address_of(PATH, parameters, offset=skipped - 1 or None) if skipped else None,
-        "first": address_of(PATH, parameters, offset=None),
         "recorded": await _find_recorded(call),
         "reviewer": may_review_some(call.caller),
         "active": _active(parameters),
         "chosen": parameters,
         "names": names.by_parameter,
         "stakes": STAKES,
-        "orders": _orders(parameters),
     }
     return Content("Review queue", variables, place.json)
 
@@ -137,20 +144,3 @@ def _active(parameters: Mapping[str, str]) -> Sequence[ActiveFilter]:
 
 
 _OF_ONE_QUEUE = (OFFSET.name, "seed", "drawn_at")
-
-
-class QueueOrder(NamedTuple):
-    """An order in which to review, and the address of the queue in it."""
-
-    label: str
-    address: str
-    chosen: bool
-
-
-def _orders(parameters: Mapping[str, str]) -> Sequence[QueueOrder]:
-    sampled = SAMPLE.read(parameters)
-    kept = {name: value for name, value in parameters.items() if name not in (*_OF_ONE_QUEUE, "size")}
-    return [
-        QueueOrder("oldest first", address_of(PATH, kept, sample=None), not sampled),
-        QueueOrder("a random sample", address_of(PATH, kept, sample="true"), sampled),
-    ]

@@ -2,22 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
-from api.http.pages.content import Content
-from api.http.pages.evaluations.lists import COMPARE, RUNS, SCENARIOS, ListPosition, list_page
-from api.http.pages.page import Page, address_of
+from api.http.pages.content import Content, address_of, list_links
+from api.http.pages.evaluations.run_list import RUNS, SCENARIOS
+from api.http.pages.page import page
 from api.http.request import Call
 from api.parameters import choice_parameter, declared
 from api.reports.gate import verdict_sentence
 from api.reports.gate_text import gate_lines
-from api.reports.report import lost_patterns
 from api.reports.score_intervals import describe_difference, describe_test
 from api.service.evaluation.evaluation_params import ComparisonParams, LimitParams
 from api.service.evaluation.gate import judge_comparison, limits_of
 from api.service.event_params import AS_OF, OFFSET
-from events.evaluation import PatternFinding
-from projections.evaluation.view_types import RunComparison, ScenarioChange
+from projections.evaluation.view_types import ScenarioChange
+
+COMPARE = f"{RUNS}/compare"
 
 GROUPS: Mapping[str, str] = {
     "regressed": "Regressed: fewer attempts pass",
@@ -33,8 +32,6 @@ GROUPS: Mapping[str, str] = {
 FIRST = 20
 """How many scenarios of each list the page of all lists has."""
 
-LOST_MAX = 3
-
 PARAMETERS = (
     *(replace(each, required=False) for each in declared(ComparisonParams) if each.name != "prefix"),
     *declared(LimitParams),
@@ -44,31 +41,7 @@ PARAMETERS = (
 GROUP = choice_parameter("list", "Only one of the lists of scenarios.", tuple(GROUPS))
 
 
-class ChangeRow(NamedTuple):
-    """A scenario of a comparison, with the first patterns that used to match, and the number of the others."""
-
-    change: ScenarioChange
-    lost: Sequence[PatternFinding]
-    more: int
-
-
-class ChangeGroup(NamedTuple):
-    """A list of scenarios: its heading, its number of scenarios, the shown ones, and the address of all."""
-
-    name: str
-    heading: str
-    total: int
-    rows: Sequence[ChangeRow]
-    whole: str | None
-
-
-@Page(
-    path=COMPARE,
-    template="evaluations/comparison",
-    section="evaluations",
-    query=(*PARAMETERS, GROUP, OFFSET, AS_OF),
-    heavy=True,
-)
+@page("evaluations/comparison", query=(*PARAMETERS, GROUP, OFFSET, AS_OF), heavy=True)
 async def show_comparison(call: Call) -> Content:
     """Compare two runs; without two, ask for them."""
     parameters = call.parameters
@@ -80,9 +53,12 @@ async def show_comparison(call: Call) -> Content:
     compared = await judge_comparison(
         await call.view(), ComparisonParams(baseline=baseline, candidate=candidate), limits
     )
-    groups, position = _groups(compared, parameters), None
+    groups = {name: getattr(compared, name)[:FIRST] for name in GROUPS if getattr(compared, name)}
+    rows_shown = None
     if only is not None:
-        groups, position = _one_group(compared, parameters, only, offset)
+        changes: Sequence[ScenarioChange] = getattr(compared, only)
+        groups = {only: changes[offset : offset + SCENARIOS]}
+        rows_shown = list_links(COMPARE, parameters, offset, SCENARIOS, len(groups[only]), len(changes))
     named = {name: parameters[name] for name in ("baseline", "candidate", "as_of") if name in parameters}
     limited = {parameter.name: parameters.get(parameter.name) for parameter in declared(LimitParams)}
     variables = {
@@ -92,46 +68,17 @@ async def show_comparison(call: Call) -> Content:
         "difference": describe_difference(compared),
         "test": describe_test(compared),
         "groups": groups,
+        "headings": GROUPS,
         "only": only,
-        "position_in_list": position,
-        "all_lists": address_of(COMPARE, parameters, list=None, offset=None),
+        "rows_shown": rows_shown,
         "gate_json": address_of(
             f"/evaluations/{compared.candidate.run_id}/gate",
             {name: text for name, text in limited.items() if text is not None},
             baseline=compared.baseline.run_id,
             as_of=parameters.get("as_of"),
         ),
-        "swapped": address_of(COMPARE, named, baseline=compared.candidate.run_id, candidate=compared.baseline.run_id),
+        "named": named,
         "limits": limits,
     }
     title = f"{compared.candidate.run_id} against {compared.baseline.run_id}"
     return Content(title, variables, address_of("/evaluations/compare", named))
-
-
-def _groups(compared: RunComparison, parameters: Mapping[str, str]) -> list[ChangeGroup]:
-    found = ((name, getattr(compared, name)) for name in GROUPS)
-    return [
-        ChangeGroup(
-            name,
-            GROUPS[name],
-            len(changes),
-            [*map(_row, changes[:FIRST])],
-            address_of(COMPARE, parameters, list=name, offset=None) if len(changes) > FIRST else None,
-        )
-        for name, changes in found
-        if changes
-    ]
-
-
-def _one_group(
-    compared: RunComparison, parameters: Mapping[str, str], name: str, offset: int
-) -> tuple[list[ChangeGroup], ListPosition]:
-    changes: Sequence[ScenarioChange] = getattr(compared, name)
-    listed = list_page(COMPARE, parameters, changes, offset, SCENARIOS)
-    rows = [_row(change) for change in listed.rows if isinstance(change, ScenarioChange)]
-    return [ChangeGroup(name, GROUPS[name], len(changes), rows, None)], listed.position
-
-
-def _row(change: ScenarioChange) -> ChangeRow:
-    lost = lost_patterns(change)
-    return ChangeRow(change, lost[:LOST_MAX], max(0, len(lost) - LOST_MAX))

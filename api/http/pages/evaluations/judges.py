@@ -1,7 +1,7 @@
 """The report on judges: how well their verdicts agree with the labels of people."""
 
-from api.http.pages.content import Content
-from api.http.pages.page import Page, address_of, query_of
+from api.http.pages.content import Content, address_of
+from api.http.pages.page import page, query_of
 from api.http.request import Call
 from api.reports.judge_text import difference_text, figure_lines, heading, share_text
 from api.service.evaluation.judge_queries import get_judges
@@ -10,7 +10,7 @@ from projections.evaluation.query_params import JudgeQuery
 PATH = "/ui/evaluations/judges"
 
 
-@Page(path=PATH, template="evaluations/judges", section="evaluations", query=query_of(JudgeQuery), heavy=True)
+@page("evaluations/judges", query=query_of(JudgeQuery), heavy=True)
 async def show_judges(call: Call) -> Content:
     """Show the report on each judge."""
     report = await get_judges(await call.view(), call.asked(JudgeQuery))

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from urllib.parse import urlencode
 
-from api.http.pages.content import Content
-from api.http.pages.evaluations.lists import RUNS, SCENARIOS, list_page
-from api.http.pages.evaluations.shortened import describe_missed, shorten_errors
-from api.http.pages.page import Page, address_of
+from api.http.pages.content import Content, address_of, list_links
+from api.http.pages.evaluations.run_list import RUNS, SCENARIOS
+from api.http.pages.evaluations.shortened import TEXT_MAX, describe_missed
+from api.http.pages.page import page
 from api.http.path_parameters import RUN
 from api.http.request import Call
 from api.parameters import choice_parameter
 from api.reports.html.report_page import banner, group_errors
-from api.reports.html.trend_chart import trend_chart
+from api.reports.html.trend_chart import draw_versions
 from api.reports.report import VERDICTS, EvaluationReport, by_urgency, versions_of
 from api.service.evaluation.report_data import build_evaluation_report
 from api.service.event_params import AS_OF, OFFSET
@@ -22,14 +22,7 @@ ORDERS = ("urgency", "scenario", "points")
 SORT = choice_parameter("sort", "The order of the scenarios.", ORDERS, default="urgency")
 
 
-@Page(
-    path=f"{RUNS}/{{run}}",
-    template="evaluations/run",
-    section="evaluations",
-    path_parameters=(RUN,),
-    query=(VERDICT, SORT, OFFSET, AS_OF),
-    heavy=True,
-)
+@page("evaluations/run", query=(VERDICT, SORT, OFFSET, AS_OF), heavy=True)
 async def show_run(call: Call) -> Content:
     """Show an evaluation: its figures, its errors, its versions, and each scenario."""
     run_id, view = call.path(RUN), await call.view()
@@ -38,16 +31,17 @@ async def show_run(call: Call) -> Content:
     verdict, offset = VERDICT.find(call.parameters), OFFSET.read(call.parameters)
     address = f"{RUNS}/{run.run_id}"
     results = [each for each in _sorted(report, SORT.read(call.parameters)) if verdict in (None, each.verdict)]
-    listed = list_page(address, call.parameters, results, offset, SCENARIOS)
+    shown = results[offset : offset + SCENARIOS]
     variables = {
         "run": run,
         "banner": banner(report),
         "trend": trend,
-        "chart": trend_chart(trend, run.agent_version) if trend else None,
-        "errors": shorten_errors(group_errors(run)),
-        "rows": [(result, describe_missed(result)) for result in listed.rows if isinstance(result, ScenarioResult)],
+        "chart": draw_versions(trend, run.agent_version) if trend else None,
+        "errors": sorted(group_errors(run), key=lambda group: -len(group[1])),
+        "text_max": TEXT_MAX,
+        "rows": [(result, describe_missed(result)) for result in shown],
         "used": run.usage is not None,
-        "position_in_list": listed.position,
+        "rows_shown": list_links(address, call.parameters, offset, SCENARIOS, len(shown), len(results)),
         "verdict": verdict,
         "verdicts": VERDICTS,
         "sort": SORT.read(call.parameters),

@@ -2,13 +2,20 @@
 
 from urllib.parse import urlencode
 
-from api.http.pages.content import Content
-from api.http.pages.evaluations.lists import ROWS, RUNS, locate
-from api.http.pages.page import Page, address_of, query_of
+from api.http.pages.content import Content, address_of, list_links
+from api.http.pages.page import page, query_of
 from api.http.request import Call
 from api.service.evaluation.queries import get_evaluations
 from api.service.evaluation.scenario_queries import list_names
 from api.service.run_params import EvaluationQuery
+
+RUNS = "/ui/evaluations"
+
+ROWS = 50
+"""Runs on a page."""
+
+SCENARIOS = 100
+"""Scenarios on a page."""
 
 NAMES_MAX = 100
 """Names of suites and agents that are proposed while one types; others can be typed, too."""
@@ -16,9 +23,7 @@ NAMES_MAX = 100
 LIVE = urlencode({"type": "eval.started.v1,eval.started.v2,eval.finished.v1,eval.reopened.v1"})
 
 
-@Page(
-    path=RUNS, template="evaluations/runs", section="evaluations", query=query_of(EvaluationQuery, "limit"), heavy=True
-)
+@page("evaluations/runs", query=query_of(EvaluationQuery, "limit"), heavy=True)
 async def show_runs(call: Call) -> Content:
     """List evaluations, the last started first."""
     parameters = {**call.parameters, "limit": str(ROWS)}
@@ -27,7 +32,7 @@ async def show_runs(call: Call) -> Content:
     names = await list_names(view)
     variables = {
         "found": found,
-        "position_in_list": locate(RUNS, call.parameters, query.offset, len(found.evaluations), found.total, ROWS),
+        "rows_shown": list_links(RUNS, call.parameters, query.offset, ROWS, len(found.evaluations), found.total),
         "suites": names.suites[:NAMES_MAX],
         "agents": names.agents[:NAMES_MAX],
         "filtered": bool(call.parameters.keys() & {"suite", "agent", "since", "until", "window"}),

@@ -1,15 +1,14 @@
 """One scenario of a run: each attempt with its score, what matched where, and what was answered."""
 
-from api.http.pages.content import Content
-from api.http.pages.evaluations.lists import RUNS, list_page
+from api.http.pages.content import Content, address_of, list_links
+from api.http.pages.evaluations.run_list import RUNS
 from api.http.pages.evaluations.shortened import shorten_rows
-from api.http.pages.page import Page, address_of
+from api.http.pages.page import page
 from api.http.path_parameters import RUN, SCENARIO
 from api.http.request import Call
 from api.service.evaluation.scenario_queries import show_scenario_of_run
 from api.service.evaluation.trace_queries import describe_step, find_traces
 from api.service.event_params import AS_OF, OFFSET
-from projections.evaluation.view_types import ScoreRow
 
 ATTEMPTS = 10
 """Attempts on a page."""
@@ -18,32 +17,26 @@ STEPS = 50
 """Steps of one attempt on a page."""
 
 
-@Page(
-    path=f"{RUNS}/{{run}}/scenarios/{{scenario_id}}",
-    template="evaluations/run_scenario",
-    section="evaluations",
-    path_parameters=(RUN, SCENARIO),
-    query=(OFFSET, AS_OF),
-    heavy=True,
-)
+@page("evaluations/run_scenario", query=(OFFSET, AS_OF), heavy=True)
 async def show_run_scenario(call: Call) -> Content:
     """Show the attempts of one run at one scenario."""
     run_id, scenario_id = call.path(RUN), call.path(SCENARIO)
     found = await show_scenario_of_run(await call.view(), run_id, scenario_id)
     address = f"{RUNS}/{run_id}/scenarios/{scenario_id}"
-    listed = list_page(address, call.parameters, found.result.rows, OFFSET.read(call.parameters), ATTEMPTS)
-    attempts = [row.attempt for row in listed.rows if isinstance(row, ScoreRow)]
+    offset, total = OFFSET.read(call.parameters), len(found.result.rows)
+    rows = found.result.rows[offset : offset + ATTEMPTS]
+    attempts = [row.attempt for row in rows]
     traces = await find_traces(await call.view(), found.run.run_id, scenario_id, attempts)
     variables = {
         "run": found.run,
         "result": found.result,
-        "short": shorten_rows(row for row in listed.rows if isinstance(row, ScoreRow)),
+        "short": shorten_rows(rows),
         "steps": {
             attempt: [(number, step, describe_step(step)) for number, step in enumerate(steps[:STEPS], 1)]
             for attempt, steps in traces.items()
         },
         "steps_left_out": {attempt: max(0, len(steps) - STEPS) for attempt, steps in traces.items()},
-        "position_in_list": listed.position,
+        "rows_shown": list_links(address, call.parameters, offset, ATTEMPTS, len(rows), total),
         "address": f"{RUNS}/{run_id}",
     }
     as_of = call.parameters.get("as_of")

@@ -2,30 +2,19 @@
 
 from starlette.responses import Response
 
-from api.http.pages.content import Content
-from api.http.pages.drawing_file import drawing_response
-from api.http.pages.evaluations.lists import ROWS, RUNS, locate
-from api.http.pages.evaluations.run_list import NAMES_MAX
-from api.http.pages.page import Page, address_of, query_of
-from api.http.pages.page_figure import PageFigure, embed
-from api.http.path_parameters import SCENARIO
+from api.http.pages.content import Content, address_of, list_links
+from api.http.pages.evaluations.run_list import NAMES_MAX, ROWS, RUNS
+from api.http.pages.page import page, query_of
+from api.http.pages.page_figure import PageFigure, drawing_response
 from api.http.request import Call
 from api.reports.plots.scores import SCENARIO_READING, draw_scenario, tabulate_scenario
 from api.service.evaluation.scenario_queries import ScenarioHistoryAnswer, get_scenario, list_names
 from projections.evaluation.query_params import ScenarioQuery
 
-PATH = f"{RUNS}/scenarios/{{scenario_id}}"
 DRAWING = "figures/pass-rates.svg"
 
 
-@Page(
-    path=PATH,
-    template="evaluations/scenario",
-    section="evaluations",
-    path_parameters=(SCENARIO,),
-    query=query_of(ScenarioQuery, "limit"),
-    heavy=True,
-)
+@page("evaluations/scenario", query=query_of(ScenarioQuery, "limit"), heavy=True)
 async def show_scenario(call: Call) -> Content:
     """Show a scenario's history."""
     found = await _find(call)
@@ -37,7 +26,7 @@ async def show_scenario(call: Call) -> Content:
             "pass-rates",
             "Pass rate by version",
             SCENARIO_READING,
-            embed(draw_scenario(found, found.as_of.position), "pass-rates"),
+            draw_scenario(found, found.as_of.position),
             address_of(f"{address}/{DRAWING}", call.parameters, offset=None),
             tabulate_scenario(found),
         )
@@ -45,7 +34,7 @@ async def show_scenario(call: Call) -> Content:
     variables = {
         "found": found,
         "figure": figure,
-        "position_in_list": locate(address, call.parameters, offset, len(found.runs), found.total, ROWS),
+        "rows_shown": list_links(address, call.parameters, offset, ROWS, len(found.runs), found.total),
         "address": address,
         "suites": names.suites[:NAMES_MAX],
         "agents": names.agents[:NAMES_MAX],
@@ -54,14 +43,7 @@ async def show_scenario(call: Call) -> Content:
     return Content(f"Scenario {found.scenario_id}", variables, json)
 
 
-@Page(
-    path=f"{PATH}/{DRAWING}",
-    template="",
-    section="evaluations",
-    path_parameters=(SCENARIO,),
-    query=query_of(ScenarioQuery, "limit"),
-    waits=True,
-)
+@page(query=query_of(ScenarioQuery, "limit"))
 async def get_pass_rates(call: Call) -> Response:
     """Return the drawing of the page as a file."""
     found = await _find(call)

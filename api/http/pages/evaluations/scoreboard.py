@@ -4,12 +4,10 @@ from collections.abc import Mapping
 
 from starlette.responses import Response
 
-from api.http.pages.content import Content
-from api.http.pages.drawing_file import drawing_response
-from api.http.pages.evaluations.lists import SCOREBOARD
-from api.http.pages.evaluations.run_list import NAMES_MAX
-from api.http.pages.page import Page, address_of, query_of
-from api.http.pages.page_figure import PageFigure, embed
+from api.http.pages.content import Content, address_of
+from api.http.pages.evaluations.run_list import NAMES_MAX, RUNS
+from api.http.pages.page import page, query_of
+from api.http.pages.page_figure import PageFigure, drawing_response
 from api.http.request import Call
 from api.parameters import parse_params
 from api.reports.judge_text import corrected_cell
@@ -26,16 +24,10 @@ VERSIONS_SHOWN = "5"
 
 ROWS_MAX = 100
 REGRESSED_MAX = 5
-DRAWING = f"{SCOREBOARD}/figures/means.svg"
+DRAWING = f"{RUNS}/scoreboard/figures/means.svg"
 
 
-@Page(
-    path=SCOREBOARD,
-    template="evaluations/scoreboard",
-    section="evaluations",
-    query=query_of(ScoreboardQuery),
-    heavy=True,
-)
+@page("evaluations/scoreboard", query=query_of(ScoreboardQuery), heavy=True)
 async def show_board(call: Call) -> Content:
     """Rank the versions of each agent, or the models, on one suite."""
     names = await list_names(await call.view())
@@ -58,7 +50,7 @@ async def show_board(call: Call) -> Content:
     return Content("Scoreboard", variables, address_of("/scoreboard", parameters))
 
 
-@Page(path=DRAWING, template="", section="evaluations", query=query_of(ScoreboardQuery), heavy=True, waits=True)
+@page(query=query_of(ScoreboardQuery), heavy=True)
 async def get_means(call: Call) -> Response:
     """Return the drawing of the page as a file. Errors: NotFound, without a suite."""
     answer = await _find(call, await _complete(call))
@@ -88,7 +80,7 @@ def _figure(board: SuiteScoreboard, parameters: Mapping[str, str], position: int
         "means",
         "Mean points with their intervals",
         BOARD_READING,
-        embed(draw_scoreboard(board, position), "means"),
+        draw_scoreboard(board, position),
         address_of(DRAWING, parameters),
         tabulate_scoreboard(board),
     )

@@ -12,9 +12,6 @@ from api.reports.report import failed_patterns, is_forbidden
 from events.evaluation import Component, PatternFinding
 from projections.evaluation.view_types import ScenarioResult, ScoreRow
 
-ERRORS_MAX, ATTEMPTS_MAX = 8, 10
-"""The most kinds of errors shown, and the most attempts named for each."""
-
 TEXT_MAX = 1_500
 """The most characters of an output, a reason or a pattern."""
 
@@ -26,49 +23,12 @@ FINDING_BYTES = 400
 
 MISSED_MAX, MISSED_CHARS = 2, 60
 
-ErrorKind = tuple[str | None, str | None, str | None]
-
-
-class ErrorGroup(NamedTuple):
-    """Errors with the same reason and output, with the first attempts and the number of the others."""
-
-    failure: str | None
-    detail: str | None
-    said: str | None
-    attempts: Sequence[tuple[ScenarioResult, ScoreRow]]
-    more: int
-
-
-class ErrorGroups(NamedTuple):
-    """The first groups of errors, and the number of the others."""
-
-    shown: Sequence[ErrorGroup]
-    more: int
-
 
 class ShortRows(NamedTuple):
     """Attempts with their first patterns, and the number of patterns left out."""
 
     rows: Sequence[ScoreRow]
     left_out: int
-
-
-def shorten_errors(
-    errors: Sequence[tuple[ErrorKind, Sequence[tuple[ScenarioResult, ScoreRow]]]],
-) -> ErrorGroups:
-    """Return the most frequent errors."""
-    ordered = sorted(errors, key=lambda each: -len(each[1]))
-    shown = [
-        ErrorGroup(
-            failure,
-            None if detail is None else cut(detail, TEXT_MAX),
-            None if said is None else cut(said, TEXT_MAX),
-            attempts[:ATTEMPTS_MAX],
-            max(0, len(attempts) - ATTEMPTS_MAX),
-        )
-        for (failure, detail, said), attempts in ordered[:ERRORS_MAX]
-    ]
-    return ErrorGroups(shown, len(ordered) - len(shown))
 
 
 def shorten_rows(rows: Iterable[ScoreRow]) -> ShortRows:

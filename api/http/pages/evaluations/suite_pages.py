@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from api.http.pages.content import Content
-from api.http.pages.evaluations.lists import ROWS, RUNS, SCENARIOS, locate
-from api.http.pages.page import Page, address_of, query_of
+from api.http.pages.content import Content, address_of, list_links
+from api.http.pages.evaluations.run_list import ROWS, RUNS, SCENARIOS
+from api.http.pages.page import page, query_of
 from api.http.path_parameters import SCENARIO
 from api.http.request import Call
 from api.parameters import named
@@ -36,13 +36,7 @@ class ShortFile(NamedTuple):
     shortened: bool
 
 
-@Page(
-    path=PATH,
-    template="evaluations/suites",
-    section="evaluations",
-    query=query_of(SuiteVersionsQuery, "limit"),
-    heavy=True,
-)
+@page("evaluations/suites", query=query_of(SuiteVersionsQuery, "limit"), heavy=True)
 async def show_suites(call: Call) -> Content:
     """List suite versions, the last used first."""
     parameters = {**call.parameters, "limit": str(ROWS)}
@@ -50,19 +44,12 @@ async def show_suites(call: Call) -> Content:
     found = await get_suite_versions(await call.view(), query, call.caller)
     variables = {
         "found": found,
-        "position_in_list": locate(PATH, call.parameters, query.offset, len(found.versions), found.total, ROWS),
+        "rows_shown": list_links(PATH, call.parameters, query.offset, ROWS, len(found.versions), found.total),
     }
     return Content("Suite versions", variables, address_of("/suites", parameters))
 
 
-@Page(
-    path=f"{PATH}/{{version}}",
-    template="evaluations/suite_version",
-    section="evaluations",
-    path_parameters=(VERSION,),
-    query=query_of(SuiteVersionQuery, "limit"),
-    heavy=True,
-)
+@page("evaluations/suite_version", query=query_of(SuiteVersionQuery, "limit"), heavy=True)
 async def show_version(call: Call) -> Content:
     """Show a suite version, named by a run or a digest."""
     query = call.asked(SuiteVersionQuery, limit=SCENARIOS)
@@ -72,20 +59,13 @@ async def show_version(call: Call) -> Content:
     variables = {
         "found": found,
         "address": address,
-        "position_in_list": locate(address, call.parameters, offset, len(found.scenarios), found.total, SCENARIOS),
+        "rows_shown": list_links(address, call.parameters, offset, SCENARIOS, len(found.scenarios), found.total),
     }
     json = address_of(f"/suites/{name}", call.parameters, limit=SCENARIOS)
     return Content(f"Suite version {found.version.suite_digest[:12]}", variables, json)
 
 
-@Page(
-    path=f"{PATH}/{{version}}/scenarios/{{scenario_id}}",
-    template="evaluations/kept_scenario",
-    section="evaluations",
-    path_parameters=(VERSION, SCENARIO),
-    query=(AS_OF,),
-    heavy=True,
-)
+@page("evaluations/kept_scenario", query=(AS_OF,), heavy=True)
 async def show_scenario_files(call: Call) -> Content:
     """Show the files of a scenario, as a run kept them; if no run kept them, say so."""
     name, scenario_id = call.path(VERSION), call.path(SCENARIO)

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from api.http.pages.content import Content
+from api.http.pages.content import Content, address_of
 from api.http.pages.log.subject_address import LOG, stream_address, subject_address
-from api.http.pages.page import Page, address_of
+from api.http.pages.page import page
 from api.http.path_parameters import POSITION
 from api.http.request import Call
 from api.service.event_record import EventRecord, find_event
@@ -20,7 +20,7 @@ RELATED_BEFORE = 10_000
 """Events before this one from which the page of its correlation id searches: what belongs together is often near."""
 
 
-@Page(path=f"{LOG}/{{position}}", template="log/event", section="log", path_parameters=(POSITION,))
+@page("log/event")
 async def show_event(call: Call) -> Content:
     """Show the event at a position."""
     record = await find_event(call.ledger, call.path(POSITION))

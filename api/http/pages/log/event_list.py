@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
-from api.http.pages.content import Content
-from api.http.pages.log.subject_address import LOG, subject_address
-from api.http.pages.page import Page, address_of
+from api.http.pages.content import Content, address_of
+from api.http.pages.log.subject_address import subject_address
+from api.http.pages.page import page
 from api.http.request import Call
 from api.parameters import SINCE, UNTIL
 from api.service.event_list import newest_events
@@ -18,18 +18,13 @@ EVENTS_MAX = 50
 FILTERS = (TYPE, SUBJECT, SOURCE, CORRELATION_ID, SINCE, UNTIL)
 
 
-@Page(path=LOG, template="log/events", section="log", query=(*FILTERS, BEFORE))
+@page("log/events", query=(*FILTERS, BEFORE))
 async def show_log(call: Call) -> Content:
     """Show the newest events that match the filters. The newest page follows the log."""
     found = await newest_events(call.ledger, parse_event_query(call.parameters), EVENTS_MAX)
     filters = {name: text for name, text in call.parameters.items() if name != BEFORE.name}
     variables = {
-        "events": found.events,
-        "full": found.full,
-        "older": None if found.older is None else address_of(LOG, filters, before=found.older),
-        "older_position": found.older,
-        "newest": address_of(LOG, filters),
-        "newer": None if found.newer is None else address_of(LOG, filters, before=found.newer or None),
+        "found": found,
         "filters": filters,
         "types": VOCABULARY.type_names,
         "subject_address": subject_address,

@@ -4,17 +4,18 @@ from collections.abc import Sequence
 
 from starlette.responses import Response
 
-from api.http.pages.content import Content
-from api.http.pages.drawing_file import drawing_response
+from api.http.pages.content import Content, address_of
 from api.http.pages.log.subject_address import LOG, subject_address
-from api.http.pages.page import Page, address_of
-from api.http.pages.page_figure import FigureTable, PageFigure, embed
+from api.http.pages.page import page
+from api.http.pages.page_figure import PageFigure, drawing_response
 from api.http.request import Call
 from api.parameters import text_parameter
 from api.reports.plots.cause_tree import DRAWN_MAX, TreeEvent, draw_causes
+from api.reports.plots.tables import tabulate
 from api.service.event_params import AFTER, AS_OF
 from api.service.event_search import SEARCH_S
 from api.service.related_events import RelatedEvent, RelatedEvents, find_related
+from api.text_format import format_count
 
 EVENTS_MAX = 100
 """Events on a page."""
@@ -25,19 +26,16 @@ QUERY = (CORRELATION_ID, AFTER, AS_OF)
 FIGURE = f"{LOG}/related/figures/causes.svg"
 
 
-@Page(path=f"{LOG}/related", template="log/related", section="log", query=QUERY)
+@page("log/related", query=QUERY)
 async def show_related(call: Call) -> Content:
     """Show what happened under a correlation id; without one, the form that asks for it."""
     found = await _find(call)
     if found is None:
         return Content("Correlation", {"found": None, "figure": None, "subject_address": subject_address})
-    address = f"{LOG}/related"
     variables = {
         "found": found,
         "figure": _figure(found, address_of(FIGURE, call.parameters)) if found.events else None,
         "subject_address": subject_address,
-        "continued": None if found.next is None else address_of(address, call.parameters, after=found.next),
-        "first": address_of(address, call.parameters, after=None) if AFTER.read(call.parameters) else None,
     }
     live = None
     if found.next is None and AS_OF.name not in call.parameters:
@@ -46,7 +44,7 @@ async def show_related(call: Call) -> Content:
     return Content(f"Correlation {found.correlationid}", variables, json=json, live=live)
 
 
-@Page(path=FIGURE, template="problem", section="log", query=QUERY, waits=True)
+@page(query=QUERY)
 async def get_causes(call: Call) -> Response:
     """Return the drawing of causes and effects as a file."""
     found = await _find(call)
@@ -62,14 +60,16 @@ async def _find(call: Call) -> RelatedEvents | None:
 
 
 def _figure(found: RelatedEvents, address: str) -> PageFigure:
-    rows = [
-        [f"{event.position:,}", event.type, event.subject, "" if event.cause is None else f"{event.cause:,}"]
-        for event in _drawn(found)
-    ]
-    table = FigureTable(("Position", "Type", "Stream", "Position of the cause"), rows)
+    table = tabulate(
+        _drawn(found),
+        ("Position", lambda event: format_count(event.position)),
+        ("Type", lambda event: event.type),
+        ("Stream", lambda event: event.subject),
+        ("Position of the cause", lambda event: "" if event.cause is None else format_count(event.cause)),
+    )
     cut = f" The first {DRAWN_MAX} events are drawn." if len(found.events) > DRAWN_MAX else ""
     description = f"Each event is below its cause, if it names one that is listed here.{cut}"
-    return PageFigure("causes", "Causes and effects", description, embed(_draw(found), "causes"), address, table)
+    return PageFigure("causes", "Causes and effects", description, _draw(found), address, table)
 
 
 def _draw(found: RelatedEvents) -> str:

@@ -4,15 +4,13 @@ from collections.abc import Mapping
 
 from msgspec import UNSET
 
-from api.http.pages.content import Content
-from api.http.pages.models.list_links import ROWS, list_links
-from api.http.pages.page import Page, address_of, query_of
+from api.http.pages.content import Content, address_of, list_links
+from api.http.pages.page import ROWS, page, query_of
 from api.http.request import Call
 from api.parameters import choice_parameter
 from api.service.model_profiles import get_profiles
 from api.service.model_queries import InventoryAnswer, get_inventory
 from api.service.stored_model_names import NAME_EVENTS
-from projections.discovery.model_inventory import RUNS_SHOWN, InventoryTotals
 from projections.discovery.model_profiles import ModelProfile
 from projections.discovery.query_params import InventoryQuery, ProfileQuery
 
@@ -36,7 +34,7 @@ NEWS = f"type={','.join(('discovery.attempted.v1', *NAME_EVENTS))}"
 """The events that change an inventory."""
 
 
-@Page(path=PATH, template="models/inventory", section="models", query=(*query_of(InventoryQuery), LIST), heavy=True)
+@page("models/inventory", query=(*query_of(InventoryQuery), LIST), heavy=True)
 async def show_models(call: Call) -> Content:
     """Show the models that answered, with their conflicts; or one model."""
     parameters = call.parameters
@@ -48,24 +46,23 @@ async def show_models(call: Call) -> Content:
     json = address_of("/inventory", {**stated, "limit": str(limit)} if query.model is None else stated)
     live = None if "as_of" in parameters else NEWS
     shown = chosen or "models"
-    page = list_links(
+    rows_shown = list_links(
         PATH,
         parameters,
-        offset=query.offset,
-        limit=limit,
-        shown=len(getattr(answer, shown)),
-        total=getattr(answer.totals, shown),
+        query.offset,
+        limit,
+        len(getattr(answer, shown)),
+        getattr(answer.totals, shown),
     )
     variables: dict[str, object] = {
         "answer": answer,
-        "page": page,
+        "rows_shown": rows_shown,
         "headings": LISTS,
         "chosen": chosen,
-        "others": [] if chosen else _others(answer, answer.totals, parameters),
-        "runs_shown": RUNS_SHOWN,
+        "others": [] if chosen else [name for name in LISTS if name != "models" and getattr(answer, name)],
+        "first_rows": FIRST_ROWS,
         "most_sightings": max((model.sightings for model in answer.models), default=0),
         "profile": await _profile(call, query.model, answer),
-        "without_as_of": address_of(PATH, parameters, as_of=None),
     }
     title = "Models" if query.model is None else query.model
     return Content(title, variables, json=json, live=live)
@@ -77,20 +74,3 @@ async def _profile(call: Call, model: str | None, answer: InventoryAnswer) -> Mo
         return None
     profiles = (await get_profiles(await call.ledger.past(answer.as_of.position), ProfileQuery(model=model))).profiles
     return profiles[0] if profiles else None
-
-
-def _others(
-    answer: InventoryAnswer, totals: InventoryTotals, parameters: Mapping[str, str]
-) -> list[tuple[str, str, list[object], int, str]]:
-    """Return the lists below that of models: name, heading, first rows, number of all, and address of the list."""
-    return [
-        (
-            name,
-            heading,
-            getattr(answer, name)[:FIRST_ROWS],
-            getattr(totals, name),
-            address_of(PATH, parameters, list=name, offset=None),
-        )
-        for name, heading in LISTS.items()
-        if name != "models" and getattr(answer, name)
-    ]

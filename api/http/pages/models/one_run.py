@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from api.http.pages.content import Content
-from api.http.pages.models.list_links import list_links
-from api.http.pages.page import Page, address_of
+from api.http.pages.content import Content, address_of, list_links
+from api.http.pages.page import page
 from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call
 from api.parameters import choice_parameter, integer_parameter
@@ -36,99 +35,67 @@ EXCERPT_CHARS = 1_500
 
 
 class TextPart(NamedTuple):
-    """A part of a text of an attempt: its name, the characters from `start` on, and links to read further.
+    """A part of a text of an attempt: its name, the characters from `start` on, and the size of the whole.
 
-    `text` is None where the ledger has no such text; `why` then says what it has instead.
+    `text` is None where the ledger has no such text; `why` then says what it has instead. `length` is that of the
+    pieces in which the text is read whole; None: the part is the beginning.
     """
 
     name: str
     text: str | None
-    start: int
-    size: int
-    whole: str | None
-    previous: str | None
-    next: str | None
     why: str = ""
+    start: int = 0
+    size: int = 0
+    length: int | None = None
 
 
-@Page(
-    path="/ui/models/runs/{run_id}",
-    template="models/run",
-    section="models",
-    path_parameters=(RUN_ID,),
-    query=(ORDER_ASCENDING, OFFSET, AS_OF),
-)
+@page("models/run", query=(ORDER_ASCENDING, OFFSET, AS_OF))
 async def show_run(call: Call) -> Content:
     """Show one run, with a page of its attempts; live until it has ended."""
     run_id, parameters = call.path(RUN_ID), call.parameters
     query = AttemptQuery(limit=ATTEMPTS_SHOWN, offset=OFFSET.read(parameters), order=ORDER_ASCENDING.read(parameters))
     run = await show_run_attempts(await call.view(), run_id, query)
     path = f"/ui/models/runs/{run_id}"
-    page = list_links(
-        path, parameters, offset=query.offset, limit=query.limit, shown=len(run.attempts), total=len(run.marks)
-    )
+    rows_shown = list_links(path, parameters, query.offset, query.limit, len(run.attempts), len(run.marks))
     variables: dict[str, object] = {
         "run": run,
-        "path": path,
-        "page": page,
+        "rows_shown": rows_shown,
         "identified_shown": IDENTIFIED_SHOWN,
         "marks": run.marks[-MARKS_SHOWN:],
-        "other_order": address_of(path, parameters, order="desc" if query.order == "asc" else None, offset=None),
         "newest_first": query.order == "desc",
-        "without_as_of": address_of(path, parameters, as_of=None),
     }
     live = f"subject=discovery/{run_id}" if run.finished is None and "as_of" not in parameters else None
-    return Content(f"Run {run_id}", variables, json=_json(run_id, parameters), live=live)
+    return Content(f"Run {run_id}", variables, json=_json(call, run_id), live=live)
 
 
-@Page(
-    path="/ui/models/runs/{run_id}/attempts/{attempt}",
-    template="models/attempt",
-    section="models",
-    path_parameters=(RUN_ID, NUMBER),
-    query=(TEXT, START, AS_OF),
-)
+@page("models/attempt", query=(TEXT, START, AS_OF))
 async def show_attempt(call: Call) -> Content:
     """Show one attempt with its prompt and its answer, also those that are stored as evidence."""
     run_id, number, parameters = call.path(RUN_ID), call.path(NUMBER), call.parameters
     query = AttemptQuery(limit=1, number=number, texts=True)
     run = await show_run_attempts(await call.view(), run_id, query)
     (attempt,) = run.attempts
-    path = f"/ui/models/runs/{run_id}/attempts/{number}"
     variables: dict[str, object] = {
         "run": run,
         "attempt": attempt,
-        "path": path,
-        "run_path": address_of(f"/ui/models/runs/{run_id}", _as_of(parameters)),
-        "texts": [_text_part(name, run, attempt, path, parameters) for name in TEXTS],
-        "is_whole": TEXT.find(parameters),
-        "previous": _beside(run, attempt, -1, run_id, parameters),
-        "next": _beside(run, attempt, 1, run_id, parameters),
-        "without_as_of": address_of(path, parameters, as_of=None),
+        "run_path": f"/ui/models/runs/{run_id}",
+        "texts": [_text_part(name, run, attempt, parameters) for name in TEXTS],
     }
-    return Content(f"Attempt {number} of run {run_id}", variables, json=_json(run_id, parameters))
+    return Content(f"Attempt {number} of run {run_id}", variables, json=_json(call, run_id))
 
 
-def _text_part(name: str, run: RunProgress, attempt: RunAttempt, path: str, parameters: Mapping[str, str]) -> TextPart:
+def _text_part(name: str, run: RunProgress, attempt: RunAttempt, parameters: Mapping[str, str]) -> TextPart:
     text, why = _text(name, run, attempt)
     if text is None:
-        return TextPart(name, None, 0, 0, None, None, None, why)
-    is_chosen = TEXT.find(parameters) == name
-    length = PIECE_CHARS if is_chosen else EXCERPT_CHARS
-    start = min(START.read(parameters), max(0, len(text) - 1)) if is_chosen else 0
-    end = start + length
-    address = {**_as_of(parameters), TEXT.name: name}
-    before = address_of(path, address, **{START.name: max(0, start - length) or None})
-    after = address_of(path, address, **{START.name: end})
-    return TextPart(
-        name,
-        text[start:end],
-        start,
-        len(text),
-        address_of(path, address) if not is_chosen and end < len(text) else None,
-        before if is_chosen and start else None,
-        after if is_chosen and end < len(text) else None,
-    )
+        return TextPart(name, None, why)
+    if TEXT.find(parameters) != name:
+        return TextPart(name, text[:EXCERPT_CHARS], size=len(text))
+    start = min(START.read(parameters), max(0, len(text) - 1))
+    return TextPart(name, text[start : start + PIECE_CHARS], start=start, size=len(text), length=PIECE_CHARS)
+
+
+def _json(call: Call, run_id: str) -> str:
+    return address_of(f"/runs/{run_id}", {"include": "attempts,summary"}, as_of=call.parameters.get("as_of"))
 
 
 def _text(name: str, run: RunProgress, attempt: RunAttempt) -> tuple[str | None, str]:
@@ -148,19 +115,3 @@ def _text(name: str, run: RunProgress, attempt: RunAttempt) -> tuple[str | None,
     if name == "output" and attempt.output_digest is not None and attempt.output_digest == attempt.response_digest:
         return None, "The whole answer is scored."
     return None, {"answer": "No text of an answer is recorded.", "output": "No part of the answer is scored."}[name]
-
-
-def _beside(run: RunProgress, attempt: RunAttempt, step: int, run_id: str, parameters: Mapping[str, str]) -> str | None:
-    """Return the address of the attempt before or after another, if the run has one with that number."""
-    number = attempt.attempt + step
-    if not 1 <= number <= len(run.marks):
-        return None
-    return address_of(f"/ui/models/runs/{run_id}/attempts/{number}", _as_of(parameters))
-
-
-def _json(run_id: str, parameters: Mapping[str, str]) -> str:
-    return address_of(f"/runs/{run_id}", {"include": "attempts,summary", **_as_of(parameters)})
-
-
-def _as_of(parameters: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in parameters.items() if name == AS_OF.name}

@@ -1,16 +1,14 @@
 """Probe scores by model: what each probe shows, its drawing, and the drawing as a file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 
 from msgspec import UNSET
 from starlette.responses import Response
 
-from api.http.pages.content import Content
-from api.http.pages.drawing_file import drawing_response
-from api.http.pages.models.list_links import ROWS, list_links
-from api.http.pages.page import Page, address_of, query_of
-from api.http.pages.page_figure import FigureTable, PageFigure, embed
+from api.http.pages.content import Content, address_of, list_links
+from api.http.pages.page import ROWS, page, query_of
+from api.http.pages.page_figure import PageFigure, drawing_response
 from api.http.request import Call
 from api.reports.plots.probe_scores import (
     MODELS_DRAWN,
@@ -20,6 +18,7 @@ from api.reports.plots.probe_scores import (
     row_name,
     scorer_name,
 )
+from api.reports.plots.tables import tabulate
 from api.service.model_queries import get_probes
 from api.service.stored_model_names import NAME_EVENTS
 from events.probe import ProbeScored
@@ -38,7 +37,7 @@ NEWS = f"type={','.join((*VOCABULARY.names_of(ProbeScored), *NAME_EVENTS))}"
 """The events that change the scores."""
 
 
-@Page(path=PATH, template="models/probes", section="models", query=query_of(ProbeScoreQuery), heavy=True)
+@page("models/probes", query=query_of(ProbeScoreQuery), heavy=True)
 async def show_probes(call: Call) -> Content:
     """Show the scores of each probe by model, and whether the probe tells models apart."""
     parameters = call.parameters
@@ -46,27 +45,24 @@ async def show_probes(call: Call) -> Content:
     query = call.asked(ProbeScoreQuery, limit=limit)
     answer = await get_probes(await call.view(), query)
     tables = [table for table in answer.probes if table.models or query.model is None]
-    page = None
+    rows_shown = None
     if len(tables) == 1 and tables[0].rows is not UNSET:
-        page = list_links(
-            PATH, parameters, offset=query.offset, limit=limit, shown=len(tables[0].models), total=tables[0].rows
-        )
+        rows_shown = list_links(PATH, parameters, query.offset, limit, len(tables[0].models), tables[0].rows)
     variables: dict[str, object] = {
         "answer": answer,
-        "tables": [(table, *_names(table), _address(table, parameters)) for table in tables],
+        "tables": [(table, *_names(table)) for table in tables],
         "shown": [
-            (table, *_names(table), _address(table, parameters), _figure(number, table, answer.as_of.position, call))
+            (table, *_names(table), _figure(number, table, answer.as_of.position, call))
             for number, table in enumerate(_shown(tables), 1)
         ],
         "row_name": row_name,
-        "page": page,
-        "without_as_of": address_of(PATH, parameters, as_of=None),
+        "rows_shown": rows_shown,
     }
     json = address_of("/probes", {**parameters, "limit": str(limit)})
     return Content("Probe scores", variables, json=json, live=None if "as_of" in parameters else NEWS)
 
 
-@Page(path=FIGURE_PATH, template="problem", section="models", query=query_of(ProbeScoreQuery), heavy=True, waits=True)
+@page(query=query_of(ProbeScoreQuery), heavy=True)
 async def get_scores_drawing(call: Call) -> Response:
     """Return the drawing of one probe's scores as a file."""
     query = call.asked(ProbeScoreQuery, limit=MODELS_DRAWN)
@@ -88,41 +84,26 @@ def _names(table: ProbeScores) -> tuple[str, str]:
     return probe_name(table), scorer_name(table)
 
 
-def _address(table: ProbeScores, parameters: Mapping[str, str]) -> str:
-    """Return the address of one table."""
-    return address_of(PATH, {**parameters, **_selection(table)}, offset=None, limit=None)
-
-
-def _selection(table: ProbeScores) -> dict[str, str]:
-    """Return the query parameters that select a table."""
-    return dict(zip(("probe", "scorer"), _names(table), strict=True))
-
-
 def _figure(number: int, table: ProbeScores, position: int, call: Call) -> PageFigure | None:
     """Return the drawing of a table; None if no row has a mean."""
     if not can_draw(table):
         return None
     figure_id = f"scores-{number}"
     stated = {name: call.parameters[name] for name in ("model", "offset") if name in call.parameters}
-    address = address_of(FIGURE_PATH, {**stated, **_selection(table), "as_of": str(position)})
-    rows = [row for row in table.models if row.counted_mean is not None][:MODELS_DRAWN]
+    probe, scorer = _names(table)
+    address = address_of(FIGURE_PATH, stated, probe=probe, scorer=scorer, as_of=position)
     return PageFigure(
         id=figure_id,
-        title=f"Mean score by model: {probe_name(table)} by {scorer_name(table)}",
+        title=f"Mean score by model: {probe} by {scorer}",
         description="A dot is the mean of a model's scores, the line its 95% interval.",
-        svg=embed(draw_probe_scores(table, position), figure_id),
+        svg=draw_probe_scores(table, position),
         address=address,
-        table=FigureTable(
-            ("model", "answered", "mean", "from", "to"),
-            [
-                (
-                    row_name(row),
-                    f"{row.answered:,} of {row.counted:,}",
-                    f"{row.counted_mean:.3f}",
-                    "none" if row.counted_interval is None else f"{row.counted_interval.low:.3f}",
-                    "none" if row.counted_interval is None else f"{row.counted_interval.high:.3f}",
-                )
-                for row in rows
-            ],
+        table=tabulate(
+            [row for row in table.models if row.counted_mean is not None][:MODELS_DRAWN],
+            ("model", row_name),
+            ("answered", lambda row: f"{row.answered:,} of {row.counted:,}"),
+            ("mean", lambda row: f"{row.counted_mean:.3f}"),
+            ("from", lambda row: "none" if row.counted_interval is None else f"{row.counted_interval.low:.3f}"),
+            ("to", lambda row: "none" if row.counted_interval is None else f"{row.counted_interval.high:.3f}"),
         ),
     )

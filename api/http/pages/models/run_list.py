@@ -1,8 +1,7 @@
 """The list of discovery runs."""
 
-from api.http.pages.content import Content
-from api.http.pages.models.list_links import ROWS, list_links
-from api.http.pages.page import Page, address_of, query_of
+from api.http.pages.content import Content, address_of, list_links
+from api.http.pages.page import ROWS, page, query_of
 from api.http.request import Call
 from api.service.discovery.queries import get_runs, list_run_names
 from api.service.run_params import RunQuery
@@ -17,19 +16,18 @@ NEWS = "type=" + ",".join(
 """The events that change the list."""
 
 
-@Page(path=PATH, template="models/runs", section="models", query=query_of(RunQuery))
+@page("models/runs", query=query_of(RunQuery))
 async def show_runs(call: Call) -> Content:
     """Show discovery runs, the last started first."""
     parameters = call.parameters
     limit = ROWS.read(parameters)
     query = call.asked(RunQuery, limit=limit)
     answer = await get_runs(await call.view(), query)
-    page = list_links(PATH, parameters, offset=query.offset, limit=limit, shown=len(answer.runs), total=answer.total)
+    rows_shown = list_links(PATH, parameters, query.offset, limit, len(answer.runs), answer.total)
     variables: dict[str, object] = {
         "answer": answer,
-        "page": page,
+        "rows_shown": rows_shown,
         "names": await list_run_names(call.ledger),
-        "without_as_of": address_of(PATH, parameters, as_of=None),
     }
     json = address_of("/runs", {**parameters, "limit": str(limit)})
     return Content("Discovery runs", variables, json=json, live=None if "as_of" in parameters else NEWS)

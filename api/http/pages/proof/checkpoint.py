@@ -2,8 +2,8 @@
 
 from shlex import quote
 
-from api.http.pages.content import Content
-from api.http.pages.page import Page, address_of
+from api.http.pages.content import Content, address_of
+from api.http.pages.page import page
 from api.http.request import Call
 from api.parameters import integer_parameter, text_parameter
 from api.service.checkpoint_summary import CheckpointComparison, compare_checkpoint, summarize_checkpoint
@@ -14,7 +14,7 @@ OLDER = text_parameter("older", "An older checkpoint of this log, to compare wit
 RECEIPT_OF = integer_parameter("position", "The event whose receipt is checked.", 1)
 
 
-@Page(path="/ui/proof", template="proof/checkpoint", section="proof", query=(OLDER, RECEIPT_OF))
+@page("proof/checkpoint", query=(OLDER, RECEIPT_OF))
 async def show_proof(call: Call) -> Content:
     """Show the newest checkpoint. The browser checks the receipt of `position`, or a pasted one."""
     summary = refusal = None

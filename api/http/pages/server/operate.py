@@ -1,18 +1,18 @@
 """The page about the server: its health, limits and views, and what its operator has configured."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from importlib.metadata import version
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from api.http.metrics import LimitUse, Metrics
 from api.http.pages.content import Content
-from api.http.pages.page import Page
+from api.http.pages.page import page
 from api.http.readiness import read_readiness
 from api.http.request import Call
 from api.service.breakers import get_breakers
 from api.service.guardrails.rule_params import GuardrailsQuery
 from api.service.guardrails.rule_set import get_guardrails
-from api.service.operator_lists import TokenRow, WebhookRow, list_tokens, list_webhooks
+from api.service.operator_lists import TokenRow, list_tokens, list_webhooks
 from api.service.projections import get_projections
 from api.service.status import get_status
 from events.errors import TallystickError
@@ -34,8 +34,6 @@ LIMITS: Mapping[str, str] = {
 }
 """What each limit bounds."""
 
-Row = TypeVar("Row")
-
 
 class Listed(NamedTuple):
     """Rows of a list, how many more there are, or why they cannot be read."""
@@ -53,7 +51,7 @@ class LimitRow(NamedTuple):
     share: float | None
 
 
-@Page(path="/ui/operate", template="server/operate", section="operate", heavy=True)
+@page("operate/operate", heavy=True)
 async def show_operate(call: Call) -> Content:
     """Show how the server is, and what its operator has configured."""
     ledger, state = call.ledger, call.request.app.state
@@ -71,8 +69,8 @@ async def show_operate(call: Call) -> Content:
             "rules": rules,
             "shown_rules": _cut(rules.guardrails),
             "breakers": _cut((await get_breakers(ledger, NoParams())).breakers),
-            "tokens": await _tokens(call) if is_operator else None,
-            "webhooks": await _webhooks(call) if is_operator else None,
+            "tokens": await _read(_tokens(call)) if is_operator else None,
+            "webhooks": await _read(list_webhooks(ledger, call.caller)) if is_operator else None,
             "now": ledger.clock(),
             "started": state.started,
             "version": version("tallystick"),
@@ -87,27 +85,17 @@ def _limit(use: LimitUse) -> LimitRow:
     return LimitRow(use, LIMITS.get(use.name, use.name), share)
 
 
-async def _tokens(call: Call) -> Listed:
-    async def read() -> Sequence[TokenRow]:
-        return list_tokens(call.ledger, call.caller)
-
-    return await _read(read)
+async def _tokens(call: Call) -> Sequence[TokenRow]:
+    return list_tokens(call.ledger, call.caller)
 
 
-async def _webhooks(call: Call) -> Listed:
-    async def read() -> Sequence[WebhookRow]:
-        return await list_webhooks(call.ledger, call.caller)
-
-    return await _read(read)
-
-
-async def _read(read: Callable[[], Awaitable[Sequence[Row]]]) -> Listed:
+async def _read(rows: Awaitable[Sequence[object]]) -> Listed:
     """Return a list that is in a file of its own, or what is wrong with the file."""
     try:
-        return _cut(await read())
+        return _cut(await rows)
     except TallystickError as error:
         return Listed((), fault=str(error))
 
 
-def _cut(rows: Sequence[Row]) -> Listed:
+def _cut(rows: Sequence[object]) -> Listed:
     return Listed(rows[:ROWS_MAX], max(0, len(rows) - ROWS_MAX))

@@ -3,7 +3,7 @@
 from base64 import b64encode
 from hashlib import sha256
 
-from api.http.pages.drawing_file import drawing_response
+from api.http.pages.page_figure import drawing_response
 from api.reports.plots.svg import STYLE, draw_page
 
 
