@@ -5,26 +5,21 @@ from typing import Annotated
 import msgspec
 from starlette.responses import Response
 
-from api.http.media_types import JSON
-from api.http.operation import HttpOperation, json_answer
 from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response, read_json
-from api.http.submission import Post, record_post
+from api.http.submission import Post, record_post, recording
 from api.service.decision_writer import (
     RecordedDecision,
     RecordedRetraction,
     RecordedReview,
     record_decision,
 )
-from api.service.operation import Link
 from api.service.store import RETRACTION, REVIEW
 from api.service.supplied_vector import embedding_to_record
 from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import EventId, Source
 from events.payload import Label
 from events.vector import Numbers
-
-_WRITE_ERRORS = (404, 409, 413, 422, 507)
 
 DECISION_ID = stream_id_parameter("decision_id", "The decision's id.")
 
@@ -54,19 +49,10 @@ class RetractionBody(Post[DecisionRetracted], frozen=True, kw_only=True, forbid_
     """A retraction to record."""
 
 
-@HttpOperation(
-    method="POST",
-    path="/decisions",
-    scopes=("append",),
-    body={JSON: DecisionBody},
-    body_required=True,
-    answers={
-        200: json_answer("A retry: the decision is in the log.", RecordedDecision),
-        201: json_answer("The decision is recorded.", RecordedDecision),
-    },
-    errors=_WRITE_ERRORS,
-    links={"decision": Link("get_decision", "decision_id", "$response.body#/decision_id")},
-)
+@recording(
+    "/decisions", DecisionBody, RecordedDecision, "The decision is recorded.", "A retry: the decision is in the log.",
+    decision="decision_id",
+)  # fmt: skip
 async def post_decision(call: Call) -> Response:
     """Record a decision, with the pending thoughts of its agent.
 
@@ -86,19 +72,10 @@ async def post_decision(call: Call) -> Response:
     return json_response(recorded, 200 if recorded.duplicate else 201)
 
 
-@HttpOperation(
-    method="POST",
-    path="/reviews",
-    scopes=("append",),
-    body={JSON: ReviewBody},
-    body_required=True,
-    answers={
-        200: json_answer("A retry: the review is in the log.", RecordedReview),
-        201: json_answer("The review is recorded.", RecordedReview),
-    },
-    errors=_WRITE_ERRORS,
-    links={"decision": Link("get_decision", "decision_id", "$response.body#/decision_id")},
-)
+@recording(
+    "/reviews", ReviewBody, RecordedReview, "The review is recorded.", "A retry: the review is in the log.",
+    decision="decision_id",
+)  # fmt: skip
 async def post_review(call: Call) -> Response:
     """Record the outcome of a decision.
 
@@ -107,19 +84,10 @@ async def post_review(call: Call) -> Response:
     return await record_post(call, ReviewBody, REVIEW)
 
 
-@HttpOperation(
-    method="POST",
-    path="/retractions",
-    scopes=("append",),
-    body={JSON: RetractionBody},
-    body_required=True,
-    answers={
-        200: json_answer("A retry: the retraction is in the log.", RecordedRetraction),
-        201: json_answer("The decision is retracted.", RecordedRetraction),
-    },
-    errors=_WRITE_ERRORS,
-    links={"decision": Link("get_decision", "decision_id", "$response.body#/decision_id")},
-)
+@recording(
+    "/retractions", RetractionBody, RecordedRetraction, "The decision is retracted.",
+    "A retry: the retraction is in the log.", decision="decision_id",
+)  # fmt: skip
 async def post_retraction(call: Call) -> Response:
     """Withdraw a decision: it counts in no figure, and its history stays.
 

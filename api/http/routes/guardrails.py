@@ -7,6 +7,7 @@ from api.http.media_types import JSON
 from api.http.operation import HttpOperation, json_answer
 from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response, read_json
+from api.http.submission import recording
 from api.parameters import text_parameter
 from api.service.decision_writer import act_as
 from api.service.guardrails.action_check import CheckAnswer, PlannedAction, check_action
@@ -73,18 +74,10 @@ async def delete_guardrail(call: Call) -> Response:
     return json_response(await retire_rule(call.ledger, call.caller, guardrail_id, reason))
 
 
-@HttpOperation(
-    method="POST",
-    path="/guardrails/check",
-    scopes=(),
-    body={JSON: CheckBody},
-    body_required=True,
-    answers={
-        200: json_answer("A retry: the first answer.", CheckAnswer),
-        201: json_answer("Whether the action is allowed.", CheckAnswer),
-    },
-    errors=(409, 413, 422, 507),
-)
+@recording(
+    "/guardrails/check", CheckBody, CheckAnswer, "Whether the action is allowed.", "A retry: the first answer.",
+    scopes=(), errors=(409, 413, 422, 507),
+)  # fmt: skip
 async def post_guardrail_check(call: Call) -> Response:
     """Evaluate an action against the guardrails in force.
 

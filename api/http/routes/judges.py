@@ -2,10 +2,8 @@
 
 from starlette.responses import Response
 
-from api.http.media_types import JSON
-from api.http.operation import HttpOperation, json_answer
 from api.http.request import Call
-from api.http.submission import Post, record_post
+from api.http.submission import Post, record_post, recording
 from api.service.answer_label import LabelToRecord, RecordedLabel
 from api.service.store import LABEL
 
@@ -14,18 +12,10 @@ class LabelBody(Post[LabelToRecord], frozen=True, kw_only=True, forbid_unknown_f
     """A label to record."""
 
 
-@HttpOperation(
-    method="POST",
-    path="/labels",
-    scopes=("read", "append"),
-    body={JSON: LabelBody},
-    body_required=True,
-    answers={
-        200: json_answer("A retry: the label is in the log.", RecordedLabel),
-        201: json_answer("The label is recorded.", RecordedLabel),
-    },
-    errors=(400, 404, 409, 413, 422, 507),
-)
+@recording(
+    "/labels", LabelBody, RecordedLabel, "The label is recorded.", "A retry: the label is in the log.",
+    scopes=("read", "append"), errors=(400, 404, 409, 413, 422, 507),
+)  # fmt: skip
 async def post_label(call: Call) -> Response:
     """Label an answer, and review the decisions of the judges that gave a verdict on it.
 

@@ -2,11 +2,8 @@
 
 from starlette.responses import Response
 
-from api.http.media_types import JSON
-from api.http.operation import HttpOperation, json_answer
 from api.http.request import Call
-from api.http.submission import Post, record_post
-from api.service.operation import Link
+from api.http.submission import Post, record_post, recording
 from api.service.store import LINK
 from events.link import DecisionLinked
 from tallystick.shapes.decisions import RecordedLink
@@ -16,19 +13,10 @@ class LinkBody(Post[DecisionLinked], frozen=True, kw_only=True, forbid_unknown_f
     """A link to record."""
 
 
-@HttpOperation(
-    method="POST",
-    path="/links",
-    scopes=("append",),
-    body={JSON: LinkBody},
-    body_required=True,
-    answers={
-        200: json_answer("A retry: the link is in the log.", RecordedLink),
-        201: json_answer("The decisions are linked.", RecordedLink),
-    },
-    errors=(404, 409, 413, 422, 507),
-    links={"decision": Link("get_decision", "decision_id", "$response.body#/source_id")},
-)
+@recording(
+    "/links", LinkBody, RecordedLink, "The decisions are linked.", "A retry: the link is in the log.",
+    decision="source_id",
+)  # fmt: skip
 async def post_link(call: Call) -> Response:
     """Link a decision to another one.
 
