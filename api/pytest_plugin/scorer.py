@@ -12,7 +12,8 @@ from api.reports.escape import visible
 from api.reports.format import points
 from api.reports.score_text import score_lines
 from api.service.evaluation.answer_scorer import NOT_CAPTURED, Grader, captured_output
-from api.service.evaluation.options import EvalOptions, ScorerName, build_start, check_options
+from api.service.evaluation.option_checks import ScorerName, build_start, check_options
+from api.service.evaluation.options import EvalOptions
 from api.service.evaluation.run_operations import GradedAttempt
 from events.evaluation import EvalScored, EvalStarted
 from instruments.evals import (

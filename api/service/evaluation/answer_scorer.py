@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import structs
 
-from api.service.evaluation.options import CLAIMED_MODEL
+from api.service.evaluation.option_checks import CLAIMED_MODEL
 from api.service.evaluation.run_operations import GradedAttempt
 from api.service.evaluation.trace_evidence import with_trace_facts, with_trace_tokens
 from api.service.evidence import Blob, digest_of

@@ -166,7 +166,7 @@ def build_attempt_grader(
         judge=None if judge is None else JudgeGrader(run.started.suite, grader, judge, LabelReader(store)),
         matcher=matcher,
         limits=limits,
-        budget=None if options.retry.max_cost_usd is None else CostBudget(options.retry.max_cost_usd),
+        budget=None if options.max_cost is None else CostBudget(options.max_cost),
         executor=executor,
     )
 

@@ -16,12 +16,21 @@ from api.service.evaluation.baseline_answers import record_baseline_answers
 from api.service.evaluation.cost_budget import Halt
 from api.service.evaluation.evaluation_reader import read_evaluation, read_trend
 from api.service.evaluation.judge_permission import require_judge
-from api.service.evaluation.options import EvalOptions, ScorerName, build_start, check_options
+from api.service.evaluation.option_checks import (
+    ScorerName,
+    build_limits,
+    build_start,
+    check_options,
+    find_judge,
+    selection_of,
+)
+from api.service.evaluation.options import EvalOptions
 from api.service.evaluation.resume_checks import check_scenarios, check_settings, check_unchanged, describe_changes
 from api.service.evaluation.retry_plan import (
     RetryPlan,
     errors_of_reopening,
     errors_to_retry,
+    parse_only,
     reopening_reason,
     retries_of,
 )
@@ -66,14 +75,23 @@ class EvalRunCommand:
     """The command with its checked options and loaded scenarios. Errors: BadFixtures, InvalidQuery."""
 
     def __init__(
-        self, options: EvalOptions, matcher: SemanticMatcher | None, chance: random.Random | None = None
+        self,
+        options: EvalOptions,
+        matcher: SemanticMatcher | None,
+        chance: random.Random | None = None,
+        *,
+        for_files: bool = False,
     ) -> None:
-        """`chance` draws the jitter of the waits before retries."""
+        """`chance` draws the jitter of the waits before retries.
+
+        With `for_files`, the data of the reports include the answers and the trend over versions.
+        """
         self._options = options
+        self._for_files = for_files
         self._matcher = matcher
         self._chance = chance
         self._agent = check_options(options)
-        self._judge = None if options.judge is None else options.judge.build()
+        self._judge = find_judge(options.judge)
         self._prices = read_prices(options.prices)
         self._unpriced: set[str] = set()
         if options.fixtures is not None:
@@ -90,7 +108,7 @@ class EvalRunCommand:
     def _use(self, suite: Suite) -> None:
         """Run on a suite. Errors: InvalidQuery."""
         self.suite = suite
-        self._scenarios = select_scenarios(suite, self._options.selection)
+        self._scenarios = select_scenarios(suite, selection_of(self._options))
 
     async def run(
         self, store: EventStore, stop: asyncio.Event, say: Say, warn: Say, on_score: OnScore
@@ -112,7 +130,7 @@ class EvalRunCommand:
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(self._options.jobs + THREADS))
         executor = ThreadPoolExecutor(1)
         try:
-            if self._options.baselines and self._judge is None and self._options.retry.run_id is None:
+            if self._options.baselines and self._judge is None and self._options.retry_errors is None:
                 start = structs.replace(run.started, suite_digest=self.suite.digest)
                 await record_baseline_answers(store, start, self.suite.scenarios, self._matcher, executor, stop)
             answers = f"asking {run.started.agent}" if self._agent else "scoring the captured answers"
@@ -130,13 +148,13 @@ class EvalRunCommand:
 
     async def _report(self, store: EventStore, run: EvalRun) -> EvaluationReport:
         """Return the data of the reports on a run. Errors: those of reading."""
-        files = bool(self._options.files)
+        files = self._for_files
         evaluation = await read_evaluation(store, run.run_id, self.suite.scenarios, analyses=files)
         return EvaluationReport(evaluation=evaluation, trend=await read_trend(store, evaluation) if files else ())
 
     async def _open_run(self, store: EventStore, warn: Say) -> EvalRun:
         """Begin, resume or reopen a run, as the options say; return it."""
-        if (run_id := self._options.retry.run_id) is not None:
+        if (run_id := self._options.retry_errors) is not None:
             return await self._retry_errors(store, run_id)
         if (run_id := self._options.resume) is not None:
             return await self._resume(store, run_id, warn)
@@ -174,10 +192,11 @@ class EvalRunCommand:
         run = await find_existing(store, run_id)
         self._check_run(run)
         check_unchanged(run, self._scenarios)
-        self._retried = errors_to_retry(run.scored, self._options.retry.only)
+        only = parse_only(self._options.only)
+        self._retried = errors_to_retry(run.scored, only)
         self.nothing_to_retry = not self._retried
         if self._retried:
-            await reopen_run(store, run, reopening_reason(self._options.retry.only))
+            await reopen_run(store, run, reopening_reason(only))
         return run
 
     async def _score_attempts(
@@ -186,8 +205,8 @@ class EvalRunCommand:
         """Score the attempts; end the run once all are scored, or early if a look at a sequential run says so."""
         looks = run_looks(run.started)
         keys = [(scenario.id, attempt) for attempt in range(1, looks[-1] + 1) for scenario in self._scenarios]
-        plan = RetryPlan(run, retries_of(self._options.retry.retries, run.started), self._retried, self._chance)
-        limits = self._options.retry.build_limits()
+        plan = RetryPlan(run, retries_of(self._options.retries, run.started), self._retried, self._chance)
+        limits = build_limits(self._options)
         grader = build_attempt_grader(
             store, run, self._scenarios, self._options, limits,
             agent=self._agent, judge=self._judge, matcher=self._matcher, prices=self._prices, executor=executor,

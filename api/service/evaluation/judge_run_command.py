@@ -6,9 +6,6 @@ No agent is asked. Answers that were not given stay the errors that they are.
 import asyncio
 import time
 from collections.abc import Sequence
-from pathlib import Path
-
-import msgspec
 
 from api.reports import EvaluationReport
 from api.service.evaluation.answer_labels import LabelReader
@@ -16,10 +13,10 @@ from api.service.evaluation.answer_scorer import Grader
 from api.service.evaluation.attempt_workers import score_attempts
 from api.service.evaluation.eval_run_command import OnScore, Say
 from api.service.evaluation.evaluation_reader import read_evaluation
-from api.service.evaluation.judge_options import JudgeOptions
 from api.service.evaluation.judge_permission import require_judge
 from api.service.evaluation.judge_scorer import JudgeGrader
-from api.service.evaluation.options import CLAIMED_MODEL, ScorerName, check_labels
+from api.service.evaluation.option_checks import CLAIMED_MODEL, ScorerName, build_judge, check_labels
+from api.service.evaluation.options import JudgeRunOptions
 from api.service.evaluation.recorded_answers import RecordedRun, read_output, read_run
 from api.service.evaluation.resume_checks import check_scorer
 from api.service.evaluation.run_operations import (
@@ -42,29 +39,12 @@ JUDGED_RUN = "judged_run"
 """The key in the `meta` of a run that names the run whose answers were judged."""
 
 
-class JudgeRunOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options that the user gave."""
-
-    judged_run: str
-    """The evaluation whose answers are judged."""
-    fixtures: Path | None
-    """The folder of the suite; None: its files as the ledger has them."""
-    judge: JudgeOptions
-    suite: str | None = None
-    """The name of the suite of the new evaluation; None: that of the judged one."""
-    jobs: int = 1
-    run_id: str | None = None
-    resume: str | None = None
-    keep_files: bool = True
-    """Whether the files of the suite are stored as evidence."""
-
-
 class JudgeRunCommand:
     """The command with its judge and loaded scenarios. Errors: BadFixtures, InvalidQuery."""
 
     def __init__(self, options: JudgeRunOptions) -> None:
         self._options = options
-        self._judge: Judge = options.judge.build()
+        self._judge: Judge = build_judge(options.judge)
         check_labels(name=options.suite)
         if options.run_id is not None:
             check_id(options.run_id)
