@@ -7,11 +7,10 @@ import typer
 
 from api.cli.errors import exit_2_on_error
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.score_progress import ProgressReporter
+from api.cli.score_progress import run_until_stopped
 from api.service.evaluation.options import EvalOptions
 
 if TYPE_CHECKING:
-    from api.reports import EvaluationReport
     from api.service.evaluation.eval_run_command import EvalRunCommand
     from projections.evaluation.view_types import Evaluation
 
@@ -68,7 +67,7 @@ def run(
     files = ReportFiles.checked(ledger, junit=junit, html=html, markdown=markdown)
     cache = None if target.url is not None else ledger.with_name(f"{ledger.name}.embeddings")
     runner = EvalRunCommand(options, matcher_from_environment(os.environ, cache), for_files=bool(files))
-    report, signals = asyncio.run(_run_until_stopped(runner, target))
+    report, signals = asyncio.run(run_until_stopped(runner, target, "scoring"))
     evaluation = report.evaluation
     if target.json:
         print_json(without_analyses(evaluation))
@@ -120,21 +119,3 @@ def exit_code(evaluation: "Evaluation") -> int:
     if evaluation.failed:
         return 1
     return 0 if evaluation.passed and not evaluation.errors else 2
-
-
-async def _run_until_stopped(runner: "EvalRunCommand", target: LedgerTarget) -> "tuple[EvaluationReport, list[int]]":
-    """Return the result, and the signals that stopped the run."""
-    import asyncio
-
-    from api.cli.open_ledger import open_store
-    from api.cli.output import print_note, show_progress
-    from api.cli.signals import catch_stop_signals
-
-    with catch_stop_signals() as stop, show_progress("scoring", "answers", piped=False) as report:
-        reporter = ProgressReporter(report, print_note)
-        ticking = asyncio.create_task(reporter.tick())
-        try:
-            async with open_store(target) as store:
-                return await runner.run(store, stop.event, print_note, print_note, reporter.report), stop.caught
-        finally:
-            ticking.cancel()

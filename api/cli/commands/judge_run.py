@@ -9,9 +9,7 @@ from api.cli.ledger_target import LedgerTarget, verb
 from api.service.evaluation.options import JudgeCompareOptions, JudgeRunOptions
 
 if TYPE_CHECKING:
-    from api.reports import EvaluationReport
     from api.service.evaluation.judge_compare_command import JudgeCompareCommand, PairSummary
-    from api.service.evaluation.judge_run_command import JudgeRunCommand
 
 
 @verb(server=True)
@@ -30,10 +28,11 @@ def run(target: LedgerTarget, options: JudgeRunOptions) -> None:
     from api.cli.commands.eval_run import exit_code
     from api.cli.output import print_json, print_note
     from api.cli.render.eval_run import print_evaluation
+    from api.cli.score_progress import run_until_stopped
     from api.service.evaluation.judge_run_command import JudgeRunCommand
     from api.service.evaluation.queries import without_analyses
 
-    report, signals = asyncio.run(_run_until_stopped(JudgeRunCommand(options), target))
+    report, signals = asyncio.run(run_until_stopped(JudgeRunCommand(options), target, "judging"))
     evaluation = report.evaluation
     if target.json:
         print_json(without_analyses(evaluation))
@@ -73,19 +72,6 @@ def compare(target: LedgerTarget, options: JudgeCompareOptions) -> None:
         print_pairs(summary)
     if summary.errors:
         raise typer.Exit(2)
-
-
-async def _run_until_stopped(runner: "JudgeRunCommand", target: LedgerTarget) -> "tuple[EvaluationReport, list[int]]":
-    """Return the result, and the signals that stopped the run."""
-    from api.cli.open_ledger import open_store
-    from api.cli.output import print_note, show_progress
-    from api.cli.score_progress import ProgressReporter
-    from api.cli.signals import catch_stop_signals
-
-    with catch_stop_signals() as stop, show_progress("judging", "answers", piped=False) as report:
-        reporter = ProgressReporter(report, print_note)
-        async with open_store(target) as store:
-            return await runner.run(store, stop.event, print_note, reporter.report), stop.caught
 
 
 async def _compare(runner: "JudgeCompareCommand", target: LedgerTarget) -> "PairSummary":

@@ -110,23 +110,21 @@ class EvalRunCommand:
         self.suite = suite
         self._scenarios = select_scenarios(suite, selection_of(self._options))
 
-    async def run(
-        self, store: EventStore, stop: asyncio.Event, say: Say, warn: Say, on_score: OnScore
-    ) -> EvaluationReport:
+    async def run(self, store: EventStore, stop: asyncio.Event, say: Say, on_score: OnScore) -> EvaluationReport:
         """Begin or resume a run; score until every attempt is scored or `stop` is set. Return the data of its reports.
 
-        `say` and `warn` print lines for the user.
+        `say` prints a line for the user.
         Errors: NotFound, RunEnded, LifecycleViolation, InvalidQuery; those of appending, with advice on how to resume.
         """
         if self._judge is not None:
             await require_judge(store, self._judge.agent)
         if self._options.suite_of is not None:
-            self._use(await load_suite_of(store, self._options.suite_of, warn))
-        run = await self._open_run(store, warn)
+            self._use(await load_suite_of(store, self._options.suite_of, say))
+        run = await self._open_run(store, say)
         if self.nothing_to_retry:
             return await self._report(store, run)
         if self._agent is not None and (limit := describe_limit(self._scenarios)) is not None:
-            warn(f"warning: {limit}")
+            say(f"warning: {limit}")
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(self._options.jobs + THREADS))
         executor = ThreadPoolExecutor(1)
         try:
@@ -137,7 +135,7 @@ class EvalRunCommand:
             say(f"run {run.run_id}: {answers}{f', judged by {self._judge.agent}' if self._judge else ''}")
             await self._score_attempts(store, run, stop, on_score, executor)
             if self._unpriced:
-                warn(f"warning: no price, so no cost: {', '.join(sorted(self._unpriced))}")
+                say(f"warning: no price, so no cost: {', '.join(sorted(self._unpriced))}")
             return await self._report(store, run)
         except TallystickError as error:
             error.advice += f" The scores until then are recorded: --resume {run.run_id} continues."
@@ -152,12 +150,12 @@ class EvalRunCommand:
         evaluation = await read_evaluation(store, run.run_id, self.suite.scenarios, analyses=files)
         return EvaluationReport(evaluation=evaluation, trend=await read_trend(store, evaluation) if files else ())
 
-    async def _open_run(self, store: EventStore, warn: Say) -> EvalRun:
+    async def _open_run(self, store: EventStore, say: Say) -> EvalRun:
         """Begin, resume or reopen a run, as the options say; return it."""
         if (run_id := self._options.retry_errors) is not None:
             return await self._retry_errors(store, run_id)
         if (run_id := self._options.resume) is not None:
-            return await self._resume(store, run_id, warn)
+            return await self._resume(store, run_id, say)
         return await self._begin(store)
 
     async def _begin(self, store: EventStore) -> EvalRun:
@@ -177,12 +175,12 @@ class EvalRunCommand:
         self._scenarios = select_scenarios(self.suite, run.started.selection)
         check_scenarios(run, self._scenarios)
 
-    async def _resume(self, store: EventStore, run_id: str, warn: Say) -> EvalRun:
+    async def _resume(self, store: EventStore, run_id: str, say: Say) -> EvalRun:
         """Check that a run can be resumed; return it."""
         run = await find_unfinished(store, run_id)
         self._check_run(run)
         if (changes := describe_changes(run, self._scenarios, self.suite.digest)) is not None:
-            warn(f"warning: {changes}")
+            say(f"warning: {changes}")
         self._retried = errors_of_reopening(run.tries)
         await record_changes(store, self.suite.scenarios)
         return run
