@@ -91,7 +91,7 @@ SURFACE: dict[str, list[str]] = {
         "find_probe",
         "scorer_name",
     ],
-    "instruments.routers": ["BadRouter", "FORMS", "Router", "parse_router"],
+    "instruments.routers": ["FORMS", "Router", "parse_router"],
     "ledger.verify": [
         "Check",
         "EvidenceCheck",

@@ -1,16 +1,13 @@
 """The options of `eval capture`, and the rules about which of them can be combined."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
 from api.service.declared_option import option
-from instruments.evals.capture.alertmanager import Alertmanager, BadAlertmanager
-from instruments.evals.capture.investigator import ADVICE, NoInvestigation
+from instruments.evals.capture.alertmanager import Alertmanager
 from instruments.evals.capture.scenario_template import parse_window_s
 from ledger.errors import InvalidQuery
 
@@ -71,8 +68,7 @@ class CaptureOptions(msgspec.Struct, frozen=True, kw_only=True):
         if not (self.list_alerts or self.interactive or self.alert_index is not None or self.fingerprint is not None):
             advice = "Give --alert-index, --fingerprint or --interactive; --list shows the alerts."
             raise InvalidQuery("alertmanager", "the alert to capture is missing.", advice)
-        with instrument_errors():
-            return Alertmanager(url)
+        return Alertmanager(url)
 
     def _check_investigation_alone(self) -> None:
         """Raise InvalidQuery for an option that cannot be combined with --investigation."""
@@ -90,15 +86,3 @@ class CaptureOptions(msgspec.Struct, frozen=True, kw_only=True):
         if self.investigation == "-" and self.interactive:
             detail = "needs standard input, which is the investigation."
             raise InvalidQuery("interactive", detail, "Name the investigation's file.")
-
-
-@contextmanager
-def instrument_errors() -> Iterator[None]:
-    """Turn errors of instruments into InvalidQuery."""
-    try:
-        yield
-    except BadAlertmanager as error:
-        raise InvalidQuery(error.field, error.detail, error.advice, written=False) from None
-    except NoInvestigation as error:
-        output = f"Its last lines:\n{error.last_lines}\n" if error.last_lines else ""
-        raise InvalidQuery("investigate", error.detail, output + ADVICE, written=False) from None

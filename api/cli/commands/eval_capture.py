@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from api.cli.capture_options import CaptureOptions, instrument_errors
+from api.cli.capture_options import CaptureOptions
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import open_store
 from api.cli.output import print_json, print_note
@@ -93,8 +93,7 @@ def _capture(options: CaptureOptions, alertmanager: Alertmanager | None, target:
 
 def _fetch_alerts(alertmanager: Alertmanager, timeout_s: float) -> list[FiringAlert]:
     """Return the firing alerts. Errors: InvalidQuery."""
-    with instrument_errors():
-        return asyncio.run(alertmanager.alerts(min(FETCH_S, timeout_s)))
+    return asyncio.run(alertmanager.alerts(min(FETCH_S, timeout_s)))
 
 
 def _read_investigation(options: CaptureOptions, folder: CaptureFolder) -> tuple[dict[str, Any], ScenarioDetails]:
@@ -113,16 +112,14 @@ def _investigate(
     `open_trial` opens the ledger, without creating one, to check before the command runs that it can be written.
     Errors: InvalidQuery, typer.Abort.
     """
-    with instrument_errors():
-        command = options.investigate
-        investigator = None if command is None else Investigator(command, timeout_s=options.timeout_s)
+    command = options.investigate
+    investigator = None if command is None else Investigator(command, timeout_s=options.timeout_s)
     alert = _choose_alert(options, _fetch_alerts(alertmanager, options.timeout_s), alertmanager.name)
     question = investigation = initial_investigation(alert, options.time_window, datetime.now(UTC))
     name, failure_type = _name_and_failure_type(options, folder, question)
     if investigator is not None:
         asyncio.run(check_ledger(open_trial, folder))
-        with instrument_errors():
-            answer = asyncio.run(investigator.investigate(question))
+        answer = asyncio.run(investigator.investigate(question))
         check_investigation("investigate", "its answer", answer)
         known = {field: question[field] for field in ("alert", "time_window", "target") if field not in answer}
         investigation = fill_cluster(known | answer)
@@ -134,11 +131,10 @@ def _choose_alert(options: CaptureOptions, alerts: list[FiringAlert], url: str) 
     if not alerts:
         detail = f"No alert is firing at {url}."
         raise NotFound(detail, "Silenced and inhibited alerts are left out.")
-    with instrument_errors():
-        if options.alert_index is not None:
-            return select_by_index(alerts, options.alert_index)
-        if options.fingerprint is not None:
-            return select_by_fingerprint(alerts, options.fingerprint)
+    if options.alert_index is not None:
+        return select_by_index(alerts, options.alert_index)
+    if options.fingerprint is not None:
+        return select_by_fingerprint(alerts, options.fingerprint)
     print_choice(alerts)
     numbers = {str(index): alert for index, alert in enumerate(alerts)}
     while (answer := _ask("Which alert", "0")) not in numbers:

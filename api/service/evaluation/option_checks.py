@@ -22,7 +22,6 @@ from instruments.evals.judging.judge_spec import parse_judge
 from instruments.evals.scoring.scorer_version import SCORER_ID, scorer_version
 from instruments.evals.scoring.semantic_matcher import SemanticMatcher
 from instruments.evals.suite.loader import Suite
-from instruments.routers import BadRouter
 from instruments.routers.bounded_process import BadCommand
 from instruments.routers.endpoint_limits import AGENT, BadRate, EndpointLimits, EndpointRate
 from instruments.sandbox.network_guard import Network, NetworkUnavailable, check_network
@@ -221,10 +220,7 @@ def build_judge(options: JudgeOptions) -> Judge:
     given = {name: value for name, value in structs.asdict(options).items() if value is not None}
     if options.timeout_s is not None:
         check_time_limit("judge_timeout", options.timeout_s)
-    try:
-        return parse_judge(environment=os.environ, **given)
-    except BadRouter as error:
-        raise InvalidQuery(error.field, error.detail, error.advice) from None
+    return parse_judge(environment=os.environ, **given)
 
 
 def check_labels(**labels: str | None) -> None:
