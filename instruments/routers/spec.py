@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from events.errors import InvalidQuery
 from events.limits import LABEL_CHARS_MAX
-from instruments.routers.bounded_process import BadCommand, split_command
+from instruments.routers.bounded_process import split_command
 from instruments.routers.command import CommandRouter
 from instruments.routers.http_endpoint import parse_address
 from instruments.routers.openai import OpenAIRouter
@@ -47,11 +47,7 @@ def parse_router(
 
 
 def _command_router(line: str, model: str | None, name: str | None) -> Router:
-    try:
-        words = split_command(line)
-    except BadCommand as error:
-        raise InvalidQuery("router", error.detail, error.advice or FORMS) from None
-    return _check_name(CommandRouter(words, model=model, name=name))
+    return _check_name(CommandRouter(split_command(line, "router", FORMS), model=model, name=name))
 
 
 def _openai_router(

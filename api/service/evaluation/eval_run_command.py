@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import structs
 
 from api.reports import EvaluationReport
-from api.service.evaluation.attempt_grader import build_attempt_grader
+from api.service.evaluation.attempt_grader import AttemptGrader
 from api.service.evaluation.attempt_workers import CAPTURED_JOBS, score_attempts
 from api.service.evaluation.baseline_answers import record_baseline_answers
 from api.service.evaluation.cost_budget import Halt
@@ -205,7 +205,7 @@ class EvalRunCommand:
         keys = [(scenario.id, attempt) for attempt in range(1, looks[-1] + 1) for scenario in self._scenarios]
         plan = RetryPlan(run, retries_of(self._options.retries, run.started), self._retried, self._chance)
         limits = build_limits(self._options)
-        grader = build_attempt_grader(
+        grader = AttemptGrader(
             store, run, self._scenarios, self._options, limits,
             agent=self._agent, judge=self._judge, matcher=self._matcher, prices=self._prices, executor=executor,
         )  # fmt: skip

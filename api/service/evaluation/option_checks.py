@@ -22,8 +22,7 @@ from instruments.evals.judging.judge_spec import parse_judge
 from instruments.evals.scoring.scorer_version import SCORER_ID, scorer_version
 from instruments.evals.scoring.semantic_matcher import SemanticMatcher
 from instruments.evals.suite.loader import Suite
-from instruments.routers.bounded_process import BadCommand
-from instruments.routers.endpoint_limits import AGENT, BadRate, EndpointLimits, EndpointRate
+from instruments.routers.endpoint_limits import AGENT, EndpointLimits, EndpointRate
 from instruments.sandbox.network_guard import Network, NetworkUnavailable, check_network
 from ledger.errors import InvalidQuery
 from projections.evaluation.sequential_plan import PLAN, looks_of, plan_text
@@ -146,10 +145,7 @@ def check_options(options: EvalOptions) -> Agent | None:
     network = _check_network(options)
     if options.agent is None:
         return None
-    try:
-        return Agent(options.agent, timeout_s=options.timeout_s, enable_llm=options.enable_llm, network=network)
-    except BadCommand as error:
-        raise InvalidQuery("agent", error.detail, error.advice) from None
+    return Agent(options.agent, timeout_s=options.timeout_s, enable_llm=options.enable_llm, network=network)
 
 
 def _check_suite_and_run(options: EvalOptions) -> None:
@@ -196,10 +192,7 @@ def build_limits(options: EvalOptions) -> EndpointLimits:
 def _rates(options: EvalOptions) -> dict[str, EndpointRate]:
     rates: dict[str, EndpointRate] = {}
     for text in options.rate_limit:
-        try:
-            rate = EndpointRate.parse(text)
-        except BadRate as error:
-            raise InvalidQuery("rate_limit", str(error), "Write 30/m, or api.example.com=30/m.") from None
+        rate = EndpointRate.parse(text)
         if rate.endpoint in rates:
             raise InvalidQuery("rate_limit", f"{text!r} is the second limit of its endpoint.", "Give one.")
         rates[rate.endpoint] = rate

@@ -5,7 +5,7 @@ from functools import partial
 from itertools import groupby
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from api.principal import Principal
 from api.service.evaluation.kept_suite import (
@@ -159,8 +159,7 @@ async def get_kept_scenario(view: View, params: KeptScenarioQuery, caller: Princ
     texts = []
     for file in files:
         data = await _read_stored(store, file)
-        fields = {each: getattr(file, each) for each in KeptFile.__struct_fields__}
-        texts.append(KeptFileText(**fields, text=None if data is None else _decode(data)))
+        texts.append(KeptFileText(**structs.asdict(file), text=None if data is None else _decode(data)))
     expected = value.get("expected_outcomes") if isinstance(value, dict) else None
     return KeptScenarioAnswer(version=describe(kept), scenario=about, files=texts, expected=expected, as_of=as_of_now)
 
@@ -200,7 +199,7 @@ async def _read_states(view: View, digests: Sequence[str]) -> dict[str, Evidence
 
 def describe(kept: KeptVersion) -> SuiteVersionEntry:
     """Return a version with the state of its files."""
-    fields = {name: getattr(kept.version, name) for name in SuiteVersion.__struct_fields__}
+    fields = structs.asdict(kept.version)
     if kept.files:
         fields["scenarios"] = len(_files_by_title(kept.files))
     return SuiteVersionEntry(

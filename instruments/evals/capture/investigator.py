@@ -16,7 +16,6 @@ from events.limits import ANSWER_BYTES_MAX
 from instruments.evals.capture.url_credentials import redact_urls_within
 from instruments.evals.suite.json_yaml_reader import json_value
 from instruments.routers.bounded_process import (
-    BadCommand,
     ProcessResult,
     describe_exit,
     run_process,
@@ -35,9 +34,9 @@ class Investigator:
 
     def __init__(self, line: str, *, timeout_s: float) -> None:
         try:
-            self._words = split_command(line)
-        except BadCommand as error:
-            raise _refuse(error.detail) from None
+            self._words = split_command(line, "investigate")
+        except InvalidQuery as error:
+            raise _refuse(error.cause) from None
         self._program = PurePath(self._words[0]).name
         self._timeout_s = timeout_s
         self._secrets = Redactor(secrets_in_environment(os.environ) + secrets_in_arguments(self._words))
