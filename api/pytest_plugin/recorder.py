@@ -21,7 +21,8 @@ from api.service.evaluation.run_operations import (
 from api.service.evaluation.run_suite import record_suite
 from api.service.store import EventStore
 from events.evaluation import EvalStarted
-from instruments.evals import Scenario, SemanticMatcher
+from instruments.evals.scenario import Scenario
+from instruments.evals.scoring.semantic_matcher import SemanticMatcher
 from ledger.place import Place
 
 _graded = msgspec.json.Decoder(GradedAttempt).decode

@@ -16,13 +16,9 @@ from api.service.evaluation.option_checks import ScorerName, build_start, check_
 from api.service.evaluation.options import EvalOptions
 from api.service.evaluation.run_operations import GradedAttempt
 from events.evaluation import EvalScored, EvalStarted
-from instruments.evals import (
-    Scenario,
-    Suite,
-    load,
-    matcher_from_environment,
-)
-from instruments.evals.suite.loader import SCENARIO_FILES
+from instruments.evals.scenario import Scenario
+from instruments.evals.scoring.semantic_matcher import matcher_from_environment
+from instruments.evals.suite.loader import SCENARIO_FILES, Suite, load
 from projections.evaluation.run_view import score_row
 from tallystick._pytest_plugin.messages import (
     AttemptOutcome,

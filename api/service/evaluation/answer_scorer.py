@@ -15,10 +15,10 @@ from api.service.evidence import Blob, digest_of
 from events.evaluation import Component, EvalScored, EvalStarted
 from events.judge import CriterionVerdict
 from events.limits import PAYLOAD_BYTES_MAX
-from instruments.evals import Scenario
 from instruments.evals.agent import AgentOutput, parse_answer
 from instruments.evals.analysis import AnswerStatements
 from instruments.evals.prices import PriceList
+from instruments.evals.scenario import Scenario
 from instruments.evals.scoring.scorer import score
 from instruments.evals.scoring.semantic_matcher import SemanticMatcher
 from instruments.evals.trace.recorded import read_trace

@@ -17,10 +17,10 @@ from api.service.evaluation.run_operations import EvalRun, GradedAttempt
 from api.service.evaluation.trace_evidence import with_trace_bytes
 from api.service.store import EventStore
 from events.evaluation import EvalScored
-from instruments.evals import Scenario
 from instruments.evals.agent import Agent, AgentOutput
 from instruments.evals.judging.judge import Judge
 from instruments.evals.prices import PriceList
+from instruments.evals.scenario import Scenario
 from instruments.evals.scoring.semantic_matcher import SemanticMatcher
 from instruments.routers.endpoint_limits import AGENT, EndpointLimits, PauseTooLong
 

@@ -49,8 +49,8 @@ from api.service.evaluation.run_suite import load_suite_of, record_changes, reco
 from api.service.evaluation.sequential_looks import find_reason_to_stop, run_looks
 from api.service.store import EventStore
 from events.errors import TallystickError
-from instruments.evals import Scenario
 from instruments.evals.prices import PriceList, load_prices
+from instruments.evals.scenario import Scenario
 from instruments.evals.scoring.semantic_matcher import SemanticMatcher
 from instruments.evals.suite.answerable_inputs import measure_ceiling
 from instruments.evals.suite.filter_expression import select

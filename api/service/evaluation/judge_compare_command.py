@@ -25,10 +25,10 @@ from api.service.store import EventStore
 from events.errors import TallystickError
 from events.judge import ComparedAnswer, JudgeCompared, Preferred
 from events.registry import VOCABULARY
-from instruments.evals import Scenario
 from instruments.evals.agent import AgentOutput
 from instruments.evals.judging.judge import Judge, PairJudgement
 from instruments.evals.judging.votes import by_order, join_preferences
+from instruments.evals.scenario import Scenario
 from instruments.evals.suite.loader import load
 from ledger.errors import InvalidQuery
 

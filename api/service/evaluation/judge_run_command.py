@@ -30,8 +30,8 @@ from api.service.evaluation.run_operations import (
 from api.service.evaluation.run_suite import load_suite_of, record_suite
 from api.service.store import EventStore
 from events.evaluation import EvalStarted
-from instruments.evals import Scenario
 from instruments.evals.judging.judge import Judge
+from instruments.evals.scenario import Scenario
 from instruments.evals.suite.loader import Suite, load, suite_digest
 from ledger.errors import InvalidQuery
 

@@ -12,13 +12,12 @@ from api.service.evaluation.run_operations import GradedAttempt
 from api.service.evidence import digest_of
 from events.evaluation import POINTS_MAX, Component, EvalScored
 from events.judge import CriterionVerdict, JudgeFacts
-from instruments.evals import Scenario
 from instruments.evals.agent import AgentOutput
 from instruments.evals.judging.judge import Judge, Judgement, JudgeUsage
 from instruments.evals.judging.label_ids import label_id_of
 from instruments.evals.judging.rubric import criteria_of, rubric_digest, shares
 from instruments.evals.judging.votes import join_votes
-from instruments.evals.scenario import Criterion
+from instruments.evals.scenario import Criterion, Scenario
 
 POINTS_DIGITS = 6
 """Decimals of a total."""

@@ -14,11 +14,11 @@ from api.service.evaluation.sequential_looks import SEQUENTIAL_BASELINE
 from api.service.run_checks import check_time_limit
 from events.evaluation import EvalStarted
 from events.limits import LABEL_CHARS_MAX
-from instruments.evals import Scenario
 from instruments.evals.agent import Agent
 from instruments.evals.judging.judge import SCORER_ID as JUDGE_ID
 from instruments.evals.judging.judge import Judge
 from instruments.evals.judging.judge_spec import parse_judge
+from instruments.evals.scenario import Scenario
 from instruments.evals.scoring.scorer_version import SCORER_ID, scorer_version
 from instruments.evals.scoring.semantic_matcher import SemanticMatcher
 from instruments.evals.suite.loader import Suite

@@ -15,8 +15,8 @@ from api.service.evaluation.options import EvalOptions
 from api.service.evaluation.run_operations import EvalRun
 from api.service.evaluation.sequential_looks import SEQUENTIAL_BASELINE
 from api.text_format import pluralize
-from instruments.evals import Scenario
 from instruments.evals.judging.judge import SCORER_ID as JUDGE_ID
+from instruments.evals.scenario import Scenario
 from ledger.errors import InvalidQuery
 
 NAMES_SHOWN = 5

@@ -9,7 +9,7 @@ from api.service.evaluation.scenario_recorder import record_scenarios
 from api.service.evaluation.suite_files import keep_suite_files
 from api.service.store import EventStore
 from events.evaluation import EvalStarted
-from instruments.evals import Scenario
+from instruments.evals.scenario import Scenario
 from instruments.evals.suite.loader import Suite
 
 

@@ -108,7 +108,8 @@ def _changed_scenario(
 ) -> ChangedScenario:
     digests = [_fixture_digest(title, bodies) for bodies in (before, after)]
     changes: list[str] = []
-    for label, old, new in _pairs(before, after):
+    for label in ("scenario", "investigation"):
+        old, new = (_find(bodies, investigation=label == "investigation") for bodies in (before, after))
         if old is None or new is None:
             changes.append(f"{label}: not readable any more")
         elif old != new:
@@ -121,21 +122,10 @@ def _changed_scenario(
     )
 
 
-def _pairs(
-    before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
-) -> list[tuple[str, tuple[str, bytes] | None, tuple[str, bytes] | None]]:
-    """Return the description and the investigation of both: a label, and the name and bytes of each."""
-
-    def find(bodies: Mapping[str, bytes | None], *, investigation: bool) -> tuple[str, bytes] | None:
-        for name, data in bodies.items():
-            if (name == INVESTIGATION_FILE) == investigation and data is not None:
-                return name, data
-        return None
-
-    return [
-        (label, find(before, investigation=which), find(after, investigation=which))
-        for label, which in (("scenario", False), ("investigation", True))
-    ]
+def _find(bodies: Mapping[str, bytes | None], *, investigation: bool) -> tuple[str, bytes] | None:
+    """Return the name and the bytes of the investigation, or of the description; None if it cannot be read."""
+    found = ((name, data) for name, data in bodies.items() if (name == INVESTIGATION_FILE) == investigation)
+    return next(((name, data) for name, data in found if data is not None), None)
 
 
 def _describe_file(label: str, old: tuple[str, bytes], new: tuple[str, bytes]) -> list[str]:
