@@ -16,35 +16,33 @@ class CaptureOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of `eval capture`."""
 
     output: Annotated[Path | None, option("The scenario's folder: FIXTURES/NAME or FIXTURES/NAME/MODE.")] = None
-    scenario_name: Annotated[str | None, option("The scenario's name, for people.", metavar="TEXT")] = None
-    failure_type: Annotated[str | None, option("The failure in one word: ImagePullBackOff.", metavar="WORD")] = None
-    investigation: Annotated[
-        str | None, option("A finished investigation, JSON; - is standard input.", metavar="FILE|-")
-    ] = None
-    alertmanager: Annotated[str | None, option("The Alertmanager that has the firing alert.", metavar="URL")] = None
-    alert_index: Annotated[
-        int | None, option("The number of the alert, as --list shows it; 0 fires longest.", metavar="N")
-    ] = None
-    fingerprint: Annotated[
-        str | None, option("The fingerprint of the alert, or an unambiguous beginning of it.", metavar="HEX")
-    ] = None
-    investigate: Annotated[
-        str | None, option("A command: reads the alert on stdin, prints the investigation.", metavar="CMD")
-    ] = None
-    list_alerts: Annotated[bool, option("List the firing alerts, and capture nothing.", "--list")] = False
-    interactive: Annotated[bool, option("Choose the alert from a list, and type the names.", "--interactive")] = False
-    family: Annotated[str | None, option("The family of alerts; without it the alert's.", metavar="WORD")] = None
-    cluster: Annotated[str | None, option("The cluster; without it the one observed.", metavar="NAME")] = None
-    description: Annotated[str | None, option("What happened; without it the alert's description.", metavar="TEXT")] = (
+    scenario_name: Annotated[str | None, option("The scenario's name, for people.", "TEXT")] = None
+    failure_type: Annotated[str | None, option("The failure in one word: ImagePullBackOff.", "WORD")] = None
+    investigation: Annotated[str | None, option("A finished investigation, JSON; - is standard input.", "FILE|-")] = (
         None
     )
-    time_window: Annotated[str, option("How far back to investigate.", metavar="TIME")] = "1h"
-    timeout_s: Annotated[float, option("Seconds for the investigation.", "--timeout", ge=0.001, metavar="S")] = 600.0
-    fixtures: Annotated[
-        Path | None, option("The suite's folder; without it the parent of --output.", metavar="DIR")
+    alertmanager: Annotated[str | None, option("The Alertmanager that has the firing alert.", "URL")] = None
+    alert_index: Annotated[int | None, option("The number of the alert, as --list shows it; 0 fires longest.", "N")] = (
+        None
+    )
+    fingerprint: Annotated[
+        str | None, option("The fingerprint of the alert, or an unambiguous beginning of it.", "HEX")
     ] = None
-    captured_by: Annotated[str | None, option("The person who captures it; without it $USER.", metavar="NAME")] = None
-    force: Annotated[bool, option("Replace an existing scenario, with its expectations.", "--force")] = False
+    investigate: Annotated[
+        str | None, option("A command: reads the alert on stdin, prints the investigation.", "CMD")
+    ] = None
+    list_alerts: Annotated[bool, option("List the firing alerts, and capture nothing.", name="--list")] = False
+    interactive: Annotated[bool, option("Choose the alert from a list, and type the names.", name="--interactive")] = (
+        False
+    )
+    family: Annotated[str | None, option("The family of alerts; without it the alert's.", "WORD")] = None
+    cluster: Annotated[str | None, option("The cluster; without it the one observed.", "NAME")] = None
+    description: Annotated[str | None, option("What happened; without it the alert's description.", "TEXT")] = None
+    time_window: Annotated[str, option("How far back to investigate.", "TIME")] = "1h"
+    timeout_s: Annotated[float, option("Seconds for the investigation.", "S", name="--timeout", ge=0.001)] = 600.0
+    fixtures: Annotated[Path | None, option("The suite's folder; without it the parent of --output.", "DIR")] = None
+    captured_by: Annotated[str | None, option("The person who captures it; without it $USER.", "NAME")] = None
+    force: Annotated[bool, option("Replace an existing scenario, with its expectations.", name="--force")] = False
 
     def checked_source(self) -> Alertmanager | None:
         """Check the options and return the Alertmanager to query; None for a finished investigation.

@@ -5,8 +5,18 @@ from typing import Any
 from msgspec import Meta
 
 
-def option(text: str, *names: str, ge: float | None = None, le: float | None = None, **settings: Any) -> Meta:  # noqa: ANN401 - as `typer.Option`
-    """Return an option: its help, its names if they are not that of the field, bounds, and settings of Typer."""
+def option(
+    text: str,
+    metavar: str | None = None,
+    *,
+    name: str | None = None,
+    ge: float | None = None,
+    le: float | None = None,
+    **settings: Any,  # noqa: ANN401 - as `typer.Option`
+) -> Meta:
+    """Return an option: its help, its value in words, its name if not that of the field, bounds, settings of Typer."""
+    names = () if name is None else (name,)
+    settings |= {} if metavar is None else {"metavar": metavar}
     return Meta(description=text, ge=ge, le=le, extra={"names": names, **settings})
 
 

@@ -21,14 +21,14 @@ class DecisionOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     decision: Annotated[str, argument("The decision in words.", "TEXT")]
     agent: Annotated[
-        str | None, option("The agent that decides; without it the token's, or TALLYSTICK_AGENT.", metavar="NAME")
+        str | None, option("The agent that decides; without it the token's, or TALLYSTICK_AGENT.", "NAME")
     ] = None
     confidence: Annotated[
         float | None, option("The probability of success that the agent states, 0 to 1.", ge=0, le=1)
     ] = None
-    category: Annotated[str | None, option("The kind of decision.", metavar="WORD")] = None
+    category: Annotated[str | None, option("The kind of decision.", "WORD")] = None
     stakes: Annotated[Stakes | None, option("How much depends on it.")] = None
-    context: Annotated[str | None, option("The situation.", metavar="TEXT")] = None
+    context: Annotated[str | None, option("The situation.", "TEXT")] = None
     reason: Annotated[
         tuple[str, ...],
         option(
@@ -37,31 +37,27 @@ class DecisionOptions(msgspec.Struct, frozen=True, kw_only=True):
             autocompletion=lambda incomplete: [f"{kind}:" for kind in REASON_TYPES if kind.startswith(incomplete)],
         ),
     ] = ()
-    tags: Annotated[tuple[str, ...], option("A label; may be repeated.", "--tag", metavar="WORD")] = ()
-    project: Annotated[str | None, option("The project.", metavar="NAME")] = None
-    feature: Annotated[str | None, option("The feature.", metavar="NAME")] = None
+    tags: Annotated[tuple[str, ...], option("A label; may be repeated.", "WORD", name="--tag")] = ()
+    project: Annotated[str | None, option("The project.", "NAME")] = None
+    feature: Annotated[str | None, option("The feature.", "NAME")] = None
     pr: Annotated[int | None, option("The number of the pull request.", ge=0)] = None
-    review_by: Annotated[str | None, option("When its outcome should be reviewed.", metavar="TIME")] = None
+    review_by: Annotated[str | None, option("When its outcome should be reviewed.", "TIME")] = None
     question: Annotated[
-        str | None,
-        option("The question it answers. Agents that answered the same one can be compared.", metavar="NAME"),
+        str | None, option("The question it answers. Agents that answered the same one can be compared.", "NAME")
     ] = None
     cluster: Annotated[
-        str | None,
-        option("What its outcome depends on together with other decisions: a task, a session.", metavar="NAME"),
+        str | None, option("What its outcome depends on together with other decisions: a task, a session.", "NAME")
     ] = None
-    model: Annotated[str | None, option("The language model that decides.", metavar="NAME")] = None
-    reported_model: Annotated[str | None, option("The model that the endpoint named.", metavar="NAME")] = None
+    model: Annotated[str | None, option("The language model that decides.", "NAME")] = None
+    reported_model: Annotated[str | None, option("The model that the endpoint named.", "NAME")] = None
     embedding: Annotated[
-        str | None, option("A vector of the decision: a JSON array, or 32-bit floats in Base64.", metavar="NUMBERS")
+        str | None, option("A vector of the decision: a JSON array, or 32-bit floats in Base64.", "NUMBERS")
     ] = None
-    embedding_model: Annotated[str | None, option("The model that made the vector.", metavar="NAME")] = None
+    embedding_model: Annotated[str | None, option("The model that made the vector.", "NAME")] = None
     decision_id: Annotated[
-        str | None, option("The decision's id; without it the ledger makes one.", "--id", metavar="ID")
+        str | None, option("The decision's id; without it the ledger makes one.", "ID", name="--id")
     ] = None
-    event_id: Annotated[
-        str | None, option("The event's id. Repeating the command with it adds nothing.", metavar="ID")
-    ] = None
+    event_id: Annotated[str | None, option("The event's id. Repeating the command with it adds nothing.", "ID")] = None
 
 
 @verb(server=True)

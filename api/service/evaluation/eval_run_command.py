@@ -39,7 +39,6 @@ from api.service.evaluation.run_operations import (
     GradedAttempt,
     begin_run,
     find_existing,
-    find_run,
     find_unfinished,
     finish_run,
     reopen_run,
@@ -56,7 +55,7 @@ from instruments.evals.suite.answerable_inputs import measure_ceiling
 from instruments.evals.suite.filter_expression import select
 from instruments.evals.suite.loader import Suite, load
 from instruments.yaml_reader import UnreadableFile
-from ledger.errors import InvalidQuery, NotFound
+from ledger.errors import InvalidQuery
 
 THREADS = 8
 """Threads in addition to one per job, so that writing does not wait for an agent."""
@@ -162,8 +161,8 @@ class EvalRunCommand:
         scorer = ScorerName.of(self._judge, self.suite.scenarios, self._matcher)
         started = build_start(self._options, self.suite, self._agent, len(self._scenarios), scorer)
         await require_unused_id(store, self._options.run_id)
-        if (baseline := self._options.sequential) is not None and await find_run(store, baseline) is None:
-            raise NotFound(f"There is no evaluation {baseline}.", "See the evaluations: tallystick eval list.")
+        if self._options.sequential is not None:
+            await find_existing(store, self._options.sequential)
         started = await record_suite(store, started, self.suite.scenarios, keep_files=self._options.keep_files)
         return await begin_run(store, started)
 
