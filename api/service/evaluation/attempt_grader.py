@@ -6,15 +6,13 @@ from datetime import UTC, datetime
 
 from msgspec import structs
 
-from api.service.evaluation.answer_labels import LabelReader
-from api.service.evaluation.answer_scorer import NOT_CAPTURED, Grader, captured_output, run_on
+from api.service.evaluation.answer_scorer import NOT_CAPTURED, Grader, captured_output, run_on, with_trace_bytes
 from api.service.evaluation.cost_budget import CostBudget, Halt
 from api.service.evaluation.judge_scorer import JudgeGrader
 from api.service.evaluation.options import EvalOptions
 from api.service.evaluation.recorded_answers import read_output
 from api.service.evaluation.recorded_tries import AttemptKey, LastTry
 from api.service.evaluation.run_operations import EvalRun, GradedAttempt
-from api.service.evaluation.trace_evidence import with_trace_bytes
 from api.service.store import EventStore
 from events.evaluation import EvalScored
 from instruments.evals.agent import Agent, AgentOutput
@@ -54,7 +52,7 @@ class AttemptGrader:
         self._scenarios = {scenario.id: scenario for scenario in scenarios}
         self._agent = agent
         self._grader = Grader(run.started, matcher, tuple if agent is None else agent.hide, prices)
-        self._judge = None if judge is None else JudgeGrader(run.started.suite, self._grader, judge, LabelReader(store))
+        self._judge = None if judge is None else JudgeGrader(run.started.suite, self._grader, judge, store)
         self._matcher = matcher
         self._limits = limits
         self._budget = None if options.max_cost is None else CostBudget(options.max_cost)

@@ -47,15 +47,8 @@ OpenStore = Callable[[], AbstractAsyncContextManager[EventStore]]
 """Opens the ledger, in a file or through a server."""
 
 _parts = ("alert", "evidence", "analysis")
-_options = {
-    "name": "scenario_name",
-    "failure_type": "failure_type",
-    "expected_outcomes.failure_mode.exact": "failure_type",
-    "family": "family",
-    "cluster": "cluster",
-    "description": "description",
-    "captured_by": "captured_by",
-}
+_options = {"name": "scenario_name", "expected_outcomes.failure_mode.exact": "failure_type"}
+"""The options of values whose keys have other names."""
 
 
 class CaptureFolder(msgspec.Struct, frozen=True):

@@ -16,6 +16,7 @@ from api.service.evaluation.baseline_answers import record_baseline_answers
 from api.service.evaluation.cost_budget import Halt
 from api.service.evaluation.evaluation_reader import read_evaluation, read_trend
 from api.service.evaluation.judge_permission import require_judge
+from api.service.evaluation.kept_suite import load_kept_suite
 from api.service.evaluation.option_checks import (
     ScorerName,
     build_limits,
@@ -44,7 +45,7 @@ from api.service.evaluation.run_operations import (
     reopen_run,
     require_unused_id,
 )
-from api.service.evaluation.run_suite import load_suite_of, record_changes, record_suite
+from api.service.evaluation.scenario_recorder import record_scenarios, record_suite
 from api.service.evaluation.sequential_looks import find_reason_to_stop, run_looks
 from api.service.store import EventStore
 from events.errors import TallystickError
@@ -118,7 +119,7 @@ class EvalRunCommand:
         if self._judge is not None:
             await require_judge(store, self._judge.agent)
         if self._options.suite_of is not None:
-            self._use(await load_suite_of(store, self._options.suite_of, say))
+            self._use(await load_kept_suite(store, self._options.suite_of, say))
         run = await self._open_run(store, say)
         if self.nothing_to_retry:
             return await self._report(store, run)
@@ -181,7 +182,7 @@ class EvalRunCommand:
         if (changes := describe_changes(run, self._scenarios, self.suite.digest)) is not None:
             say(f"warning: {changes}")
         self._retried = errors_of_reopening(run.tries)
-        await record_changes(store, self.suite.scenarios)
+        await record_scenarios(store, self.suite.scenarios, keep=False)
         return run
 
     async def _retry_errors(self, store: EventStore, run_id: str) -> EvalRun:

@@ -8,13 +8,13 @@ import time
 from collections.abc import Sequence
 
 from api.reports import EvaluationReport
-from api.service.evaluation.answer_labels import LabelReader
 from api.service.evaluation.answer_scorer import Grader
 from api.service.evaluation.attempt_workers import score_attempts
 from api.service.evaluation.eval_run_command import OnScore, Say
 from api.service.evaluation.evaluation_reader import read_evaluation
 from api.service.evaluation.judge_permission import require_judge
 from api.service.evaluation.judge_scorer import JudgeGrader
+from api.service.evaluation.kept_suite import load_kept_suite
 from api.service.evaluation.option_checks import CLAIMED_MODEL, ScorerName, build_judge, check_labels
 from api.service.evaluation.options import JudgeRunOptions
 from api.service.evaluation.recorded_answers import RecordedRun, read_output, read_run
@@ -27,7 +27,7 @@ from api.service.evaluation.run_operations import (
     find_unfinished,
     finish_run,
 )
-from api.service.evaluation.run_suite import load_suite_of, record_suite
+from api.service.evaluation.scenario_recorder import record_suite
 from api.service.store import EventStore
 from events.evaluation import EvalStarted
 from instruments.evals.judging.judge import Judge
@@ -59,7 +59,7 @@ class JudgeRunCommand:
         """
         await require_judge(store, self._judge.agent)
         recorded = await read_run(store, self._options.judged_run)
-        suite = self._suite or await load_suite_of(store, self._options.judged_run, say)
+        suite = self._suite or await load_kept_suite(store, self._options.judged_run, say)
         scenarios = scenarios_of(suite, {scenario_id for scenario_id, _ in recorded.scores})
         run = await self._begin_or_resume(store, recorded, scenarios)
         say(f"run {run.run_id}: judging the answers of run {self._options.judged_run} by {self._judge.agent}")
@@ -67,7 +67,7 @@ class JudgeRunCommand:
         began_ns = time.monotonic_ns()
         by_id = {scenario.id: scenario for scenario in scenarios}
         grader = Grader(run.started, None)
-        judge = JudgeGrader(run.started.suite, grader, self._judge, LabelReader(store))
+        judge = JudgeGrader(run.started.suite, grader, self._judge, store)
 
         async def grade_attempt(key: tuple[str, int]) -> GradedAttempt:
             scenario, score = by_id[key[0]], recorded.scores[key]

@@ -10,13 +10,13 @@ import msgspec
 from msgspec import structs
 
 from api.errors import BodyTooLarge
-from api.service.evaluation.suite_files import split_batches
+from api.service.evaluation.suite_files import keep_suite_files, split_batches
 from api.service.evidence import Blob, digest_of
 from api.service.retry import retry, while_refused
 from api.service.store import EventStore
 from events.envelope import Draft
 from events.errors import InvalidEvent
-from events.evaluation import EvalScenarioCaptured, EvalScenarioRevised
+from events.evaluation import EvalScenarioCaptured, EvalScenarioRevised, EvalStarted
 from events.evidence import EvidenceErased, EvidenceStored
 from events.limits import EVIDENCE_BYTES_MAX, LINE_BYTES_MAX
 from events.payload import Payload
@@ -52,6 +52,19 @@ class ScenarioInfo(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     event: EvalScenarioCaptured
     investigation: bytes | None = None
+
+
+async def record_suite(
+    store: EventStore, started: EvalStarted, scenarios: Sequence[Scenario], *, keep_files: bool
+) -> EvalStarted:
+    """Record the scenarios of a run that begins, and with `keep_files` store their files; return its start.
+
+    Errors: those of `record_scenarios` and `keep_suite_files`.
+    """
+    await record_scenarios(store, scenarios, keep=False)
+    if not keep_files:
+        return started
+    return structs.replace(started, suite_files_digest=await keep_suite_files(store, started.suite, scenarios))
 
 
 async def record_scenarios(
