@@ -132,7 +132,8 @@ def check_options(options: EvalOptions) -> Agent | None:
     _check_suite_and_run(options)
     if parse_only(options.only) and options.retry_errors is None:
         raise InvalidQuery("only", "selects errors to retry.", "Give the run with --retry-errors, or leave it out.")
-    if options.agent is None and AGENT in _rates(options):
+    rates = _rates(options)
+    if AGENT in rates and options.agent is None:
         advice = "Name the endpoint, as in api.example.com=30/m, or leave it out."
         raise InvalidQuery("rate_limit", "is a limit of the agent, and none is asked.", advice)
     check_budget(options.max_cost, options.agent)
