@@ -1,4 +1,4 @@
-"""Convert a labelled fault to a scenario: the part common to both formats of Cloud-OpsBench.
+"""Convert a labelled fault to a scenario, for both formats of Cloud-OpsBench, and read labels: one in each line.
 
 The expectations contain what the label states, and nothing else:
 
@@ -9,13 +9,15 @@ not expected; without common tools, no steps are expected;
 - no fix, since no label has one.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import msgspec
 
 from events.limits import LABEL_CHARS_MAX
-from instruments.evals.benchmarks.case import Case, CaseError
+from instruments.errors import FixtureFault
+from instruments.evals.benchmarks.case import Case, CaseError, convert_value
 from instruments.evals.benchmarks.term_patterns import (
     denial_patterns,
     name_pattern,
@@ -23,6 +25,13 @@ from instruments.evals.benchmarks.term_patterns import (
     regex_matcher,
     split_words,
 )
+from instruments.evals.suite.json_yaml_reader import json_value
+from instruments.yaml_reader import UnreadableFile
+
+FORMAT = "opsbench"
+
+_in_line = re.compile(r", again in line 1$|(?<=: )line 1(?:: | has )")
+"""The decoder's line number within the line, which is removed from messages."""
 
 NOT_BLANK = r"\S"
 """A pattern of a text that is not blank."""
@@ -48,6 +57,27 @@ class CaseTruth(msgspec.Struct, frozen=True, kw_only=True):
     taxonomy: Word | None = msgspec.field(name="fault_taxonomy", default=None)
     category: Word | None = None
     process: Process | None = None
+
+
+def decode_labels(body: bytes, name: str) -> Iterator[Case | FixtureFault]:
+    """Yield the case or the fault of each line that is not blank; faults name the line number."""
+    for number, line in enumerate(body.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
+        if line.strip():
+            where = f"{name}, line {number}"
+            try:
+                yield _decode_label(line, where)
+            except CaseError as error:
+                yield error.at(where)
+
+
+def _decode_label(line: bytes, where: str) -> Case:
+    """Errors: CaseError."""
+    try:
+        value = json_value(line)
+    except UnreadableFile as error:
+        raise CaseError(None, _in_line.sub("", str(error)), error.advice) from None
+    truth = convert_value(value, CaseTruth)
+    return build_case(truth, golden_tools(truth.process), FORMAT, where)
 
 
 def build_case(
