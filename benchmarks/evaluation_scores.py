@@ -11,7 +11,10 @@ from typing import Any
 import msgspec
 
 from benchmarks.measure import Measure, expect_at_most
-from instruments.evals import Scenario, load, parse_analysis, score
+from instruments.evals.analysis import parse_analysis
+from instruments.evals.scenario import Scenario
+from instruments.evals.scoring.scorer import score
+from instruments.evals.suite.loader import load
 
 SUITE_S_MAX = 5.0
 PATTERN_S_MAX = 1.0

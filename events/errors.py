@@ -1,4 +1,4 @@
-"""The root of the error tree, and the errors of events that do not fit the vocabulary.
+"""The root of the error tree, and the errors of parameters and of events that are not valid.
 
 `ledger/errors.py` draws the whole tree and says what the caller should do about each class.
 """
@@ -33,6 +33,16 @@ class TallystickError(Exception):
 
     def __str__(self) -> str:
         return f"{self.detail} {self.full_advice}".rstrip()
+
+
+class InvalidQuery(TallystickError):
+    """A parameter is invalid: `field` names it, and `cause` says why without its name."""
+
+    field: str
+
+    def __init__(self, field: str, cause: str, advice: str = "", *, written: bool | None = None) -> None:
+        super().__init__(f"{field}: {cause}", advice, field=field, written=written)
+        self.cause = cause
 
 
 class NothingWritten(TallystickError):

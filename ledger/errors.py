@@ -22,7 +22,7 @@ TallystickError                 events/errors.py
 │   └── ViewDamaged             ask again: the view is folded again
 ├── LedgerLocked                another process writes: use it, or stop it
 ├── LedgerUnusable              the file is missing or not a ledger
-├── InvalidQuery                correct the parameter
+├── InvalidQuery                events/errors.py: correct the parameter
 ├── NotFound                    the log has nothing with that name
 ├── Gone                        the evidence was erased and cannot be stored again
 ├── Damaged                     stored bytes are missing or altered: restore them
@@ -51,7 +51,7 @@ One table, `api/errors.py`, maps each class to an HTTP status, a JSON-RPC code a
 from collections.abc import Sequence
 from typing import Literal
 
-from events.errors import InvalidEvent, MalformedInput, NothingWritten, TallystickError
+from events.errors import InvalidEvent, InvalidQuery, MalformedInput, NothingWritten, TallystickError
 
 __all__ = [
     "AppendRefused",
@@ -228,16 +228,6 @@ class LedgerLocked(TallystickError):
 
 class LedgerUnusable(TallystickError):
     """The file is missing, is not a ledger, or was written by a newer version."""
-
-
-class InvalidQuery(TallystickError):
-    """A parameter is invalid: `field` names it, and `cause` says why without its name."""
-
-    field: str
-
-    def __init__(self, field: str, cause: str, advice: str = "", *, written: bool | None = None) -> None:
-        super().__init__(f"{field}: {cause}", advice, field=field, written=written)
-        self.cause = cause
 
 
 class NotFound(TallystickError):

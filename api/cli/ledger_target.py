@@ -173,6 +173,7 @@ def verb(
     """Make a function a verb: add the common options that it does not declare, and pass its target first.
 
     The parameter `params` of a function is a struct of the parameters of an operation: it becomes their options.
+    The parameter `options` is a struct of options that only the verb has.
     A verb without `server` works on the ledger file, and refuses --url and TALLYSTICK_URL. A verb with `server` asks
     the server that they name; if none is named, it writes through the server that holds the ledger file. A verb with
     `reads` writes nothing, so it reads the file beside that server. A verb without `ledger` needs neither a file nor a
@@ -180,10 +181,7 @@ def verb(
     """
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
-        if "params" in function.__annotations__:
-            from api.cli.operation_options import with_options
-
-            function = with_options(function)
+        function = _take_options(function)
         _, *own_parameters = inspect.signature(function).parameters.values()
         declared = {parameter.name for parameter in own_parameters}
         added = {
@@ -220,6 +218,19 @@ def verb(
         return run
 
     return decorate
+
+
+def _take_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a verb that takes the options that a struct declares, instead of the struct."""
+    if "params" in function.__annotations__:
+        from api.cli.operation_options import with_options
+
+        return with_options(function)
+    if "options" in function.__annotations__:
+        from api.cli.struct_options import with_struct_options
+
+        return with_struct_options(function)
+    return function
 
 
 @contextmanager

@@ -7,9 +7,6 @@ import typer
 
 OUTCOMES = ("success", "partial", "failure", "abandoned")
 STAKES = ("low", "medium", "high", "critical")
-REASON_TYPES = (
-    "authority", "analogy", "analysis", "pattern", "intuition", "empirical", "elimination", "constraint",
-)  # fmt: skip
 ORDERS = ("asc", "desc")
 
 

@@ -2,9 +2,13 @@
 
 from typing import TYPE_CHECKING
 
+from api.cli.ledger_target import LedgerTarget
+
 if TYPE_CHECKING:
     from api.progress import ReportProgress as Progress
-    from api.service.evaluation.eval_run_command import Say
+    from api.reports import EvaluationReport
+    from api.service.evaluation.eval_run_command import EvalRunCommand, Say
+    from api.service.evaluation.judge_run_command import JudgeRunCommand
     from api.service.evaluation.run_operations import GradedAttempt
 
 BAR_UPDATE_S = 0.5
@@ -45,3 +49,23 @@ class ProgressReporter:
             result = one_line(f"{score.failure}: {score.detail}")
         attempt = f"#{score.attempt}" if score.retry is None else f"#{score.attempt}, retry {score.retry}"
         self._print_line(f"[{done}/{total}] {score.scenario_id} {attempt}: {result} ({seconds(score.elapsed_ns)})")
+
+
+async def run_until_stopped(
+    command: "EvalRunCommand | JudgeRunCommand", target: LedgerTarget, label: str
+) -> "tuple[EvaluationReport, list[int]]":
+    """Return the result, and the signals that stopped the command."""
+    import asyncio
+
+    from api.cli.open_ledger import open_store
+    from api.cli.output import print_note, show_progress
+    from api.cli.signals import catch_stop_signals
+
+    with catch_stop_signals() as stop, show_progress(label, "answers", piped=False) as report:
+        reporter = ProgressReporter(report, print_note)
+        ticking = asyncio.create_task(reporter.tick())
+        try:
+            async with open_store(target) as store:
+                return await command.run(store, stop.event, print_note, reporter.report), stop.caught
+        finally:
+            ticking.cancel()

@@ -17,8 +17,8 @@ from api.service.evaluation.capture import check_writable, unwritable_error
 from api.service.evaluation.scenario_recorder import RecordedScenarios, record_scenarios
 from api.service.store import EventStore
 from instruments.errors import BadFixtures, FixtureExists, FixtureFault
-from instruments.evals import Scenario
 from instruments.evals.benchmarks import Case, CaseError, Format, folder_name, read_cases
+from instruments.evals.scenario import Scenario
 from instruments.evals.suite.answerable_inputs import measure_ceiling
 from instruments.evals.suite.loader import SCENARIO_FILES, load
 from instruments.evals.suite.writer import FILES, write_scenario

@@ -18,10 +18,11 @@ from api.service.evaluation.run_operations import (
     begin_run,
     finish_run,
 )
-from api.service.evaluation.run_suite import record_suite
+from api.service.evaluation.scenario_recorder import record_suite
 from api.service.store import EventStore
 from events.evaluation import EvalStarted
-from instruments.evals import Scenario, SemanticMatcher
+from instruments.evals.scenario import Scenario
+from instruments.evals.scoring.semantic_matcher import SemanticMatcher
 from ledger.place import Place
 
 _graded = msgspec.json.Decoder(GradedAttempt).decode

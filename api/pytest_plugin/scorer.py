@@ -12,17 +12,14 @@ from api.reports.escape import visible
 from api.reports.format import points
 from api.reports.score_text import score_lines
 from api.service.evaluation.answer_scorer import NOT_CAPTURED, Grader, captured_output
-from api.service.evaluation.options import EvalOptions, ScorerName, build_start, check_options
+from api.service.evaluation.option_checks import ScorerName, build_start, check_options
+from api.service.evaluation.options import EvalOptions
 from api.service.evaluation.run_operations import GradedAttempt
 from events.evaluation import EvalScored, EvalStarted
-from instruments.evals import (
-    Scenario,
-    Suite,
-    load,
-    matcher_from_environment,
-)
-from instruments.evals.suite.loader import SCENARIO_FILES
-from projections.evaluation.view_types import ScoreRow
+from instruments.evals.scenario import Scenario
+from instruments.evals.scoring.semantic_matcher import matcher_from_environment
+from instruments.evals.suite.loader import SCENARIO_FILES, Suite, load
+from projections.evaluation.run_view import score_row
 from tallystick._pytest_plugin.messages import (
     AttemptOutcome,
     Load,
@@ -32,8 +29,6 @@ from tallystick._pytest_plugin.messages import (
 )
 
 _encode = msgspec.json.encode
-
-_shared = [name for name in ScoreRow.__struct_fields__ if name in EvalScored.__struct_fields__]
 
 
 class AttemptScorer:
@@ -103,18 +98,8 @@ def _scored(graded: GradedAttempt) -> Scored:
 
 
 def _eval_options(request: Load) -> EvalOptions:
-    return EvalOptions(
-        fixtures=Path(request.fixtures),
-        agent=request.agent,
-        suite=request.suite,
-        selection=request.selection,
-        attempts=request.attempts,
-        agent_name=request.agent_name,
-        agent_version=request.agent_version,
-        model=request.model,
-        enable_llm=request.enable_llm,
-        timeout_s=request.timeout_s,
-    )
+    options = {name: value for name, value in structs.asdict(request).items() if name in EvalOptions.__struct_fields__}
+    return EvalOptions(**options | {"fixtures": Path(request.fixtures)})
 
 
 def properties(score: EvalScored) -> tuple[tuple[str, str | float], ...]:
@@ -132,14 +117,10 @@ def properties(score: EvalScored) -> tuple[tuple[str, str | float], ...]:
 def failure_text(score: EvalScored) -> str:
     """Return the points of an answer that did not pass, with the expected patterns and whether each matched."""
     total = f"{points(score.total_score)} points, {points(score.pass_threshold)} needed"
-    return "\n".join((total, *score_lines(_row(score))))
+    return "\n".join((total, *score_lines(score_row(score, 0))))
 
 
 def error_text(score: EvalScored) -> str:
     """Return why an attempt has no score, with the last lines of the agent's output."""
-    lines = [f"{score.failure}: {score.detail}", *score_lines(_row(score))]
+    lines = [f"{score.failure}: {score.detail}", *score_lines(score_row(score, 0))]
     return visible("\n".join([*lines, *(["", *score.said.splitlines()] if score.said else [])]))
-
-
-def _row(score: EvalScored) -> ScoreRow:
-    return ScoreRow(position=0, **{name: getattr(score, name) for name in _shared})

@@ -89,13 +89,13 @@ class Agent:
     """Runs a command for each scenario, without a shell. Its name is the program's: arguments may contain secrets.
 
     `enable_llm` overrides the setting of the scenarios. With `network`, the command runs in a network namespace, and
-    an attempt that calls out is a failure. Errors: BadCommand.
+    an attempt that calls out is a failure. Errors: InvalidQuery.
     """
 
     def __init__(
         self, line: str, *, timeout_s: float, enable_llm: bool | None = None, network: Network | None = None
     ) -> None:
-        self._words = split_command(line)
+        self._words = split_command(line, "agent")
         self.program = PurePath(self._words[0]).name
         self.name = f"command:{self.program}"
         self._timeout_s = timeout_s

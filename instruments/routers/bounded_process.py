@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Literal, NamedTuple
 
+from events.errors import InvalidQuery
 from events.limits import ANSWER_BYTES_MAX
 from instruments.routers.process_tree import ProcessIdentity, end_tree, find_descendants, send_signal, start_command
 
@@ -33,15 +34,6 @@ ERRORS_BYTES_MAX = 65_536
 """Bytes that are kept of the end of standard error, where programs usually report an error."""
 
 
-class BadCommand(ValueError):
-    """A command line that cannot be run. The texts do not contain its arguments, which may be secrets."""
-
-    def __init__(self, detail: str, advice: str = "") -> None:
-        super().__init__(detail)
-        self.detail = detail
-        self.advice = advice
-
-
 class ProcessResult(NamedTuple):
     """How a program ended, its exit code (negative: minus the signal's number), and the bytes of both outputs."""
 
@@ -52,18 +44,21 @@ class ProcessResult(NamedTuple):
     elapsed_ns: int
 
 
-def split_command(line: str) -> list[str]:
-    """Split a command line into words, and check that its program exists. Errors: BadCommand."""
+def split_command(line: str, option: str, advice: str = "") -> list[str]:
+    """Split a command line into words, and check that its program exists.
+
+    Errors: InvalidQuery, naming the option, without arguments of the command, which may be secrets.
+    """
     try:
         words = shlex.split(line)
     except ValueError as error:
-        raise BadCommand(f"cannot be split into words: {str(error).lower()}.") from None
+        raise InvalidQuery(option, f"cannot be split into words: {str(error).lower()}.", advice) from None
     if not words or not words[0]:
-        raise BadCommand("names no program.")
+        raise InvalidQuery(option, "names no program.", advice)
     if "\0" in line:
-        raise BadCommand("has a NUL character, which no program accepts as an argument.")
+        raise InvalidQuery(option, "has a NUL character, which no program accepts as an argument.", advice)
     if shutil.which(words[0]) is None:
-        raise BadCommand(f"{words[0]!r} cannot be found or run here.", "Check its name and its path.")
+        raise InvalidQuery(option, f"{words[0]!r} cannot be found or run here.", "Check its name and its path.")
     return words
 
 

@@ -15,12 +15,15 @@ from typing import Self
 
 import msgspec
 
+from events.errors import InvalidQuery
+
 AGENT = ""
 """The name of the agent's own limit, whatever endpoints it uses."""
 
 SLICE_S = 0.2
 """The longest sleep of a blocking wait, after which it looks whether it was stopped."""
 
+_EXAMPLE = "Write 30/m, or api.example.com=30/m."
 _PERIODS_S = {"s": 1.0, "m": 60.0, "h": 3_600.0}
 _rate = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)/([smh])")
 _host = re.compile(r"[A-Za-z0-9._\-]+(?::[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](?::[0-9]{1,5})?")
@@ -40,10 +43,6 @@ RETRY_AFTER_S_MAX = 3_600.0
 _DIGITS_MAX = 9
 
 
-class BadRate(ValueError):
-    """A rate that cannot be read; the text says why."""
-
-
 class PauseTooLong(Exception):
     """An endpoint asks for a longer pause than RETRY_AFTER_S_MAX; the text says which, and for how long."""
 
@@ -56,14 +55,14 @@ class EndpointRate(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `N/s`, `N/m` or `N/h`, of the agent, or `HOST=N/m` of an endpoint. Errors: BadRate."""
+        """Read `N/s`, `N/m` or `N/h`, of the agent, or `HOST=N/m` of an endpoint. Errors: InvalidQuery."""
         host, equals, rate = text.strip().rpartition("=")
         found = _rate.fullmatch(rate.strip())
         if found is None or float(found[1]) <= 0:
-            raise BadRate(f"{text!r} is not N/s, N/m or N/h with a number above 0.")
+            raise InvalidQuery("rate_limit", f"{text!r} is not N/s, N/m or N/h with a number above 0.", _EXAMPLE)
         endpoint = endpoint_name(host) if equals else AGENT
         if endpoint is None:
-            raise BadRate(f"{text!r} names no host.")
+            raise InvalidQuery("rate_limit", f"{text!r} names no host.", _EXAMPLE)
         return cls(endpoint, _PERIODS_S[found[2]] / float(found[1]))
 
 

@@ -34,6 +34,7 @@ EvidenceTexts = Mapping[str, bytes | None]
 
 NO_LABELS: Mapping[LabelKey, bool] = {}
 
+_STATED = [name for name in ScoreRow.__struct_fields__ if name in EvalScored.__struct_fields__]
 _NAN = float("nan")
 _breakdown = msgspec.json.Decoder(tuple[Component, ...])
 
@@ -121,39 +122,19 @@ def _row(started: EvalStarted, data: EvalScored, position: int, texts: EvidenceT
     if analyses and analysis is None and (stored := texts.get(data.analysis_digest or "")) is not None:
         analysis = stored.decode(errors="replace")
     digests = (data.breakdown_digest, data.analysis_digest if data.analysis is None else None)
-    return ScoreRow(
-        attempt=data.attempt,
-        state=data.state,
-        position=position,
-        failure=data.failure,
-        total_score=data.total_score,
-        pass_threshold=data.pass_threshold,
-        passed=data.passed,
+    return structs.replace(
+        score_row(data, position),
         components=_components(data, texts),
-        breakdown_digest=data.breakdown_digest,
-        weight=data.weight,
-        fixture_digest=data.fixture_digest,
-        expectation_digest=data.expectation_digest,
         scorer_id=by.scorer_id,
         scorer_version=by.scorer_version,
-        analysis_digest=data.analysis_digest,
         analysis=analysis if analyses else None,
         erased=True if any(digest in texts and texts[digest] is None for digest in digests if digest) else None,
-        elapsed_ns=data.elapsed_ns,
-        detail=data.detail,
-        said=data.said,
-        model=data.model,
-        reported_model=data.reported_model,
-        confidence=data.confidence,
-        retry=data.retry,
-        input_tokens=data.input_tokens,
-        output_tokens=data.output_tokens,
-        cost_usd=data.cost_usd,
-        response_id=data.response_id,
-        steps=data.steps,
-        tool_calls=data.tool_calls,
-        trace_digest=data.trace_digest,
     )
+
+
+def score_row(data: EvalScored, position: int) -> ScoreRow:
+    """Return a score as a row, with what its event states."""
+    return ScoreRow(position=position, **{name: getattr(data, name) for name in _STATED})
 
 
 def _answer_labels(data: EvalScored, row: ScoreRow, marks: Mapping[LabelKey, bool]) -> tuple[PersonLabel, ...]:

@@ -17,12 +17,11 @@ import numpy.typing as npt
 from events.evaluation import Baseline
 from ledger.clock import moment_of
 from projections.arrays import RowNumbers
-from projections.evaluation.aggregation import ScenarioLabels, ScoreTally, scenario_verdict, tally_scores
+from projections.evaluation.aggregation import ScenarioLabels, scenario_results, tally_scores
 from projections.evaluation.evaluation_index import EvaluationScoreColumns
 from projections.evaluation.query_params import ScenarioQuery
 from projections.evaluation.score_context import run_fields
 from projections.evaluation.view_types import Verdict
-from projections.stats.intervals import wilson_interval
 from tallystick.shapes.parts import Interval
 
 VERSIONS_MAX = 100
@@ -144,11 +143,9 @@ def _run(scores: EvaluationScoreColumns, run: int, rows: RowNumbers, keep: npt.N
     span = scores.runs[run]
     fields = run_fields(span, {scores.attributions[number] for number in scores.attribution[rows].tolist()})
     names = ("run_id", "suite", "started_at", "ended", "agent", "agent_version", "baseline")
-    counts = _count(scores, rows)
     return ScenarioRun(
         **{name: fields[name] for name in names},
-        **_fields(counts),
-        verdict=scenario_verdict(counts.attempts, counts.passed, counts.errors),
+        **_count(scores, rows),
         superseded=int((~keep[rows]).sum()),
     )
 
@@ -166,10 +163,8 @@ def _versions(scores: EvaluationScoreColumns, rows: RowNumbers) -> list[Scenario
         by = scores.attributions[scores.attribution[of_version[0]]]
         runs = np.unique(scores.run[of_version]).tolist()
         first_us, first_run = min((scores.runs[run].start_us, run) for run in runs)
-        counts = _count(scores, of_version)
         version = ScenarioAtVersion(
-            **_fields(counts),
-            verdict=scenario_verdict(counts.attempts, counts.passed, counts.errors),
+            **_count(scores, of_version),
             suite=by.suite,
             agent=by.agent,
             agent_version=by.agent_version,
@@ -186,20 +181,8 @@ def _place(version: ScenarioAtVersion) -> tuple[str, bool, bool, str, datetime]:
     return version.suite, of_baseline, version.agent is None, version.agent or version.baseline or "", version.first_at
 
 
-def _count(scores: EvaluationScoreColumns, rows: RowNumbers) -> AttemptCounts:
-    tally: ScoreTally = tally_scores(np.zeros(len(rows), dtype=np.int64), scores.outcome[rows], scores.points[rows], 1)
-    attempts, passed, errors = int(tally.attempts[0]), int(tally.passed[0]), int(tally.errors[0])
-    return AttemptCounts(
-        attempts=attempts,
-        passed=passed,
-        errors=errors,
-        skipped=int(tally.skipped[0]),
-        pass_rate=passed / attempts if attempts else None,
-        pass_interval=wilson_interval(passed, attempts) if attempts else None,
-        mean=float(tally.mean[0]) if attempts else None,
-        mean_scored=float(tally.mean_scored[0]) if attempts > errors else None,
-    )
-
-
-def _fields(counts: AttemptCounts) -> dict[str, Any]:
-    return {name: getattr(counts, name) for name in AttemptCounts.__struct_fields__}
+def _count(scores: EvaluationScoreColumns, rows: RowNumbers) -> dict[str, Any]:
+    """Return the fields of `AttemptCounts` of one or more scores, and the verdict."""
+    tally = tally_scores(np.zeros(len(rows), dtype=np.int64), scores.outcome[rows], scores.points[rows], 1)
+    (result,) = scenario_results(tally, np.ones(1), [""], {})
+    return {name: getattr(result, name) for name in (*AttemptCounts.__struct_fields__, "verdict")}

@@ -9,6 +9,9 @@ from events.model_names import join_names
 from ledger.clock import moment_of
 from projections.evaluation.aggregation import ERROR, FAILED, PASSED, SKIPPED
 
+_OF_START = ("suite", "baseline", "answers", "suite_digest", "selection", "meta")
+"""What a summary of a run states as its start does."""
+
 _outcome = {"error": ERROR, "skipped": SKIPPED}
 
 
@@ -89,19 +92,13 @@ def run_fields(run: RunSpan, attributions: Set[ScoreAttribution]) -> dict[str, A
     scorers = {(by.scorer_id, by.scorer_version) for by in attributions}
     scorer_id, scorer_version = _agreed(scorers, (started.scorer_id, started.scorer_version))
     planned = started.scenarios
-    return {
+    return {name: getattr(started, name) for name in _OF_START} | {
         "run_id": run.run_id,
-        "suite": started.suite,
         "agent": agent,
         "agent_version": agent_version,
         "recorded_by": other_recorders(agent, run.recorders),
-        "baseline": started.baseline,
-        "answers": started.answers,
         "scorer_id": scorer_id,
         "scorer_version": scorer_version,
-        "suite_digest": started.suite_digest,
-        "selection": started.selection,
-        "meta": started.meta,
         "started_at": moment_of(run.start_us),
         "ended": end is not None,
         "finished_at": None if end is None else moment_of(end.time_us),

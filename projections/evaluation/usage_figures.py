@@ -53,17 +53,11 @@ class UsageFigures(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     elapsed_ns: Quantity | None = None
 
 
-class UsageValues(NamedTuple):
-    """The values of one try; NaN for one that is not known. Counts up to 2^53 - 1 are exact."""
-
-    input_tokens: float
-    output_tokens: float
-    cost_usd: float
-    elapsed_ns: float
-
-
 class UsageColumns(NamedTuple):
-    """The values of many tries, with one entry for each; NaN for one that is not known."""
+    """The values of many tries, with one entry for each; NaN for one that is not known.
+
+    Counts up to 2^53 - 1 are exact.
+    """
 
     input_tokens: Floats
     output_tokens: Floats
@@ -71,7 +65,7 @@ class UsageColumns(NamedTuple):
     elapsed_ns: Floats
 
     @classmethod
-    def of(cls, values: Iterable[UsageValues]) -> Self:
+    def of(cls, values: Iterable[tuple[float, ...]]) -> Self:
         """Return the columns of some tries."""
         rows = np.array(list(values), dtype=np.float64).reshape(-1, len(cls._fields))
         return cls(*rows.T)
@@ -96,12 +90,12 @@ class EarlierTries(NamedTuple):
         return self.used.select(chosen[self.last])
 
 
-USAGE_NAMES = UsageValues._fields
+USAGE_NAMES = UsageColumns._fields
 
 
-def usage_values(data: EvalScored) -> UsageValues:
-    """Return the values that a score states."""
-    return UsageValues(*(_NAN if (value := getattr(data, name)) is None else value for name in USAGE_NAMES))
+def usage_values(data: EvalScored) -> tuple[float, ...]:
+    """Return the values that a score states, in the order of USAGE_NAMES; NaN for one that it does not."""
+    return tuple(_NAN if (value := getattr(data, name)) is None else value for name in USAGE_NAMES)
 
 
 def measure_usage(last: UsageColumns, earlier: UsageColumns) -> UsageFigures | None:

@@ -16,7 +16,7 @@ from api.importers.cstp import CstpImport
 from api.importers.decisions import DecisionImport, DecisionImportOptions
 from api.importers.runs.importer import RunImportResult, import_runs, read_runs
 from api.service.evaluation.scenario_recorder import record_scenarios
-from instruments.evals import load
+from instruments.evals.suite.loader import load
 from tests.fuzz.in_process import InProcess
 from tests.fuzz.mutated import bodies, documents, noise
 from tests.instruments.evals.suites import DESCRIPTION, INVESTIGATION, scenario

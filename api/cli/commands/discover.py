@@ -113,14 +113,10 @@ def _router_factory(
     """Return a function that makes the router client for a requested model. The function raises InvalidQuery."""
     import os
 
-    from instruments.routers import BadRouter, parse_router
-    from ledger.errors import InvalidQuery
+    from instruments.routers import parse_router
 
     def make(model: str | None) -> "RouterClient":
-        try:
-            return parse_router(spec, environment=os.environ, model=model, key_env=key_env, headers=headers, name=name)
-        except BadRouter as error:
-            raise InvalidQuery(error.field, error.detail, error.advice) from None
+        return parse_router(spec, environment=os.environ, model=model, key_env=key_env, headers=headers, name=name)
 
     return make
 

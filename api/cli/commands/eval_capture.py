@@ -5,12 +5,11 @@ import os
 import sys
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from api.cli.capture_options import CaptureOptions, instrument_errors
+from api.cli.capture_options import CaptureOptions
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import open_store
 from api.cli.output import print_json, print_note
@@ -43,64 +42,9 @@ from instruments.evals.capture.scenario_template import (
 )
 from ledger.errors import InvalidQuery, NotFound
 
-Output = Annotated[Path | None, typer.Option(help="The scenario's folder: FIXTURES/NAME or FIXTURES/NAME/MODE.")]
-ScenarioName = Annotated[str | None, typer.Option(help="The scenario's name, for people.", metavar="TEXT")]
-FailureType = Annotated[str | None, typer.Option(help="The failure in one word: ImagePullBackOff.", metavar="WORD")]
-Investigation = Annotated[
-    str | None, typer.Option(help="A finished investigation, JSON; - is standard input.", metavar="FILE|-")
-]
-AlertmanagerUrl = Annotated[
-    str | None,
-    typer.Option("--alertmanager", help="The Alertmanager that has the firing alert.", metavar="URL"),
-]
-AlertIndex = Annotated[
-    int | None, typer.Option(help="The number of the alert, as --list shows it; 0 fires longest.", metavar="N")
-]
-Fingerprint = Annotated[
-    str | None, typer.Option(help="The fingerprint of the alert, or an unambiguous beginning of it.", metavar="HEX")
-]
-Investigate = Annotated[
-    str | None, typer.Option(help="A command: reads the alert on stdin, prints the investigation.", metavar="CMD")
-]
-ListAlerts = Annotated[bool, typer.Option("--list", help="List the firing alerts, and capture nothing.")]
-Interactive = Annotated[bool, typer.Option("--interactive", help="Choose the alert from a list, and type the names.")]
-Family = Annotated[str | None, typer.Option(help="The family of alerts; without it the alert's.", metavar="WORD")]
-Cluster = Annotated[str | None, typer.Option(help="The cluster; without it the one observed.", metavar="NAME")]
-Description = Annotated[
-    str | None, typer.Option(help="What happened; without it the alert's description.", metavar="TEXT")
-]
-TimeWindow = Annotated[str, typer.Option(help="How far back to investigate.", metavar="TIME")]
-Timeout = Annotated[float, typer.Option(min=0.001, help="Seconds for the investigation.", metavar="S")]
-Fixtures = Annotated[
-    Path | None, typer.Option(help="The suite's folder; without it the parent of --output.", metavar="DIR")
-]
-CapturedBy = Annotated[str | None, typer.Option(help="The person who captures it; without it $USER.", metavar="NAME")]
-Force = Annotated[bool, typer.Option("--force", help="Replace an existing scenario, with its expectations.")]
-
 
 @verb(server=True)
-def capture(
-    target: LedgerTarget,
-    *,
-    output: Output = None,
-    scenario_name: ScenarioName = None,
-    failure_type: FailureType = None,
-    investigation: Investigation = None,
-    alertmanager: AlertmanagerUrl = None,
-    alert_index: AlertIndex = None,
-    fingerprint: Fingerprint = None,
-    investigate: Investigate = None,
-    show: ListAlerts = False,
-    interactive: Interactive = False,
-    family: Family = None,
-    cluster: Cluster = None,
-    description: Description = None,
-    time_window: TimeWindow = "1h",
-    timeout: Timeout = 600.0,
-    fixtures: Fixtures = None,
-    captured_by: CapturedBy = None,
-    force: Force = False,
-) -> None:
+def capture(target: LedgerTarget, options: CaptureOptions) -> None:
     """Capture an incident as a scenario.
 
     The incident is a finished investigation, or a firing alert. Writes investigation.json, README.md and scenario.yaml,
@@ -116,29 +60,9 @@ def capture(
     Example: tallystick eval capture --output fixtures/image-pull --alertmanager http://127.0.0.1:9093 --interactive
     --investigate 'python agent.py'
     """
-    options = CaptureOptions(
-        output=output,
-        fixtures=fixtures,
-        force=force,
-        investigation=investigation,
-        alertmanager=alertmanager,
-        investigate=investigate,
-        index=alert_index,
-        fingerprint=fingerprint,
-        list_alerts=show,
-        interactive=interactive,
-        name=scenario_name,
-        failure_type=failure_type,
-        family=family,
-        cluster=cluster,
-        description=description,
-        captured_by=captured_by,
-        time_window=time_window,
-        timeout_s=timeout,
-    )
     source = options.checked_source()
-    if source is not None and show:
-        alerts = _fetch_alerts(source, timeout)
+    if source is not None and options.list_alerts:
+        alerts = _fetch_alerts(source, options.timeout_s)
         print_alerts(alerts, source.name, as_json=target.json)
     else:
         _capture(options, source, target)
@@ -169,8 +93,7 @@ def _capture(options: CaptureOptions, alertmanager: Alertmanager | None, target:
 
 def _fetch_alerts(alertmanager: Alertmanager, timeout_s: float) -> list[FiringAlert]:
     """Return the firing alerts. Errors: InvalidQuery."""
-    with instrument_errors():
-        return asyncio.run(alertmanager.alerts(min(FETCH_S, timeout_s)))
+    return asyncio.run(alertmanager.alerts(min(FETCH_S, timeout_s)))
 
 
 def _read_investigation(options: CaptureOptions, folder: CaptureFolder) -> tuple[dict[str, Any], ScenarioDetails]:
@@ -189,16 +112,14 @@ def _investigate(
     `open_trial` opens the ledger, without creating one, to check before the command runs that it can be written.
     Errors: InvalidQuery, typer.Abort.
     """
-    with instrument_errors():
-        command = options.investigate
-        investigator = None if command is None else Investigator(command, timeout_s=options.timeout_s)
+    command = options.investigate
+    investigator = None if command is None else Investigator(command, timeout_s=options.timeout_s)
     alert = _choose_alert(options, _fetch_alerts(alertmanager, options.timeout_s), alertmanager.name)
     question = investigation = initial_investigation(alert, options.time_window, datetime.now(UTC))
     name, failure_type = _name_and_failure_type(options, folder, question)
     if investigator is not None:
         asyncio.run(check_ledger(open_trial, folder))
-        with instrument_errors():
-            answer = asyncio.run(investigator.investigate(question))
+        answer = asyncio.run(investigator.investigate(question))
         check_investigation("investigate", "its answer", answer)
         known = {field: question[field] for field in ("alert", "time_window", "target") if field not in answer}
         investigation = fill_cluster(known | answer)
@@ -210,11 +131,10 @@ def _choose_alert(options: CaptureOptions, alerts: list[FiringAlert], url: str) 
     if not alerts:
         detail = f"No alert is firing at {url}."
         raise NotFound(detail, "Silenced and inhibited alerts are left out.")
-    with instrument_errors():
-        if options.index is not None:
-            return select_by_index(alerts, options.index)
-        if options.fingerprint is not None:
-            return select_by_fingerprint(alerts, options.fingerprint)
+    if options.alert_index is not None:
+        return select_by_index(alerts, options.alert_index)
+    if options.fingerprint is not None:
+        return select_by_fingerprint(alerts, options.fingerprint)
     print_choice(alerts)
     numbers = {str(index): alert for index, alert in enumerate(alerts)}
     while (answer := _ask("Which alert", "0")) not in numbers:
@@ -226,7 +146,7 @@ def _name_and_failure_type(
     options: CaptureOptions, folder: CaptureFolder, investigation: dict[str, Any]
 ) -> tuple[str, str]:
     """Return the scenario's name and failure type, from options or from the user. Errors: InvalidQuery, typer.Abort."""
-    name, failure_type = options.name, options.failure_type
+    name, failure_type = options.scenario_name, options.failure_type
     if options.interactive:
         alert_name = alert_labels(investigation).get("alertname")
         name = name or _ask("Scenario name", alert_name or folder.folder.name)

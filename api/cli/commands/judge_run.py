@@ -1,64 +1,20 @@
 """judge run, judge compare: judge recorded answers again, and ask which of two answers is better."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from api.cli.errors import exit_2_on_error
-from api.cli.judge_options import (
-    JudgeKeyEnv,
-    JudgeModel,
-    JudgeName,
-    JudgeRepeats,
-    JudgeSettings,
-    JudgeTemperature,
-    JudgeTimeout,
-    RequiredJudge,
-    make_judge_options,
-)
 from api.cli.ledger_target import LedgerTarget, verb
+from api.service.evaluation.options import JudgeCompareOptions, JudgeRunOptions
 
 if TYPE_CHECKING:
-    from api.reports import EvaluationReport
     from api.service.evaluation.judge_compare_command import JudgeCompareCommand, PairSummary
-    from api.service.evaluation.judge_run_command import JudgeRunCommand
-
-Fixtures = Annotated[Path, typer.Argument(help="The folder of the suite that was answered.", metavar="FIXTURES")]
-Jobs = Annotated[int, typer.Option(min=1, max=256, help="Answers that are judged at the same time.", metavar="N")]
 
 
 @verb(server=True)
 @exit_2_on_error()
-def run(
-    target: LedgerTarget,
-    judged_run: Annotated[str, typer.Argument(help="The evaluation whose answers are judged.", metavar="RUN")],
-    fixtures: Annotated[
-        Path | None,
-        typer.Argument(
-            help="The folder of the suite that was answered; without it, its files in the ledger.", metavar="[FIXTURES]"
-        ),
-    ] = None,
-    *,
-    judge: RequiredJudge,
-    judge_model: JudgeModel = None,
-    judge_key_env: JudgeKeyEnv = None,
-    judge_name: JudgeName = None,
-    judge_repeats: JudgeRepeats = None,
-    judge_timeout: JudgeTimeout = None,
-    judge_temperature: JudgeTemperature = None,
-    name: Annotated[
-        str | None, typer.Option(help="The suite's name; without it that of the judged run.", metavar="SUITE")
-    ] = None,
-    jobs: Jobs = 1,
-    run: Annotated[
-        str | None, typer.Option(help="The id of the new run; without it one is made.", metavar="ID")
-    ] = None,
-    resume: Annotated[str | None, typer.Option(help="Resume an interrupted run.", metavar="ID")] = None,
-    keep_files: Annotated[
-        bool, typer.Option("--keep-files/--no-keep-files", help="Store the files of the suite as evidence.")
-    ] = True,
-) -> None:
+def run(target: LedgerTarget, options: JudgeRunOptions) -> None:
     """Judge the recorded answers of an evaluation.
 
     The verdicts are scores of a new evaluation. No agent is asked. Each verdict is a decision of the agent judge:NAME,
@@ -72,21 +28,11 @@ def run(
     from api.cli.commands.eval_run import exit_code
     from api.cli.output import print_json, print_note
     from api.cli.render.eval_run import print_evaluation
-    from api.service.evaluation.judge_run_command import JudgeRunCommand, JudgeRunOptions
+    from api.cli.score_progress import run_until_stopped
+    from api.service.evaluation.judge_run_command import JudgeRunCommand
     from api.service.evaluation.queries import without_analyses
 
-    settings = JudgeSettings(judge_model, judge_key_env, judge_name, judge_repeats, judge_timeout, judge_temperature)
-    options = JudgeRunOptions(
-        judged_run=judged_run,
-        fixtures=fixtures,
-        judge=make_judge_options(judge, settings),
-        suite=name,
-        jobs=jobs,
-        run_id=run,
-        resume=resume,
-        keep_files=keep_files,
-    )
-    report, signals = asyncio.run(_run_until_stopped(JudgeRunCommand(options), target))
+    report, signals = asyncio.run(run_until_stopped(JudgeRunCommand(options), target, "judging"))
     evaluation = report.evaluation
     if target.json:
         print_json(without_analyses(evaluation))
@@ -104,21 +50,7 @@ def run(
 
 @verb(server=True)
 @exit_2_on_error()
-def compare(
-    target: LedgerTarget,
-    first: Annotated[str, typer.Argument(help="The evaluation with the first answers.", metavar="RUN_A")],
-    second: Annotated[str, typer.Argument(help="The evaluation with the second answers.", metavar="RUN_B")],
-    fixtures: Fixtures,
-    *,
-    judge: RequiredJudge,
-    judge_model: JudgeModel = None,
-    judge_key_env: JudgeKeyEnv = None,
-    judge_name: JudgeName = None,
-    judge_repeats: JudgeRepeats = None,
-    judge_timeout: JudgeTimeout = None,
-    judge_temperature: JudgeTemperature = None,
-    jobs: Jobs = 1,
-) -> None:
+def compare(target: LedgerTarget, options: JudgeCompareOptions) -> None:
     """Ask a judge which of two answers is better.
 
     It is asked for each attempt that both evaluations have. Each pair is shown in both orders. If the preference
@@ -131,12 +63,8 @@ def compare(
 
     from api.cli.output import print_json
     from api.cli.render.compared_pairs import print_pairs
-    from api.service.evaluation.judge_compare_command import JudgeCompareCommand, JudgeCompareOptions
+    from api.service.evaluation.judge_compare_command import JudgeCompareCommand
 
-    settings = JudgeSettings(judge_model, judge_key_env, judge_name, judge_repeats, judge_timeout, judge_temperature)
-    options = JudgeCompareOptions(
-        first_run=first, second_run=second, fixtures=fixtures, judge=make_judge_options(judge, settings), jobs=jobs
-    )
     summary = asyncio.run(_compare(JudgeCompareCommand(options), target))
     if target.json:
         print_json(summary)
@@ -144,19 +72,6 @@ def compare(
         print_pairs(summary)
     if summary.errors:
         raise typer.Exit(2)
-
-
-async def _run_until_stopped(runner: "JudgeRunCommand", target: LedgerTarget) -> "tuple[EvaluationReport, list[int]]":
-    """Return the result, and the signals that stopped the run."""
-    from api.cli.open_ledger import open_store
-    from api.cli.output import print_note, show_progress
-    from api.cli.score_progress import ProgressReporter
-    from api.cli.signals import catch_stop_signals
-
-    with catch_stop_signals() as stop, show_progress("judging", "answers", piped=False) as report:
-        reporter = ProgressReporter(report, print_note)
-        async with open_store(target) as store:
-            return await runner.run(store, stop.event, print_note, reporter.report), stop.caught
 
 
 async def _compare(runner: "JudgeCompareCommand", target: LedgerTarget) -> "PairSummary":

@@ -1,89 +1,67 @@
 """record: record a decision from options, without hand-written JSON."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
+import msgspec
 import typer
 
 from api.cli.ledger_target import LedgerTarget, source_of_agent, verb
-from api.cli.options import REASON_TYPES, STAKES, choice
+from api.service.declared_option import argument, option
+from events.decision import ReasonType, Stakes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from api.service.decision_writer import RecordedDecision
     from api.service.retrieval import SuppliedEmbedding
 
-AgentName = Annotated[
-    str | None,
-    typer.Option(help="The agent that decides; without it the token's, or TALLYSTICK_AGENT.", metavar="NAME"),
-]
-Confidence = Annotated[
-    float | None, typer.Option(help="The probability of success that the agent states, 0 to 1.", min=0, max=1)
-]
-Category = Annotated[str | None, typer.Option(help="The kind of decision.", metavar="WORD")]
-Context = Annotated[str | None, typer.Option(help="The situation.", metavar="TEXT")]
-Reasons = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--reason",
-        help="A reason with its type, such as analysis; may be repeated.",
-        metavar="TYPE:TEXT",
-        autocompletion=lambda incomplete: [f"{kind}:" for kind in REASON_TYPES if kind.startswith(incomplete)],
-    ),
-]
-Tags = Annotated[list[str] | None, typer.Option("--tag", help="A label; may be repeated.", metavar="WORD")]
-Project = Annotated[str | None, typer.Option(help="The project.", metavar="NAME")]
-Feature = Annotated[str | None, typer.Option(help="The feature.", metavar="NAME")]
-PullRequest = Annotated[int | None, typer.Option("--pr", help="The number of the pull request.", min=0)]
-ReviewBy = Annotated[str | None, typer.Option(help="When its outcome should be reviewed.", metavar="TIME")]
-Question = Annotated[
-    str | None,
-    typer.Option(help="The question it answers. Agents that answered the same one can be compared.", metavar="NAME"),
-]
-Cluster = Annotated[
-    str | None,
-    typer.Option(help="What its outcome depends on together with other decisions: a task, a session.", metavar="NAME"),
-]
-Model = Annotated[str | None, typer.Option(help="The language model that decides.", metavar="NAME")]
-ReportedModel = Annotated[str | None, typer.Option(help="The model that the endpoint named.", metavar="NAME")]
-Embedding = Annotated[
-    str | None,
-    typer.Option(help="A vector of the decision: a JSON array, or 32-bit floats in Base64.", metavar="NUMBERS"),
-]
-EmbeddingModel = Annotated[str | None, typer.Option(help="The model that made the vector.", metavar="NAME")]
-DecisionId = Annotated[
-    str | None, typer.Option("--id", help="The decision's id; without it the ledger makes one.", metavar="ID")
-]
-EventIdOption = Annotated[
-    str | None, typer.Option(help="The event's id. Repeating the command with it adds nothing.", metavar="ID")
-]
+REASON_TYPES = get_args(ReasonType)
+
+
+class DecisionOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `record`. Those that have the name of a field of a decision become that field."""
+
+    decision: Annotated[str, argument("The decision in words.", "TEXT")]
+    agent: Annotated[
+        str | None, option("The agent that decides; without it the token's, or TALLYSTICK_AGENT.", "NAME")
+    ] = None
+    confidence: Annotated[
+        float | None, option("The probability of success that the agent states, 0 to 1.", ge=0, le=1)
+    ] = None
+    category: Annotated[str | None, option("The kind of decision.", "WORD")] = None
+    stakes: Annotated[Stakes | None, option("How much depends on it.")] = None
+    context: Annotated[str | None, option("The situation.", "TEXT")] = None
+    reason: Annotated[
+        tuple[str, ...],
+        option(
+            "A reason with its type, such as analysis; may be repeated.",
+            metavar="TYPE:TEXT",
+            autocompletion=lambda incomplete: [f"{kind}:" for kind in REASON_TYPES if kind.startswith(incomplete)],
+        ),
+    ] = ()
+    tags: Annotated[tuple[str, ...], option("A label; may be repeated.", "WORD", name="--tag")] = ()
+    project: Annotated[str | None, option("The project.", "NAME")] = None
+    feature: Annotated[str | None, option("The feature.", "NAME")] = None
+    pr: Annotated[int | None, option("The number of the pull request.", ge=0)] = None
+    review_by: Annotated[str | None, option("When its outcome should be reviewed.", "TIME")] = None
+    question: Annotated[
+        str | None, option("The question it answers. Agents that answered the same one can be compared.", "NAME")
+    ] = None
+    cluster: Annotated[
+        str | None, option("What its outcome depends on together with other decisions: a task, a session.", "NAME")
+    ] = None
+    model: Annotated[str | None, option("The language model that decides.", "NAME")] = None
+    reported_model: Annotated[str | None, option("The model that the endpoint named.", "NAME")] = None
+    embedding: Annotated[
+        str | None, option("A vector of the decision: a JSON array, or 32-bit floats in Base64.", "NUMBERS")
+    ] = None
+    embedding_model: Annotated[str | None, option("The model that made the vector.", "NAME")] = None
+    decision_id: Annotated[
+        str | None, option("The decision's id; without it the ledger makes one.", "ID", name="--id")
+    ] = None
+    event_id: Annotated[str | None, option("The event's id. Repeating the command with it adds nothing.", "ID")] = None
 
 
 @verb(server=True)
-def record(
-    target: LedgerTarget,
-    decision: Annotated[str, typer.Argument(metavar="TEXT", help="The decision in words.")],
-    *,
-    agent: AgentName = None,
-    confidence: Confidence = None,
-    category: Category = None,
-    stakes: Annotated[str | None, choice("How much depends on it.", STAKES)] = None,
-    context: Context = None,
-    reason: Reasons = None,
-    tag: Tags = None,
-    project: Project = None,
-    feature: Feature = None,
-    pr: PullRequest = None,
-    review_by: ReviewBy = None,
-    question: Question = None,
-    cluster: Cluster = None,
-    model: Model = None,
-    reported_model: ReportedModel = None,
-    embedding: Embedding = None,
-    embedding_model: EmbeddingModel = None,
-    decision_id: DecisionId = None,
-    event_id: EventIdOption = None,
-) -> None:
+def record(target: LedgerTarget, options: DecisionOptions) -> None:
     """Record a decision.
 
     Prints the id of the decision and its position. Pending thoughts of the agent become part of the decision.
@@ -97,28 +75,9 @@ def record(
     import asyncio
 
     from api.cli.output import print_json
-    from api.parameters import parse_instant
 
-    fields = {
-        "decision": decision,
-        "confidence": confidence,
-        "category": category,
-        "stakes": stakes,
-        "context": context,
-        "reasons": [_parse_reason(text) for text in reason or ()],
-        "tags": tag or (),
-        "project": project,
-        "feature": feature,
-        "pr": pr,
-        "review_by": parse_instant("review_by", review_by) if review_by is not None else None,
-        "cluster": cluster,
-        "model": model,
-        "reported_model": reported_model,
-        "decision_id": decision_id,
-    }
-    source = source_of_agent(target, "agent", agent)
-    vector = _read_embedding(embedding, embedding_model)
-    recorded = asyncio.run(_record(target, fields, event_id, source, question, vector))
+    source = source_of_agent(target, "agent", options.agent)
+    recorded = asyncio.run(_record(target, options, source))
     if target.json:
         print_json(recorded)
     else:
@@ -160,23 +119,24 @@ def _read_embedding(text: str | None, model: str | None) -> "SuppliedEmbedding |
     return embedding_to_record(None if text is None else parse_embedding(text), model)
 
 
-async def _record(
-    target: LedgerTarget,
-    fields: "Mapping[str, object]",
-    event_id: str | None,
-    source: str | None,
-    question: str | None,
-    embedding: "SuppliedEmbedding | None",
-) -> "RecordedDecision":
+async def _record(target: LedgerTarget, options: DecisionOptions, source: str | None) -> "RecordedDecision":
     from api.cli.open_ledger import open_store
     from api.cli.payload import convert_options, convert_text
+    from api.parameters import parse_instant
     from events.decision import DecisionRecorded
     from events.envelope import EventId
     from events.payload import Label
 
+    fields: dict[str, object] = {
+        name: getattr(options, name) for name in DecisionRecorded.__struct_fields__ if hasattr(options, name)
+    }
+    fields["reasons"] = [_parse_reason(text) for text in options.reason]
+    if options.review_by is not None:
+        fields["review_by"] = parse_instant("review_by", options.review_by)
     decision = convert_options(fields, DecisionRecorded, options={"reasons": "reason", "tags": "tag"})
-    event_id = convert_text("event_id", event_id, EventId)
-    question = convert_text("question", question, Label)
+    event_id = convert_text("event_id", options.event_id, EventId)
+    question = convert_text("question", options.question, Label)
+    embedding = _read_embedding(options.embedding, options.embedding_model)
     async with open_store(target) as store:
         return await store.record_decision(
             decision, event_id=event_id, source=source, question=question, embedding=embedding

@@ -26,10 +26,10 @@ from events.errors import InvalidEvent
 from events.evaluation import EvalScenarioCaptured
 from events.limits import LABEL_CHARS_MAX, STREAM_ID_CHARS_MAX
 from events.payload import Count
-from instruments.evals import Description, Expectations, scenario_id
 from instruments.evals.capture.alertmanager import FiringAlert
 from instruments.evals.capture.scenario_template import alert_description, alert_family, initial_investigation
-from instruments.evals.suite.loader import fixture_digest
+from instruments.evals.scenario import Description, Expectations
+from instruments.evals.suite.loader import fixture_digest, scenario_id
 from instruments.evals.suite.writer import json_text
 from ledger.threads import run_on_thread
 

@@ -8,17 +8,16 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import structs
 
-from api.service.evaluation.options import CLAIMED_MODEL
+from api.service.evaluation.option_checks import CLAIMED_MODEL
 from api.service.evaluation.run_operations import GradedAttempt
-from api.service.evaluation.trace_evidence import with_trace_facts, with_trace_tokens
 from api.service.evidence import Blob, digest_of
 from events.evaluation import Component, EvalScored, EvalStarted
 from events.judge import CriterionVerdict
 from events.limits import PAYLOAD_BYTES_MAX
-from instruments.evals import Scenario
 from instruments.evals.agent import AgentOutput, parse_answer
 from instruments.evals.analysis import AnswerStatements
 from instruments.evals.prices import PriceList
+from instruments.evals.scenario import Scenario
 from instruments.evals.scoring.scorer import score
 from instruments.evals.scoring.semantic_matcher import SemanticMatcher
 from instruments.evals.trace.recorded import read_trace
@@ -30,6 +29,8 @@ REASON_CHARS_KEPT = 60
 """Characters of a judge's reason that stay on a line which is too long otherwise."""
 
 NOT_CAPTURED = "no analysis was captured with it, and no agent was asked"
+
+TRACE_NOTE = "trace"
 
 UNNAMED_MODEL = "answers that name no model"
 
@@ -143,6 +144,38 @@ def claim_model(stated: AnswerStatements, claimed: str | None) -> AnswerStatemen
     if claimed is None:
         return stated
     return structs.replace(stated, model=claimed, reported_model=stated.reported_model or stated.model)
+
+
+def with_trace_facts(score: EvalScored, trace: RecordedTrace | None) -> EvalScored:
+    """Return a score with what its trace says; as it is without a trace that can be read."""
+    if trace is None or trace.problem is not None:
+        return score
+    return structs.replace(
+        score,
+        steps=len(trace.steps),
+        tool_calls=len(trace.tool_calls),
+        trace_digest=digest_of(trace.data),
+        trace_id=trace.trace_id,
+        span_id=trace.span_id,
+    )
+
+
+def with_trace_tokens(usage: Usage, trace: RecordedTrace | None) -> Usage:
+    """Return the usage of an answer; where it states no tokens, with the sums over the steps of its trace."""
+    if trace is None or trace.problem is not None:
+        return usage
+    return structs.replace(
+        usage,
+        input_tokens=trace.tokens("input_tokens") if usage.input_tokens is None else usage.input_tokens,
+        output_tokens=trace.tokens("output_tokens") if usage.output_tokens is None else usage.output_tokens,
+    )
+
+
+def with_trace_bytes(graded: GradedAttempt, trace: RecordedTrace | None) -> GradedAttempt:
+    """Return a graded attempt with the bytes of its trace, if it names any."""
+    if trace is None or graded.score.trace_digest is None:
+        return graded
+    return structs.replace(graded, blobs=(*graded.blobs, Blob(trace.data, trace.media_type, TRACE_NOTE)))
 
 
 def fit_to_line(score_event: EvalScored, text: str | None) -> GradedAttempt:

@@ -1,26 +1,24 @@
 """Get the answer of an attempt from the agent, as captured or as recorded, and score it; and decide whether one may."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from datetime import UTC, datetime
 
 from msgspec import structs
 
-from api.service.evaluation.answer_labels import LabelReader
-from api.service.evaluation.answer_scorer import NOT_CAPTURED, Grader, captured_output, run_on
+from api.service.evaluation.answer_scorer import NOT_CAPTURED, Grader, captured_output, run_on, with_trace_bytes
 from api.service.evaluation.cost_budget import CostBudget, Halt
 from api.service.evaluation.judge_scorer import JudgeGrader
 from api.service.evaluation.options import EvalOptions
 from api.service.evaluation.recorded_answers import read_output
 from api.service.evaluation.recorded_tries import AttemptKey, LastTry
 from api.service.evaluation.run_operations import EvalRun, GradedAttempt
-from api.service.evaluation.trace_evidence import with_trace_bytes
 from api.service.store import EventStore
 from events.evaluation import EvalScored
-from instruments.evals import Scenario
 from instruments.evals.agent import Agent, AgentOutput
 from instruments.evals.judging.judge import Judge
 from instruments.evals.prices import PriceList
+from instruments.evals.scenario import Scenario
 from instruments.evals.scoring.semantic_matcher import SemanticMatcher
 from instruments.routers.endpoint_limits import AGENT, EndpointLimits, PauseTooLong
 
@@ -38,26 +36,31 @@ class AttemptGrader:
         self,
         store: EventStore,
         run: EvalRun,
-        scenarios: Mapping[str, Scenario],
-        agent: Agent | None,
-        grader: Grader,
-        *,
-        judge: JudgeGrader | None,
-        matcher: SemanticMatcher | None,
+        scenarios: Sequence[Scenario],
+        options: EvalOptions,
         limits: EndpointLimits,
-        budget: CostBudget | None,
+        *,
+        agent: Agent | None,
+        judge: Judge | None,
+        matcher: SemanticMatcher | None,
+        prices: PriceList | None,
         executor: Executor,
     ) -> None:
+        """The agent, the judge and embeddings share `limits`."""
         self._store = store
         self._run = run
-        self._scenarios = scenarios
+        self._scenarios = {scenario.id: scenario for scenario in scenarios}
         self._agent = agent
-        self._grader = grader
-        self._judge = judge
+        self._grader = Grader(run.started, matcher, tuple if agent is None else agent.hide, prices)
+        self._judge = None if judge is None else JudgeGrader(run.started.suite, self._grader, judge, store)
         self._matcher = matcher
         self._limits = limits
-        self._budget = budget
+        self._budget = None if options.max_cost is None else CostBudget(options.max_cost)
         self._executor = executor
+        if judge is not None:
+            judge.client.use_limits(limits)
+        if matcher is not None:
+            matcher.use_limits(limits)
         self._endpoints: set[str] = set()
         """The endpoints of the agent, as its errors state them."""
         self.halt: Halt | None = None
@@ -136,39 +139,6 @@ class AttemptGrader:
         if reply.error is not None:
             self._pause(reply.error.endpoint, reply.error.retry_after_s)
         return reply
-
-
-def build_attempt_grader(
-    store: EventStore,
-    run: EvalRun,
-    scenarios: Sequence[Scenario],
-    options: EvalOptions,
-    limits: EndpointLimits,
-    *,
-    agent: Agent | None,
-    judge: Judge | None,
-    matcher: SemanticMatcher | None,
-    prices: PriceList | None,
-    executor: Executor,
-) -> AttemptGrader:
-    """Build what gets and scores the answers of a run, with limits that the agent, the judge and embeddings share."""
-    grader = Grader(run.started, matcher, tuple if agent is None else agent.hide, prices)
-    if judge is not None:
-        judge.client.use_limits(limits)
-    if matcher is not None:
-        matcher.use_limits(limits)
-    return AttemptGrader(
-        store,
-        run,
-        {scenario.id: scenario for scenario in scenarios},
-        agent,
-        grader,
-        judge=None if judge is None else JudgeGrader(run.started.suite, grader, judge, LabelReader(store)),
-        matcher=matcher,
-        limits=limits,
-        budget=None if options.retry.max_cost_usd is None else CostBudget(options.retry.max_cost_usd),
-        executor=executor,
-    )
 
 
 def _keep_answer_fields(score: EvalScored, error: EvalScored) -> EvalScored:

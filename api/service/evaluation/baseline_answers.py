@@ -18,8 +18,8 @@ from api.service.evaluation.run_operations import (
 )
 from api.service.store import EventStore
 from events.evaluation import Baseline, EvalStarted
-from instruments.evals import Scenario
 from instruments.evals.agent import AgentOutput
+from instruments.evals.scenario import Scenario
 from instruments.evals.scoring.baseline_answers import baseline_answer
 from instruments.evals.scoring.semantic_matcher import SemanticMatcher
 from ledger.errors import LifecycleViolation

@@ -17,15 +17,13 @@ import msgspec
 from api.service.evaluation.scenario_recorder import (
     RecordedScenarios,
     ScenarioInfo,
-    alert_fingerprint,
     build_scenario_info,
+    captured_event,
     record_batch,
 )
 from api.service.evidence import digest_of
 from api.service.store import EventStore
-from events.evaluation import EvalScenarioCaptured
 from events.limits import EVIDENCE_BYTES_MAX
-from instruments.evals import Description, scenario_id, write_scenario
 from instruments.evals.capture.scenario_template import (
     ScenarioDetails,
     fill_cluster,
@@ -33,11 +31,11 @@ from instruments.evals.capture.scenario_template import (
     scenario_readme,
 )
 from instruments.evals.capture.url_credentials import redact_urls_within
-from instruments.evals.scenario import UNEDITED
+from instruments.evals.scenario import UNEDITED, Description
 from instruments.evals.suite.json_yaml_reader import json_value
-from instruments.evals.suite.loader import DEPTH_MAX, fixture_digest
+from instruments.evals.suite.loader import DEPTH_MAX, fixture_digest, scenario_id
 from instruments.evals.suite.scenario_checks import check_analysis, check_scenario
-from instruments.evals.suite.writer import FILES, check_free, json_text
+from instruments.evals.suite.writer import FILES, check_free, json_text, write_scenario
 from instruments.yaml_reader import UnreadableFile
 from ledger.errors import InvalidQuery, TallystickError
 from ledger.regular_file import open_input
@@ -49,15 +47,8 @@ OpenStore = Callable[[], AbstractAsyncContextManager[EventStore]]
 """Opens the ledger, in a file or through a server."""
 
 _parts = ("alert", "evidence", "analysis")
-_options = {
-    "name": "scenario_name",
-    "failure_type": "failure_type",
-    "expected_outcomes.failure_mode.exact": "failure_type",
-    "family": "family",
-    "cluster": "cluster",
-    "description": "description",
-    "captured_by": "captured_by",
-}
+_options = {"name": "scenario_name", "expected_outcomes.failure_mode.exact": "failure_type"}
+"""The options of values whose keys have other names."""
 
 
 class CaptureFolder(msgspec.Struct, frozen=True):
@@ -176,7 +167,7 @@ async def capture(
     """
     description = scenario_description(details, investigation)
     _check_edited(description)
-    info = _build_info(target, details, description, json_text(investigation).encode())
+    info = _build_info(target, description, json_text(investigation).encode())
     try:
         write_scenario(target.folder, description, investigation, scenario_readme(details, investigation), force=force)
     except OSError as error:
@@ -209,9 +200,7 @@ def _change_of(recorded: RecordedScenarios) -> Literal["captured", "revised", "u
     return "revised" if recorded.revised else "unchanged"
 
 
-def _build_info(
-    target: CaptureFolder, details: ScenarioDetails, description: dict[str, Any], body: bytes
-) -> ScenarioInfo:
+def _build_info(target: CaptureFolder, description: dict[str, Any], body: bytes) -> ScenarioInfo:
     """Build and check the event of the template. Errors: InvalidEvent, BodyTooLarge, InvalidQuery."""
     try:
         fixture = json_value(body)
@@ -219,19 +208,14 @@ def _build_info(
         raise InvalidQuery("investigation", f"it {error}.", error.advice) from None
     assert isinstance(fixture, dict)
     fixture.pop("analysis", None)
-    event = EvalScenarioCaptured(
+    about = msgspec.convert(description, Description)
+    event = captured_event(
+        about,
+        fixture,
         scenario_id=target.id,
-        name=details.name,
-        family=details.family,
-        failure_type=details.failure_type,
         mode=target.mode,
-        description=details.description,
-        fixture_digest=fixture_digest(msgspec.convert(description, Description), fixture),
+        fixture_digest=fixture_digest(about, fixture),
         investigation_digest=digest_of(body),
-        source=details.source,
-        fingerprint=alert_fingerprint(fixture),
-        captured_at=description["captured_at"],
-        captured_by=details.captured_by,
     )
     return build_scenario_info(target.title, event, body)
 

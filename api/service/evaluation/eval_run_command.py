@@ -10,18 +10,28 @@ from pathlib import Path
 from msgspec import structs
 
 from api.reports import EvaluationReport
-from api.service.evaluation.attempt_grader import build_attempt_grader
+from api.service.evaluation.attempt_grader import AttemptGrader
 from api.service.evaluation.attempt_workers import CAPTURED_JOBS, score_attempts
 from api.service.evaluation.baseline_answers import record_baseline_answers
 from api.service.evaluation.cost_budget import Halt
 from api.service.evaluation.evaluation_reader import read_evaluation, read_trend
 from api.service.evaluation.judge_permission import require_judge
-from api.service.evaluation.options import EvalOptions, ScorerName, build_start, check_options
+from api.service.evaluation.kept_suite import load_kept_suite
+from api.service.evaluation.option_checks import (
+    ScorerName,
+    build_limits,
+    build_start,
+    check_options,
+    find_judge,
+    selection_of,
+)
+from api.service.evaluation.options import EvalOptions
 from api.service.evaluation.resume_checks import check_scenarios, check_settings, check_unchanged, describe_changes
 from api.service.evaluation.retry_plan import (
     RetryPlan,
     errors_of_reopening,
     errors_to_retry,
+    parse_only,
     reopening_reason,
     retries_of,
 )
@@ -30,24 +40,23 @@ from api.service.evaluation.run_operations import (
     GradedAttempt,
     begin_run,
     find_existing,
-    find_run,
     find_unfinished,
     finish_run,
     reopen_run,
     require_unused_id,
 )
-from api.service.evaluation.run_suite import load_suite_of, record_changes, record_suite
+from api.service.evaluation.scenario_recorder import record_scenarios, record_suite
 from api.service.evaluation.sequential_looks import find_reason_to_stop, run_looks
 from api.service.store import EventStore
 from events.errors import TallystickError
-from instruments.evals import Scenario
 from instruments.evals.prices import PriceList, load_prices
+from instruments.evals.scenario import Scenario
 from instruments.evals.scoring.semantic_matcher import SemanticMatcher
 from instruments.evals.suite.answerable_inputs import measure_ceiling
 from instruments.evals.suite.filter_expression import select
 from instruments.evals.suite.loader import Suite, load
 from instruments.yaml_reader import UnreadableFile
-from ledger.errors import InvalidQuery, NotFound
+from ledger.errors import InvalidQuery
 
 THREADS = 8
 """Threads in addition to one per job, so that writing does not wait for an agent."""
@@ -66,14 +75,23 @@ class EvalRunCommand:
     """The command with its checked options and loaded scenarios. Errors: BadFixtures, InvalidQuery."""
 
     def __init__(
-        self, options: EvalOptions, matcher: SemanticMatcher | None, chance: random.Random | None = None
+        self,
+        options: EvalOptions,
+        matcher: SemanticMatcher | None,
+        chance: random.Random | None = None,
+        *,
+        for_files: bool = False,
     ) -> None:
-        """`chance` draws the jitter of the waits before retries."""
+        """`chance` draws the jitter of the waits before retries.
+
+        With `for_files`, the data of the reports include the answers and the trend over versions.
+        """
         self._options = options
+        self._for_files = for_files
         self._matcher = matcher
         self._chance = chance
         self._agent = check_options(options)
-        self._judge = None if options.judge is None else options.judge.build()
+        self._judge = find_judge(options.judge)
         self._prices = read_prices(options.prices)
         self._unpriced: set[str] = set()
         if options.fixtures is not None:
@@ -90,36 +108,34 @@ class EvalRunCommand:
     def _use(self, suite: Suite) -> None:
         """Run on a suite. Errors: InvalidQuery."""
         self.suite = suite
-        self._scenarios = select_scenarios(suite, self._options.selection)
+        self._scenarios = select_scenarios(suite, selection_of(self._options))
 
-    async def run(
-        self, store: EventStore, stop: asyncio.Event, say: Say, warn: Say, on_score: OnScore
-    ) -> EvaluationReport:
+    async def run(self, store: EventStore, stop: asyncio.Event, say: Say, on_score: OnScore) -> EvaluationReport:
         """Begin or resume a run; score until every attempt is scored or `stop` is set. Return the data of its reports.
 
-        `say` and `warn` print lines for the user.
+        `say` prints a line for the user.
         Errors: NotFound, RunEnded, LifecycleViolation, InvalidQuery; those of appending, with advice on how to resume.
         """
         if self._judge is not None:
             await require_judge(store, self._judge.agent)
         if self._options.suite_of is not None:
-            self._use(await load_suite_of(store, self._options.suite_of, warn))
-        run = await self._open_run(store, warn)
+            self._use(await load_kept_suite(store, self._options.suite_of, say))
+        run = await self._open_run(store, say)
         if self.nothing_to_retry:
             return await self._report(store, run)
         if self._agent is not None and (limit := describe_limit(self._scenarios)) is not None:
-            warn(f"warning: {limit}")
+            say(f"warning: {limit}")
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(self._options.jobs + THREADS))
         executor = ThreadPoolExecutor(1)
         try:
-            if self._options.baselines and self._judge is None and self._options.retry.run_id is None:
+            if self._options.baselines and self._judge is None and self._options.retry_errors is None:
                 start = structs.replace(run.started, suite_digest=self.suite.digest)
                 await record_baseline_answers(store, start, self.suite.scenarios, self._matcher, executor, stop)
             answers = f"asking {run.started.agent}" if self._agent else "scoring the captured answers"
             say(f"run {run.run_id}: {answers}{f', judged by {self._judge.agent}' if self._judge else ''}")
             await self._score_attempts(store, run, stop, on_score, executor)
             if self._unpriced:
-                warn(f"warning: no price, so no cost: {', '.join(sorted(self._unpriced))}")
+                say(f"warning: no price, so no cost: {', '.join(sorted(self._unpriced))}")
             return await self._report(store, run)
         except TallystickError as error:
             error.advice += f" The scores until then are recorded: --resume {run.run_id} continues."
@@ -130,24 +146,24 @@ class EvalRunCommand:
 
     async def _report(self, store: EventStore, run: EvalRun) -> EvaluationReport:
         """Return the data of the reports on a run. Errors: those of reading."""
-        files = bool(self._options.files)
+        files = self._for_files
         evaluation = await read_evaluation(store, run.run_id, self.suite.scenarios, analyses=files)
         return EvaluationReport(evaluation=evaluation, trend=await read_trend(store, evaluation) if files else ())
 
-    async def _open_run(self, store: EventStore, warn: Say) -> EvalRun:
+    async def _open_run(self, store: EventStore, say: Say) -> EvalRun:
         """Begin, resume or reopen a run, as the options say; return it."""
-        if (run_id := self._options.retry.run_id) is not None:
+        if (run_id := self._options.retry_errors) is not None:
             return await self._retry_errors(store, run_id)
         if (run_id := self._options.resume) is not None:
-            return await self._resume(store, run_id, warn)
+            return await self._resume(store, run_id, say)
         return await self._begin(store)
 
     async def _begin(self, store: EventStore) -> EvalRun:
         scorer = ScorerName.of(self._judge, self.suite.scenarios, self._matcher)
         started = build_start(self._options, self.suite, self._agent, len(self._scenarios), scorer)
         await require_unused_id(store, self._options.run_id)
-        if (baseline := self._options.sequential) is not None and await find_run(store, baseline) is None:
-            raise NotFound(f"There is no evaluation {baseline}.", "See the evaluations: tallystick eval list.")
+        if self._options.sequential is not None:
+            await find_existing(store, self._options.sequential)
         started = await record_suite(store, started, self.suite.scenarios, keep_files=self._options.keep_files)
         return await begin_run(store, started)
 
@@ -159,14 +175,14 @@ class EvalRunCommand:
         self._scenarios = select_scenarios(self.suite, run.started.selection)
         check_scenarios(run, self._scenarios)
 
-    async def _resume(self, store: EventStore, run_id: str, warn: Say) -> EvalRun:
+    async def _resume(self, store: EventStore, run_id: str, say: Say) -> EvalRun:
         """Check that a run can be resumed; return it."""
         run = await find_unfinished(store, run_id)
         self._check_run(run)
         if (changes := describe_changes(run, self._scenarios, self.suite.digest)) is not None:
-            warn(f"warning: {changes}")
+            say(f"warning: {changes}")
         self._retried = errors_of_reopening(run.tries)
-        await record_changes(store, self.suite.scenarios)
+        await record_scenarios(store, self.suite.scenarios, keep=False)
         return run
 
     async def _retry_errors(self, store: EventStore, run_id: str) -> EvalRun:
@@ -174,10 +190,11 @@ class EvalRunCommand:
         run = await find_existing(store, run_id)
         self._check_run(run)
         check_unchanged(run, self._scenarios)
-        self._retried = errors_to_retry(run.scored, self._options.retry.only)
+        only = parse_only(self._options.only)
+        self._retried = errors_to_retry(run.scored, only)
         self.nothing_to_retry = not self._retried
         if self._retried:
-            await reopen_run(store, run, reopening_reason(self._options.retry.only))
+            await reopen_run(store, run, reopening_reason(only))
         return run
 
     async def _score_attempts(
@@ -186,9 +203,9 @@ class EvalRunCommand:
         """Score the attempts; end the run once all are scored, or early if a look at a sequential run says so."""
         looks = run_looks(run.started)
         keys = [(scenario.id, attempt) for attempt in range(1, looks[-1] + 1) for scenario in self._scenarios]
-        plan = RetryPlan(run, retries_of(self._options.retry.retries, run.started), self._retried, self._chance)
-        limits = self._options.retry.build_limits()
-        grader = build_attempt_grader(
+        plan = RetryPlan(run, retries_of(self._options.retries, run.started), self._retried, self._chance)
+        limits = build_limits(self._options)
+        grader = AttemptGrader(
             store, run, self._scenarios, self._options, limits,
             agent=self._agent, judge=self._judge, matcher=self._matcher, prices=self._prices, executor=executor,
         )  # fmt: skip

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from api.service.store import EventStore
 from events.registry import VOCABULARY
-from instruments.evals import Scenario
+from instruments.evals.scenario import Scenario
 from ledger.errors import Damaged, Gone, NotFound
 from projections.evaluation.aggregation import ScenarioLabels
 from projections.evaluation.evaluation_index import EvaluationIndex

@@ -68,8 +68,7 @@ def limits_of(params: LimitParams) -> GateLimits:
 async def judge_comparison(view: View, params: ComparisonParams, limits: GateLimits) -> GateAnswer:
     """Compare two runs, and judge the candidate by limits. Errors: NotFound."""
     comparison = await get_comparison(view, params)
-    fields = {name: getattr(comparison, name) for name in comparison.__struct_fields__}
-    return GateAnswer(**fields, judgement=await _judge(view, comparison, limits))
+    return GateAnswer(**structs.asdict(comparison), judgement=await _judge(view, comparison, limits))
 
 
 async def _judge(view: View, contrast: RunComparison, limits: GateLimits) -> GateResult:

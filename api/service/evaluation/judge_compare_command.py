@@ -6,17 +6,17 @@ Each pair is asked in both orders. A pair that the same judge has compared alrea
 import asyncio
 from collections.abc import Mapping
 from hashlib import sha256
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
 from api.service.evaluation.eval_run_command import Say
 from api.service.evaluation.judge_decisions import COMPARISON, comparison_drafts, decision_id_of
-from api.service.evaluation.judge_options import JudgeOptions
 from api.service.evaluation.judge_permission import require_judge
 from api.service.evaluation.judge_run_command import scenarios_of
 from api.service.evaluation.judge_scorer import judge_facts
+from api.service.evaluation.option_checks import build_judge
+from api.service.evaluation.options import JudgeCompareOptions
 from api.service.evaluation.recorded_answers import RecordedRun, read_output, read_run
 from api.service.evaluation.recorded_tries import AttemptKey
 from api.service.evidence import digest_of
@@ -25,10 +25,10 @@ from api.service.store import EventStore
 from events.errors import TallystickError
 from events.judge import ComparedAnswer, JudgeCompared, Preferred
 from events.registry import VOCABULARY
-from instruments.evals import Scenario
 from instruments.evals.agent import AgentOutput
 from instruments.evals.judging.judge import Judge, PairJudgement
 from instruments.evals.judging.votes import by_order, join_preferences
+from instruments.evals.scenario import Scenario
 from instruments.evals.suite.loader import load
 from ledger.errors import InvalidQuery
 
@@ -68,16 +68,6 @@ class PairSummary(msgspec.Struct, frozen=True, kw_only=True):
     pairs: tuple[ComparedPair, ...]
 
 
-class JudgeCompareOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options that the user gave."""
-
-    first_run: str
-    second_run: str
-    fixtures: Path
-    judge: JudgeOptions
-    jobs: int = 1
-
-
 class JudgeCompareCommand:
     """The command with its judge and loaded scenarios. Errors: BadFixtures, InvalidQuery."""
 
@@ -85,7 +75,7 @@ class JudgeCompareCommand:
         if options.first_run == options.second_run:
             raise InvalidQuery("run", "both runs are the same.", "Name two evaluations.")
         self._options = options
-        self._judge: Judge = options.judge.build()
+        self._judge: Judge = build_judge(options.judge)
         self._suite = load(options.fixtures)
 
     async def run(self, store: EventStore, say: Say) -> PairSummary:

@@ -8,6 +8,7 @@ from api.service.evaluation.scenario_queries import ScenarioOfRun, show_scenario
 from api.service.ledger import LedgerService, View
 from api.service.operation import operation
 from api.service.unknown_names import UnknownNames, find_unknown_names
+from instruments.evals.judging.label_ids import label_id_of
 from ledger.threads import run_on_thread
 from projections.evaluation.judge_index import WHOLE, JudgedScore, JudgeIndex, JudgingRecords, records_of
 from projections.evaluation.judge_report import build_judging_report
@@ -113,8 +114,6 @@ async def show_answer(ledger: LedgerService, answer: UnlabelledAnswer) -> Answer
 
 def _find_unlabelled(records: JudgingRecords, query: QueueQuery) -> tuple[int, list[UnlabelledAnswer]]:
     """Return how many answers were judged, and those that lack a label, sorted by the ids of their labels."""
-    from instruments.evals.judging.label_ids import label_id_of  # noqa: PLC0415 - it loads yaml; few commands need it
-
     scores: dict[tuple[str, str], JudgedScore] = {}
     criteria: dict[tuple[str, str], dict[str, None]] = {}
     for score in records.scores:

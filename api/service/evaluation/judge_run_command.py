@@ -6,20 +6,17 @@ No agent is asked. Answers that were not given stay the errors that they are.
 import asyncio
 import time
 from collections.abc import Sequence
-from pathlib import Path
-
-import msgspec
 
 from api.reports import EvaluationReport
-from api.service.evaluation.answer_labels import LabelReader
 from api.service.evaluation.answer_scorer import Grader
 from api.service.evaluation.attempt_workers import score_attempts
 from api.service.evaluation.eval_run_command import OnScore, Say
 from api.service.evaluation.evaluation_reader import read_evaluation
-from api.service.evaluation.judge_options import JudgeOptions
 from api.service.evaluation.judge_permission import require_judge
 from api.service.evaluation.judge_scorer import JudgeGrader
-from api.service.evaluation.options import CLAIMED_MODEL, ScorerName, check_labels
+from api.service.evaluation.kept_suite import load_kept_suite
+from api.service.evaluation.option_checks import CLAIMED_MODEL, ScorerName, build_judge, check_labels
+from api.service.evaluation.options import JudgeRunOptions
 from api.service.evaluation.recorded_answers import RecordedRun, read_output, read_run
 from api.service.evaluation.resume_checks import check_scorer
 from api.service.evaluation.run_operations import (
@@ -30,11 +27,11 @@ from api.service.evaluation.run_operations import (
     find_unfinished,
     finish_run,
 )
-from api.service.evaluation.run_suite import load_suite_of, record_suite
+from api.service.evaluation.scenario_recorder import record_suite
 from api.service.store import EventStore
 from events.evaluation import EvalStarted
-from instruments.evals import Scenario
 from instruments.evals.judging.judge import Judge
+from instruments.evals.scenario import Scenario
 from instruments.evals.suite.loader import Suite, load, suite_digest
 from ledger.errors import InvalidQuery
 
@@ -42,29 +39,12 @@ JUDGED_RUN = "judged_run"
 """The key in the `meta` of a run that names the run whose answers were judged."""
 
 
-class JudgeRunOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options that the user gave."""
-
-    judged_run: str
-    """The evaluation whose answers are judged."""
-    fixtures: Path | None
-    """The folder of the suite; None: its files as the ledger has them."""
-    judge: JudgeOptions
-    suite: str | None = None
-    """The name of the suite of the new evaluation; None: that of the judged one."""
-    jobs: int = 1
-    run_id: str | None = None
-    resume: str | None = None
-    keep_files: bool = True
-    """Whether the files of the suite are stored as evidence."""
-
-
 class JudgeRunCommand:
     """The command with its judge and loaded scenarios. Errors: BadFixtures, InvalidQuery."""
 
     def __init__(self, options: JudgeRunOptions) -> None:
         self._options = options
-        self._judge: Judge = options.judge.build()
+        self._judge: Judge = build_judge(options.judge)
         check_labels(name=options.suite)
         if options.run_id is not None:
             check_id(options.run_id)
@@ -79,7 +59,7 @@ class JudgeRunCommand:
         """
         await require_judge(store, self._judge.agent)
         recorded = await read_run(store, self._options.judged_run)
-        suite = self._suite or await load_suite_of(store, self._options.judged_run, say)
+        suite = self._suite or await load_kept_suite(store, self._options.judged_run, say)
         scenarios = scenarios_of(suite, {scenario_id for scenario_id, _ in recorded.scores})
         run = await self._begin_or_resume(store, recorded, scenarios)
         say(f"run {run.run_id}: judging the answers of run {self._options.judged_run} by {self._judge.agent}")
@@ -87,7 +67,7 @@ class JudgeRunCommand:
         began_ns = time.monotonic_ns()
         by_id = {scenario.id: scenario for scenario in scenarios}
         grader = Grader(run.started, None)
-        judge = JudgeGrader(run.started.suite, grader, self._judge, LabelReader(store))
+        judge = JudgeGrader(run.started.suite, grader, self._judge, store)
 
         async def grade_attempt(key: tuple[str, int]) -> GradedAttempt:
             scenario, score = by_id[key[0]], recorded.scores[key]

@@ -1,37 +1,63 @@
 """Score answers by a judge: the share of the criteria that they meet. An outage of the judge is an error, never a 0."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 from msgspec import structs
 
-from api.service.evaluation.answer_labels import LabelReader
 from api.service.evaluation.answer_scorer import Grader, fit_to_line
-from api.service.evaluation.judge_decisions import decision_id_of, verdict_drafts
+from api.service.evaluation.judge_decisions import AnswerLabel, decision_id_of, verdict_drafts
+from api.service.evaluation.judge_permission import may_review_as
 from api.service.evaluation.run_operations import GradedAttempt
 from api.service.evidence import digest_of
+from api.service.store import EventStore
 from events.evaluation import POINTS_MAX, Component, EvalScored
-from events.judge import CriterionVerdict, JudgeFacts
-from instruments.evals import Scenario
+from events.judge import CriterionVerdict, EvalLabelled, JudgeFacts
+from events.registry import VOCABULARY
 from instruments.evals.agent import AgentOutput
 from instruments.evals.judging.judge import Judge, Judgement, JudgeUsage
 from instruments.evals.judging.label_ids import label_id_of
 from instruments.evals.judging.rubric import criteria_of, rubric_digest, shares
 from instruments.evals.judging.votes import join_votes
-from instruments.evals.scenario import Criterion
+from instruments.evals.scenario import Criterion, Scenario
 
 POINTS_DIGITS = 6
 """Decimals of a total."""
+
+_label_types = VOCABULARY.names_of(EvalLabelled)
+
+
+class LabelReader:
+    """Reads the labels of answers; remembers for which people the caller may record reviews."""
+
+    def __init__(self, store: EventStore) -> None:
+        self._store = store
+        self._permitted: dict[str, bool] = {}
+
+    async def read(self, label_ids: Sequence[str]) -> dict[str, AnswerLabel]:
+        """Return the latest label of each id that has one, if the caller may review as its author.
+
+        Errors: those of reading and appending.
+        """
+        subjects = [f"label/{label_id}" for label_id in label_ids]
+        latest: dict[str, AnswerLabel] = {}
+        for event in VOCABULARY.events(await self._store.streams(subjects, _label_types)):
+            assert isinstance(event.data, EvalLabelled)
+            latest[event.data.label_id] = AnswerLabel(event.id, event.source, event.data.passed)
+        for source in {label.source for label in latest.values()} - self._permitted.keys():
+            self._permitted[source] = await may_review_as(self._store, source)
+        return {name: label for name, label in latest.items() if self._permitted[label.source]}
 
 
 class JudgeGrader:
     """Scores the answers of one run by a judge, with a decision of the judge for each verdict."""
 
-    def __init__(self, suite: str, grader: Grader, judge: Judge, labels: LabelReader) -> None:
+    def __init__(self, suite: str, grader: Grader, judge: Judge, store: EventStore) -> None:
         self._suite = suite
         self._grader = grader
         self._judge = judge
-        self._labels = labels
+        self._labels = LabelReader(store)
 
     async def grade(self, scenario: Scenario, attempt: int, reply: AgentOutput) -> GradedAttempt:
         """Score one answer. An output without an analysis gives an error event with the failure of the agent.

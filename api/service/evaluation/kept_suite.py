@@ -76,14 +76,6 @@ ReadStates = Callable[[Sequence[str]], Awaitable[Mapping[str, EvidenceState]]]
 """Returns the state of each digest that the log knows."""
 
 
-class KeptSuite(NamedTuple):
-    """A suite that was loaded from a ledger, and the digest of the list of its files."""
-
-    suite: Suite
-    files_digest: str
-    version: SuiteVersion
-
-
 async def read_run_starts(store: EventStore) -> list[RunSpan]:
     """Return the starts of all runs. Errors: those of reading."""
     runs: list[RunSpan] = []
@@ -234,19 +226,20 @@ def require_kept(kept: KeptVersion, name: str) -> None:
         raise Gone(f"The list of the files of this version of {version.suite} was erased.", "It cannot be restored.")
 
 
-async def load_kept_suite(store: EventStore, name: str) -> KeptSuite:
-    """Load the suite of a run or version from the ledger alone.
+async def load_kept_suite(store: EventStore, name: str, warn: Callable[[str], None]) -> Suite:
+    """Load the suite of a run or version from the ledger alone; warn if its scores cannot be compared.
 
     Errors: NotFound; Gone, for erased files; Damaged; BadFixtures, for files that cannot be scored.
     """
     kept = await find_complete(store, name)
-    assert kept.files_digest is not None
     bodies: dict[str, bytes] = {}
     for file in kept.files:
         if file.digest not in bodies:
             bodies[file.digest] = (await store.evidence(file.digest)).data
     suite = load_files(kept.version.suite, {file.path: bodies[file.digest] for file in kept.files})
-    return KeptSuite(suite, kept.files_digest, kept.version)
+    if suite.digest != kept.version.suite_digest:
+        warn("warning: this version of Tallystick reads these files differently; do not compare the scores.")
+    return suite
 
 
 async def save_suite(store: EventStore, name: str, folder: Path) -> KeptVersion:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 import msgspec
 from msgspec import UNSET, structs
@@ -99,7 +98,7 @@ async def get_evaluation(view: View, params: EvaluationParams) -> EvaluationAnsw
     analyses = "analyses" in params.include
     marks = (await view.beside(JudgeIndex)).labels()
     evaluation = await _build_evaluation(view, full_id, labels, calls, position, analyses=analyses, marks=marks)
-    return EvaluationAnswer(**_fields(evaluation), as_of=await view.dated(position))
+    return EvaluationAnswer(**structs.asdict(evaluation), as_of=await view.dated(position))
 
 
 @operation("/evaluations/compare", "evaluations", heavy=True, errors=(404,))
@@ -119,7 +118,7 @@ async def get_comparison(view: View, params: ComparisonParams) -> RunComparisonA
     baseline_run = await _build_evaluation(view, baseline_id, labels, calls, position)
     candidate_run = await _build_evaluation(view, candidate_id, labels, calls, position)
     comparison = await run_on_thread(compare_runs, baseline_run, candidate_run)
-    return RunComparisonAnswer(**_fields(comparison), as_of=await view.dated(position))
+    return RunComparisonAnswer(**structs.asdict(comparison), as_of=await view.dated(position))
 
 
 async def find_latest(
@@ -189,10 +188,6 @@ def _find_latest(projection: EvaluationIndex, suite: str | None, before: str | N
             f"No evaluation{of_suite}{by_agent}{began} has ended.", "Name a run, or evaluate the baseline first."
         )
     return latest
-
-
-def _fields(view: Evaluation | RunComparison) -> dict[str, Any]:
-    return {name: getattr(view, name) for name in view.__struct_fields__}
 
 
 def find_scenario_result(run: Evaluation, scenario_id: str) -> ScenarioResult:

@@ -2,12 +2,21 @@
 
 from collections.abc import Sequence
 
-from api.service.evaluation.options import ALLOW, CLAIMED_MODEL, LLM, NETWORK, EvalOptions, ScorerName
+from api.service.evaluation.option_checks import (
+    ALLOW,
+    CLAIMED_MODEL,
+    LLM,
+    NETWORK,
+    ScorerName,
+    parse_meta,
+    selection_of,
+)
+from api.service.evaluation.options import EvalOptions
 from api.service.evaluation.run_operations import EvalRun
 from api.service.evaluation.sequential_looks import SEQUENTIAL_BASELINE
 from api.text_format import pluralize
-from instruments.evals import Scenario
 from instruments.evals.judging.judge import SCORER_ID as JUDGE_ID
+from instruments.evals.scenario import Scenario
 from ledger.errors import InvalidQuery
 
 NAMES_SHOWN = 5
@@ -24,7 +33,7 @@ def check_settings(run: EvalRun, options: EvalOptions, command_name: str | None,
     meta = started.meta or {}
     pairs = (
         ("name", options.suite, started.suite),
-        ("-k", options.selection, started.selection),
+        ("-k", selection_of(options), started.selection),
         ("attempts", options.attempts, started.attempts),
         ("agent_name", options.agent_name, started.agent),
         ("agent_version", options.agent_version, started.agent_version),
@@ -34,7 +43,7 @@ def check_settings(run: EvalRun, options: EvalOptions, command_name: str | None,
         (LLM, None if options.enable_llm is None else str(options.enable_llm).lower(), meta.get(LLM)),
         *(
             ("meta", f"{key}={value}", f"{key}={meta[key]}" if key in meta else None)
-            for key, value in options.meta.items()
+            for key, value in parse_meta(options).items()
         ),
     )
     for option, given, recorded in pairs:

@@ -43,7 +43,6 @@ APPENDED_EVENTS_MAX = 500
 
 _Payload = TypeVar("_Payload", bound=Payload)
 _id, _stored_id = re.compile(STREAM_ID_PATTERN), re.compile(STORED_ID_PATTERN)
-_finished = VOCABULARY.event_types["eval.finished.v1"].draft
 
 
 class GradedAttempt(msgspec.Struct, frozen=True):
@@ -223,32 +222,24 @@ async def finish_run(store: EventStore, run: EvalRun, elapsed_ns: int | None = N
 
     `reason` says why it ends early.
     """
-
-    async def attempt(again: bool) -> None:
-        if again:
-            await _refresh(store, run)
-        while not run.finished:
-            data = EvalFinished(run_id=run.run_id, elapsed_ns=elapsed_ns, reason=reason)
-            try:
-                await store.append([_finished(data=data, expectedversion=run.version)])
-            except (StreamConflict, LifecycleViolation):
-                await _refresh(store, run)
-                continue
-            run.version, run.finished = run.version + 1, True
-
-    await retry(attempt, while_unavailable)
+    await _change_state(store, run, EvalFinished(run_id=run.run_id, elapsed_ns=elapsed_ns, reason=reason))
 
 
 async def reopen_run(store: EventStore, run: EvalRun, reason: str) -> None:
     """Reopen a run that has ended; do nothing if another process has reopened it. Errors: those of appending."""
+    await _change_state(store, run, EvalReopened(run_id=run.run_id, reason=reason))
+
+
+async def _change_state(store: EventStore, run: EvalRun, change: EvalFinished | EvalReopened) -> None:
+    """End or reopen a run, unless it is so already."""
+    finished = isinstance(change, EvalFinished)
 
     async def attempt(again: bool) -> None:
         if again:
             await _refresh(store, run)
-        while run.finished:
-            draft = VOCABULARY.draft_of(EvalReopened(run_id=run.run_id, reason=reason), expectedversion=run.version)
+        while run.finished is not finished:
             with suppress(StreamConflict, LifecycleViolation):
-                await store.append([draft])
+                await store.append([VOCABULARY.draft_of(change, expectedversion=run.version)])
             await _refresh(store, run)
 
     await retry(attempt, while_unavailable)

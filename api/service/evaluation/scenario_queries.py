@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 import msgspec
+from msgspec import structs
 
 from api.service.evaluation.queries import find_scenario_result
 from api.service.evidence import read_blobs
@@ -55,9 +56,10 @@ async def get_scenario(view: View, params: ScenarioQuery) -> ScenarioHistoryAnsw
     scores, names = projection.scores(ScoreFilter(scenario=params.scenario_id)), projection.names()
     history = await run_on_thread(build_history, scores, params)
     unknown = find_unknown_names({"suite": params.suite, "agent": params.agent}, names)
-    fields = {name: getattr(history, name) for name in history.__struct_fields__}
     return ScenarioHistoryAnswer(
-        **fields, as_of=await view.dated(position), unknown_names=msgspec.UNSET if history.total else unknown
+        **structs.asdict(history),
+        as_of=await view.dated(position),
+        unknown_names=msgspec.UNSET if history.total else unknown,
     )
 
 

@@ -4,22 +4,24 @@ One read of the ledger is for many scenarios. Each append expects the version of
 callers record the same change, one writes it, and the other reads again and has nothing to write.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
+from msgspec import structs
 
 from api.errors import BodyTooLarge
+from api.service.evaluation.suite_files import keep_suite_files, split_batches
 from api.service.evidence import Blob, digest_of
 from api.service.retry import retry, while_refused
 from api.service.store import EventStore
 from events.envelope import Draft
 from events.errors import InvalidEvent
-from events.evaluation import EvalScenarioCaptured, EvalScenarioRevised
+from events.evaluation import EvalScenarioCaptured, EvalScenarioRevised, EvalStarted
 from events.evidence import EvidenceErased, EvidenceStored
-from events.limits import BATCH_BYTES_MAX, EVIDENCE_BYTES_MAX, LINE_BYTES_MAX
+from events.limits import EVIDENCE_BYTES_MAX, LINE_BYTES_MAX
 from events.payload import Payload
 from events.registry import VOCABULARY
-from instruments.evals import Scenario
+from instruments.evals.scenario import Description, Scenario
 from instruments.evals.suite.loader import INVESTIGATION_FILE
 from ledger.errors import InvalidQuery
 
@@ -52,6 +54,19 @@ class ScenarioInfo(msgspec.Struct, frozen=True, kw_only=True):
     investigation: bytes | None = None
 
 
+async def record_suite(
+    store: EventStore, started: EvalStarted, scenarios: Sequence[Scenario], *, keep_files: bool
+) -> EvalStarted:
+    """Record the scenarios of a run that begins, and with `keep_files` store their files; return its start.
+
+    Errors: those of `record_scenarios` and `keep_suite_files`.
+    """
+    await record_scenarios(store, scenarios, keep=False)
+    if not keep_files:
+        return started
+    return structs.replace(started, suite_files_digest=await keep_suite_files(store, started.suite, scenarios))
+
+
 async def record_scenarios(
     store: EventStore, scenarios: Sequence[Scenario], *, source: str | None = None, keep: bool = True
 ) -> RecordedScenarios:
@@ -68,7 +83,8 @@ async def record_scenarios(
         for scenario in scenarios:
             _check_size(scenario.title, (scenario.folder / INVESTIGATION_FILE).stat().st_size)
     total = RecordedScenarios()
-    for batch in _split_batches(scenarios, infos, keep=keep):
+    with_bytes = (_with_bytes(*each, keep=keep) for each in zip(scenarios, infos, strict=True))
+    for batch in split_batches(with_bytes, SCENARIOS_PER_BATCH):
         recorded = await record_batch(store, batch)
         total = RecordedScenarios(
             total.captured + recorded.captured, total.revised + recorded.revised, total.unchanged + recorded.unchanged
@@ -128,23 +144,34 @@ def build_scenario_info(title: str, event: EvalScenarioCaptured, investigation: 
 
 
 def _scenario_info(scenario: Scenario, source: str | None) -> ScenarioInfo:
-    description = scenario.about
-    event = EvalScenarioCaptured(
+    event = captured_event(
+        scenario.about,
+        scenario.investigation,
         scenario_id=scenario.id,
-        name=description.name or None,
-        family=description.family or None,
-        failure_type=description.failure_type or None,
         mode=scenario.mode or None,
-        description=description.description or None,
         fixture_digest=scenario.fixture_digest,
         expectation_digest=scenario.expectation_digest,
         investigation_digest=scenario.investigation_digest,
-        source=source or description.source or None,
-        fingerprint=alert_fingerprint(scenario.investigation),
-        captured_at=description.captured_at or None,
-        captured_by=description.captured_by or None,
     )
-    return build_scenario_info(scenario.title, event)
+    return build_scenario_info(scenario.title, structs.replace(event, source=source or event.source))
+
+
+def captured_event(
+    about: Description, investigation: dict[str, object], *, fixture_digest: str, **facts: str | None
+) -> EvalScenarioCaptured:
+    """Return the event of a scenario: what its description states, and `facts` that are fields of the event."""
+    return EvalScenarioCaptured(
+        **facts,
+        fixture_digest=fixture_digest,
+        name=about.name or None,
+        family=about.family or None,
+        failure_type=about.failure_type or None,
+        description=about.description or None,
+        source=about.source or None,
+        fingerprint=alert_fingerprint(investigation),
+        captured_at=about.captured_at or None,
+        captured_by=about.captured_by or None,
+    )
 
 
 def alert_fingerprint(investigation: dict[str, object]) -> str | None:
@@ -164,29 +191,15 @@ def _check_size(title: str, size_bytes: int) -> None:
         )
 
 
-def _split_batches(
-    scenarios: Sequence[Scenario], infos: Sequence[ScenarioInfo], *, keep: bool
-) -> Iterator[list[ScenarioInfo]]:
-    """Yield batches of scenarios, each with the bytes to store if `keep`. Errors: InvalidQuery, OSError."""
-    batch: list[ScenarioInfo] = []
-    size_bytes = 0
-    for scenario, info in zip(scenarios, infos, strict=True):
-        data = _read_investigation(scenario) if keep else b""
-        size_bytes += len(data)
-        if batch and (len(batch) == SCENARIOS_PER_BATCH or size_bytes > BATCH_BYTES_MAX):
-            yield batch
-            batch, size_bytes = [], len(data)
-        batch.append(msgspec.structs.replace(info, investigation=data) if keep else info)
-    if batch:
-        yield batch
-
-
-def _read_investigation(scenario: Scenario) -> bytes:
+def _with_bytes(scenario: Scenario, info: ScenarioInfo, *, keep: bool) -> tuple[ScenarioInfo, int]:
+    """Return a scenario with the bytes to store if `keep`, and their number. Errors: InvalidQuery, OSError."""
+    if not keep:
+        return info, 0
     data = (scenario.folder / INVESTIGATION_FILE).read_bytes()
     if digest_of(data) != scenario.investigation_digest:
         detail = f"{scenario.title}: {INVESTIGATION_FILE} was changed after it was read."
         raise InvalidQuery("scenario", detail, "Run it again.")
-    return data
+    return structs.replace(info, investigation=data), len(data)
 
 
 class _StoredState(msgspec.Struct, frozen=True):
@@ -208,7 +221,7 @@ class _StoredState(msgspec.Struct, frozen=True):
             getattr(last, name) == getattr(event, name) for name in event.__struct_fields__ if name not in _NOT_REVISED
         ):
             return None
-        data = EvalScenarioRevised(**msgspec.structs.asdict(event))
+        data = EvalScenarioRevised(**structs.asdict(event))
         draft = _revised(data=data, expectedversion=self.versions[event.scenario_id])
         return draft
 

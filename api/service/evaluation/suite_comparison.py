@@ -2,21 +2,28 @@
 
 from collections.abc import Mapping
 from itertools import islice
+from pathlib import PurePath
 
 import msgspec
 
 from api.principal import Principal
 from api.service.evaluation.kept_suite import KeptFile, KeptVersion, require_kept
-from api.service.evaluation.suite_queries import SuiteVersionEntry, describe, find_kept
+from api.service.evaluation.suite_queries import (
+    SuiteVersionEntry,
+    describe,
+    files_by_title,
+    find_kept,
+    read_stored,
+)
 from api.service.ledger import View
 from api.service.operation import operation
 from api.service.run_params import SuiteComparisonQuery
+from api.service.store import LocalStore
 from instruments.errors import BadFixtures
 from instruments.evals.suite.changed_keys import changed_keys
 from instruments.evals.suite.json_yaml_reader import json_value, yaml_value
 from instruments.evals.suite.loader import INVESTIGATION_FILE, load_files, scenario_id
 from instruments.yaml_reader import UnreadableFile
-from ledger.errors import Damaged, Gone, NotFound
 from ledger.threads import run_on_thread
 from tallystick.shapes.parts import AsOf
 
@@ -58,9 +65,9 @@ async def get_suite_comparison(view: View, params: SuiteComparisonQuery, caller:
     after, as_of_now = await find_kept(view, caller, params.candidate)
     require_kept(before, params.baseline)
     require_kept(after, params.candidate)
-    old, new = _files_by_title(before), _files_by_title(after)
+    old, new = _files_of(before), _files_of(after)
     changed = [
-        await _compare_scenario(view, caller, title, old[title], new[title])
+        await _compare_scenario(LocalStore(view, caller), title, old[title], new[title])
         for title in sorted(old.keys() & new.keys())
         if _digests(old[title]) != _digests(new[title])
     ]
@@ -75,32 +82,18 @@ async def get_suite_comparison(view: View, params: SuiteComparisonQuery, caller:
     )
 
 
-def _files_by_title(kept: KeptVersion) -> dict[str, dict[str, KeptFile]]:
-    by_title: dict[str, dict[str, KeptFile]] = {}
-    for file in kept.files:
-        title, _, name = file.path.rpartition("/")
-        by_title.setdefault(title, {})[name] = file
-    return by_title
+def _files_of(kept: KeptVersion) -> dict[str, Files]:
+    """Return the files of each scenario, by its title and by their names."""
+    return {title: {PurePath(file.path).name: file for file in files} for title, files in files_by_title(kept.files)}
 
 
 def _digests(files: Files) -> dict[str, str]:
     return {name: file.digest for name, file in files.items()}
 
 
-async def _compare_scenario(view: View, caller: Principal, title: str, before: Files, after: Files) -> ChangedScenario:
-    old, new = [await _read(view, caller, files) for files in (before, after)]
+async def _compare_scenario(store: LocalStore, title: str, before: Files, after: Files) -> ChangedScenario:
+    old, new = [{name: await read_stored(store, file) for name, file in files.items()} for files in (before, after)]
     return await run_on_thread(_changed_scenario, title, old, new)
-
-
-async def _read(view: View, caller: Principal, files: Files) -> dict[str, bytes | None]:
-    """Return the bytes of each file, None for those that cannot be read."""
-    bodies: dict[str, bytes | None] = {}
-    for name, file in files.items():
-        try:
-            bodies[name] = (await view.evidence.get(file.digest, caller)).data
-        except (Gone, NotFound, Damaged):
-            bodies[name] = None
-    return bodies
 
 
 def _changed_scenario(
@@ -108,7 +101,8 @@ def _changed_scenario(
 ) -> ChangedScenario:
     digests = [_fixture_digest(title, bodies) for bodies in (before, after)]
     changes: list[str] = []
-    for label, old, new in _pairs(before, after):
+    for label in ("scenario", "investigation"):
+        old, new = (_find(bodies, investigation=label == "investigation") for bodies in (before, after))
         if old is None or new is None:
             changes.append(f"{label}: not readable any more")
         elif old != new:
@@ -121,21 +115,10 @@ def _changed_scenario(
     )
 
 
-def _pairs(
-    before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
-) -> list[tuple[str, tuple[str, bytes] | None, tuple[str, bytes] | None]]:
-    """Return the description and the investigation of both: a label, and the name and bytes of each."""
-
-    def find(bodies: Mapping[str, bytes | None], *, investigation: bool) -> tuple[str, bytes] | None:
-        for name, data in bodies.items():
-            if (name == INVESTIGATION_FILE) == investigation and data is not None:
-                return name, data
-        return None
-
-    return [
-        (label, find(before, investigation=which), find(after, investigation=which))
-        for label, which in (("scenario", False), ("investigation", True))
-    ]
+def _find(bodies: Mapping[str, bytes | None], *, investigation: bool) -> tuple[str, bytes] | None:
+    """Return the name and the bytes of the investigation, or of the description; None if it cannot be read."""
+    found = ((name, data) for name, data in bodies.items() if (name == INVESTIGATION_FILE) == investigation)
+    return next(((name, data) for name, data in found if data is not None), None)
 
 
 def _describe_file(label: str, old: tuple[str, bytes], new: tuple[str, bytes]) -> list[str]:

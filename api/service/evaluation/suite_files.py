@@ -4,8 +4,9 @@ Each file is stored once, by its digest, and so is the manifest that lists them.
 have are read and sent. Files that were erased before are not stored again.
 """
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -17,13 +18,14 @@ from events.evidence import EvidenceErased, EvidenceStored
 from events.limits import BATCH_BYTES_MAX, EVIDENCE_BYTES_MAX, EVIDENCE_NOTE_CHARS_MAX, ITEMS_MAX
 from events.registry import VOCABULARY
 from instruments.errors import BadFixtures
-from instruments.evals import Scenario
+from instruments.evals.scenario import Scenario
 from instruments.evals.suite.manifest import encode_manifest, list_files
 from ledger.errors import Gone, InvalidQuery
 
 FILES_PER_BATCH = 100
 """The most files in one append."""
 
+_Item = TypeVar("_Item")
 JSON = "application/json"
 YAML = "application/yaml"
 
@@ -51,7 +53,8 @@ async def keep_suite_files(store: EventStore, suite: str, scenarios: Sequence[Sc
     ]
     by_digest = {file.digest: file for file in files}
     async for unknown in _find_unknown(store, list(by_digest)):
-        for batch in _split_batches([by_digest[digest] for digest in unknown]):
+        sized = [(by_digest[digest], by_digest[digest].size_bytes) for digest in unknown]
+        for batch in split_batches(sized, FILES_PER_BATCH):
             blobs = [Blob(_read(file), media_type_of(file.path), _note(suite, file.path)) for file in batch]
             await _store(store, blobs)
     await _store(store, [Blob(manifest, JSON, _note(suite, "the list of its files"))])
@@ -117,15 +120,16 @@ async def _store(store: EventStore, blobs: Sequence[Blob]) -> None:
     await retry(attempt, while_refused)
 
 
-def _split_batches(files: Sequence[_FileToKeep]) -> Iterator[list[_FileToKeep]]:
-    batch: list[_FileToKeep] = []
-    size_bytes = 0
-    for file in files:
-        size_bytes += file.size_bytes
-        if batch and (len(batch) == FILES_PER_BATCH or size_bytes > BATCH_BYTES_MAX):
+def split_batches(sized: Iterable[tuple[_Item, int]], items_max: int) -> Iterator[list[_Item]]:
+    """Yield items in batches for one append each, given each item with the size of its bytes."""
+    batch: list[_Item] = []
+    total_bytes = 0
+    for item, size_bytes in sized:
+        total_bytes += size_bytes
+        if batch and (len(batch) == items_max or total_bytes > BATCH_BYTES_MAX):
             yield batch
-            batch, size_bytes = [], file.size_bytes
-        batch.append(file)
+            batch, total_bytes = [], size_bytes
+        batch.append(item)
     if batch:
         yield batch
 

@@ -5,7 +5,7 @@ from functools import partial
 from itertools import groupby
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from api.principal import Principal
 from api.service.evaluation.kept_suite import (
@@ -129,7 +129,7 @@ async def get_suite_versions(view: View, params: SuiteVersionsQuery, caller: Pri
 async def get_suite_version(view: View, params: SuiteVersionQuery, caller: Principal) -> SuiteVersionAnswer:
     """Return a suite version with its scenarios and files. Without kept files, it has no scenarios here."""
     kept, as_of_now = await find_kept(view, caller, params.version)
-    by_title = _files_by_title(kept.files)
+    by_title = files_by_title(kept.files)
     listed = by_title[params.offset : params.offset + params.limit]
     store = LocalStore(view, caller)
     after = params.offset + len(listed)
@@ -148,7 +148,7 @@ async def get_kept_scenario(view: View, params: KeptScenarioQuery, caller: Princ
     scenario = params.scenario_id
     kept, as_of_now = await find_kept(view, caller, params.version)
     require_kept(kept, params.version)
-    by_title = _files_by_title(kept.files)
+    by_title = files_by_title(kept.files)
     found = next((each for each in by_title if scenario in (each[0], scenario_id(each[0]))), None)
     if found is None:
         titles = [scenario_id(title) for title, _ in by_title]
@@ -158,9 +158,8 @@ async def get_kept_scenario(view: View, params: KeptScenarioQuery, caller: Princ
     about, value = await _read_scenario(store, title, files)
     texts = []
     for file in files:
-        data = await _read_stored(store, file)
-        fields = {each: getattr(file, each) for each in KeptFile.__struct_fields__}
-        texts.append(KeptFileText(**fields, text=None if data is None else _decode(data)))
+        data = await read_stored(store, file)
+        texts.append(KeptFileText(**structs.asdict(file), text=None if data is None else _decode(data)))
     expected = value.get("expected_outcomes") if isinstance(value, dict) else None
     return KeptScenarioAnswer(version=describe(kept), scenario=about, files=texts, expected=expected, as_of=as_of_now)
 
@@ -200,9 +199,9 @@ async def _read_states(view: View, digests: Sequence[str]) -> dict[str, Evidence
 
 def describe(kept: KeptVersion) -> SuiteVersionEntry:
     """Return a version with the state of its files."""
-    fields = {name: getattr(kept.version, name) for name in SuiteVersion.__struct_fields__}
+    fields = structs.asdict(kept.version)
     if kept.files:
-        fields["scenarios"] = len(_files_by_title(kept.files))
+        fields["scenarios"] = len(files_by_title(kept.files))
     return SuiteVersionEntry(
         **fields,
         state=kept.state,
@@ -212,7 +211,7 @@ def describe(kept: KeptVersion) -> SuiteVersionEntry:
     )
 
 
-def _files_by_title(files: Sequence[KeptFile]) -> list[tuple[str, tuple[KeptFile, ...]]]:
+def files_by_title(files: Sequence[KeptFile]) -> list[tuple[str, tuple[KeptFile, ...]]]:
     """Return the files of each scenario, by its title, sorted; the description first."""
     ordered = sorted(files, key=lambda file: (_title_of(file), file.path.endswith(f"/{INVESTIGATION_FILE}")))
     return [(title, tuple(of_title)) for title, of_title in groupby(ordered, key=_title_of)]
@@ -238,7 +237,7 @@ async def _read_scenario(store: LocalStore, title: str, files: Sequence[KeptFile
 
 async def _read_value(store: LocalStore, file: KeptFile) -> tuple[object, str | None]:
     """Return the value of a JSON or YAML file, or why it cannot be read."""
-    data = await _read_stored(store, file)
+    data = await read_stored(store, file)
     if data is None:
         return None, f"{file.path} is {file.state if file.state != 'stored' else 'damaged'}"
     try:
@@ -247,7 +246,8 @@ async def _read_value(store: LocalStore, file: KeptFile) -> tuple[object, str | 
         return None, f"{file.path} {error}"
 
 
-async def _read_stored(store: LocalStore, file: KeptFile) -> bytes | None:
+async def read_stored(store: LocalStore, file: KeptFile) -> bytes | None:
+    """Return the bytes of a file; None if they cannot be read."""
     if file.state != "stored":
         return None
     try:

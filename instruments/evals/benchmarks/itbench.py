@@ -21,7 +21,7 @@ import msgspec
 from instruments.errors import FixtureFault
 from instruments.evals.benchmarks.case import Case, CaseError, convert_value
 from instruments.evals.benchmarks.key_terms import cause_patterns, meaningful_words, term_patterns
-from instruments.evals.benchmarks.opsbench_labels import Sentence, Word
+from instruments.evals.benchmarks.opsbench_case import Sentence, Word
 from instruments.evals.benchmarks.term_patterns import (
     PATTERN_CHARS_MAX,
     denial_patterns,

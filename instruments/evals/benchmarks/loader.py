@@ -6,7 +6,7 @@ from typing import Literal
 
 from events.limits import BODY_BYTES_MAX
 from instruments.errors import FixtureFault
-from instruments.evals.benchmarks import itbench, opsbench_folder, opsbench_labels
+from instruments.evals.benchmarks import itbench, opsbench_case, opsbench_folder
 from instruments.evals.benchmarks.case import Case
 from instruments.evals.suite.json_yaml_reader import read_file
 from instruments.yaml_reader import UnreadableFile
@@ -30,7 +30,7 @@ def _read_labels(path: Path) -> CasesAndFaults:
     if isinstance(body, FixtureFault):
         yield body
     else:
-        yield from opsbench_labels.decode(body, str(path))
+        yield from opsbench_case.decode_labels(body, str(path))
 
 
 def _read_folders(path: Path) -> CasesAndFaults:

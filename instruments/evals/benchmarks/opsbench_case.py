@@ -1,4 +1,4 @@
-"""Convert a labelled fault to a scenario: the part common to both formats of Cloud-OpsBench.
+"""Convert a labelled fault to a scenario, for both formats of Cloud-OpsBench, and read labels: one in each line.
 
 The expectations contain what the label states, and nothing else:
 
@@ -9,10 +9,15 @@ not expected; without common tools, no steps are expected;
 - no fix, since no label has one.
 """
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+import re
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
 
-from instruments.evals.benchmarks.case import Case, CaseError
+import msgspec
+
+from events.limits import LABEL_CHARS_MAX
+from instruments.errors import FixtureFault
+from instruments.evals.benchmarks.case import Case, CaseError, convert_value
 from instruments.evals.benchmarks.term_patterns import (
     denial_patterns,
     name_pattern,
@@ -20,43 +25,89 @@ from instruments.evals.benchmarks.term_patterns import (
     regex_matcher,
     split_words,
 )
+from instruments.evals.suite.json_yaml_reader import json_value
+from instruments.yaml_reader import UnreadableFile
+
+FORMAT = "opsbench"
+
+_in_line = re.compile(r", again in line 1$|(?<=: )line 1(?:: | has )")
+"""The decoder's line number within the line, which is removed from messages."""
+
+NOT_BLANK = r"\S"
+"""A pattern of a text that is not blank."""
 
 Path = Sequence[str]
 """The tools of a golden path, in the order of its calls."""
 
 
-class CaseTruth(NamedTuple):
-    """The content of a fault's label."""
+Word = Annotated[str, msgspec.Meta(pattern=NOT_BLANK, max_length=LABEL_CHARS_MAX)]
+Sentence = Annotated[str, msgspec.Meta(pattern=NOT_BLANK, max_length=1_000)]
+Process = dict[str, tuple[Word, ...]]
 
-    id: str
-    query: str
-    cause: str
-    namespace: str | None
-    object: str | None
+
+class CaseTruth(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of a fault's label. Other keys are ignored."""
+
+    id: Word
+    query: Sentence
+    cause: Word = msgspec.field(name="root_cause")
+    namespace: Word | None = None
+    object: Sentence | None = msgspec.field(name="fault_object", default=None)
     """KIND/NAME, or NAME."""
-    taxonomy: str | None
-    category: str | None
-    paths: Sequence[Path]
+    taxonomy: Word | None = msgspec.field(name="fault_taxonomy", default=None)
+    category: Word | None = None
+    process: Process | None = None
+
+
+def decode_labels(body: bytes, name: str) -> Iterator[Case | FixtureFault]:
+    """Yield the case or the fault of each line that is not blank; faults name the line number."""
+    for number, line in enumerate(body.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
+        if line.strip():
+            where = f"{name}, line {number}"
+            try:
+                yield _decode_label(line, where)
+            except CaseError as error:
+                yield error.at(where)
+
+
+def _decode_label(line: bytes, where: str) -> Case:
+    """Errors: CaseError."""
+    try:
+        value = json_value(line)
+    except UnreadableFile as error:
+        raise CaseError(None, _in_line.sub("", str(error)), error.advice) from None
+    truth = convert_value(value, CaseTruth)
+    return build_case(truth, golden_tools(truth.process), FORMAT, where)
 
 
 def build_case(
-    truth: CaseTruth, source: str, where: str, observations: Sequence[object] = (), *, golden_evidence: bool = False
+    truth: CaseTruth,
+    paths: Sequence[Path],
+    source: str,
+    where: str,
+    observations: Sequence[object] = (),
+    *,
+    golden_evidence: bool = False,
 ) -> Case:
-    """Build the scenario of a label; `observations` become the evidence for the agent. Errors: CaseError."""
+    """Build the scenario of a label with its golden paths; `observations` become the evidence for the agent.
+
+    Errors: CaseError.
+    """
+    tools = common_tools(paths)
     description: dict[str, Any] = {
         "name": truth.id,
         "family": _family(truth),
         "failure_type": truth.cause,
         "description": f"{truth.query} {_describe_cause(truth)}",
         "source": source,
-        "expected_outcomes": _expected(truth),
+        "expected_outcomes": _expected(truth, tools),
     }
     stated = {key: value for key, value in description.items() if value is not None}
-    readme = _readme(truth, source)
+    readme = _readme(truth, tools, source)
     return Case(truth.id, where, stated, _investigation(truth, observations), readme, golden_evidence)
 
 
-def _expected(truth: CaseTruth) -> dict[str, Any]:
+def _expected(truth: CaseTruth, tools: Sequence[str]) -> dict[str, Any]:
     """Errors: CaseError."""
     cause = phrase_pattern("root_cause", truth.cause)
     required = [regex_matcher([cause])]
@@ -72,7 +123,7 @@ def _expected(truth: CaseTruth) -> dict[str, Any]:
         "root_cause": {"all_of": required, "none_of": [regex_matcher(denial_patterns([cause]))]},
         "failure_mode": {"exact": modes},
     }
-    if tools := common_tools(truth.paths):
+    if tools:
         expected["next_steps"] = {"command_types": list(tools)}
     return expected
 
@@ -83,6 +134,14 @@ def common_tools(paths: Sequence[Path]) -> tuple[str, ...]:
         return ()
     shared = set(paths[0]).intersection(*paths[1:])
     return tuple(dict.fromkeys(tool for tool in paths[0] if tool in shared))
+
+
+def golden_tools(process: Process | None) -> tuple[tuple[str, ...], ...]:
+    """Return the tools of each golden path. Errors: CaseError."""
+    return tuple(
+        tuple(parse_tool(f"process.{path}[{number}]", call) for number, call in enumerate(calls))
+        for path, calls in (process or {}).items()
+    )
 
 
 def parse_tool(key: str, call: str) -> str:
@@ -122,8 +181,7 @@ def _describe_cause(truth: CaseTruth) -> str:
     return f"The cause: {cause}." if truth.object is None else f"The cause: {cause}, {truth.object}."
 
 
-def _readme(truth: CaseTruth, source: str) -> str:
-    tools = ", ".join(common_tools(truth.paths))
+def _readme(truth: CaseTruth, tools: Sequence[str], source: str) -> str:
     lines = [
         f"# {truth.id}",
         "",
@@ -132,7 +190,7 @@ def _readme(truth: CaseTruth, source: str) -> str:
         f"- What people saw: {truth.query}",
         f"- {_describe_cause(truth)}",
         *([f"- Taxonomy: {truth.taxonomy}."] if truth.taxonomy is not None else []),
-        *([f"- Tools that every golden path uses: {tools}."] if tools else []),
+        *([f"- Tools that every golden path uses: {', '.join(tools)}."] if tools else []),
         "",
         "The expectations were made from the label. It states no fix, and none is expected.",
         "",

@@ -15,12 +15,14 @@ import msgspec
 
 from instruments.errors import FixtureFault
 from instruments.evals.benchmarks.case import Case, CaseError, convert_value
-from instruments.evals.benchmarks.opsbench_case import CaseTruth, build_case, parse_tool
-from instruments.evals.benchmarks.opsbench_labels import (
+from instruments.evals.benchmarks.opsbench_case import (
+    CaseTruth,
     Process,
     Sentence,
     Word,
+    build_case,
     golden_tools,
+    parse_tool,
 )
 from instruments.evals.suite.json_yaml_reader import json_value
 from instruments.yaml_reader import UnreadableFile
@@ -119,13 +121,12 @@ def _case(metadata: Metadata, traces: list[GoldenTrace], outputs: list[object] |
         namespace=metadata.namespace,
         object=metadata.result.fault_object,
         taxonomy=metadata.result.fault_taxonomy,
-        category=None,
-        paths=golden_tools(metadata.process) or trace_tools,
     )
+    paths = golden_tools(metadata.process) or trace_tools
     if outputs is not None:
-        return build_case(truth, FORMAT, where, _observations(outputs))
+        return build_case(truth, paths, FORMAT, where, _observations(outputs))
     observations = _observations([step.output for trace in traces for step in trace.diagnostic_trace])
-    return build_case(truth, FORMAT, where, observations, golden_evidence=bool(observations))
+    return build_case(truth, paths, FORMAT, where, observations, golden_evidence=bool(observations))
 
 
 def _cached_outputs(cache: dict[str, Any]) -> list[object]:

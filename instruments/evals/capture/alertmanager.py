@@ -14,6 +14,7 @@ import httpx
 import msgspec
 
 from events.decode_error_messages import DECODE_ERRORS, locate_decode_error
+from events.errors import InvalidQuery
 from events.limits import BODY_BYTES_MAX
 from instruments.evals.capture.url_credentials import clean_link, redact_urls_within
 from instruments.routers.http_endpoint import HttpEndpoint, parse_address
@@ -31,16 +32,6 @@ EXAMPLE = "Write http://127.0.0.1:9093, or with a path where it is served below 
 _API = "/api/v2"
 _ALERTS = f"{_API}/alerts"
 _ACTIVE = {"active": "true", "silenced": "false", "inhibited": "false", "unprocessed": "true"}
-
-
-class BadAlertmanager(ValueError):
-    """The alerts cannot be read, or none matches. `field` names the option; the texts contain no password."""
-
-    def __init__(self, field: str, detail: str, advice: str = "") -> None:
-        super().__init__(detail)
-        self.field = field
-        self.detail = detail
-        self.advice = advice
 
 
 class FiringAlert(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,13 +86,13 @@ _decode = msgspec.json.Decoder(list[_ApiAlert]).decode
 class Alertmanager:
     """A client of one Alertmanager. Its texts never contain user, password or query of the address.
 
-    Errors: BadAlertmanager, if the address is not valid.
+    Errors: InvalidQuery, if the address is not valid.
     """
 
     def __init__(self, address: str) -> None:
         url = parse_address(address.strip())
         if url is None:
-            raise BadAlertmanager("alertmanager", "is not the address of a server.", EXAMPLE)
+            raise InvalidQuery("alertmanager", "is not the address of a server.", EXAMPLE, written=False)
         base_path = url.path.rstrip("/").removesuffix(_ALERTS).removesuffix(_API)
         self._endpoint = HttpEndpoint(url.copy_with(path=base_path or "/"), _ALERTS, None)
         self._url = self._endpoint.url.copy_merge_params(_ACTIVE)
@@ -109,7 +100,7 @@ class Alertmanager:
         self._secrets = Redactor(self._endpoint.secrets)
 
     async def alerts(self, timeout_s: float) -> list[FiringAlert]:
-        """Return the firing alerts, ordered by start time, then fingerprint. Errors: BadAlertmanager."""
+        """Return the firing alerts, ordered by start time, then fingerprint. Errors: InvalidQuery."""
         try:
             async with (
                 asyncio.timeout(timeout_s),
@@ -126,9 +117,7 @@ class Alertmanager:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             reason = self._secrets.hide(str(error)) or type(error).__name__
             raise self._bad(f"gave no answer: {shorten(reason)}.", "Is it running, and reachable from here?") from None
-        except (ImportError, ValueError) as error:
-            if isinstance(error, BadAlertmanager):
-                raise
+        except (ImportError, ValueError):
             raise self._bad(
                 "cannot be asked: the proxy of HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used."
             ) from None
@@ -147,7 +136,7 @@ class Alertmanager:
         return bytes(body)
 
     def _read(self, body: bytes) -> list[_ApiAlert]:
-        """Errors: BadAlertmanager."""
+        """Errors: InvalidQuery."""
         try:
             return _decode(body)
         except msgspec.ValidationError as error:
@@ -159,7 +148,7 @@ class Alertmanager:
             seen = f": {excerpt}" if excerpt else ", but with nothing"
             raise self._bad(f"answered with no JSON{seen}", "Is it an Alertmanager, or something before it?") from None
 
-    def _refused(self, response: httpx.Response, body: bytes) -> BadAlertmanager:
+    def _refused(self, response: httpx.Response, body: bytes) -> InvalidQuery:
         status = response.status_code
         message = shorten(self._secrets.hide(_error_text(body)))
         if response.is_redirect:
@@ -174,22 +163,22 @@ class Alertmanager:
         }.get(status, "Look into its log.")
         return self._bad(f"answered {status}{f': {message}' if message else ''}.", advice)
 
-    def _bad(self, detail: str, advice: str = "") -> BadAlertmanager:
-        return BadAlertmanager("alertmanager", f"{self.name} {detail}", advice)
+    def _bad(self, detail: str, advice: str = "") -> InvalidQuery:
+        return InvalidQuery("alertmanager", f"{self.name} {detail}", advice, written=False)
 
 
 def select_by_index(alerts: Sequence[FiringAlert], index: int) -> FiringAlert:
-    """Return the alert at a 0-based index. Errors: BadAlertmanager."""
+    """Return the alert at a 0-based index. Errors: InvalidQuery."""
     if not 0 <= index < len(alerts):
         firing = "1 alert is" if len(alerts) == 1 else f"{len(alerts):,} alerts are"
         indexes = "0" if len(alerts) == 1 else f"0 to {len(alerts) - 1}"
         detail = f"there is no alert {index}: {firing} firing, and the first is 0."
-        raise BadAlertmanager("alert_index", detail, f"Choose {indexes}; --list shows them.")
+        raise InvalidQuery("alert_index", detail, f"Choose {indexes}; --list shows them.", written=False)
     return alerts[index]
 
 
 def select_by_fingerprint(alerts: Sequence[FiringAlert], fingerprint: str) -> FiringAlert:
-    """Return the alert with a fingerprint, or with a unique prefix of it. Errors: BadAlertmanager."""
+    """Return the alert with a fingerprint, or with a unique prefix of it. Errors: InvalidQuery."""
     prefix = fingerprint.strip().lower()
     matches = [alert for alert in alerts if prefix and alert.fingerprint.lower().startswith(prefix)]
     exact = [alert for alert in matches if alert.fingerprint.lower() == prefix]
@@ -197,13 +186,13 @@ def select_by_fingerprint(alerts: Sequence[FiringAlert], fingerprint: str) -> Fi
         return (exact or matches)[0]
     if matches:
         detail = f"{len(matches)} alerts begin with {fingerprint!r}: {_summary(matches)}."
-        raise BadAlertmanager("fingerprint", detail, "Give more of its digits.")
+        raise InvalidQuery("fingerprint", detail, "Give more of its digits.", written=False)
     fingerprints = [alert.fingerprint for alert in alerts]
     similar = get_close_matches(prefix, fingerprints, n=1, cutoff=0.5)
     suggestions = [alert for alert in alerts if alert.fingerprint in similar]
     advice = f"Did you mean {_summary(suggestions)}?" if suggestions else f"Firing: {_summary(alerts)}."
     detail = f"no alert that is firing has {shorten(fingerprint)!r}; what is silenced or inhibited is left out."
-    raise BadAlertmanager("fingerprint", detail, f"{advice} --list shows them all.")
+    raise InvalidQuery("fingerprint", detail, f"{advice} --list shows them all.", written=False)
 
 
 def _summary(alerts: Sequence[FiringAlert]) -> str:

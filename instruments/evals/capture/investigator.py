@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
+from events.errors import InvalidQuery
 from events.limits import ANSWER_BYTES_MAX
 from instruments.evals.capture.url_credentials import redact_urls_within
 from instruments.evals.suite.json_yaml_reader import json_value
 from instruments.routers.bounded_process import (
-    BadCommand,
     ProcessResult,
     describe_exit,
     run_process,
@@ -29,33 +29,24 @@ ADVICE = (
 )
 
 
-class NoInvestigation(ValueError):
-    """The command gave no investigation. `last_lines` are those of its output, redacted."""
-
-    def __init__(self, detail: str, last_lines: str = "") -> None:
-        super().__init__(detail)
-        self.detail = detail
-        self.last_lines = last_lines
-
-
 class Investigator:
-    """Runs a command for an alert, without a shell. Errors: NoInvestigation, if the command cannot be run."""
+    """Runs a command for an alert, without a shell. Errors: InvalidQuery, if the command cannot be run."""
 
     def __init__(self, line: str, *, timeout_s: float) -> None:
         try:
-            self._words = split_command(line)
-        except BadCommand as error:
-            raise NoInvestigation(error.detail) from None
+            self._words = split_command(line, "investigate")
+        except InvalidQuery as error:
+            raise _refuse(error.cause) from None
         self._program = PurePath(self._words[0]).name
         self._timeout_s = timeout_s
         self._secrets = Redactor(secrets_in_environment(os.environ) + secrets_in_arguments(self._words))
 
     async def investigate(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Run the command; return its redacted investigation. Cancelling ends the command. Errors: NoInvestigation."""
+        """Run the command; return its redacted investigation. Cancelling ends the command. Errors: InvalidQuery."""
         try:
             result = await run_process(self._words, msgspec.json.encode(request), self._timeout_s)
         except OSError as error:
-            raise NoInvestigation(f"{self._program} cannot be run: {error.strerror or type(error).__name__}.") from None
+            raise _refuse(f"{self._program} cannot be run: {error.strerror or type(error).__name__}.") from None
         if result.ending == "timeout":
             raise self._no_investigation(result, f"gave no whole answer within {self._timeout_s:g} s.")
         if result.ending == "flood":
@@ -73,6 +64,10 @@ class Investigator:
         redacted: dict[str, Any] = redact_urls_within(self._secrets.hide_within(value))
         return redacted
 
-    def _no_investigation(self, result: ProcessResult, detail: str) -> NoInvestigation:
+    def _no_investigation(self, result: ProcessResult, detail: str) -> InvalidQuery:
         last_lines = self._secrets.last_lines(result.errors) or self._secrets.last_lines(result.out)
-        return NoInvestigation(f"{self._program} {detail}", last_lines)
+        return _refuse(f"{self._program} {detail}", f"Its last lines:\n{last_lines}\n" if last_lines else "")
+
+
+def _refuse(detail: str, output: str = "") -> InvalidQuery:
+    return InvalidQuery("investigate", detail, output + ADVICE, written=False)

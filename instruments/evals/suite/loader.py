@@ -26,6 +26,7 @@ from instruments.evals.suite.json_yaml_reader import (
     yaml_value,
 )
 from instruments.evals.suite.scenario_checks import check_analysis, check_scenario
+from instruments.evals.suite.value_checks import ReportFault
 from instruments.stored_text import sha256_hex
 from instruments.yaml_reader import UnreadableFile
 
@@ -177,9 +178,11 @@ def _load(folder: _Folder, root: Path, faults: list[FixtureFault], read: ReadFil
         faults.append(FixtureFault(str(folder.path), None, problem, "Add the captured investigation."))
     text = about = body = investigation = captured = None
     if len(descriptions) == 1:
-        text, about = _read_description(folder.path / descriptions[0], faults, read)
+        path = folder.path / descriptions[0]
+        text, about = _read_description(path, _reporter(path, faults), read)
     if INVESTIGATION_FILE in folder.names:
-        body, investigation, captured = _read_investigation(folder.path / INVESTIGATION_FILE, faults, read)
+        path = folder.path / INVESTIGATION_FILE
+        body, investigation, captured = _read_investigation(path, _reporter(path, faults), read)
     if len(faults) > fault_count:
         return None
     assert text is not None
@@ -188,6 +191,11 @@ def _load(folder: _Folder, root: Path, faults: list[FixtureFault], read: ReadFil
     assert investigation is not None
     files = (_file(descriptions[0], text), _file(INVESTIGATION_FILE, body))
     return _scenario(folder.path, root, about, files, investigation, captured)
+
+
+def _reporter(path: Path, faults: list[FixtureFault]) -> ReportFault:
+    """Return a function that adds the faults of a file."""
+    return lambda key, problem, advice: faults.append(FixtureFault(str(path), key or None, problem, advice))
 
 
 def _file(name: str, body: bytes) -> ScenarioFile:
@@ -234,42 +242,34 @@ def _expected(about: Description) -> dict[str, object]:
     return expected if about.judge is None else expected | {"judge": about.judge}
 
 
-def _read_description(
-    path: Path, faults: list[FixtureFault], read: ReadFile
-) -> tuple[bytes | None, Description | None]:
+def _read_description(path: Path, report: ReportFault, read: ReadFile) -> tuple[bytes | None, Description | None]:
     """Return the bytes of a description, and its value."""
-
-    def report(key: str, problem: str, advice: str) -> None:
-        faults.append(FixtureFault(str(path), key or None, problem, advice))
-
-    try:
-        body = read(path, DESCRIPTION_BYTES_MAX)
-        value = json_value(body) if path.suffix == ".json" else yaml_value(body)
-    except UnreadableFile as unreadable:
-        report("", str(unreadable), unreadable.advice)
-        return None, None
-    return body, check_scenario(value, report)
+    body, value = _read_value(path, DESCRIPTION_BYTES_MAX, report, read)
+    return body, None if body is None else check_scenario(value, report)
 
 
 def _read_investigation(
-    path: Path, faults: list[FixtureFault], read: ReadFile
+    path: Path, report: ReportFault, read: ReadFile
 ) -> tuple[bytes | None, dict[str, Any] | None, dict[str, Any] | None]:
     """Return the bytes of an investigation, its value without the analysis, and its analysis."""
-
-    def report(key: str, problem: str, advice: str) -> None:
-        faults.append(FixtureFault(str(path), key or None, problem, advice))
-
-    try:
-        body = read(path, INVESTIGATION_BYTES_MAX)
-        value = json_value(body)
-    except UnreadableFile as unreadable:
-        report("", str(unreadable), unreadable.advice)
+    body, value = _read_value(path, INVESTIGATION_BYTES_MAX, report, read)
+    if body is None:
         return None, None, None
     if not isinstance(value, dict):
         report("", "is not a JSON object", "Write the captured investigation, with alert, evidence and the rest.")
         return None, None, None
     captured = check_analysis(value.pop("analysis", None), report)
     return body, value, captured
+
+
+def _read_value(path: Path, bytes_max: int, report: ReportFault, read: ReadFile) -> tuple[bytes | None, object]:
+    """Return the bytes and the value of a JSON or YAML file."""
+    try:
+        body = read(path, bytes_max)
+        return body, json_value(body) if path.suffix == ".json" else yaml_value(body)
+    except UnreadableFile as unreadable:
+        report("", str(unreadable), unreadable.advice)
+        return None, None
 
 
 def _check_ids(scenarios: Sequence[Scenario], root: Path, faults: list[FixtureFault]) -> None:

@@ -17,18 +17,27 @@ def new_suite_folder(folder: Path) -> Iterator[Path]:
         with new_suite_folder(folder) as staged:
             write_suite_file(staged, "job-image/scenario.yaml", data)
 
-    Missing parents are created. `folder` may exist if it is empty. Errors: FixtureExists; OSError. After an error,
-    nothing of it remains.
+    `folder` may exist if it is empty. Errors: FixtureExists; OSError. After an error, nothing of it remains.
     """
     folder = folder.resolve()
     check_empty(folder)
+    with staged_folder(folder) as staged:
+        yield staged
+        check_empty(folder)
+        staged.rename(folder)  # replaces an empty folder, and fails for any other
+
+
+@contextmanager
+def staged_folder(folder: Path) -> Iterator[Path]:
+    """Yield a temporary folder beside `folder`, with parents that are missing; remove what is left and empty of them.
+
+    Errors: OSError.
+    """
     missing_parents = [parent for parent in (folder.parent, *folder.parent.parents) if not parent.exists()]
     staged = folder.parent / f".{folder.name}.{token_hex(4)}"
     try:
         staged.mkdir(parents=True)
         yield staged
-        check_empty(folder)
-        staged.rename(folder)  # replaces an empty folder, and fails for any other
     finally:
         shutil.rmtree(staged, ignore_errors=True)
         for parent in missing_parents:

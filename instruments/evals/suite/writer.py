@@ -4,17 +4,16 @@ import errno
 import json
 import os
 import re
-import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
 import yaml
 
 from instruments.errors import FixtureExists
 from instruments.evals.suite.loader import INVESTIGATION_FILE, SCENARIO_FILES
+from instruments.evals.suite.suite_folder import staged_folder
 
 README = "README.md"
 DESCRIPTION, *_OTHER_DESCRIPTIONS = SCENARIO_FILES
@@ -45,21 +44,13 @@ def write_scenario(
     }
     folder = folder.resolve()
     _check_folder(folder, force=force)
-    missing_parents = [parent for parent in (folder.parent, *folder.parent.parents) if not parent.exists()]
-    staged = folder.parent / f".{folder.name}.{token_hex(4)}"
-    try:
-        staged.mkdir(parents=True)
+    with staged_folder(folder) as staged:
         for name in FILES:
             (staged / name).write_bytes(contents[name].encode())
         if folder.exists():
             _replace(staged, folder)
         else:
             staged.rename(folder)
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
-        for parent in missing_parents:
-            with suppress(OSError):  # a parent with other files is not removed
-                parent.rmdir()
 
 
 def check_free(folder: Path, *, force: bool) -> list[str]:

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import yaml
 
-from instruments.evals import Scenario, load
+from instruments.evals.scenario import Scenario
+from instruments.evals.suite.loader import load
 from tests.api.cli.command import Value, done
 
 Json = dict[str, Any]

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from instruments.evals import BadFixtures, load, select
+from instruments.errors import BadFixtures
+from instruments.evals.suite.filter_expression import select
+from instruments.evals.suite.loader import load
 from tests.api.cli.capturing import (
     FILES,
     INVESTIGATION,

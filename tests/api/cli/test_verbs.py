@@ -30,7 +30,7 @@ from api.http.connection_table import ConnectionLimits
 from api.http.limits import DEFAULT_LIMITS, RequestLimits
 from api.principal import SCOPES
 from api.service.view_queries import QueryLimits
-from events.decision import ReasonType, Stakes
+from events.decision import Stakes
 from instruments.evals.benchmarks import Format
 from tallystick.shapes.decisions import Outcome
 from tests.api.cli.command import Ended, done, environment, refused, tally
@@ -141,7 +141,6 @@ def test_the_choices_are_those_of_the_program() -> None:
     """They are written down beside the options, so that help and completion load nothing."""
     assert get_args(Outcome) == options.OUTCOMES
     assert get_args(Stakes) == options.STAKES
-    assert get_args(ReasonType) == options.REASON_TYPES
     assert get_args(Format) == eval_import.FORMATS
     assert export.FORMATS == ("ndjson", "csv", "parquet")
     assert token.SCOPES == SCOPES

@@ -17,7 +17,7 @@ from events.errors import InvalidEvent
 from events.evaluation import EvalScenarioCaptured, EvalScenarioRevised
 from events.limits import EVIDENCE_BYTES_MAX
 from events.registry import VOCABULARY
-from instruments.evals import Scenario
+from instruments.evals.scenario import Scenario
 from ledger.errors import InvalidQuery
 from tests.api.service.ledgers import digest_of
 from tests.instruments.evals.scenarios import scenario

@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 
 from events.evaluation import Component, PatternFinding
-from instruments.evals import Description, Scenario, parse_analysis
+from instruments.evals.analysis import parse_analysis
+from instruments.evals.scenario import Description, Scenario
 from instruments.evals.scoring.scorer import ScenarioScore, score
 
 DIGEST = "0" * 64

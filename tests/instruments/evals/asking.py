@@ -8,9 +8,8 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from instruments.evals import Description, Expectations, Scenario
 from instruments.evals.agent import Agent, AgentOutput
-from instruments.evals.scenario import Expected, FailureMode
+from instruments.evals.scenario import Description, Expectations, Expected, FailureMode, Scenario
 from tests.support.event_loop import run
 
 LONG_S = 60.0

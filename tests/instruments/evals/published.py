@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from instruments.evals import load, write_scenario
 from instruments.evals.agent import build_question
 from instruments.evals.benchmarks import Format, folder_name, read_cases
+from instruments.evals.suite.loader import load
+from instruments.evals.suite.writer import write_scenario
 from tests.instruments.evals.labels import Json, case, lines, trace
 
 FORMATS: tuple[Format, ...] = ("opsbench", "case", "itbench")

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from instruments.evals import parse_analysis, score
+from instruments.evals.analysis import parse_analysis
+from instruments.evals.scoring.scorer import score
 from tests.instruments.evals.answers import scenario
 
 FOLDER = Path(__file__).parent / "ranked"

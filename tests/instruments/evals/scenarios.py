@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from instruments.evals import Description, Expectations, Scenario
-from instruments.evals.scenario import Expected
+from instruments.evals.scenario import Description, Expectations, Expected, Scenario
 from tests.api.service.ledgers import digest_of
 
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from events.errors import InvalidQuery
 from events.evaluation import Component, PatternFinding
 from instruments.evals.agent import Agent, build_question, parse_output
 from instruments.evals.analysis import Analysis, RootCause
-from instruments.routers.bounded_process import BadCommand
 from tests.instruments.evals.asking import (
     ANSWER,
     INVESTIGATION,
@@ -234,9 +234,9 @@ def test_it_is_named_by_its_program_alone(tmp_path: Path) -> None:
     ],
 )
 def test_a_command_that_is_none(line: str, detail: str) -> None:
-    with pytest.raises(BadCommand) as refused:
+    with pytest.raises(InvalidQuery) as refused:
         Agent(line, timeout_s=1)
-    assert refused.value.detail == detail
+    assert refused.value.cause == detail
 
 
 def test_an_investigation_cannot_set_what_is_ours() -> None:

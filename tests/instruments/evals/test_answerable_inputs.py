@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instruments.evals import Scenario
-from instruments.evals.scenario import Expectations, Expected, FailureMode
+from instruments.evals.scenario import Expectations, Expected, FailureMode, Scenario
 from instruments.evals.suite.answerable_inputs import InputCeiling, measure_ceiling
 from tests.instruments.evals.scenarios import scenario
 

@@ -7,9 +7,11 @@ import msgspec
 import pytest
 
 from events.evaluation import Baseline
-from instruments.evals import Scenario, parse_analysis, score
+from instruments.evals.analysis import parse_analysis
+from instruments.evals.scenario import Scenario
 from instruments.evals.scoring.baseline_answers import TEXT_CHARS_MAX, baseline_answer, pattern_words
 from instruments.evals.scoring.expected_patterns import ExpectedPattern
+from instruments.evals.scoring.scorer import score
 from tests.instruments.evals.answers import (
     PULL,
     finding,

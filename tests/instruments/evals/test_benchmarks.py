@@ -14,8 +14,8 @@ from instruments.errors import BadFixtures, FixtureFault
 from instruments.evals.benchmarks import (
     Case,
     itbench,
+    opsbench_case,
     opsbench_folder,
-    opsbench_labels,
     read_cases,
 )
 from instruments.evals.benchmarks.opsbench_case import common_tools
@@ -39,11 +39,11 @@ anything = st.recursive(
 
 
 def labelled(**changes: Any) -> Case:  # noqa: ANN401 - whatever a file may say
-    return case(next(opsbench_labels.decode(lines(LABEL | changes), "labels.jsonl")))
+    return case(next(opsbench_case.decode_labels(lines(LABEL | changes), "labels.jsonl")))
 
 
 def fault(body: bytes) -> str:
-    (found,) = opsbench_labels.decode(body, "labels.jsonl")
+    (found,) = opsbench_case.decode_labels(body, "labels.jsonl")
     assert isinstance(found, FixtureFault)
     return str(found)
 
@@ -139,12 +139,12 @@ def test_a_faulty_line_is_reported_with_its_number_its_key_and_what_to_do(body: 
 
 def test_blank_lines_and_a_byte_order_mark_are_left_out() -> None:
     body = b"\xef\xbb\xbf\r\n" + lines(LABEL).replace(b"\n", b"\r\n") + b" \n" + lines(LABEL | {"id": "b"})
-    assert [case(one).where for one in opsbench_labels.decode(body, "x")] == ["x, line 2", "x, line 4"]
+    assert [case(one).where for one in opsbench_case.decode_labels(body, "x")] == ["x, line 2", "x, line 4"]
 
 
 @given(st.binary(max_size=400))
 def test_any_bytes_are_cases_or_faults(body: bytes) -> None:
-    assert all(isinstance(one, Case | FixtureFault) for one in opsbench_labels.decode(body, "x"))
+    assert all(isinstance(one, Case | FixtureFault) for one in opsbench_case.decode_labels(body, "x"))
     found = opsbench_folder.decode({"metadata.json": body, "path1.json": body}, "a", "x")
     assert isinstance(found, Case) or all(isinstance(one, FixtureFault) for one in found)
     assert isinstance(itbench.decode(body, "a", "x"), Case | FixtureFault)
@@ -153,7 +153,7 @@ def test_any_bytes_are_cases_or_faults(body: bytes) -> None:
 @given(st.dictionaries(st.sampled_from(sorted(LABEL)), anything | st.text(max_size=30)))
 @settings(max_examples=60)
 def test_any_label_loads_as_it_was_meant_or_is_a_fault(tmp_path_factory: pytest.TempPathFactory, label: Json) -> None:
-    _loads_or_is_a_fault(next(opsbench_labels.decode(lines(LABEL | label), "x")), tmp_path_factory.mktemp("any"))
+    _loads_or_is_a_fault(next(opsbench_case.decode_labels(lines(LABEL | label), "x")), tmp_path_factory.mktemp("any"))
 
 
 @given(

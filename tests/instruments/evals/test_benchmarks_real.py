@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from instruments.evals import Scenario, parse_analysis
+from instruments.evals.analysis import parse_analysis
 from instruments.evals.benchmarks import Format, read_cases
+from instruments.evals.scenario import Scenario
 from instruments.evals.scoring.scorer import ScenarioScore, score
 from instruments.evals.suite.loader import load
 from instruments.evals.suite.writer import write_scenario

@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from instruments.evals import BadExpression, Scenario, load, select
+from instruments.errors import BadExpression
+from instruments.evals.scenario import Scenario
+from instruments.evals.suite.filter_expression import select
+from instruments.evals.suite.loader import load
 from tests.instruments.evals.suites import DESCRIPTION, scenario
 
 

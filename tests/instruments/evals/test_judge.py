@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from events.errors import InvalidQuery
 from instruments.evals.judging.judge import Judge, Judgement, agent_of
 from instruments.evals.judging.judge_spec import parse_judge
 from instruments.evals.scenario import Criterion, Rubric, Scenario
-from instruments.routers import BadRouter
 from tests.instruments.evals.scenarios import scenario
 from tests.instruments.evals.simulated_judge import (
     FAULTS,
@@ -214,7 +214,7 @@ def test_agents_are_named_after_models() -> None:
     ],
 )
 def test_a_wrong_judge_is_refused(spec: str, settings: dict[str, Any], field: str) -> None:
-    with pytest.raises(BadRouter) as refused:
+    with pytest.raises(InvalidQuery) as refused:
         parse_judge(spec, environment=os.environ, **settings)
     assert refused.value.field == field
     assert "--router" not in refused.value.advice

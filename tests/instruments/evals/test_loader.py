@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from instruments.evals import BadFixtures, NoScenarios, Suite, load, scenario_id
+from instruments.errors import BadFixtures, NoScenarios
 from instruments.evals.scenario import Matcher
+from instruments.evals.suite.loader import Suite, load, scenario_id
 from tests.instruments.evals.suites import DESCRIPTION, INVESTIGATION, scenario
 
 FIELD = """\

@@ -12,9 +12,11 @@ import yaml
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from instruments.evals import BadFixtures, Scenario, load
+from instruments.errors import BadFixtures
 from instruments.evals.regex_patterns import BadPattern, compile_pattern, compile_selective
+from instruments.evals.scenario import Scenario
 from instruments.evals.suite.json_yaml_reader import json_value, yaml_value
+from instruments.evals.suite.loader import load
 from instruments.yaml_reader import UnreadableFile
 from tests.instruments.evals.suites import DESCRIPTION, INVESTIGATION, scenario
 

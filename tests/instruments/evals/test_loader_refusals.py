@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from instruments.evals import BadFixtures, FixtureFault, load
+from instruments.errors import BadFixtures, FixtureFault
+from instruments.evals.suite.loader import load
 from tests.instruments.evals.suites import (
     DESCRIPTION,
     INVESTIGATION,

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from instruments.evals import BadFixtures, load
+from instruments.errors import BadFixtures
 from instruments.evals.judging.label_ids import label_id_of
 from instruments.evals.scenario import UNEDITED, Criterion, Scenario
+from instruments.evals.suite.loader import load
 from tests.instruments.evals.suites import DESCRIPTION, scenario
 
 EXPECTATIONS = "7a9302b6c1f083e60cb9b37c97df386b80f743ca6d793a3b8b3bb6e9174ab187"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from instruments.evals import SCORER_ID, SCORER_VERSION
+from instruments.evals.scoring.scorer_version import SCORER_ID, SCORER_VERSION
 from tests.instruments.evals.answers import (
     PULL,
     PULLED,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from instruments.evals import ScenarioScore
 from instruments.evals.scoring.regex_budget import PATTERN_S, REGEX_CHARS_MAX, SCENARIO_S
+from instruments.evals.scoring.scorer import ScenarioScore
 from tests.instruments.evals.answers import finding, part, scored
 
 TEXT = "a" * 5_000 + "!"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instruments.evals import ScenarioScore
+from instruments.evals.scoring.scorer import ScenarioScore
 from tests.instruments.evals.answers import said_at, scored
 
 WORDS = ("image", "pull", "oom", "Registry", "403", "not", "kubectl", "aws", "İß", "Straße", "tag", "a+", "\n")

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from instruments.evals import BadFixtures, NoScenarios, Suite, load
+from instruments.errors import BadFixtures, NoScenarios
+from instruments.evals.suite.loader import Suite, load
 from tests.instruments.evals import suites
 from tests.instruments.evals.answers import (
     PULL,

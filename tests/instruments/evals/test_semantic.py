@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from events.evaluation import EmbeddingsFacts
-from instruments.evals import ScenarioScore, parse_analysis, score
+from instruments.evals.analysis import parse_analysis
 from instruments.evals.scoring import embeddings_client
 from instruments.evals.scoring.embedding_cache import EmbeddingCache
 from instruments.evals.scoring.embeddings_client import EmbeddingsClient
+from instruments.evals.scoring.scorer import ScenarioScore, score
 from instruments.evals.scoring.scorer_version import scorer_version
 from instruments.evals.scoring.semantic_matcher import (
     BATCH_TEXTS,

@@ -10,8 +10,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instruments.evals import FixtureExists, write_scenario
-from instruments.evals.suite.writer import json_text, yaml_text
+from instruments.errors import FixtureExists
+from instruments.evals.suite.writer import json_text, write_scenario, yaml_text
 
 DESCRIPTION: dict[str, Any] = {
     "name": "Image pull: tag is gone",

@@ -6,10 +6,10 @@ import time
 
 import pytest
 
+from events.errors import InvalidQuery
 from instruments.routers.endpoint_limits import (
     AGENT,
     RETRY_AFTER_S_MAX,
-    BadRate,
     EndpointLimits,
     EndpointRate,
     PauseTooLong,
@@ -38,7 +38,7 @@ def test_rates(text: str, endpoint: str, interval_s: float) -> None:
     "text", ["", "5", "0/s", "-1/s", "5/d", "=5/s", "a b=5/s", "host=5", "nan/s", "1e3/s", "5/s=host"]
 )
 def test_what_is_no_rate(text: str) -> None:
-    with pytest.raises(BadRate):
+    with pytest.raises(InvalidQuery):
         EndpointRate.parse(text)
 
 

@@ -2,13 +2,14 @@
 
 import pytest
 
-from instruments.routers import FORMS, BadRouter, parse_router
+from events.errors import InvalidQuery
+from instruments.routers import FORMS, parse_router
 
 SECRET = "s3cr3t-value"
 
 
-def bad(spec: str, **options: object) -> BadRouter:
-    with pytest.raises(BadRouter) as caught:
+def bad(spec: str, **options: object) -> InvalidQuery:
+    with pytest.raises(InvalidQuery) as caught:
         parse_router(spec, **{"environment": {}, **options})  # type: ignore[arg-type]
     assert SECRET not in f"{caught.value.field} {caught.value.detail} {caught.value.advice}"
     return caught.value
@@ -38,13 +39,13 @@ def bad(spec: str, **options: object) -> BadRouter:
 )
 def test_what_is_no_router_shows_the_two_forms(spec: str, detail: str) -> None:
     error = bad(spec)
-    assert (error.field, error.detail, error.advice) == ("router", detail, FORMS)
+    assert (error.field, error.cause, error.advice) == ("router", detail, FORMS)
     assert "command:" in FORMS
     assert "openai:" in FORMS
 
 
 def test_a_program_that_is_not_there_is_reported_before_anything_begins() -> None:
-    assert bad("command:no-such-program-anywhere --x").detail.startswith("'no-such-program-anywhere' cannot be found")
+    assert bad("command:no-such-program-anywhere --x").cause.startswith("'no-such-program-anywhere' cannot be found")
 
 
 @pytest.mark.parametrize(
@@ -60,20 +61,20 @@ def test_a_program_that_is_not_there_is_reported_before_anything_begins() -> Non
 )
 def test_headers_that_are_none(header: str, detail: str) -> None:
     error = bad("openai:https://host/v1", headers=[header])
-    assert (error.field, error.detail) == ("header", detail)
+    assert (error.field, error.cause) == ("header", detail)
 
 
 def test_keys_that_are_none() -> None:
     assert bad("openai:https://host/v1", key_env="NOT_SET").field == "key_env"
     broken = {"KEY": f"{SECRET}\nx"}
-    assert bad("openai:https://host/v1", key_env="KEY", environment=broken).detail == (
+    assert bad("openai:https://host/v1", key_env="KEY", environment=broken).cause == (
         "the key in KEY has characters that a header cannot contain."
     )
 
 
 def test_a_program_takes_no_key_and_no_header() -> None:
-    assert bad("command:cat", key_env="KEY").detail == "applies to openai: only."
-    assert bad("command:cat", headers=["A: b"]).detail == "applies to openai: only."
+    assert bad("command:cat", key_env="KEY").cause == "applies to openai: only."
+    assert bad("command:cat", headers=["A: b"]).cause == "applies to openai: only."
 
 
 def test_names_fit_an_event() -> None:

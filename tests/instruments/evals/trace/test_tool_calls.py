@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.evaluation import Component
-from instruments.evals import BadFixtures, load, score
+from instruments.errors import BadFixtures
 from instruments.evals.analysis import Analysis, RootCause
 from instruments.evals.scenario import Scenario, ToolExpectations
+from instruments.evals.scoring.scorer import score
 from instruments.evals.scoring.scorer_version import scorer_version
 from instruments.evals.scoring.tool_calls import align, matches, score_tools
+from instruments.evals.suite.loader import load
 from instruments.evals.trace.steps import AgentStep, RecordedTrace
 from tests.instruments.evals.suites import DESCRIPTION, expecting, scenario
 
