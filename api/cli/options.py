@@ -70,6 +70,10 @@ def complete_words(words: Collection[str], separator: str | None) -> Callable[[s
     return complete
 
 
+EventIdOption = Annotated[
+    str | None, typer.Option(help="The event's id. Repeating the command with it adds nothing.", metavar="ID")
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be imported, and write nothing.")]
 AsOf = Annotated[str | None, typer.Option(help="Answer as of this position or time.", metavar="POSITION|TIME")]
 Category = Annotated[str | None, typer.Option(help="Only this category.")]
 Stakes = Annotated[str | None, choice("Only these stakes.", STAKES)]

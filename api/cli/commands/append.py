@@ -5,6 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.open_ledger import open_store
+from api.cli.output import print_json, show_progress
+from api.text_format import pluralize
+from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
     from api.importers.batch_append import AppendTotals
@@ -31,10 +35,7 @@ def append(
     """
     import asyncio
 
-    from api.cli.output import print_json
-    from api.text_format import pluralize
     from events.agent_name import is_valid_agent
-    from ledger.errors import InvalidQuery
 
     if agent is not None and not is_valid_agent(agent):
         detail = f"{agent!r} cannot be the name of an agent."
@@ -48,8 +49,6 @@ def append(
 
 
 async def _append(target: LedgerTarget, file: str, agent: str | None, batch: int) -> "AppendTotals":
-    from api.cli.open_ledger import open_store
-    from api.cli.output import show_progress
     from api.importers.batch_append import AppendTotals, Batch, append_batches
     from api.importers.ndjson_lines import LineBatches
 

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.output import print_json, print_note, show_progress
+from api.text_format import pluralize
+from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
     from api.service.backup import BackupResult, RestoreResult
@@ -33,8 +36,6 @@ def backup(
 
     Example: tallystick backup backups/2026-11-22.db
     """
-    from api.cli.output import print_json, print_note
-
     result = _back_up(target, file, with_key=with_key, without_evidence=without_evidence)
     if target.json:
         print_json(result)
@@ -45,9 +46,6 @@ def backup(
 
 
 def _back_up(target: LedgerTarget, file: Path, *, with_key: bool, without_evidence: bool) -> "BackupResult":
-    from api.cli.output import show_progress
-    from ledger.errors import InvalidQuery
-
     if target.place.database is not None:
         from api.importers.database_backup import back_up_database
 
@@ -63,9 +61,6 @@ def _back_up(target: LedgerTarget, file: Path, *, with_key: bool, without_eviden
 
 
 def _print_backed_up(result: "BackupResult") -> None:
-    from api.cli.output import print_note
-    from api.text_format import pluralize
-
     evidence = f", {pluralize(result.evidence, 'piece')} of evidence" if result.evidence else ""
     typer.echo(
         f"Backed up and verified: {pluralize(result.events, 'event')}{evidence}, root {result.root}, in {result.file}"
@@ -100,7 +95,6 @@ def restore(
 
     Example: tallystick --ledger team.db restore backups/2026-11-22.db
     """
-    from api.cli.output import print_json, show_progress
     from api.service import backup as service
     from ledger.clock import system_clock
 
@@ -123,9 +117,6 @@ def restore(
 
 
 def _print_restored(result: "RestoreResult") -> None:
-    from api.cli.output import print_note
-    from api.text_format import pluralize
-
     evidence = f", {pluralize(result.evidence, 'piece')} of evidence" if result.evidence else ""
     typer.echo(
         f"Restored and verified: {pluralize(result.events, 'event')}{evidence}, root {result.root},"

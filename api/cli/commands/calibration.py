@@ -7,8 +7,11 @@ import typer
 from msgspec import structs
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.open_ledger import ask, show
 from api.cli.options import AsOf, choice
+from api.cli.output import open_console, print_json
 from api.service.calibration_params import AdviceParams, CalibrationParams
+from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
     from tallystick.shapes.calibration import CalibrationAnswer
@@ -44,7 +47,6 @@ def calibration(
 
     Example: tallystick calibration --agent claude --threshold 0.8 --murphy loss.svg
     """
-    from api.cli.open_ledger import ask
     from api.service.calibration import get_calibration
 
     drawings = _name_drawings(plot, figure, murphy)
@@ -73,8 +75,6 @@ def _check_drawings(
 
 def _name_drawings(plot: Path | None, figure: str | None, murphy: Path | None) -> dict[str, tuple[str, Path]]:
     """Return the figure and the file of each option that draws. Errors: InvalidQuery."""
-    from ledger.errors import InvalidQuery
-
     if figure is not None and plot is None:
         raise InvalidQuery("figure", "no file to draw it into.", "Add --plot FILE.svg.")
     if plot is not None and murphy is not None and plot.resolve() == murphy.resolve():
@@ -90,7 +90,6 @@ def _show(
     drawings: dict[str, tuple[str, Path]],
 ) -> None:
     """Draw the figures of an answer, and print it. Errors: InvalidQuery, if it has not all figures."""
-    from api.cli.output import print_json
     from api.cli.render.calibration import print_calibration
 
     _draw_all(drawings, answer, params)
@@ -109,7 +108,6 @@ def _draw_all(drawings: dict[str, tuple[str, Path]], answer: "CalibrationAnswer"
     from api.reports.plots.figures import FIGURES as DRAWN
     from api.reports.report_files import write_file
     from api.service.calibration_figures import figure_source
-    from ledger.errors import InvalidQuery
 
     source = figure_source(answer, texts_of(params))
     drawn = {}
@@ -125,7 +123,6 @@ def _draw_all(drawings: dict[str, tuple[str, Path]], answer: "CalibrationAnswer"
 def _check_plot(target: LedgerTarget, option: str, path: Path) -> None:
     """Check that the drawing can be written, before anything is computed. Errors: InvalidQuery, naming the option."""
     from api.reports.report_files import check_file
-    from ledger.errors import InvalidQuery
 
     if path.resolve() == target.place.path.resolve():
         raise InvalidQuery(option, f"{path} is the ledger.", "Name another file.")
@@ -138,10 +135,7 @@ def advice(target: LedgerTarget, params: AdviceParams, as_of: AsOf = None) -> No
 
     Example: tallystick advice --agent claude --category architecture --stakes high --confidence 0.9
     """
-    from api.cli.open_ledger import ask, show
-    from api.cli.output import open_console
     from api.service.advice import get_advice
-    from ledger.errors import InvalidQuery
 
     if params.agent is None:
         raise InvalidQuery("agent", "Missing option '--agent'.", "Name the agent that is about to decide.")

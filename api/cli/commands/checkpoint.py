@@ -1,6 +1,9 @@
 """checkpoint: print the newest signed checkpoint."""
 
+import sys
+
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.output import print_json
 
 
 @verb(server=True, reads=True)
@@ -13,9 +16,7 @@ def checkpoint(target: LedgerTarget) -> None:
     Example: tallystick checkpoint >today.checkpoint
     """
     import asyncio
-    import sys
 
-    from api.cli.output import print_json
     from ledger.transparency.signed_note import SignedCheckpoint
 
     encoded = asyncio.run(_fetch(target))

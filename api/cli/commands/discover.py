@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.open_ledger import open_store
+from api.cli.output import print_json, print_note
+from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,7 +117,6 @@ def _router_factory(
     import os
 
     from instruments.routers import BadRouter, parse_router
-    from ledger.errors import InvalidQuery
 
     def make(model: str | None) -> "RouterClient":
         try:
@@ -130,7 +132,6 @@ def _run(runner: "DiscoverCommand", target: LedgerTarget) -> None:
     import asyncio
     import time
 
-    from api.cli.output import print_json, print_note
     from api.cli.render.discovery import print_findings
 
     began_ns = time.monotonic_ns()
@@ -159,8 +160,6 @@ async def _run_until_stopped(
     runner: "DiscoverCommand", target: LedgerTarget, report: "Say"
 ) -> "tuple[DiscoverResult, list[int]]":
     """Return the result, and the signals that stopped the run. A second signal ends the command at once."""
-    from api.cli.open_ledger import open_store
-    from api.cli.output import print_note
     from api.cli.signals import catch_stop_signals
 
     with catch_stop_signals() as stop:

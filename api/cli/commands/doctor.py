@@ -3,6 +3,8 @@
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.output import print_json
+from api.text_format import one_line
 
 
 @verb()
@@ -17,9 +19,7 @@ def doctor(target: LedgerTarget) -> None:
     """
     import asyncio
 
-    from api.cli.output import print_json
     from api.service.doctor.examination import examine
-    from api.text_format import one_line
 
     ledger = target.place.require_file("tallystick doctor", "Run tallystick status, which works on any ledger.")
     report = asyncio.run(examine(ledger))

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.open_ledger import note_standby
 from api.cli.options import choice, given
+from api.cli.output import print_json, print_note, show_progress
+from api.text_format import pluralize
 
 if TYPE_CHECKING:
     from api.export import ExportSelection, Manifest
@@ -40,7 +43,6 @@ def export(
     """
     import asyncio
 
-    from api.cli.output import print_json, show_progress
     from api.client.download import download_export
     from api.export import parse_selection
     from api.export.output_path import check_output
@@ -62,8 +64,6 @@ def export(
 
 
 async def _export(ledger: "Place", selection: "ExportSelection", output: Path) -> "Manifest":
-    from api.cli.open_ledger import note_standby
-    from api.cli.output import print_note, show_progress
     from api.export import open_export, write_export
     from api.service.ledger import open_for_signing
 
@@ -79,9 +79,6 @@ async def _export(ledger: "Place", selection: "ExportSelection", output: Path) -
 
 
 def _print_manifest(manifest: "Manifest", output: Path) -> None:
-    from api.cli.output import print_note
-    from api.text_format import pluralize
-
     scope = "all" if manifest.complete else "a selection"
     typer.echo(f"{output}: {pluralize(manifest.events, 'event')}, {scope}, under a checkpoint of {manifest.size:,}.")
     if manifest.evidence is not None:

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.open_ledger import open_store
 from api.cli.options import choice
+from api.cli.output import print_json, show_progress
 
 if TYPE_CHECKING:
     from api.importers.results.importer import ResultsOptions
@@ -44,7 +46,6 @@ def results(
     import asyncio
 
     from api.cli.commands.imports import CONTINUE, exit_when_interrupted
-    from api.cli.output import print_json
     from api.cli.render.results_import import print_results_import
     from api.importers.results.importer import ResultsOptions
 
@@ -64,8 +65,6 @@ async def _import(files: list[str], options: "ResultsOptions", target: LedgerTar
     """Import the files. The ledger is opened only when one could be read."""
     from itertools import chain
 
-    from api.cli.open_ledger import open_store
-    from api.cli.output import show_progress
     from api.importers.results.importer import import_results, read_files
     from api.importers.results.report import ResultsFault, ResultsImport
 

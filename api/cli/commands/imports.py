@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.open_ledger import open_store
+from api.cli.output import print_json, print_note, show_progress
+from api.text_format import pluralize
+from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
     from api.importers.cstp import CstpImport, CstpImportResult
@@ -28,8 +32,6 @@ CONTINUE = "Stopped: kept all that was written; run the same command again to co
 @contextmanager
 def exit_when_interrupted(note: str) -> Iterator[None]:
     """On Ctrl-C, print a note and exit."""
-    from api.cli.output import print_note
-
     try:
         yield
     except KeyboardInterrupt:
@@ -99,7 +101,6 @@ def _import_decisions(file: str, options: "DecisionImportOptions", target: Ledge
     """Import a file, print the result, and return the exit code."""
     import asyncio
 
-    from api.cli.output import print_json, print_note, show_progress
     from api.cli.render.decision_import import print_import, stopped_line
     from api.importers.decisions import DecisionImport, regular_file
 
@@ -125,7 +126,6 @@ def _import_decisions(file: str, options: "DecisionImportOptions", target: Ledge
 
 async def _write_decisions(source: "DecisionImport", target: LedgerTarget) -> list[int]:
     """Write a file; return the signals that stopped it. A second signal ends the command at once."""
-    from api.cli.open_ledger import open_store
     from api.cli.signals import catch_stop_signals
 
     async with open_store(target, writable=not source.result.dry_run) as store:
@@ -152,7 +152,6 @@ def cstp(
     """
     import asyncio
 
-    from api.cli.output import print_json, show_progress
     from api.importers.cstp import CstpImport
 
     with exit_when_interrupted(CONTINUE):
@@ -166,14 +165,11 @@ def cstp(
 
 
 async def _import_cstp(source: "CstpImport", target: LedgerTarget, *, dry_run: bool) -> "CstpImportResult":
-    from api.cli.open_ledger import open_store
-
     async with open_store(target, writable=not dry_run) as store:
         return await source.write(store, dry_run=dry_run)
 
 
 def _print_cstp(report: "CstpImportResult") -> None:
-    from api.cli.output import print_note
     from api.cli.render.cstp_import import import_summary_lines, warning_lines
 
     for line in import_summary_lines(report):
@@ -201,7 +197,6 @@ def runs(
     """
     import asyncio
 
-    from api.cli.output import print_json
     from api.cli.render.discovery_runs import print_import_result
 
     with exit_when_interrupted(CONTINUE):
@@ -220,8 +215,6 @@ async def _import_runs(
     """Import the runs. The ledger is opened only when a file could be read."""
     from itertools import chain
 
-    from api.cli.open_ledger import open_store
-    from api.cli.output import show_progress
     from api.importers.runs.importer import FileFault, RunImportResult, import_runs, read_runs
 
     result, reports = RunImportResult(), read_runs(files, agent)
@@ -269,8 +262,6 @@ def ledger(
 
     Example: tallystick import ledger tallystick.db --to 'postgresql://n1,n2,n3/db?ledger=acme'
     """
-    from api.cli.output import print_json, show_progress
-
     place = target.place if to is None else target.place_of(to, "to")
     old = _ledger_to_move(target, source)
     stopped = f"Stopped: {place} accepts no events. Run the same command again."
@@ -307,8 +298,6 @@ def _ledger_to_move(target: LedgerTarget, source: str) -> "Place | None":
 
 
 def _refuse_move_options(source: str, **options: bool) -> None:
-    from ledger.errors import InvalidQuery
-
     for name, value in options.items():
         if value:
             advice = "Leave it out, or name a ledger."
@@ -319,8 +308,6 @@ def _print_rebuilt(result: "LedgerImportResult") -> None:
     from base64 import b64encode
 
     from api.cli.commands.verify import print_report
-    from api.cli.output import print_note
-    from api.text_format import pluralize
 
     if not result.placed:
         print_report(result.report)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.output import print_json, print_note
+from ledger.errors import InvalidQuery, NotFound
 
 if TYPE_CHECKING:
     from ledger.place import Place
@@ -23,8 +25,6 @@ def show(target: LedgerTarget) -> None:
 
     Example: tallystick key show >ledger.vkey
     """
-    from api.cli.output import print_note
-    from ledger.errors import NotFound
     from ledger.transparency.keys import key_path, others_may_read, read_key
 
     shared = _read_shared(target)
@@ -59,8 +59,6 @@ def make(
 
     Example: tallystick key make --origin ledger.example.com/team
     """
-    from api.cli.output import print_note
-    from ledger.errors import InvalidQuery
     from ledger.sqlite.lock import WriterLock
     from ledger.transparency.checkpoints import checkpoint_path, replace_key
     from ledger.transparency.keys import key_path
@@ -91,7 +89,6 @@ def _read_shared(target: LedgerTarget) -> "Verifier | None":
 
     Errors: LedgerUnusable, LedgerUnavailable, BadNote.
     """
-    from ledger.errors import NotFound
     from ledger.transparency.shared_keys import read_shared_verifier
 
     async def read(notes: "Notes") -> "Verifier | None":
@@ -129,8 +126,6 @@ def _with_notes(place: "Place", work: "Callable[[Notes], Coroutine[None, None, _
 
 
 def _print_key(target: LedgerTarget, verifier: "Verifier") -> None:
-    from api.cli.output import print_json
-
     if target.json:
         print_json({"origin": verifier.name, "verifier": str(verifier)})
     else:

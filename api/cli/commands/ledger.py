@@ -5,6 +5,8 @@ from typing import Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.output import make_table, open_console, print_json, print_note
+from api.text_format import one_line
 
 
 @verb()
@@ -26,9 +28,7 @@ def create(
     """
     import asyncio
 
-    from api.cli.output import print_json
     from api.service.database_ledgers import create_ledger
-    from api.text_format import one_line
 
     created = asyncio.run(create_ledger(target.place, grant))
     if target.json:
@@ -51,7 +51,6 @@ def check(target: LedgerTarget) -> None:
     """
     import asyncio
 
-    from api.cli.output import print_json
     from api.cli.render.database_report import print_report
     from api.service.database_ledgers import check_ledger
 
@@ -74,7 +73,6 @@ def list_ledgers(target: LedgerTarget) -> None:
     """
     import asyncio
 
-    from api.cli.output import make_table, open_console, print_json, print_note
     from api.service import database_ledgers
 
     found = asyncio.run(database_ledgers.list_ledgers(target.place))

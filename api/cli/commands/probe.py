@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.open_ledger import ask, open_reader, show, use_store
 from api.cli.options import AsOf
+from api.cli.output import make_table, open_console, print_json, print_line, show_progress
 from projections.discovery.query_params import ProbeScoreQuery
 
 if TYPE_CHECKING:
-    from api.service.rescore import RescoreQuery, RescoreResult
+    from api.service.store import EventStore
     from projections.discovery.model_names import ModelNames
 
 ProbeId = Annotated[
@@ -26,7 +28,6 @@ def scores(target: LedgerTarget, params: ProbeScoreQuery, as_of: AsOf = None) ->
 
     Example: tallystick probe scores --probe refactor --scorer syntax@1
     """
-    from api.cli.open_ledger import ask, show
     from api.cli.render.model_inventory import print_scores
     from api.service.model_queries import get_probes
 
@@ -52,7 +53,6 @@ def prompt(
 
     Example: tallystick probe prompt --exclude-file seen.txt | some-model > answer.txt
     """
-    from api.cli.output import print_line
     from api.service.discovery.prompt_and_analysis import build_discovery_prompt
 
     print_line(build_discovery_prompt(probe, exclude_file).rstrip("\n").encode())
@@ -73,7 +73,6 @@ def analyze(
     """
     import asyncio
 
-    from api.cli.output import print_json
     from api.service.discovery.prompt_and_analysis import analyze_response, read_input
 
     answer = read_input(response_file, "response_file")
@@ -85,7 +84,6 @@ def analyze(
 
 async def _read_names(target: LedgerTarget) -> "ModelNames":
     """Return what owners said about names at the server, or else in the ledger file, if that exists."""
-    from api.cli.open_ledger import open_reader
     from api.client.open_store import open_remote_store
     from api.service.store import LocalStore
     from api.service.stored_model_names import load_model_names
@@ -106,7 +104,6 @@ def list_probes(target: LedgerTarget) -> None:
 
     Example: tallystick probe list
     """
-    from api.cli.output import make_table, open_console, print_json
     from instruments.probes import PROBES, scorer_name
 
     if target.json:
@@ -147,24 +144,13 @@ def rescore(
 
     Example: tallystick probe rescore --scorer debugging@2 --dry-run
     """
-    import asyncio
-
-    from api.cli.output import print_json
     from api.cli.render.rescored import print_rescored
-    from api.service.rescore import RescoreQuery
+    from api.service.rescore import RescoreQuery, RescoreResult, rescore
 
-    result = asyncio.run(_rescore(RescoreQuery(scorer=scorer, run=run, probe=probe, dry_run=dry_run), target))
-    if target.json:
-        print_json(result)
-    else:
-        print_rescored(result)
+    query = RescoreQuery(scorer=scorer, run=run, probe=probe, dry_run=dry_run)
 
-
-async def _rescore(query: "RescoreQuery", target: LedgerTarget) -> "RescoreResult":
-    from api.cli.open_ledger import open_store
-    from api.cli.output import show_progress
-    from api.service.rescore import rescore
-
-    async with open_store(target, writable=not query.dry_run) as store:
+    async def score(store: "EventStore") -> RescoreResult:
         with show_progress("rescoring", "outputs") as report:
             return await rescore(store, query, report)
+
+    show(target, use_store(target, score, writable=not dry_run), print_rescored)

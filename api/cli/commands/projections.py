@@ -5,7 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.open_ledger import ask
 from api.cli.options import AsOf
+from api.cli.output import make_table, open_console, print_json, print_line
+from api.text_format import format_count, to_json
+from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
     from api.service.projections import ProjectionList, ProjectionState
@@ -25,9 +29,7 @@ def projections(
     """
     import msgspec
 
-    from api.cli.output import make_table, open_console, print_json, print_line
     from api.service.projections import ProjectionList
-    from api.text_format import format_count, to_json
 
     answer = _list(target, as_of) if name is None else _show(target, name, as_of)
     if target.json:
@@ -42,9 +44,7 @@ def projections(
 
 
 def _list(target: LedgerTarget, as_of: str | None) -> "ProjectionList":
-    from api.cli.open_ledger import ask
     from api.service.projections import get_projections
-    from ledger.errors import InvalidQuery
     from projections.shared_params import NoParams
 
     if as_of is not None:
@@ -53,7 +53,6 @@ def _list(target: LedgerTarget, as_of: str | None) -> "ProjectionList":
 
 
 def _show(target: LedgerTarget, name: str, as_of: str | None) -> "ProjectionState":
-    from api.cli.open_ledger import ask
     from api.service.projections import ProjectionQuery, get_projection
 
     return ask(target, get_projection, ProjectionQuery(name=name), as_of)

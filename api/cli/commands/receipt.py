@@ -1,11 +1,14 @@
 """receipt: print the proof that an event is in the log, or check one without a ledger."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.output import print_json, print_line, print_note
+from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
     from ledger.transparency.receipt import Receipt
@@ -44,10 +47,6 @@ def receipt(
     Example: tallystick receipt 7 --output 7.tlog-proof
     """
     import asyncio
-    import sys
-
-    from api.cli.output import print_json, print_note
-    from ledger.errors import InvalidQuery
 
     if (position is None) == (check is None):
         raise InvalidQuery("check", "give either POSITION or --check FILE.", "Give one of them.")
@@ -78,8 +77,6 @@ async def _fetch(target: LedgerTarget, position: int) -> bytes:
 
 
 def _check(path: Path, key: str | None, line: Path | None, witnesses: list[str], *, as_json: bool) -> None:
-    from api.cli.output import print_json, print_line, print_note
-    from ledger.errors import InvalidQuery
     from ledger.regular_file import check_regular
     from ledger.transparency.receipt import Receipt
     from ledger.transparency.signed_note import Verifier

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.open_ledger import ask, show
 from api.cli.options import AsOf
 
 
@@ -22,7 +23,6 @@ def related(
 
     Example: tallystick related order-66
     """
-    from api.cli.open_ledger import ask, show
     from api.cli.render.related import print_related
     from api.service.related_events import RelatedQuery, get_related
     from events.limits import PAGE_EVENTS_MAX

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.open_ledger import open_reader
+from api.cli.output import make_table, open_console, print_json, show_progress
+from api.text_format import format_count
 
 if TYPE_CHECKING:
     from api.service.projections import ReplayResult
@@ -24,9 +27,6 @@ def replay(
     Example: tallystick replay --check
     """
     import asyncio
-
-    from api.cli.output import make_table, open_console, print_json
-    from api.text_format import format_count
 
     results = asyncio.run(_replay(target, projection, to, check=check))
     differing = [result.name for result in results if result.same is False]
@@ -49,8 +49,6 @@ def replay(
 
 
 async def _replay(target: LedgerTarget, name: str | None, to: str | None, *, check: bool) -> "list[ReplayResult]":
-    from api.cli.open_ledger import open_reader
-    from api.cli.output import show_progress
     from api.service.projections import replay_projections
 
     async with open_reader(target.place) as service:

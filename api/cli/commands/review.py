@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, source_of_agent, verb
-from api.cli.options import OUTCOMES, AsOf, Category, Feature, Project, Stakes, choice, given
+from api.cli.open_ledger import ask, show
+from api.cli.options import OUTCOMES, AsOf, Category, EventIdOption, Feature, Project, Stakes, choice, given
+from api.cli.output import print_note
+from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,9 +49,7 @@ def review(
     notes: Annotated[str | None, typer.Option(help="Anything else.", metavar="TEXT")] = None,
     by: Reviewer = None,
     agent: ReviewerOrAgent = None,
-    event_id: Annotated[
-        str | None, typer.Option(help="The event's id. Repeating the command with it adds nothing.", metavar="ID")
-    ] = None,
+    event_id: EventIdOption = None,
     sample: SampleSize = None,
     seed: Seed = None,
     drawn_at: DrawnAt = None,
@@ -70,57 +71,36 @@ def review(
 
     Example: tallystick review --sample 20 --agent claude
     """
-    import asyncio
+    from api.cli.payload import convert_options, submit
+    from api.service.store import REVIEW
+    from events.decision import DecisionReviewed
 
-    from api.cli.output import print_json, print_note
-
-    fields = {
-        "decision_id": decision,
-        "outcome": outcome,
-        "actual_result": result,
-        "lessons": lessons,
-        "notes": notes,
-    }
+    own = {"decision": decision, "outcome": outcome, "result": result, "lessons": lessons, "notes": notes}
     drawing = given(
         size=sample, seed=seed, drawn_at=drawn_at, category=category, stakes=stakes, project=project, feature=feature,
         as_of=as_of,
     )  # fmt: skip
     if sample is not None:
-        own = {"decision": decision, "outcome": outcome, "result": result, "lessons": lessons, "notes": notes}
         _refuse("sample", {**own, "by": by, "event_id": event_id})
         _print_sample(target, drawing if agent is None else drawing | {"agent": agent})
         return
     _refuse("decision", drawing)
     _require(decision, outcome)
     name = "agent" if by is None and agent is not None else "by"
-    recorded = asyncio.run(_review(target, fields, event_id, source_of_agent(target, name, by or agent)))
-    if target.json:
-        print_json(recorded)
-        return
+    fields = {"decision_id": decision, "outcome": outcome, "actual_result": result, "lessons": lessons, "notes": notes}
+    source = source_of_agent(target, name, by or agent)
+    reviewed = convert_options(fields, DecisionReviewed, {"decision_id": "DECISION", "actual_result": "result"})
+    show(target, submit(target, REVIEW, reviewed, event_id, source), _print_reviewed)
+
+
+def _print_reviewed(recorded: "RecordedReview") -> None:
     state = "there already" if recorded.duplicate else "recorded"
     print_note(f"Review of {recorded.decision_id} {state} at position {recorded.position:,}.")
     typer.echo(recorded.decision_id)
 
 
-async def _review(
-    target: LedgerTarget, fields: "Mapping[str, object]", event_id: str | None, source: str | None
-) -> "RecordedReview":
-    from api.cli.open_ledger import open_store
-    from api.cli.payload import convert_options, convert_text
-    from api.service.store import REVIEW
-    from events.decision import DecisionReviewed
-    from events.envelope import EventId
-
-    review = convert_options(fields, DecisionReviewed, {"decision_id": "DECISION", "actual_result": "result"})
-    event_id = convert_text("event_id", event_id, EventId)
-    async with open_store(target) as store:
-        return await store.submit(REVIEW, review, event_id=event_id, source=source)
-
-
 def _require(decision: str | None, outcome: str | None) -> None:
     """Check that a review has what it needs. Errors: InvalidQuery."""
-    from ledger.errors import InvalidQuery
-
     if decision is None:
         raise InvalidQuery("decision", "Missing argument 'DECISION'.", "See --help.")
     if outcome is None:
@@ -129,8 +109,6 @@ def _require(decision: str | None, outcome: str | None) -> None:
 
 def _refuse(kind: str, given_values: "Mapping[str, object]") -> None:
     """Refuse options that only the other use takes. Errors: InvalidQuery."""
-    from ledger.errors import InvalidQuery
-
     for name, value in given_values.items():
         if value is not None:
             advice = "Leave it out." if kind == "sample" else "Leave it out, or add --sample."
@@ -139,7 +117,6 @@ def _refuse(kind: str, given_values: "Mapping[str, object]") -> None:
 
 def _print_sample(target: LedgerTarget, parameters: dict[str, str]) -> None:
     """Draw a sample and print it."""
-    from api.cli.open_ledger import ask, show
     from api.cli.render.review_sample import print_review_sample
     from api.parameters import parse_params
     from api.service.calibration_params import ReviewSampleParams

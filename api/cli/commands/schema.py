@@ -5,6 +5,8 @@ from typing import Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.output import print_line
+from ledger.errors import NotFound
 
 
 @verb(ledger=False)
@@ -20,11 +22,9 @@ def schema(
 
     import msgspec
 
-    from api.cli.output import print_line
     from events.registry import VOCABULARY
     from events.schema import json_schema
     from events.vocabulary import Vocabulary
-    from ledger.errors import NotFound
 
     vocabulary = VOCABULARY
     if type_ is not None:

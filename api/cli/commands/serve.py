@@ -1,5 +1,6 @@
 """serve: serve the ledger over HTTP and JSON-RPC."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,6 +8,8 @@ import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import choice
+from api.cli.output import print_note, show_progress
+from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
     from api.http.audit_log import AuditLog
@@ -165,11 +168,8 @@ def _compute_on_one_thread() -> None:
 
 
 def _run(place: "Place", host: str, port: int, log_level: str, settings: "ServerSettings") -> None:
-    import sys
-
     import uvloop
 
-    from api.cli.output import print_note, show_progress
     from api.http import server
 
     listener = server.listen(host, port, place)
@@ -192,7 +192,6 @@ def _open_audit_log(path: Path | None) -> "AuditLog | None":
 def _read_tls(cert: Path | None, key: Path | None) -> "TlsFiles | None":
     """Return the TLS files, checked. Errors: InvalidQuery."""
     from api.http import server
-    from ledger.errors import InvalidQuery
 
     if cert is None or key is None:
         if cert is None and key is None:

@@ -3,6 +3,8 @@
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.open_ledger import ask
+from api.cli.output import print_json
 
 
 @verb(server=True, reads=True)
@@ -13,8 +15,6 @@ def status(target: LedgerTarget) -> None:
 
     Example: tallystick status
     """
-    from api.cli.open_ledger import ask
-    from api.cli.output import print_json
     from api.cli.render.status import print_status
     from api.service.status import get_status
     from projections.shared_params import NoParams

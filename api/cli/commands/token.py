@@ -6,6 +6,8 @@ import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import choice
+from api.cli.output import make_table, open_console, print_json, print_note
+from api.text_format import format_time
 
 if TYPE_CHECKING:
     from api.token_store import Token, TokenStore
@@ -43,9 +45,7 @@ def add(
     """
     from typing import cast
 
-    from api.cli.output import print_json, print_note
     from api.principal import DEFAULT_SCOPES, DeliberationPolicy, ReviewPolicy, Scope
-    from api.text_format import format_time
     from ledger.clock import system_clock
 
     scopes = cast(tuple[Scope, ...], tuple(dict.fromkeys(scope))) if scope else DEFAULT_SCOPES
@@ -70,9 +70,6 @@ def list_tokens(target: LedgerTarget) -> None:
 
     Example: tallystick token list
     """
-    from api.cli.output import make_table, open_console, print_json, print_note
-    from api.text_format import format_time
-
     store = _open_tokens(target)
     tokens = store.list()
     if target.json:
@@ -104,8 +101,6 @@ def revoke(
 
     Example: tallystick token revoke 3f2a9c1e
     """
-    from api.cli.output import print_json
-
     tokens = _open_tokens(target)
     revoked = tokens.revoke(token_id)
     if target.json:

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.output import make_table, open_console, print_json, show_progress
+from api.text_format import format_count, pluralize
+from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
     from api.verify import VerifyReport
@@ -48,8 +51,6 @@ def verify(
 
     Example: tallystick verify export.zip --key "$(cat auditor/log.vkey)"
     """
-    from api.cli.output import print_json
-
     if url is None and (target.url_typed or (path is None and ledger is None)):
         url = target.url
     report = _verify(target, path, ledger, url, _Options(key, since, witness or []), quick=quick)
@@ -70,9 +71,7 @@ def _verify(
     *,
     quick: bool,
 ) -> "VerifyReport":
-    from api.cli.output import show_progress
     from api.verify import verify_ledger, verify_package, verify_server
-    from ledger.errors import InvalidQuery
 
     if sum(source is not None for source in (path, ledger, url)) > 1:
         raise InvalidQuery("verify", "an export, --ledger and --url exclude each other.", "Name one of them.")
@@ -89,9 +88,6 @@ def _verify(
 def print_report(report: "VerifyReport") -> None:
     """Print a table of the checks, each fault, remarks, and the first wrong position."""
     from base64 import b64encode
-
-    from api.cli.output import make_table, open_console
-    from api.text_format import format_count, pluralize
 
     table = make_table("check", "how many", "of what", "verdict", right=("how many",), drop=("of what",))
     for check in report.checks:

@@ -6,6 +6,8 @@ import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import choice
+from api.cli.output import make_table, open_console, print_json, print_note
+from api.text_format import format_time
 
 if TYPE_CHECKING:
     from api.service.webhooks.endpoint_store import Endpoint
@@ -46,7 +48,6 @@ def add(
     import asyncio
     from typing import cast
 
-    from api.cli.output import print_json, print_note
     from api.service.webhooks.endpoint_store import EndpointStore, Pace
     from api.service.webhooks.event_kinds import Kind
     from api.service.webhooks.states import head_position
@@ -71,9 +72,7 @@ def list_webhooks(target: LedgerTarget) -> None:
 
     Example: tallystick webhook list
     """
-    from api.cli.output import make_table, open_console, print_json, print_note
     from api.service.webhooks.endpoint_store import EndpointStore
-    from api.text_format import format_time
 
     endpoints = EndpointStore(target.place.path).list()
     if target.json:
@@ -96,7 +95,6 @@ def show(target: LedgerTarget, endpoint_id: EndpointId) -> None:
     """
     import asyncio
 
-    from api.cli.output import print_json
     from api.service.webhooks.endpoint_store import EndpointStore
     from api.service.webhooks.states import read_state
 
@@ -117,7 +115,6 @@ def remove(target: LedgerTarget, endpoint_id: EndpointId) -> None:
 
     Example: tallystick webhook remove 3f2a9c1e
     """
-    from api.cli.output import print_json
     from api.service.webhooks.endpoint_store import EndpointStore
 
     removed = EndpointStore(target.place.path).remove(endpoint_id)
@@ -137,7 +134,6 @@ def test(target: LedgerTarget, endpoint_id: EndpointId) -> None:
     """
     import asyncio
 
-    from api.cli.output import print_json
     from api.service.webhooks.attempt import attempt
     from api.service.webhooks.endpoint_store import EndpointStore
     from api.service.webhooks.message import build_test_message

@@ -5,6 +5,8 @@ from typing import Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.output import print_json
+from api.text_format import format_time, pluralize
 
 
 @verb()
@@ -22,10 +24,8 @@ def witness(
     """
     import asyncio
 
-    from api.cli.output import print_json
     from api.service.ledger import open_for_signing
     from api.service.witness import CosignResult, request_cosignature
-    from api.text_format import format_time, pluralize
     from ledger.transparency.signed_note import Verifier
 
     verifier = Verifier.parse(key)

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Sequence
 import typer
 from rich.console import Console
 
-from api.cli.output import make_table, open_console, print_json, truncate
+from api.cli.ledger_target import LedgerTarget
+from api.cli.open_ledger import show
+from api.cli.output import make_table, open_console, truncate
 from api.cli.render.calibration import format_as_of
 from api.service.model_figures import ModelFigures
 from api.service.model_queries import InventoryAnswer, ModelList, ProbesAnswer
@@ -31,12 +33,10 @@ COMMANDS_MAX = 10
 CONFLICTS_MAX = 10
 
 
-def print_appended(result: AppendResult, message: str, *, as_json: bool) -> None:
+def print_appended(target: LedgerTarget, result: AppendResult, message: str) -> None:
     """Print a message with the position of the appended event."""
-    if as_json:
-        print_json({"position": result.first})
-    else:
-        typer.echo(f"{one_line(message)}: position {format_count(result.first)}.")
+    text = f"{one_line(message)}: position {format_count(result.first)}."
+    show(target, {"position": result.first}, lambda _: typer.echo(text))
 
 
 def print_inventory(answer: InventoryAnswer) -> None:
