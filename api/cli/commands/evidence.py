@@ -10,8 +10,8 @@ import typer
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import show, use_answers, use_store
 from api.cli.options import AsOf
-from api.cli.output import make_table, open_console, print_json, print_note, truncate
-from api.text_format import format_count, format_time, one_line, pluralize
+from api.cli.output import open_console, print_json, print_note, table_of, truncate
+from api.text_format import one_line, pluralize
 from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
@@ -136,16 +136,12 @@ def _print_evidence(page: "EvidencePage") -> None:
     if not page.evidence:
         print_note("No evidence is stored.")
         return
-    columns = ("digest", "bytes", "media type", "stored (UTC)", "erased", "")
-    table = make_table(*columns, right=("bytes",), wrap=("",), drop=("", "media type", "stored (UTC)", "bytes"))
-    for piece in page.evidence:
-        erased = piece.erased
-        table.add_row(
-            piece.digest,
-            format_count(piece.size_bytes),
-            piece.media_type or "-",
-            format_time(datetime.fromisoformat(piece.time)),
-            f"{datetime.fromisoformat(erased.time):%Y-%m-%d}" if erased else "-",
-            truncate(one_line(erased.reason if erased else piece.note)),
-        )
+    table = table_of(
+        page.evidence,
+        {"digest": "digest", "bytes": "size_bytes", "media type": "media_type",
+         "stored (UTC)": lambda piece: datetime.fromisoformat(piece.time),
+         "erased": lambda piece: f"{datetime.fromisoformat(piece.erased.time):%Y-%m-%d}" if piece.erased else "-",
+         "": lambda piece: truncate(one_line(piece.erased.reason if piece.erased else piece.note))},
+        right=("bytes",), wrap=("",), drop=("", "media type", "stored (UTC)", "bytes"),
+    )  # fmt: skip
     open_console().print(table)

@@ -7,7 +7,7 @@ import typer
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import ask, open_reader, show, use_store
 from api.cli.options import AsOf
-from api.cli.output import make_table, open_console, print_json, print_line, show_progress
+from api.cli.output import open_console, print_json, print_line, show_progress, table_of
 from projections.discovery.query_params import ProbeScoreQuery
 
 if TYPE_CHECKING:
@@ -116,12 +116,12 @@ def list_probes(target: LedgerTarget) -> None:
             ]
         )
         return
-    table = make_table("id", "version", "kind", "language", "scorer", "older scorers")
-    for probe in PROBES:
-        older = ", ".join(map(scorer_name, probe.older_scorers))
-        table.add_row(
-            probe.id, probe.version, probe.kind, probe.language or "-", scorer_name(probe.scorer), older or "-"
-        )
+    table = table_of(
+        PROBES,
+        {"id": "id", "version": "version", "kind": "kind", "language": "language",
+         "scorer": lambda probe: scorer_name(probe.scorer),
+         "older scorers": lambda probe: ", ".join(map(scorer_name, probe.older_scorers)) or "-"},
+    )  # fmt: skip
     open_console().print(table)
 
 

@@ -6,7 +6,7 @@ import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import choice
-from api.cli.output import make_table, open_console, print_json, print_note
+from api.cli.output import open_console, print_json, print_note, table_of
 from api.text_format import format_time
 
 if TYPE_CHECKING:
@@ -81,14 +81,12 @@ def list_tokens(target: LedgerTarget) -> None:
     if not tokens:
         print_note("No tokens: every local user may do everything, and the server listens on loopback only.")
         return
-    table = make_table(
-        "id", "agent", "scopes", "review", "created (UTC)", "expires (UTC)",
+    table = table_of(
+        tokens,
+        {"id": "id", "agent": "agent", "scopes": "scopes", "review": "review", "created (UTC)": "created",
+         "expires (UTC)": lambda token: token.expires or "never"},
         wrap=("agent", "scopes"), drop=("created (UTC)", "review"),
     )  # fmt: skip
-    for token in tokens:
-        expires = format_time(token.expires) if token.expires else "never"
-        scopes = ", ".join(token.scopes)
-        table.add_row(token.id, token.agent, scopes, token.review, format_time(token.created), expires)
     open_console().print(table)
 
 
