@@ -14,6 +14,7 @@ from api.cli.output import print_json, print_note, show_progress
 
 if TYPE_CHECKING:
     from api.client.remote_store import RemoteStore
+    from api.service.checkpoints import CheckpointService
     from api.service.ledger import LedgerService
     from api.service.operation import A, Answers, Operation, P
     from api.service.store import EventStore
@@ -58,6 +59,27 @@ def use_store(
     async def run() -> _Answer:
         async with open_store(target, writable=writable) as store:
             return await use(store)
+
+    return asyncio.run(run())
+
+
+def use_proofs(target: LedgerTarget, use: "Callable[[RemoteStore | CheckpointService], Awaitable[_Answer]]") -> _Answer:
+    """Return what a function makes of the proofs of the server of a target, or of its ledger, which is opened to sign.
+
+    Errors: LedgerUnusable, InvalidQuery, and those of the function.
+    """
+    import asyncio
+
+    async def run() -> _Answer:
+        if target.url is not None:
+            from api.client.open_store import open_remote_store
+
+            async with open_remote_store(target.url, target.token) as remote:
+                return await use(remote)
+        from api.service.ledger import open_for_signing
+
+        async with open_for_signing(target.place) as service:
+            return await use(service.proving)
 
     return asyncio.run(run())
 

@@ -47,16 +47,17 @@ def open_console(*, stderr: bool = False) -> "Console":
 
 def print_json(value: object) -> None:
     """Print a value as one line of JSON: what HTTP sends, with control characters escaped."""
-    _write_line(escape_json(to_json(value)))
+    print_bytes(escape_json(to_json(value)) + b"\n")
 
 
 def print_line(line: bytes) -> None:
     """Print stored lines of JSON and a line feed, and flush; on a terminal with control characters escaped."""
-    _write_line(escape_json(line) if sys.stdout.isatty() else line)
+    print_bytes((escape_json(line) if sys.stdout.isatty() else line) + b"\n")
 
 
-def _write_line(line: bytes) -> None:
-    sys.stdout.buffer.write(line + b"\n")
+def print_bytes(data: bytes) -> None:
+    """Print bytes as they are, and flush."""
+    sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
 
 

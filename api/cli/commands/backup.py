@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.output import print_json, print_note, show_progress
+from api.cli.open_ledger import show
+from api.cli.output import print_note, show_progress
 from api.text_format import pluralize
 from ledger.errors import InvalidQuery
 
@@ -37,12 +38,7 @@ def backup(
     Example: tallystick backup backups/2026-11-22.db
     """
     result = _back_up(target, file, with_key=with_key, without_evidence=without_evidence)
-    if target.json:
-        print_json(result)
-        return
-    _print_backed_up(result)
-    if not with_key:
-        print_note("The backup does not contain the private key: keep a copy elsewhere, or use --with-key.")
+    show(target, result, lambda made: _print_backed_up(made, with_key=with_key))
 
 
 def _back_up(target: LedgerTarget, file: Path, *, with_key: bool, without_evidence: bool) -> "BackupResult":
@@ -60,7 +56,7 @@ def _back_up(target: LedgerTarget, file: Path, *, with_key: bool, without_eviden
     return back_up(target.place.path, file, with_key=with_key, progress=show_progress)
 
 
-def _print_backed_up(result: "BackupResult") -> None:
+def _print_backed_up(result: "BackupResult", *, with_key: bool) -> None:
     evidence = f", {pluralize(result.evidence, 'piece')} of evidence" if result.evidence else ""
     typer.echo(
         f"Backed up and verified: {pluralize(result.events, 'event')}{evidence}, root {result.root}, in {result.file}"
@@ -71,6 +67,8 @@ def _print_backed_up(result: "BackupResult") -> None:
     if result.missing:
         pieces = pluralize(len(result.missing), "piece")
         print_note(f"{pieces} of evidence are not on this machine: {', '.join(result.missing)}.")
+    if not with_key:
+        print_note("The backup does not contain the private key: keep a copy elsewhere, or use --with-key.")
 
 
 @verb()
@@ -110,10 +108,7 @@ def restore(
         without_evidence=without_evidence,
         progress=show_progress,
     )
-    if target.json:
-        print_json(result)
-    else:
-        _print_restored(result)
+    show(target, result, _print_restored)
 
 
 def _print_restored(result: "RestoreResult") -> None:

@@ -10,7 +10,7 @@ import typer
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import show, use_answers, use_store
 from api.cli.options import AsOf
-from api.cli.output import open_console, print_json, print_note, table_of, truncate
+from api.cli.output import open_console, print_bytes, print_json, print_note, table_of, truncate
 from api.text_format import one_line, pluralize
 from ledger.errors import InvalidQuery
 
@@ -74,8 +74,7 @@ def get(
         if sys.stdout.isatty() and not is_readable(content.data):
             detail = "the bytes contain control characters, which a terminal would obey."
             raise InvalidQuery("output", detail, "Name a file, or add --json.")
-        sys.stdout.buffer.write(content.data)
-        sys.stdout.buffer.flush()
+        print_bytes(content.data)
 
 
 @verb(server=True)

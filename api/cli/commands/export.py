@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.open_ledger import note_standby
+from api.cli.open_ledger import note_standby, show
 from api.cli.options import choice, given
-from api.cli.output import print_json, print_note, show_progress
+from api.cli.output import print_note, show_progress
 from api.text_format import pluralize
 
 if TYPE_CHECKING:
@@ -57,10 +57,7 @@ def export(
             manifest = asyncio.run(download_export(target.url, target.token, parameters, output, report))
     else:
         manifest = asyncio.run(_export(target.place, parse_selection(parameters), output))
-    if target.json:
-        print_json(manifest)
-    else:
-        _print_manifest(manifest, output)
+    show(target, manifest, lambda exported: _print_manifest(exported, output))
 
 
 async def _export(ledger: "Place", selection: "ExportSelection", output: Path) -> "Manifest":

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.open_ledger import open_store
+from api.cli.open_ledger import open_store, show, use_store
+from api.cli.options import DryRun
 from api.cli.output import print_json, print_note, show_progress
 from api.text_format import pluralize
 from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
-    from api.importers.cstp import CstpImport, CstpImportResult
+    from api.importers.cstp import CstpImportResult
     from api.importers.decisions import DecisionImport, DecisionImportOptions
     from api.importers.ledger_rebuild import LedgerImportResult
     from api.importers.runs.importer import RunImportResult
@@ -30,7 +31,7 @@ CONTINUE = "Stopped: kept all that was written; run the same command again to co
 
 
 @contextmanager
-def exit_when_interrupted(note: str) -> Iterator[None]:
+def exit_when_interrupted(note: str = CONTINUE) -> Iterator[None]:
     """On Ctrl-C, print a note and exit."""
     try:
         yield
@@ -138,9 +139,7 @@ async def _write_decisions(source: "DecisionImport", target: LedgerTarget) -> li
 def cstp(
     target: LedgerTarget,
     path: Annotated[Path, typer.Argument(metavar="PATH", help="CSTP's folder, a decision file, or its SQLite store.")],
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what would be imported, and write nothing.")
-    ] = False,
+    dry_run: DryRun = False,
 ) -> None:
     """Import a CSTP installation: decision files, a SQLite store, or a folder with both.
 
@@ -150,23 +149,12 @@ def cstp(
 
     Example: tallystick import cstp ./decisions --dry-run
     """
-    import asyncio
-
     from api.importers.cstp import CstpImport
 
-    with exit_when_interrupted(CONTINUE):
-        report = asyncio.run(_import_cstp(CstpImport(path, progress=show_progress), target, dry_run=dry_run))
-    if target.json:
-        print_json(report)
-    else:
-        _print_cstp(report)
-    if not report.complete:
-        raise typer.Exit(1)
-
-
-async def _import_cstp(source: "CstpImport", target: LedgerTarget, *, dry_run: bool) -> "CstpImportResult":
-    async with open_store(target, writable=not dry_run) as store:
-        return await source.write(store, dry_run=dry_run)
+    with exit_when_interrupted():
+        source = CstpImport(path, progress=show_progress)
+        report = use_store(target, lambda store: source.write(store, dry_run=dry_run), writable=not dry_run)
+    show(target, report, _print_cstp, code=int(not report.complete))
 
 
 def _print_cstp(report: "CstpImportResult") -> None:
@@ -199,14 +187,9 @@ def runs(
 
     from api.cli.render.discovery_runs import print_import_result
 
-    with exit_when_interrupted(CONTINUE):
+    with exit_when_interrupted():
         result = asyncio.run(_import_runs(files, agent, target, rescore=rescore))
-    if target.json:
-        print_json(result)
-    else:
-        print_import_result(result)
-    if result.faults:
-        raise typer.Exit(1 if result.usable else 2)
+    show(target, result, print_import_result, code=(1 if result.usable else 2) if result.faults else 0)
 
 
 async def _import_runs(
@@ -275,12 +258,7 @@ def ledger(
             from api.importers.ledger_move import move_ledger
 
             result = move_ledger(old, place, key=key, keep=keep, without_evidence=without_evidence, progress=report)
-    if target.json:
-        print_json(result)
-    else:
-        _print_rebuilt(result)
-    if not result.placed:
-        raise typer.Exit(1)
+    show(target, result, _print_rebuilt, code=int(not result.placed))
 
 
 def _ledger_to_move(target: LedgerTarget, source: str) -> "Place | None":

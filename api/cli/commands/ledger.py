@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.open_ledger import show
 from api.cli.output import make_table, open_console, print_json, print_note
 from api.text_format import one_line
 
@@ -55,12 +56,7 @@ def check(target: LedgerTarget) -> None:
     from api.service.database_ledgers import check_ledger
 
     report = asyncio.run(check_ledger(target.place))
-    if target.json:
-        print_json(report)
-    else:
-        print_report(report)
-    if not report.right:
-        raise typer.Exit(1)
+    show(target, report, print_report, code=int(not report.right))
 
 
 @verb()

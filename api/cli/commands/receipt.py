@@ -1,13 +1,13 @@
 """receipt: print the proof that an event is in the log, or check one without a ledger."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.output import print_json, print_line, print_note
+from api.cli.open_ledger import use_proofs
+from api.cli.output import print_bytes, print_json, print_line, print_note
 from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
@@ -46,34 +46,20 @@ def receipt(
 
     Example: tallystick receipt 7 --output 7.tlog-proof
     """
-    import asyncio
-
     if (position is None) == (check is None):
         raise InvalidQuery("check", "give either POSITION or --check FILE.", "Give one of them.")
     if position is None:
         assert check is not None
         _check(check, key, line, witness or [], as_json=target.json)
         return
-    encoded = asyncio.run(_fetch(target, position))
+    encoded = use_proofs(target, lambda proofs: proofs.receipt(position)).encode()
     if output is not None:
         output.write_bytes(encoded)
         print_note(f"The receipt of position {position} is in {output}.")
     if target.json:
         print_json(_receipt_fields(encoded))
     elif output is None:
-        sys.stdout.buffer.write(encoded)
-        sys.stdout.buffer.flush()
-
-
-async def _fetch(target: LedgerTarget, position: int) -> bytes:
-    from api.client.open_store import open_remote_store
-    from api.service.ledger import open_for_signing
-
-    if target.url is not None:
-        async with open_remote_store(target.url, target.token) as remote:
-            return (await remote.receipt(position)).encode()
-    async with open_for_signing(target.place) as service:
-        return (await service.proving.receipt(position)).encode()
+        print_bytes(encoded)
 
 
 def _check(path: Path, key: str | None, line: Path | None, witnesses: list[str], *, as_json: bool) -> None:

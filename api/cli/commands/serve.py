@@ -9,10 +9,10 @@ import typer
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.options import choice
 from api.cli.output import print_note, show_progress
+from events import limits
 from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
-    from api.http.audit_log import AuditLog
     from api.http.server import ServerSettings, TlsFiles
     from ledger.place import Place
 
@@ -20,11 +20,6 @@ LEVELS = ("debug", "info", "warning", "error")
 ANY_CASE = (*map(str.upper, LEVELS), *map(str.title, LEVELS))
 LIMITS = "Limits"
 LIMIT_MAX = 100_000
-CONNECTIONS, CONNECTIONS_PER_CLIENT, CONNECTIONS_PER_TOKEN = 1_000, 128, 256
-FEEDS, FEEDS_PER_TOKEN = 512, 32
-BODIES_MIB, BODIES_MIB_PER_TOKEN = 64, 32
-QUERIES, QUERY_SECONDS = 2, 10
-REFUSALS = 20
 BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """Environment variables with the number of threads that numpy's libraries compute on, read when numpy is imported."""
 
@@ -101,16 +96,16 @@ def serve(
     embeddings_model: EmbeddingsModel = None,
     rate: TokenRate = 1_000,
     burst: Burst = 10_000,
-    connections: Connections = CONNECTIONS,
-    connections_per_client: ClientConnections = CONNECTIONS_PER_CLIENT,
-    connections_per_token: TokenConnections = CONNECTIONS_PER_TOKEN,
-    feeds: Feeds = FEEDS,
-    feeds_per_token: TokenFeeds = FEEDS_PER_TOKEN,
-    bodies_mib: Bodies = BODIES_MIB,
-    bodies_mib_per_token: TokenBodies = BODIES_MIB_PER_TOKEN,
-    queries: Queries = QUERIES,
-    query_seconds: QuerySeconds = QUERY_SECONDS,
-    refusals: Refusals = REFUSALS,
+    connections: Connections = limits.CONNECTIONS_MAX,
+    connections_per_client: ClientConnections = limits.CONNECTIONS_PER_CLIENT_MAX,
+    connections_per_token: TokenConnections = limits.CONNECTIONS_PER_TOKEN_MAX,
+    feeds: Feeds = limits.FEEDS_MAX,
+    feeds_per_token: TokenFeeds = limits.FEEDS_PER_TOKEN_MAX,
+    bodies_mib: Bodies = limits.BODIES_BYTES_MAX >> 20,
+    bodies_mib_per_token: TokenBodies = limits.BODIES_BYTES_PER_TOKEN_MAX >> 20,
+    queries: Queries = limits.QUERIES_MAX,
+    query_seconds: QuerySeconds = limits.QUERY_S,
+    refusals: Refusals = limits.REFUSALS_PER_S_MAX,
 ) -> None:
     """Serve the ledger over HTTP and JSON-RPC.
 
@@ -119,6 +114,7 @@ def serve(
     Example: tallystick --ledger team.db serve --port 8321
     """
     _compute_on_one_thread()
+    from api.http.audit_log import AuditLog
     from api.http.connection_table import ConnectionLimits
     from api.http.limits import RequestLimits
     from api.http.server import ServerSettings
@@ -126,7 +122,7 @@ def serve(
     from api.service.embeddings_endpoint import embeddings_endpoint
     from api.service.view_queries import QueryLimits
 
-    limits = RequestLimits(
+    request_limits = RequestLimits(
         connections=ConnectionLimits(connections, connections_per_client),
         connections_per_token=connections_per_token,
         feeds=feeds,
@@ -139,7 +135,12 @@ def serve(
     tls = _read_tls(tls_cert, tls_key)
     embeddings = embeddings_endpoint(embeddings_url, embeddings_model)
     settings = ServerSettings(
-        Rate(rate, burst) if rate else None, limits, tls, require_tokens, _open_audit_log(audit_log), embeddings
+        Rate(rate, burst) if rate else None,
+        request_limits,
+        tls,
+        require_tokens,
+        None if audit_log is None else AuditLog(audit_log),
+        embeddings,
     )
     _run(_with_key(target.place, key), host, port, log_level, settings)
 
@@ -180,13 +181,6 @@ def _run(place: "Place", host: str, port: int, log_level: str, settings: "Server
 
     with show_progress("opening", "events", piped=False) as report:
         uvloop.run(server.serve(place, listener, log_level.lower(), settings, report, announce))
-
-
-def _open_audit_log(path: Path | None) -> "AuditLog | None":
-    """Open the audit log. Errors: InvalidQuery."""
-    from api.http.audit_log import AuditLog
-
-    return None if path is None else AuditLog(path)
 
 
 def _read_tls(cert: Path | None, key: Path | None) -> "TlsFiles | None":

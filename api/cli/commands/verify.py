@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.output import make_table, open_console, print_json, show_progress
+from api.cli.open_ledger import show
+from api.cli.output import make_table, open_console, show_progress
 from api.text_format import format_count, pluralize
 from ledger.errors import InvalidQuery
 
@@ -51,15 +52,10 @@ def verify(
 
     Example: tallystick verify export.zip --key "$(cat auditor/log.vkey)"
     """
-    if url is None and (target.url_typed or (path is None and ledger is None)):
+    if url is None and ("url" in target.typed or (path is None and ledger is None)):
         url = target.url
     report = _verify(target, path, ledger, url, _Options(key, since, witness or []), quick=quick)
-    if target.json:
-        print_json(report)
-    else:
-        print_report(report)
-    if not report.right:
-        raise typer.Exit(1)
+    show(target, report, print_report, code=int(not report.right))
 
 
 def _verify(

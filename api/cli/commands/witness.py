@@ -1,12 +1,15 @@
 """witness: ask a witness to cosign the newest checkpoint."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.output import print_json
+from api.cli.open_ledger import show
 from api.text_format import format_time, pluralize
+
+if TYPE_CHECKING:
+    from api.service.witness import CosignResult
 
 
 @verb()
@@ -34,11 +37,9 @@ def witness(
         async with open_for_signing(target.place) as service:
             return await request_cosignature(service, url, verifier)
 
-    cosigned = asyncio.run(cosign())
-    if target.json:
-        print_json(cosigned)
-    else:
-        events = pluralize(cosigned.size, "event")
-        typer.echo(
-            f"{cosigned.witness} has cosigned {events} of {cosigned.origin} at {format_time(cosigned.time)} UTC."
-        )
+    show(target, asyncio.run(cosign()), _print_cosigned)
+
+
+def _print_cosigned(cosigned: "CosignResult") -> None:
+    events = pluralize(cosigned.size, "event")
+    typer.echo(f"{cosigned.witness} has cosigned {events} of {cosigned.origin} at {format_time(cosigned.time)} UTC.")
