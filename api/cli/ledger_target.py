@@ -20,26 +20,12 @@ if TYPE_CHECKING:
 PANEL = "Options of every verb"
 DEFAULT_LEDGER = "tallystick.db"
 
-LedgerOption = Annotated[
-    str,  # as a path, postgresql:// would lose a slash
-    typer.Option(
-        help="The ledger: a file, or postgresql://HOST/DATABASE?ledger=NAME.",
-        metavar="PLACE",
-        envvar="TALLYSTICK_LEDGER",
-        show_envvar=True,
-        rich_help_panel=PANEL,
-    ),
-]
-StateOption = Annotated[
-    Path | None,
-    typer.Option(
-        help="The folder of the files that this machine keeps of a ledger in PostgreSQL.",
-        metavar="DIR",
-        envvar="TALLYSTICK_STATE",
-        show_envvar=True,
-        rich_help_panel=PANEL,
-    ),
-]
+
+def _common_option(help: str, variable: str, metavar: str | None = None, **settings: Any) -> Any:  # noqa: A002, ANN401 - as `typer.Option`
+    """Return an option of every verb that an environment variable sets, too."""
+    return typer.Option(
+        help=help, metavar=metavar, envvar=variable, show_envvar=True, rich_help_panel=PANEL, **settings
+    )
 
 
 def _complete_durability(incomplete: str) -> list[str]:
@@ -48,33 +34,28 @@ def _complete_durability(incomplete: str) -> list[str]:
     return [word for word in DURABILITIES if word.startswith(incomplete)]
 
 
+LedgerOption = Annotated[
+    str,  # as a path, postgresql:// would lose a slash
+    _common_option("The ledger: a file, or postgresql://HOST/DATABASE?ledger=NAME.", "TALLYSTICK_LEDGER", "PLACE"),
+]
+StateOption = Annotated[
+    Path | None,
+    _common_option(
+        "The folder of the files that this machine keeps of a ledger in PostgreSQL.", "TALLYSTICK_STATE", "DIR"
+    ),
+]
 DurabilityOption = Annotated[
     str | None,  # checked where it is used, so that a verb that asks a server takes no notice of a wrong variable
-    typer.Option(
-        help="What a confirmed commit in PostgreSQL must be: on the disks of standbys too (quorum, the default), "
+    _common_option(
+        "What a confirmed commit in PostgreSQL must be: on the disks of standbys too (quorum, the default), "
         "on one disk (local), or as durable as a managed service makes it.",
-        metavar="[quorum|local|managed]",
-        envvar="TALLYSTICK_DURABILITY",
-        show_envvar=True,
+        "TALLYSTICK_DURABILITY",
+        "[quorum|local|managed]",
         autocompletion=_complete_durability,
-        rich_help_panel=PANEL,
     ),
 ]
-UrlOption = Annotated[
-    str | None,
-    typer.Option(
-        help="Ask the server at this address, not the file.",
-        envvar="TALLYSTICK_URL",
-        show_envvar=True,
-        rich_help_panel=PANEL,
-    ),
-]
-TokenOption = Annotated[
-    str | None,
-    typer.Option(
-        help="Token for --url.", envvar="TALLYSTICK_TOKEN", show_envvar=True, show_default=False, rich_help_panel=PANEL
-    ),
-]
+UrlOption = Annotated[str | None, _common_option("Ask the server at this address, not the file.", "TALLYSTICK_URL")]
+TokenOption = Annotated[str | None, _common_option("Token for --url.", "TALLYSTICK_TOKEN", show_default=False)]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.", rich_help_panel=PANEL)]
 _HiddenOption = Annotated[str | None, typer.Option(hidden=True)]
 

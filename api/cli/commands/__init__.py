@@ -76,7 +76,7 @@ PROBE = (
     Verb("rescore", "Score stored outputs with another scorer.", "probe:rescore"),
 )
 KEY = (
-    Verb("show", "Print the verifier key of a ledger.", "key:show"),
+    Verb("show", "Print the verifier key of a ledger.", "key:show_key"),
     Verb("make", "Make the key of a ledger and print its verifier key.", "key:make"),
 )
 TOKEN = (

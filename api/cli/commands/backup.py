@@ -56,10 +56,14 @@ def _back_up(target: LedgerTarget, file: Path, *, with_key: bool, without_eviden
     return back_up(target.place.path, file, with_key=with_key, progress=show_progress)
 
 
-def _print_backed_up(result: "BackupResult", *, with_key: bool) -> None:
+def _contents(result: "BackupResult | RestoreResult") -> str:
     evidence = f", {pluralize(result.evidence, 'piece')} of evidence" if result.evidence else ""
+    return f"{pluralize(result.events, 'event')}{evidence}, root {result.root}"
+
+
+def _print_backed_up(result: "BackupResult", *, with_key: bool) -> None:
     typer.echo(
-        f"Backed up and verified: {pluralize(result.events, 'event')}{evidence}, root {result.root}, in {result.file}"
+        f"Backed up and verified: {_contents(result)}, in {result.file}"
         f" ({result.size_bytes / 1e6:,.1f} MB, {result.elapsed_s:,.1f} s)."
     )
     if result.standby is not None:
@@ -112,11 +116,7 @@ def restore(
 
 
 def _print_restored(result: "RestoreResult") -> None:
-    evidence = f", {pluralize(result.evidence, 'piece')} of evidence" if result.evidence else ""
-    typer.echo(
-        f"Restored and verified: {pluralize(result.events, 'event')}{evidence}, root {result.root},"
-        f" in {result.ledger} ({result.elapsed_s:,.1f} s)."
-    )
+    typer.echo(f"Restored and verified: {_contents(result)}, in {result.ledger} ({result.elapsed_s:,.1f} s).")
     if result.aside is not None:
         print_note(f"The previous files are in {result.aside}.")
     if result.missing:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.output import print_json, print_note
+from api.cli.open_ledger import show
+from api.cli.output import print_note
 from ledger.errors import InvalidQuery, NotFound
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ _Result = TypeVar("_Result")
 
 
 @verb()
-def show(target: LedgerTarget) -> None:
+def show_key(target: LedgerTarget) -> None:
     """Print the verifier key of a ledger.
 
     Anyone who verifies this ledger needs it, and must get it from you.
@@ -126,7 +127,4 @@ def _with_notes(place: "Place", work: "Callable[[Notes], Coroutine[None, None, _
 
 
 def _print_key(target: LedgerTarget, verifier: "Verifier") -> None:
-    if target.json:
-        print_json({"origin": verifier.name, "verifier": str(verifier)})
-    else:
-        typer.echo(str(verifier))
+    show(target, {"origin": verifier.name, "verifier": str(verifier)}, lambda key: typer.echo(key["verifier"]))
