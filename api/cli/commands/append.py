@@ -6,6 +6,7 @@ import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import open_store
+from api.cli.options import argument, option
 from api.cli.output import print_json, show_progress
 from api.text_format import pluralize
 from ledger.errors import InvalidQuery
@@ -19,12 +20,10 @@ BATCH_EVENTS = 1000
 @verb(server=True)
 def append(
     target: LedgerTarget,
-    file: Annotated[
-        str, typer.Argument(metavar="[FILE|-]", help="NDJSON, one event per line; - is standard input.")
-    ] = "-",
-    agent: Annotated[str | None, typer.Option(help="The agent of events that name no source.", metavar="NAME")] = None,
+    file: Annotated[str, argument("NDJSON, one event per line; - is standard input.", "[FILE|-]")] = "-",
+    agent: Annotated[str | None, option("The agent of events that name no source.", "NAME")] = None,
     batch: Annotated[
-        int, typer.Option(min=1, max=BATCH_EVENTS, help="Events per batch. A batch is appended whole or not at all.")
+        int, option("Events per batch. A batch is appended whole or not at all.", min=1, max=BATCH_EVENTS)
     ] = BATCH_EVENTS,
 ) -> None:
     """Append events from a file or a pipe.

@@ -7,6 +7,7 @@ import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import show
+from api.cli.options import argument, flag
 from api.cli.output import print_note, show_progress
 from api.text_format import pluralize
 from ledger.errors import InvalidQuery
@@ -18,15 +19,12 @@ if TYPE_CHECKING:
 @verb()
 def backup(
     target: LedgerTarget,
-    file: Annotated[Path, typer.Argument(help="The file of the backup. It must not exist.", metavar="FILE")],
+    file: Annotated[Path, argument("The file of the backup. It must not exist.", "FILE")],
     with_key: Annotated[
-        bool, typer.Option("--with-key", help="Copy the private key too. Anyone who has it can sign as this log.")
+        bool, flag("--with-key", "Copy the private key too. Anyone who has it can sign as this log.")
     ] = False,
     without_evidence: Annotated[
-        bool,
-        typer.Option(
-            "--without-evidence", help="Back up a ledger in PostgreSQL even if this machine lacks some evidence."
-        ),
+        bool, flag("--without-evidence", "Back up a ledger in PostgreSQL even if this machine lacks some evidence.")
     ] = False,
 ) -> None:
     """Copy a ledger while it is in use, and verify the copy.
@@ -78,16 +76,11 @@ def _print_backed_up(result: "BackupResult", *, with_key: bool) -> None:
 @verb()
 def restore(
     target: LedgerTarget,
-    file: Annotated[Path, typer.Argument(help="A backup, or any ledger file.", metavar="FILE")],
+    file: Annotated[Path, argument("A backup, or any ledger file.", "FILE")],
     replace: Annotated[
-        bool,
-        typer.Option(
-            "--replace", help="Replace an existing ledger. Its files are moved to a folder named by the date."
-        ),
+        bool, flag("--replace", "Replace an existing ledger. Its files are moved to a folder named by the date.")
     ] = False,
-    without_evidence: Annotated[
-        bool, typer.Option("--without-evidence", help="Restore even if the backup lacks evidence.")
-    ] = False,
+    without_evidence: Annotated[bool, flag("--without-evidence", "Restore even if the backup lacks evidence.")] = False,
 ) -> None:
     """Restore a verified copy of a backup.
 

@@ -6,7 +6,7 @@ import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import ask, show, use_store
-from api.cli.options import AsOf
+from api.cli.options import AsOf, argument
 from api.cli.output import make_table, open_console, print_note
 from api.text_format import format_time, one_line, pluralize
 from ledger.errors import InvalidQuery
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @verb(server=True)
 def configure(
     target: LedgerTarget,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The file circuit_breakers.yaml; - is standard input.")],
+    file: Annotated[str, argument("The file circuit_breakers.yaml; - is standard input.", "FILE")],
 ) -> None:
     """Replace the circuit breakers with those of a file.
 

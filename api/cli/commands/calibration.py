@@ -3,12 +3,11 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from msgspec import structs
 
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import ask, show
-from api.cli.options import AsOf, choice
+from api.cli.options import AsOf, choice, option
 from api.cli.output import open_console, print_json
 from api.service.calibration_params import AdviceParams, CalibrationParams
 from ledger.errors import InvalidQuery
@@ -28,13 +27,10 @@ def calibration(
     params: CalibrationParams,
     *,
     plot: Annotated[
-        Path | None,
-        typer.Option(help="Draw the calibration curve, or another --figure, into this SVG file.", metavar="FILE.svg"),
+        Path | None, option("Draw the calibration curve, or another --figure, into this SVG file.", "FILE.svg")
     ] = None,
     figure: Annotated[str | None, choice("What --plot draws.  \\[default: curve]", FIGURES)] = None,
-    murphy: Annotated[
-        Path | None, typer.Option(help="Draw the Murphy diagram into this SVG file.", metavar="FILE.svg")
-    ] = None,
+    murphy: Annotated[Path | None, option("Draw the Murphy diagram into this SVG file.", "FILE.svg")] = None,
     as_of: AsOf = None,
 ) -> None:
     """Compare stated confidence with outcomes.
@@ -66,8 +62,8 @@ def _check_drawings(
     from api.reports.plots.figures import FIGURES as DRAWN
 
     included = list(params.include)
-    for option, (name, path) in drawings.items():
-        _check_plot(target, option, path)
+    for typed, (name, path) in drawings.items():
+        _check_plot(target, typed, path)
         included += [part for part in DRAWN[name].include if part not in included]
     curves = any(DRAWN[name].curves for name, _ in drawings.values())
     return structs.replace(params, detail="curves" if curves else params.detail, include=tuple(included))
@@ -80,7 +76,7 @@ def _name_drawings(plot: Path | None, figure: str | None, murphy: Path | None) -
     if plot is not None and murphy is not None and plot.resolve() == murphy.resolve():
         raise InvalidQuery("murphy", f"{murphy} is the file of --plot too.", "Name another file.")
     named = {"plot": (figure or "curve", plot), "murphy": ("murphy", murphy)}
-    return {option: (name, path) for option, (name, path) in named.items() if path is not None}
+    return {typed: (name, path) for typed, (name, path) in named.items() if path is not None}
 
 
 def _show(
@@ -111,13 +107,13 @@ def _draw_all(drawings: dict[str, tuple[str, Path]], answer: "CalibrationAnswer"
 
     source = figure_source(answer, texts_of(params))
     drawn = {}
-    for option, (name, _) in drawings.items():
+    for typed, (name, _) in drawings.items():
         try:
-            drawn[option] = DRAWN[name].draw(source)
+            drawn[typed] = DRAWN[name].draw(source)
         except FigureMissing as missing:
-            raise InvalidQuery(option, missing.cause, f"{missing.advice} Nothing was drawn.") from None
-    for option, (_, path) in drawings.items():
-        write_file(option, path, drawn[option])
+            raise InvalidQuery(typed, missing.cause, f"{missing.advice} Nothing was drawn.") from None
+    for typed, (_, path) in drawings.items():
+        write_file(typed, path, drawn[typed])
 
 
 def _check_plot(target: LedgerTarget, option: str, path: Path) -> None:

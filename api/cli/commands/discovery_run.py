@@ -6,7 +6,7 @@ import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import ask, show, use_store
-from api.cli.options import AsOf
+from api.cli.options import AsOf, argument, flag, option
 from api.cli.output import print_json
 from api.service.run_params import RunParams, RunQuery
 from api.text_format import pluralize
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 @verb(server=True)
 def save(
     target: LedgerTarget,
-    report_file: Annotated[str, typer.Option(help="A run report; - is standard input.", metavar="FILE|-")],
-    agent: Annotated[str | None, typer.Option(help="The agent of the run.", metavar="NAME")] = None,
+    report_file: Annotated[str, option("A run report; - is standard input.", "FILE|-")],
+    agent: Annotated[str | None, option("The agent of the run.", "NAME")] = None,
 ) -> None:
     """Save one report of a discovery run.
 
@@ -50,11 +50,9 @@ def _print_saved(saved: "SaveResult") -> None:
 @verb(server=True, reads=True)
 def show_run(
     target: LedgerTarget,
-    run_id: Annotated[str, typer.Argument(metavar="RUN", help="The id, or an unambiguous beginning of it.")],
-    attempts: Annotated[bool, typer.Option("--attempts", help="Show every attempt and signal, too.")] = False,
-    golden: Annotated[
-        bool, typer.Option("--golden", help="Only print the first accepted response, byte for byte.")
-    ] = False,
+    run_id: Annotated[str, argument("The id, or an unambiguous beginning of it.", "RUN")],
+    attempts: Annotated[bool, flag("--attempts", "Show every attempt and signal, too.")] = False,
+    golden: Annotated[bool, flag("--golden", "Only print the first accepted response, byte for byte.")] = False,
     as_of: AsOf = None,
 ) -> None:
     """Show one discovery run.

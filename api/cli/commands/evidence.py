@@ -9,7 +9,7 @@ import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import show, use_answers, use_store
-from api.cli.options import AsOf
+from api.cli.options import AsOf, argument, flag, option
 from api.cli.output import open_console, print_bytes, print_json, print_note, table_of, truncate
 from api.text_format import one_line, pluralize
 from ledger.errors import InvalidQuery
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from api.service.evidence import EvidenceContent, StoredEvidence
     from api.service.evidence_list import EvidencePage
 
-Digest = Annotated[str, typer.Argument(metavar="DIGEST", help="The SHA-256 digest, 64 hex digits.")]
+Digest = Annotated[str, argument("The SHA-256 digest, 64 hex digits.", "DIGEST")]
 
 
 @verb(server=True)
 def put(
     target: LedgerTarget,
-    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="The file to store; - is standard input.")] = "-",
-    media_type: Annotated[str | None, typer.Option(help="The media type.", metavar="TYPE/SUBTYPE")] = None,
-    note: Annotated[str | None, typer.Option(help="A description. It stays in the log permanently.")] = None,
+    file: Annotated[str, argument("The file to store; - is standard input.", "[FILE|-]")] = "-",
+    media_type: Annotated[str | None, option("The media type.", "TYPE/SUBTYPE")] = None,
+    note: Annotated[str | None, option("A description. It stays in the log permanently.")] = None,
 ) -> None:
     """Store the bytes of a file and print their digest.
 
@@ -52,7 +52,7 @@ def _print_stored(stored: "StoredEvidence") -> None:
 def get(
     target: LedgerTarget,
     digest: Digest,
-    output: Annotated[Path | None, typer.Option(help="Write the bytes to this file.", metavar="FILE")] = None,
+    output: Annotated[Path | None, option("Write the bytes to this file.", "FILE")] = None,
 ) -> None:
     """Print the bytes of a digest, verified.
 
@@ -81,8 +81,8 @@ def get(
 def erase(
     target: LedgerTarget,
     digest: Digest,
-    reason: Annotated[str, typer.Option(help="The reason. It stays in the log permanently.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    reason: Annotated[str, option("The reason. It stays in the log permanently.")],
+    yes: Annotated[bool, flag("--yes", "Do not ask for confirmation.")] = False,
 ) -> None:
     """Erase the bytes of a digest permanently.
 

@@ -7,7 +7,7 @@ import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import note_standby, show
-from api.cli.options import choice, given
+from api.cli.options import choice, flag, given, option
 from api.cli.output import print_note, show_progress
 from api.text_format import pluralize
 
@@ -22,17 +22,15 @@ FORMATS = ("ndjson", "csv", "parquet")
 def export(
     target: LedgerTarget,
     *,
-    output: Annotated[Path, typer.Option(help="A folder, or a file that ends in .zip. It must not exist.")],
-    since: Annotated[str | None, typer.Option(help="Only events that happened then or later.", metavar="TIME")] = None,
-    until: Annotated[
-        str | None, typer.Option(help="Only events that happened then or earlier.", metavar="TIME")
-    ] = None,
-    type_: Annotated[str | None, typer.Option("--type", help="Only these types, separated by commas.")] = None,
-    subject: Annotated[str | None, typer.Option(help="Only these streams, separated by commas.")] = None,
-    agent: Annotated[str | None, typer.Option(help="Only this agent.")] = None,
+    output: Annotated[Path, option("A folder, or a file that ends in .zip. It must not exist.")],
+    since: Annotated[str | None, option("Only events that happened then or later.", "TIME")] = None,
+    until: Annotated[str | None, option("Only events that happened then or earlier.", "TIME")] = None,
+    type_: Annotated[str | None, flag("--type", "Only these types, separated by commas.")] = None,
+    subject: Annotated[str | None, option("Only these streams, separated by commas.")] = None,
+    agent: Annotated[str | None, option("Only this agent.")] = None,
     format_: Annotated[str | None, choice("The format of the events.", FORMATS, "--format")] = None,
-    gzip: Annotated[bool, typer.Option("--gzip", help="Compress the events.")] = False,
-    evidence: Annotated[bool, typer.Option("--evidence", help="Include the evidence that the events name.")] = False,
+    gzip: Annotated[bool, flag("--gzip", "Compress the events.")] = False,
+    evidence: Annotated[bool, flag("--evidence", "Include the evidence that the events name.")] = False,
 ) -> None:
     """Export events with everything that proves them.
 

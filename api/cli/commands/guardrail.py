@@ -7,7 +7,7 @@ import typer
 from api.cli.errors import exit_2_on_error
 from api.cli.ledger_target import LedgerTarget, source_of_agent, verb
 from api.cli.open_ledger import ask, show, use_store
-from api.cli.options import STAKES, AsOf, EventIdOption, choice
+from api.cli.options import STAKES, AsOf, EventIdOption, argument, choice, option
 from api.cli.output import make_table, open_console, print_note
 from api.service.guardrails.rule_params import GuardrailQuery, GuardrailsQuery
 from api.text_format import pluralize
@@ -18,13 +18,11 @@ if TYPE_CHECKING:
 
     from api.service.guardrails.rule_set import SetAnswer
 
-GuardrailId = Annotated[str, typer.Argument(metavar="ID", help="The id of the rule.")]
-
 
 @verb(server=True)
 def set_file(
     target: LedgerTarget,
-    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="The rule file; - is standard input.")] = "-",
+    file: Annotated[str, argument("The rule file; - is standard input.", "[FILE|-]")] = "-",
 ) -> None:
     """Set the rules of a file.
 
@@ -83,22 +81,17 @@ def show_rule(target: LedgerTarget, params: GuardrailQuery, as_of: AsOf = None) 
 @exit_2_on_error()
 def check(
     target: LedgerTarget,
-    description: Annotated[str, typer.Argument(metavar="TEXT", help="The action in words.")],
+    description: Annotated[str, argument("The action in words.", "TEXT")],
     *,
     agent: Annotated[
-        str | None,
-        typer.Option(help="The agent that plans it; without it the token's, or TALLYSTICK_AGENT.", metavar="NAME"),
+        str | None, option("The agent that plans it; without it the token's, or TALLYSTICK_AGENT.", "NAME")
     ] = None,
-    category: Annotated[str | None, typer.Option(help="The kind of action.", metavar="WORD")] = None,
+    category: Annotated[str | None, option("The kind of action.", "WORD")] = None,
     stakes: Annotated[str | None, choice("How much depends on it.", STAKES)] = None,
-    confidence: Annotated[
-        float | None, typer.Option(help="The stated probability of success, 0 to 1.", min=0, max=1)
-    ] = None,
+    confidence: Annotated[float | None, option("The stated probability of success, 0 to 1.", min=0, max=1)] = None,
     context: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A further field that rules compare, such as code_review=true; may be repeated.", metavar="FIELD=VALUE"
-        ),
+        option("A further field that rules compare, such as code_review=true; may be repeated.", "FIELD=VALUE"),
     ] = None,
     event_id: EventIdOption = None,
 ) -> None:
@@ -128,8 +121,8 @@ def check(
 @verb(server=True)
 def retire(
     target: LedgerTarget,
-    guardrail_id: GuardrailId,
-    reason: Annotated[str | None, typer.Option(help="Why. It stays in the log permanently.", metavar="TEXT")] = None,
+    guardrail_id: Annotated[str, argument("The id of the rule.", "ID")],
+    reason: Annotated[str | None, option("Why. It stays in the log permanently.", "TEXT")] = None,
 ) -> None:
     """Put a rule out of force.
 

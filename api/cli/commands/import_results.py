@@ -2,11 +2,9 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import open_store, show
-from api.cli.options import DryRun, choice
+from api.cli.options import DryRun, argument, choice, option
 from api.cli.output import show_progress
 
 if TYPE_CHECKING:
@@ -19,15 +17,11 @@ FORMATS = ("inspect", "lm-eval", "promptfoo", "deepeval")
 @verb(server=True)
 def results(
     target: LedgerTarget,
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files of results, as the tool wrote them.")],
+    files: Annotated[list[str], argument("Files of results, as the tool wrote them.", "FILE...")],
     *,
     format_: Annotated[str | None, choice("The format; without it, the content shows it.", FORMATS, "--format")] = None,
-    suite: Annotated[
-        str | None, typer.Option(help="The name of the suite, instead of the one in the file.", metavar="NAME")
-    ] = None,
-    agent: Annotated[
-        str | None, typer.Option(help="The evaluated agent, instead of the one in the file.", metavar="NAME")
-    ] = None,
+    suite: Annotated[str | None, option("The name of the suite, instead of the one in the file.", "NAME")] = None,
+    agent: Annotated[str | None, option("The evaluated agent, instead of the one in the file.", "NAME")] = None,
     dry_run: DryRun = False,
 ) -> None:
     """Import results of evaluations by other tools.

@@ -9,7 +9,7 @@ import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import open_store, show, use_store
-from api.cli.options import DryRun
+from api.cli.options import DryRun, argument, flag, option
 from api.cli.output import print_json, print_note, show_progress
 from api.text_format import pluralize
 from ledger.errors import InvalidQuery
@@ -43,32 +43,26 @@ def exit_when_interrupted(note: str = CONTINUE) -> Iterator[None]:
 @verb(server=True)
 def decisions(
     target: LedgerTarget,
-    file: Annotated[str, typer.Argument(metavar="FILE|-", help="A table with one decision per row; - reads a pipe.")],
+    file: Annotated[str, argument("A table with one decision per row; - reads a pipe.", "FILE|-")],
     *,
     mapping: Annotated[
-        list[str] | None,
-        typer.Option("--map", metavar="FIELD=COLUMN", help="The column of a field; may be repeated."),
+        list[str] | None, option("The column of a field; may be repeated.", "FIELD=COLUMN", "--map")
     ] = None,
     ignored: Annotated[
-        list[str] | None,
-        typer.Option("--ignore", metavar="COLUMN", help="A column to leave out; may be repeated."),
+        list[str] | None, option("A column to leave out; may be repeated.", "COLUMN", "--ignore")
     ] = None,
     outcome_map: Annotated[
-        list[str] | None,
-        typer.Option("--outcome-map", metavar="WORD=OUTCOME", help="The outcome that a word means; may be repeated."),
+        list[str] | None, option("The outcome that a word means; may be repeated.", "WORD=OUTCOME", "--outcome-map")
     ] = None,
-    percent: Annotated[bool, typer.Option("--percent", help="Confidences are in percent: 85% or 85 is 0.85.")] = False,
-    skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Skip bad rows. Without it, one bad row stops the import.")
-    ] = False,
+    percent: Annotated[bool, flag("--percent", "Confidences are in percent: 85% or 85 is 0.85.")] = False,
+    skip_bad: Annotated[bool, flag("--skip-bad", "Skip bad rows. Without it, one bad row stops the import.")] = False,
     skip_conflicts: Annotated[
-        bool,
-        typer.Option("--skip-conflicts", help="Where a row contradicts the ledger, keep the ledger's values."),
+        bool, flag("--skip-conflicts", "Where a row contradicts the ledger, keep the ledger's values.")
     ] = False,
     match: Annotated[
-        bool, typer.Option("--match", help="Find the decisions of rows by their content, too, not only by their ids.")
+        bool, flag("--match", "Find the decisions of rows by their content, too, not only by their ids.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be written, and write nothing.")] = False,
+    dry_run: Annotated[bool, flag("--dry-run", "Print what would be written, and write nothing.")] = False,
 ) -> None:
     """Import decisions and their outcomes.
 
@@ -138,7 +132,7 @@ async def _write_decisions(source: "DecisionImport", target: LedgerTarget) -> li
 @verb(server=True)
 def cstp(
     target: LedgerTarget,
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="CSTP's folder, a decision file, or its SQLite store.")],
+    path: Annotated[Path, argument("CSTP's folder, a decision file, or its SQLite store.", "PATH")],
     dry_run: DryRun = False,
 ) -> None:
     """Import a CSTP installation: decision files, a SQLite store, or a folder with both.
@@ -169,11 +163,9 @@ def _print_cstp(report: "CstpImportResult") -> None:
 @verb(server=True)
 def runs(
     target: LedgerTarget,
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Run reports, one JSON object per file.")],
-    agent: Annotated[str | None, typer.Option(help="The agent of the runs.", metavar="NAME")] = None,
-    rescore: Annotated[
-        bool, typer.Option(help="Score the outputs again, and report stated scores that differ.")
-    ] = True,
+    files: Annotated[list[str], argument("Run reports, one JSON object per file.", "FILE...")],
+    agent: Annotated[str | None, option("The agent of the runs.", "NAME")] = None,
+    rescore: Annotated[bool, option("Score the outputs again, and report stated scores that differ.")] = True,
 ) -> None:
     """Import reports of discovery runs.
 
@@ -215,23 +207,14 @@ async def _import_runs(
 @verb()
 def ledger(
     target: LedgerTarget,
-    source: Annotated[
-        str, typer.Argument(metavar="SOURCE", help="A complete export (its folder or its ZIP), or a ledger to move.")
-    ],
+    source: Annotated[str, argument("A complete export (its folder or its ZIP), or a ledger to move.", "SOURCE")],
     *,
     to: Annotated[
-        str | None,
-        typer.Option(help="The new place: a file, or postgresql://HOST/DATABASE?ledger=NAME.", metavar="PLACE"),
+        str | None, option("The new place: a file, or postgresql://HOST/DATABASE?ledger=NAME.", "PLACE")
     ] = None,
-    keep: Annotated[
-        bool, typer.Option("--keep", help="Copy a ledger without its key, and do not seal the old place.")
-    ] = False,
-    without_evidence: Annotated[
-        bool, typer.Option("--without-evidence", help="Move a ledger even if it lacks evidence.")
-    ] = False,
-    key: Annotated[
-        str | None, typer.Option(help="The verifier key of the log, from a source you trust.", metavar="KEY")
-    ] = None,
+    keep: Annotated[bool, flag("--keep", "Copy a ledger without its key, and do not seal the old place.")] = False,
+    without_evidence: Annotated[bool, flag("--without-evidence", "Move a ledger even if it lacks evidence.")] = False,
+    key: Annotated[str | None, option("The verifier key of the log, from a source you trust.", "KEY")] = None,
 ) -> None:
     """Create a ledger from a complete export, or move one between a file and PostgreSQL.
 

@@ -7,6 +7,7 @@ import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import show
+from api.cli.options import flag, option
 from api.cli.output import print_note
 from ledger.errors import InvalidQuery, NotFound
 
@@ -46,12 +47,9 @@ def show_key(target: LedgerTarget) -> None:
 def make(
     target: LedgerTarget,
     origin: Annotated[
-        str | None,
-        typer.Option(help="The permanent name of the log, such as ledger.example.com/team.  \\[default: random]"),
+        str | None, option("The permanent name of the log, such as ledger.example.com/team.  \\[default: random]")
     ] = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Replace the key: for everyone else this becomes another log.")
-    ] = False,
+    replace: Annotated[bool, flag("--replace", "Replace the key: for everyone else this becomes another log.")] = False,
 ) -> None:
     """Make the key of a ledger and print its verifier key.
 

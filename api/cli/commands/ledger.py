@@ -6,6 +6,7 @@ import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import show
+from api.cli.options import option
 from api.cli.output import make_table, open_console, print_json, print_note
 from api.text_format import one_line
 
@@ -14,8 +15,7 @@ from api.text_format import one_line
 def create(
     target: LedgerTarget,
     grant: Annotated[
-        str | None,
-        typer.Option(help="Let this role append to the ledger and read it, also if the ledger exists.", metavar="ROLE"),
+        str | None, option("Let this role append to the ledger and read it, also if the ledger exists.", "ROLE")
     ] = None,
 ) -> None:
     """Make an empty ledger, and let a role use it.

@@ -6,7 +6,7 @@ import typer
 
 from api.cli.ledger_target import LedgerTarget, source_of_agent, verb
 from api.cli.open_ledger import ask, show
-from api.cli.options import AsOf, EventIdOption, choice
+from api.cli.options import AsOf, EventIdOption, argument, choice, option
 from api.cli.output import print_note
 from api.service.decision_params import LinkGraphParams
 
@@ -19,24 +19,15 @@ LINK_TYPES = ("relates_to", "supersedes", "depends_on")
 @verb(server=True)
 def link(
     target: LedgerTarget,
-    decision: Annotated[
-        str, typer.Argument(metavar="DECISION", help="The decision that relates, supersedes or depends.")
-    ],
-    other: Annotated[str, typer.Argument(metavar="OTHER", help="The decision that it is linked to.")],
+    decision: Annotated[str, argument("The decision that relates, supersedes or depends.", "DECISION")],
+    other: Annotated[str, argument("The decision that it is linked to.", "OTHER")],
     *,
     edge_type: Annotated[str, choice("What the first decision does to the other one.", LINK_TYPES)],
-    weight: Annotated[
-        float | None, typer.Option(help="How strongly they are linked, above 0, at most 1.", metavar="NUMBER")
-    ] = None,
-    context: Annotated[str | None, typer.Option(help="Why they are linked.", metavar="TEXT")] = None,
+    weight: Annotated[float | None, option("How strongly they are linked, above 0, at most 1.", "NUMBER")] = None,
+    context: Annotated[str | None, option("Why they are linked.", "TEXT")] = None,
     by: Annotated[
         str | None,
-        typer.Option(
-            "--by",
-            "--agent",
-            help="Who links them; without it the token's agent, or TALLYSTICK_AGENT.",
-            metavar="NAME",
-        ),
+        option("Who links them; without it the token's agent, or TALLYSTICK_AGENT.", "NAME", "--by", "--agent"),
     ] = None,
     event_id: EventIdOption = None,
 ) -> None:

@@ -7,7 +7,7 @@ import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import open_events
-from api.cli.options import ORDERS, choice, given
+from api.cli.options import ORDERS, choice, flag, given, option
 from api.cli.output import make_table, open_console, print_line, print_note, truncate
 from api.text_format import format_time, one_line
 
@@ -21,31 +21,27 @@ if TYPE_CHECKING:
 def log(
     target: LedgerTarget,
     *,
-    after: Annotated[str | None, typer.Option(help="Only events after this position.", metavar="POSITION")] = None,
-    before: Annotated[str | None, typer.Option(help="Only events before this position.", metavar="POSITION")] = None,
+    after: Annotated[str | None, option("Only events after this position.", "POSITION")] = None,
+    before: Annotated[str | None, option("Only events before this position.", "POSITION")] = None,
     limit: Annotated[
         str | None,
-        typer.Option(
-            help="At most this many; without it 100 on a terminal, all otherwise. With --follow: first the newest of "
+        option(
+            "At most this many; without it 100 on a terminal, all otherwise. With --follow: first the newest of "
             "this number, then new ones.",
-            metavar="NUMBER",
+            "NUMBER",
         ),
     ] = None,
     order: Annotated[str | None, choice("Sort by position in this order.", ORDERS)] = None,
-    type_: Annotated[str | None, typer.Option("--type", help="Only these types, separated by commas.")] = None,
-    subject: Annotated[str | None, typer.Option(help="Only these streams, separated by commas.")] = None,
-    source: Annotated[str | None, typer.Option(help="Only this agent.", metavar="AGENT")] = None,
-    correlationid: Annotated[
-        str | None, typer.Option(help="Only events with this correlation id.", metavar="ID")
-    ] = None,
-    since: Annotated[str | None, typer.Option(help="Only events that happened then or later.", metavar="TIME")] = None,
-    until: Annotated[
-        str | None, typer.Option(help="Only events that happened then or earlier.", metavar="TIME")
-    ] = None,
+    type_: Annotated[str | None, flag("--type", "Only these types, separated by commas.")] = None,
+    subject: Annotated[str | None, option("Only these streams, separated by commas.")] = None,
+    source: Annotated[str | None, option("Only this agent.", "AGENT")] = None,
+    correlationid: Annotated[str | None, option("Only events with this correlation id.", "ID")] = None,
+    since: Annotated[str | None, option("Only events that happened then or later.", "TIME")] = None,
+    until: Annotated[str | None, option("Only events that happened then or earlier.", "TIME")] = None,
     follow: Annotated[
         bool,
-        typer.Option(
-            help="Print the events, then new ones as they are appended, until Ctrl-C. Give --limit to begin near the "
+        option(
+            "Print the events, then new ones as they are appended, until Ctrl-C. Give --limit to begin near the "
             "end, as `tail -n NUMBER -f` does."
         ),
     ] = False,

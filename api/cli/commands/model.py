@@ -2,17 +2,15 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import ask, show, use_store
-from api.cli.options import AsOf, given
+from api.cli.options import AsOf, argument, given, option
 
 if TYPE_CHECKING:
     pass
 
-Key = Annotated[str, typer.Argument(metavar="KEY", help="The name that its dated and prefixed names have in common.")]
-EventAgent = Annotated[str | None, typer.Option(help="The agent of the event.", metavar="AGENT")]
+Key = Annotated[str, argument("The name that its dated and prefixed names have in common.", "KEY")]
+EventAgent = Annotated[str | None, option("The agent of the event.", "AGENT")]
 
 
 @verb(server=True)
@@ -20,10 +18,10 @@ def register_model(
     target: LedgerTarget,
     key: Key,
     *,
-    provider: Annotated[str | None, typer.Option(help="The provider.")] = None,
-    name: Annotated[str | None, typer.Option(help="The name to show.")] = None,
-    version: Annotated[str | None, typer.Option(help="Its version.")] = None,
-    note: Annotated[str | None, typer.Option(help="A remark.")] = None,
+    provider: Annotated[str | None, option("The provider.")] = None,
+    name: Annotated[str | None, option("The name to show.")] = None,
+    version: Annotated[str | None, option("Its version.")] = None,
+    note: Annotated[str | None, option("A remark.")] = None,
     agent: EventAgent = None,
 ) -> None:
     """Register a model that you know.
@@ -44,7 +42,7 @@ def register_model(
 def add_alias(
     target: LedgerTarget,
     key: Key,
-    alias: Annotated[str, typer.Argument(metavar="NAME", help="Another name, as answers claim it; case is ignored.")],
+    alias: Annotated[str, argument("Another name, as answers claim it; case is ignored.", "NAME")],
     *,
     agent: EventAgent = None,
 ) -> None:
@@ -79,7 +77,7 @@ def list_models(target: LedgerTarget, as_of: AsOf = None) -> None:
 @verb(server=True, reads=True)
 def profile(
     target: LedgerTarget,
-    model: Annotated[str | None, typer.Argument(metavar="MODEL", help="Only this model, by any of its names.")] = None,
+    model: Annotated[str | None, argument("Only this model, by any of its names.", "MODEL")] = None,
     as_of: AsOf = None,
 ) -> None:
     """Show how models did on every probe, and one figure over all.

@@ -2,20 +2,16 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from api.cli.commands.model import EventAgent
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import ask, show, use_store
-from api.cli.options import AsOf
+from api.cli.options import AsOf, argument, option
 
 if TYPE_CHECKING:
     pass
 
-Name = Annotated[
-    str, typer.Argument(metavar="NAME", help="The name, as answers claim it; case and punctuation are ignored.")
-]
-Note = Annotated[str | None, typer.Option(help="A remark.")]
+Name = Annotated[str, argument("The name, as answers claim it; case and punctuation are ignored.", "NAME")]
+Note = Annotated[str | None, option("A remark.")]
 
 
 @verb(server=True)

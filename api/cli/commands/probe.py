@@ -6,7 +6,7 @@ import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import ask, open_reader, show, use_store
-from api.cli.options import AsOf
+from api.cli.options import AsOf, flag, option
 from api.cli.output import open_console, print_json, print_line, show_progress, table_of
 from projections.discovery.query_params import ProbeScoreQuery
 
@@ -14,10 +14,7 @@ if TYPE_CHECKING:
     from api.service.store import EventStore
     from projections.discovery.model_names import ModelNames
 
-ProbeId = Annotated[
-    str | None,
-    typer.Option("--probe", help="The probe.  \\[default: refactor-go]", metavar="ID", show_default=False),
-]
+ProbeId = Annotated[str | None, option("The probe.  \\[default: refactor-go]", "ID", "--probe", show_default=False)]
 
 
 @verb(server=True, reads=True)
@@ -40,10 +37,10 @@ def prompt(
     probe: ProbeId = None,
     exclude_file: Annotated[
         str | None,
-        typer.Option(
-            help="Models that must not answer: a JSON array of identities or names, or one name per line; "
+        option(
+            "Models that must not answer: a JSON array of identities or names, or one name per line; "
             "- is standard input.",
-            metavar="FILE|-",
+            "FILE|-",
         ),
     ] = None,
 ) -> None:
@@ -61,7 +58,7 @@ def prompt(
 @verb(server=True, reads=True)
 def analyze(
     target: LedgerTarget,
-    response_file: Annotated[str, typer.Option(help="One answer; - is standard input.", metavar="FILE|-")],
+    response_file: Annotated[str, option("One answer; - is standard input.", "FILE|-")],
     probe: ProbeId = None,
 ) -> None:
     """Print what one answer says: identity, code, score and verdict.
@@ -129,12 +126,10 @@ def list_probes(target: LedgerTarget) -> None:
 def rescore(
     target: LedgerTarget,
     *,
-    scorer: Annotated[str, typer.Option(help="The scorer to use.", metavar="ID@VERSION")],
-    run: Annotated[str | None, typer.Option(help="Only the outputs of this run.", metavar="RUN")] = None,
-    probe: Annotated[
-        str | None, typer.Option(help="Only outputs of this probe; without it the scorer's own.", metavar="ID")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the comparison, and write nothing.")] = False,
+    scorer: Annotated[str, option("The scorer to use.", "ID@VERSION")],
+    run: Annotated[str | None, option("Only the outputs of this run.", "RUN")] = None,
+    probe: Annotated[str | None, option("Only outputs of this probe; without it the scorer's own.", "ID")] = None,
+    dry_run: Annotated[bool, flag("--dry-run", "Print the comparison, and write nothing.")] = False,
 ) -> None:
     """Score stored outputs with another scorer.
 

@@ -2,11 +2,9 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import ask
-from api.cli.options import AsOf
+from api.cli.options import AsOf, argument
 from api.cli.output import make_table, open_console, print_json, print_line
 from api.text_format import format_count, to_json
 from ledger.errors import InvalidQuery
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
 @verb(server=True, reads=True)
 def projections(
     target: LedgerTarget,
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One projection; without it, all.")] = None,
+    name: Annotated[str | None, argument("One projection; without it, all.", "[NAME]")] = None,
     as_of: AsOf = None,
 ) -> None:
     """List the projections, or show one.

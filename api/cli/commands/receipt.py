@@ -7,6 +7,7 @@ import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import use_proofs
+from api.cli.options import argument, option
 from api.cli.output import print_bytes, print_json, print_line, print_note
 from ledger.errors import InvalidQuery
 
@@ -14,29 +15,18 @@ if TYPE_CHECKING:
     from ledger.transparency.receipt import Receipt
     from ledger.transparency.signed_note import Verifier
 
-Key = Annotated[
-    str | None, typer.Option(help="With --check: the log's verifier key, from a source you trust.", metavar="VKEY")
-]
-
 
 @verb(server=True, reads=True)
 def receipt(
     target: LedgerTarget,
-    position: Annotated[int | None, typer.Argument(help="The position of the event.", min=1)] = None,
+    position: Annotated[int | None, argument("The position of the event.", min=1)] = None,
     *,
-    output: Annotated[
-        Path | None, typer.Option(help="Write to this file; usually it is named NAME.tlog-proof.", metavar="FILE")
-    ] = None,
-    check: Annotated[
-        Path | None, typer.Option(help="Check the receipt in this file, and print its event.", metavar="FILE")
-    ] = None,
-    key: Key = None,
-    line: Annotated[
-        Path | None, typer.Option(help="With --check: the event, if you have it from another source.", metavar="FILE")
-    ] = None,
+    output: Annotated[Path | None, option("Write to this file; usually it is named NAME.tlog-proof.", "FILE")] = None,
+    check: Annotated[Path | None, option("Check the receipt in this file, and print its event.", "FILE")] = None,
+    key: Annotated[str | None, option("With --check: the log's verifier key, from a source you trust.", "VKEY")] = None,
+    line: Annotated[Path | None, option("With --check: the event, if you have it from another source.", "FILE")] = None,
     witness: Annotated[
-        list[str] | None,
-        typer.Option(help="With --check: a witness that must have cosigned; may be repeated.", metavar="VKEY"),
+        list[str] | None, option("With --check: a witness that must have cosigned; may be repeated.", "VKEY")
     ] = None,
 ) -> None:
     """Print or check the proof that an event is in the log.

@@ -2,19 +2,17 @@
 
 from typing import Annotated
 
-import typer
-
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import ask, show
-from api.cli.options import AsOf
+from api.cli.options import AsOf, argument, option
 
 
 @verb(server=True, reads=True)
 def related(
     target: LedgerTarget,
-    correlationid: Annotated[str, typer.Argument(metavar="ID", help="The correlation id.")],
+    correlationid: Annotated[str, argument("The correlation id.", "ID")],
     *,
-    after: Annotated[int, typer.Option(help="Only events after this position.", metavar="POSITION", min=0)] = 0,
+    after: Annotated[int, option("Only events after this position.", "POSITION", min=0)] = 0,
     as_of: AsOf = None,
 ) -> None:
     """Show what happened under a correlation id.

@@ -6,6 +6,7 @@ import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import open_reader
+from api.cli.options import option
 from api.cli.output import make_table, open_console, print_json, show_progress
 from api.text_format import format_count
 
@@ -16,11 +17,9 @@ if TYPE_CHECKING:
 @verb()
 def replay(
     target: LedgerTarget,
-    check: Annotated[
-        bool, typer.Option(help="Compare with the incrementally folded states; exit code 1 if one differs.")
-    ] = False,
-    projection: Annotated[str | None, typer.Option(help="Only this projection.", metavar="NAME")] = None,
-    to: Annotated[str | None, typer.Option(help="Fold up to this position or time.", metavar="POSITION|TIME")] = None,
+    check: Annotated[bool, option("Compare with the incrementally folded states; exit code 1 if one differs.")] = False,
+    projection: Annotated[str | None, option("Only this projection.", "NAME")] = None,
+    to: Annotated[str | None, option("Fold up to this position or time.", "POSITION|TIME")] = None,
 ) -> None:
     """Fold all events again and print each projection's digest.
 

@@ -6,7 +6,7 @@ import typer
 
 from api.cli.ledger_target import LedgerTarget, source_of_agent, verb
 from api.cli.open_ledger import show
-from api.cli.options import EventIdOption
+from api.cli.options import EventIdOption, argument, option
 from api.cli.output import print_note
 
 if TYPE_CHECKING:
@@ -16,19 +16,12 @@ if TYPE_CHECKING:
 @verb(server=True)
 def retract(
     target: LedgerTarget,
-    decision: Annotated[
-        str, typer.Argument(metavar="DECISION", help="The decision's id, or an unambiguous beginning of it.")
-    ],
+    decision: Annotated[str, argument("The decision's id, or an unambiguous beginning of it.", "DECISION")],
     *,
-    reason: Annotated[str, typer.Option(help="Why the decision is withdrawn.", metavar="TEXT")],
+    reason: Annotated[str, option("Why the decision is withdrawn.", "TEXT")],
     by: Annotated[
         str | None,
-        typer.Option(
-            "--by",
-            "--agent",
-            help="Who withdraws it; without it the token's agent, or TALLYSTICK_AGENT.",
-            metavar="NAME",
-        ),
+        option("Who withdraws it; without it the token's agent, or TALLYSTICK_AGENT.", "NAME", "--by", "--agent"),
     ] = None,
     event_id: EventIdOption = None,
 ) -> None:

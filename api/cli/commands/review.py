@@ -6,7 +6,19 @@ import typer
 
 from api.cli.ledger_target import LedgerTarget, source_of_agent, verb
 from api.cli.open_ledger import ask, show
-from api.cli.options import OUTCOMES, AsOf, Category, EventIdOption, Feature, Project, Stakes, choice, given
+from api.cli.options import (
+    OUTCOMES,
+    AsOf,
+    Category,
+    EventIdOption,
+    Feature,
+    Project,
+    Stakes,
+    argument,
+    choice,
+    given,
+    option,
+)
 from api.cli.output import print_note
 from ledger.errors import InvalidQuery
 
@@ -17,42 +29,34 @@ if TYPE_CHECKING:
 
 PANEL = "Draw a sample to review"
 
-Reviewer = Annotated[
-    str | None, typer.Option(help="The reviewer; without it the token's agent, or TALLYSTICK_AGENT.", metavar="NAME")
-]
-ReviewerOrAgent = Annotated[
-    str | None, typer.Option(help="The same as --by. With --sample: only decisions of this agent.", metavar="NAME")
-]
-SampleSize = Annotated[
-    str | None,
-    typer.Option(help="Review nothing: name this many unreviewed decisions, drawn at random.", rich_help_panel=PANEL),
-]
-Seed = Annotated[str | None, typer.Option(help="Draw with this seed. Without it, a new one.", rich_help_panel=PANEL)]
-DrawnAt = Annotated[
-    str | None,
-    typer.Option(
-        help="Draw from the decisions that were unreviewed at this position.", metavar="POSITION", rich_help_panel=PANEL
-    ),
-]
+Reviewer = Annotated[str | None, option("The reviewer; without it the token's agent, or TALLYSTICK_AGENT.", "NAME")]
 
 
 @verb(server=True)
 def review(
     target: LedgerTarget,
     decision: Annotated[
-        str | None, typer.Argument(metavar="DECISION", help="The decision's id, or an unambiguous beginning of it.")
+        str | None, argument("The decision's id, or an unambiguous beginning of it.", "DECISION")
     ] = None,
     *,
     outcome: Annotated[str | None, choice("How it turned out.", OUTCOMES)] = None,
-    result: Annotated[str | None, typer.Option(help="What happened.", metavar="TEXT")] = None,
-    lessons: Annotated[str | None, typer.Option(help="What was learned.", metavar="TEXT")] = None,
-    notes: Annotated[str | None, typer.Option(help="Anything else.", metavar="TEXT")] = None,
+    result: Annotated[str | None, option("What happened.", "TEXT")] = None,
+    lessons: Annotated[str | None, option("What was learned.", "TEXT")] = None,
+    notes: Annotated[str | None, option("Anything else.", "TEXT")] = None,
     by: Reviewer = None,
-    agent: ReviewerOrAgent = None,
+    agent: Annotated[
+        str | None, option("The same as --by. With --sample: only decisions of this agent.", "NAME")
+    ] = None,
     event_id: EventIdOption = None,
-    sample: SampleSize = None,
-    seed: Seed = None,
-    drawn_at: DrawnAt = None,
+    sample: Annotated[
+        str | None,
+        option("Review nothing: name this many unreviewed decisions, drawn at random.", rich_help_panel=PANEL),
+    ] = None,
+    seed: Annotated[str | None, option("Draw with this seed. Without it, a new one.", rich_help_panel=PANEL)] = None,
+    drawn_at: Annotated[
+        str | None,
+        option("Draw from the decisions that were unreviewed at this position.", "POSITION", rich_help_panel=PANEL),
+    ] = None,
     category: Category = None,
     stakes: Stakes = None,
     project: Project = None,

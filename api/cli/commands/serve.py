@@ -4,10 +4,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import choice
+from api.cli.options import choice, option
 from api.cli.output import print_note, show_progress
 from events import limits
 from ledger.errors import InvalidQuery
@@ -26,86 +24,68 @@ BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREA
 
 def _limit(help: str, *, low: float = 0, high: float | None = LIMIT_MAX) -> Any:  # noqa: A002, ANN401 - as Typer names it; as `typer.Option`
     """Return the option of a limit."""
-    return typer.Option(help=help, min=low, max=high, rich_help_panel=LIMITS)
+    return option(help, min=low, max=high, rich_help_panel=LIMITS)
 
 
-TokenRate = Annotated[float, _limit("Requests per second of one token; 0 for no limit.", high=None)]
-Burst = Annotated[float, _limit("Requests that a token may send at once after a pause.", low=1, high=None)]
 Connections = Annotated[int, _limit("Connections open at once.", low=1)]
 ClientConnections = Annotated[int, _limit("Connections of one address without a valid token; 0 for no limit.")]
 TokenConnections = Annotated[int, _limit("Requests of one token that run at once.", low=1)]
-Feeds = Annotated[int, _limit("Event streams open at once.")]
-TokenFeeds = Annotated[int, _limit("Event streams of one token.")]
 Bodies = Annotated[int, _limit("MiB of large request bodies in memory.", low=16)]
 TokenBodies = Annotated[int, _limit("MiB of large request bodies of one token.", low=16)]
 Queries = Annotated[int, _limit("Queries of views computed at once.", low=1)]
 QuerySeconds = Annotated[float, _limit("Seconds in which a query of a view must be answered.", low=0.1)]
-Refusals = Annotated[
-    float, _limit("Requests without a valid token that are refused per second and address; 0 for no limit.")
-]
 
-EmbeddingsUrl = Annotated[
-    str | None,
-    typer.Option(
-        help="Search decisions by meaning too, with the vectors of this OpenAI-compatible endpoint, which receives the "
-        "texts of all decisions. Its key is in TALLYSTICK_EMBEDDINGS_KEY.",
-        metavar="ADDRESS",
-    ),
-]
-EmbeddingsModel = Annotated[
-    str | None, typer.Option(help="The endpoint's embedding model, needed with --embeddings-url.", metavar="NAME")
-]
-KeyFile = Annotated[
-    Path | None,
-    typer.Option(
-        help="The signing key, if it is not beside the ledger's other files: for example a mounted secret.",
-        metavar="FILE",
-    ),
-]
-AuditLogFile = Annotated[
-    Path | None, typer.Option(help="Append a line for each authenticated request to this file.", metavar="FILE")
-]
+EmbeddingsModel = Annotated[str | None, option("The endpoint's embedding model, needed with --embeddings-url.", "NAME")]
+AuditLogFile = Annotated[Path | None, option("Append a line for each authenticated request to this file.", "FILE")]
 
 
 @verb(json=False)
 def serve(
     target: LedgerTarget,
     *,
-    host: Annotated[
-        str, typer.Option(help="The address to listen on. Other addresses than loopback need a token.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; 0 for any free one.")] = 8321,
-    log_level: Annotated[
-        str,
-        choice("Log messages of this level and above.", LEVELS, also=ANY_CASE),
-    ] = "info",
+    host: Annotated[str, option("The address to listen on. Other addresses than loopback need a token.")] = "127.0.0.1",
+    port: Annotated[int, option("The port; 0 for any free one.")] = 8321,
+    log_level: Annotated[str, choice("Log messages of this level and above.", LEVELS, also=ANY_CASE)] = "info",
     require_tokens: Annotated[
         bool | None,
-        typer.Option(
-            "--require-tokens/--no-require-tokens",
-            help="Refuse callers without a token, also if the file of the tokens is missing.  "
+        option(
+            "Refuse callers without a token, also if the file of the tokens is missing.  "
             "\\[default: once the ledger had a token]",
+            None,
+            "--require-tokens/--no-require-tokens",
             show_default=False,
         ),
     ] = None,
-    key: KeyFile = None,
+    key: Annotated[
+        Path | None,
+        option("The signing key, if it is not beside the ledger's other files: for example a mounted secret.", "FILE"),
+    ] = None,
     audit_log: AuditLogFile = None,
-    tls_cert: Annotated[Path | None, typer.Option(help="Serve https with this certificate and its chain, PEM.")] = None,
-    tls_key: Annotated[Path | None, typer.Option(help="The key of the certificate, PEM, unencrypted.")] = None,
-    embeddings_url: EmbeddingsUrl = None,
+    tls_cert: Annotated[Path | None, option("Serve https with this certificate and its chain, PEM.")] = None,
+    tls_key: Annotated[Path | None, option("The key of the certificate, PEM, unencrypted.")] = None,
+    embeddings_url: Annotated[
+        str | None,
+        option(
+            "Search decisions by meaning too, with the vectors of this OpenAI-compatible endpoint, which receives the "
+            "texts of all decisions. Its key is in TALLYSTICK_EMBEDDINGS_KEY.",
+            "ADDRESS",
+        ),
+    ] = None,
     embeddings_model: EmbeddingsModel = None,
-    rate: TokenRate = 1_000,
-    burst: Burst = 10_000,
+    rate: Annotated[float, _limit("Requests per second of one token; 0 for no limit.", high=None)] = 1_000,
+    burst: Annotated[float, _limit("Requests that a token may send at once after a pause.", low=1, high=None)] = 10_000,
     connections: Connections = limits.CONNECTIONS_MAX,
     connections_per_client: ClientConnections = limits.CONNECTIONS_PER_CLIENT_MAX,
     connections_per_token: TokenConnections = limits.CONNECTIONS_PER_TOKEN_MAX,
-    feeds: Feeds = limits.FEEDS_MAX,
-    feeds_per_token: TokenFeeds = limits.FEEDS_PER_TOKEN_MAX,
+    feeds: Annotated[int, _limit("Event streams open at once.")] = limits.FEEDS_MAX,
+    feeds_per_token: Annotated[int, _limit("Event streams of one token.")] = limits.FEEDS_PER_TOKEN_MAX,
     bodies_mib: Bodies = limits.BODIES_BYTES_MAX >> 20,
     bodies_mib_per_token: TokenBodies = limits.BODIES_BYTES_PER_TOKEN_MAX >> 20,
     queries: Queries = limits.QUERIES_MAX,
     query_seconds: QuerySeconds = limits.QUERY_S,
-    refusals: Refusals = limits.REFUSALS_PER_S_MAX,
+    refusals: Annotated[
+        float, _limit("Requests without a valid token that are refused per second and address; 0 for no limit.")
+    ] = limits.REFUSALS_PER_S_MAX,
 ) -> None:
     """Serve the ledger over HTTP and JSON-RPC.
 

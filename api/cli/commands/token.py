@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import choice
+from api.cli.options import argument, choice, option
 from api.cli.output import open_console, print_json, print_note, table_of
 from api.text_format import format_time
 
@@ -20,22 +20,18 @@ DELIBERATION_POLICIES = ("auto", "off")
 @verb()
 def add(
     target: LedgerTarget,
-    agent: Annotated[str, typer.Argument(help="The agent's name.")],
+    agent: Annotated[str, argument("The agent's name.")],
     scope: Annotated[
-        list[str] | None,
-        choice("What the token allows; may be repeated.  \\[default: append, read]", SCOPES),
+        list[str] | None, choice("What the token allows; may be repeated.  \\[default: append, read]", SCOPES)
     ] = None,
     review: Annotated[
-        str,
-        choice("Which decisions it may review: of any agent, only of others, or none.", REVIEW_POLICIES),
+        str, choice("Which decisions it may review: of any agent, only of others, or none.", REVIEW_POLICIES)
     ] = "any",
     deliberation: Annotated[
         str | None,
         choice("auto: what it queries and checks becomes inputs of its next decision.", DELIBERATION_POLICIES),
     ] = None,
-    days: Annotated[
-        int | None, typer.Option(help="Days until the token expires; without it, never.", min=1, max=36_500)
-    ] = None,
+    days: Annotated[int | None, option("Days until the token expires; without it, never.", min=1, max=36_500)] = None,
 ) -> None:
     """Make a token and print it once.
 
@@ -93,7 +89,7 @@ def list_tokens(target: LedgerTarget) -> None:
 @verb()
 def revoke(
     target: LedgerTarget,
-    token_id: Annotated[str, typer.Argument(metavar="ID", help="The token's id, as `token list` shows it.")],
+    token_id: Annotated[str, argument("The token's id, as `token list` shows it.", "ID")],
 ) -> None:
     """Revoke a token at once, also in a running server.
 

@@ -7,6 +7,7 @@ import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import show
+from api.cli.options import argument, flag, option
 from api.cli.output import make_table, open_console, show_progress
 from api.text_format import format_count, pluralize
 from ledger.errors import InvalidQuery
@@ -24,25 +25,19 @@ class _Options(NamedTuple):
 @verb(server=True, reads=True)
 def verify(
     target: LedgerTarget,
-    path: Annotated[Path | None, typer.Argument(metavar="[EXPORT]", help="An export: its folder or its ZIP.")] = None,
+    path: Annotated[Path | None, argument("An export: its folder or its ZIP.", "[EXPORT]")] = None,
     *,
-    ledger: Annotated[
-        str | None, typer.Option(help="A ledger, with or without a running server.", metavar="PLACE")
-    ] = None,
-    url: Annotated[str | None, typer.Option(help="The address of a server to verify.")] = None,
-    key: Annotated[
-        str | None, typer.Option(help="The log's verifier key, from a source you trust.", metavar="NAME+ID+KEY")
-    ] = None,
+    ledger: Annotated[str | None, option("A ledger, with or without a running server.", "PLACE")] = None,
+    url: Annotated[str | None, option("The address of a server to verify.")] = None,
+    key: Annotated[str | None, option("The log's verifier key, from a source you trust.", "NAME+ID+KEY")] = None,
     since: Annotated[
-        Path | None, typer.Option(help="An earlier checkpoint or receipt that the log must continue.", metavar="FILE")
+        Path | None, option("An earlier checkpoint or receipt that the log must continue.", "FILE")
     ] = None,
     witness: Annotated[
         list[str] | None,
-        typer.Option(
-            help="The key of a witness that must have cosigned, or a file with it; may be repeated.", metavar="VKEY"
-        ),
+        option("The key of a witness that must have cosigned, or a file with it; may be repeated.", "VKEY"),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Skip SQLite's own check of a ledger file.")] = False,
+    quick: Annotated[bool, flag("--quick", "Skip SQLite's own check of a ledger file.")] = False,
 ) -> None:
     """Verify an export, a ledger or a server.
 

@@ -6,6 +6,7 @@ import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import show
+from api.cli.options import option
 from api.text_format import format_time, pluralize
 
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 @verb()
 def witness(
     target: LedgerTarget,
-    url: Annotated[str, typer.Option(help="The witness's address, before /add-checkpoint.", metavar="WITNESS")],
-    key: Annotated[str, typer.Option(help="The witness's verifier key.", metavar="VKEY")],
+    url: Annotated[str, option("The witness's address, before /add-checkpoint.", "WITNESS")],
+    key: Annotated[str, option("The witness's verifier key.", "VKEY")],
 ) -> None:
     """Ask a witness to cosign the newest checkpoint.
 
