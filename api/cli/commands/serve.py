@@ -22,9 +22,9 @@ BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREA
 """Environment variables with the number of threads that numpy's libraries compute on, read when numpy is imported."""
 
 
-def _limit(help: str, *, low: float = 0, high: float | None = LIMIT_MAX) -> Any:  # noqa: A002, ANN401 - as Typer names it; as `typer.Option`
+def _limit(text: str, *, low: float = 0, high: float | None = LIMIT_MAX) -> Any:  # noqa: ANN401 - as `typer.Option`
     """Return the option of a limit."""
-    return option(help, min=low, max=high, rich_help_panel=LIMITS)
+    return option(text, min=low, max=high, rich_help_panel=LIMITS)
 
 
 Connections = Annotated[int, _limit("Connections open at once.", low=1)]
@@ -37,6 +37,31 @@ QuerySeconds = Annotated[float, _limit("Seconds in which a query of a view must 
 
 EmbeddingsModel = Annotated[str | None, option("The endpoint's embedding model, needed with --embeddings-url.", "NAME")]
 AuditLogFile = Annotated[Path | None, option("Append a line for each authenticated request to this file.", "FILE")]
+KeyFile = Annotated[
+    Path | None,
+    option("The signing key, if it is not beside the ledger's other files: for example a mounted secret.", "FILE"),
+]
+EmbeddingsUrl = Annotated[
+    str | None,
+    option(
+        "Search decisions by meaning too, with the vectors of this OpenAI-compatible endpoint, which receives the "
+        "texts of all decisions. Its key is in TALLYSTICK_EMBEDDINGS_KEY.",
+        "ADDRESS",
+    ),
+]
+Refusals = Annotated[
+    float, _limit("Requests without a valid token that are refused per second and address; 0 for no limit.")
+]
+RequireTokens = Annotated[
+    bool | None,
+    option(
+        "Refuse callers without a token, also if the file of the tokens is missing.  "
+        "\\[default: once the ledger had a token]",
+        None,
+        "--require-tokens/--no-require-tokens",
+        show_default=False,
+    ),
+]
 
 
 @verb(json=False)
@@ -46,31 +71,12 @@ def serve(
     host: Annotated[str, option("The address to listen on. Other addresses than loopback need a token.")] = "127.0.0.1",
     port: Annotated[int, option("The port; 0 for any free one.")] = 8321,
     log_level: Annotated[str, choice("Log messages of this level and above.", LEVELS, also=ANY_CASE)] = "info",
-    require_tokens: Annotated[
-        bool | None,
-        option(
-            "Refuse callers without a token, also if the file of the tokens is missing.  "
-            "\\[default: once the ledger had a token]",
-            None,
-            "--require-tokens/--no-require-tokens",
-            show_default=False,
-        ),
-    ] = None,
-    key: Annotated[
-        Path | None,
-        option("The signing key, if it is not beside the ledger's other files: for example a mounted secret.", "FILE"),
-    ] = None,
+    require_tokens: RequireTokens = None,
+    key: KeyFile = None,
     audit_log: AuditLogFile = None,
     tls_cert: Annotated[Path | None, option("Serve https with this certificate and its chain, PEM.")] = None,
     tls_key: Annotated[Path | None, option("The key of the certificate, PEM, unencrypted.")] = None,
-    embeddings_url: Annotated[
-        str | None,
-        option(
-            "Search decisions by meaning too, with the vectors of this OpenAI-compatible endpoint, which receives the "
-            "texts of all decisions. Its key is in TALLYSTICK_EMBEDDINGS_KEY.",
-            "ADDRESS",
-        ),
-    ] = None,
+    embeddings_url: EmbeddingsUrl = None,
     embeddings_model: EmbeddingsModel = None,
     rate: Annotated[float, _limit("Requests per second of one token; 0 for no limit.", high=None)] = 1_000,
     burst: Annotated[float, _limit("Requests that a token may send at once after a pause.", low=1, high=None)] = 10_000,
@@ -83,9 +89,7 @@ def serve(
     bodies_mib_per_token: TokenBodies = limits.BODIES_BYTES_PER_TOKEN_MAX >> 20,
     queries: Queries = limits.QUERIES_MAX,
     query_seconds: QuerySeconds = limits.QUERY_S,
-    refusals: Annotated[
-        float, _limit("Requests without a valid token that are refused per second and address; 0 for no limit.")
-    ] = limits.REFUSALS_PER_S_MAX,
+    refusals: Refusals = limits.REFUSALS_PER_S_MAX,
 ) -> None:
     """Serve the ledger over HTTP and JSON-RPC.
 
