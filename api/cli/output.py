@@ -104,10 +104,19 @@ def table_of(
 def _cell(row: Any, value: str | Callable[[Any], object]) -> Any:  # noqa: ANN401 - any row; a text or a `Text`
     if callable(value):
         found = value(row)
-        return format_value(found) if found is None or isinstance(found, (int, float, datetime, list)) else found
-    for name in value.split("."):
+        return format_value(found) if found is None or isinstance(found, (int, datetime, list)) else found
+    return format_value(_field(row, value))
+
+
+def figure(path: str) -> Callable[[Any], str]:
+    """Return a function that formats the number at a path of a row with decimals, also a whole one."""
+    return lambda row: format_figure(_field(row, path))
+
+
+def _field(row: Any, path: str) -> Any:  # noqa: ANN401 - any row and field
+    for name in path.split("."):
         row = None if row is None else getattr(row, name)
-    return format_value(row)
+    return row
 
 
 def format_value(value: object) -> str:
@@ -116,8 +125,6 @@ def format_value(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return format_count(value)
-    if isinstance(value, float):
-        return format_figure(value)
     if isinstance(value, datetime):
         return format_time(value)
     if value is None or isinstance(value, str):

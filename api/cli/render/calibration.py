@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from api.cli.output import make_table, open_console, table_of
+from api.cli.output import figure, make_table, open_console, table_of
 from api.cli.render.calibration_history import print_history
 from api.cli.render.recalibration import print_recalibration
 from api.reports.calibration_text import (
@@ -101,10 +101,10 @@ def _print_groups(console: Console, groups: Sequence[CalibrationGroup], group_by
     table = table_of(
         groups,
         {group_by: lambda group: one_line(group.group) if group.group is not None else "(not stated)",
-         "reviewed": "reviewed", "total": "total", "success": "accuracy", "stated": "mean_confidence",
+         "reviewed": "reviewed", "total": "total", "success": figure("accuracy"), "stated": figure("mean_confidence"),
          "gap": lambda group: format_figure(group.gap, "+"),
          "its interval": lambda group: format_interval(group.gap_interval, "+"),
-         **({"shrunk": _shrunk_gap} if has_shrunk_gaps else {}), "Brier": "brier_score", "": row_verdict},
+         **({"shrunk": _shrunk_gap} if has_shrunk_gaps else {}), "Brier": figure("brier_score"), "": row_verdict},
         right=("reviewed", "total", "success", "stated", "gap", "its interval", "shrunk", "Brier"), wrap=(group_by,),
         drop=("total", "Brier", "shrunk", "stated", "its interval", "success", "reviewed"),
     )  # fmt: skip
@@ -124,8 +124,8 @@ def _print_buckets(console: Console, buckets: Sequence[Bucket]) -> None:
         return
     table = table_of(
         buckets,
-        {"confidence": "bucket", "reviewed": "decisions", "success": "success_rate", "stated": "mean_confidence",
-         "gap": lambda bucket: format_figure(bucket.stated_gap, "+"),
+        {"confidence": "bucket", "reviewed": "decisions", "success": figure("success_rate"),
+         "stated": figure("mean_confidence"), "gap": lambda bucket: format_figure(bucket.stated_gap, "+"),
          "its interval": lambda bucket: format_interval(bucket.stated_gap_interval, "+"), "": row_verdict},
         right=("reviewed", "success", "stated", "gap", "its interval"), drop=("stated", "its interval", "success"),
     )  # fmt: skip

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import UNSET
 
-from api.cli.output import make_facts, open_console, print_note, table_of
+from api.cli.output import figure, make_facts, open_console, print_note, table_of
 from api.service.decisions import DecisionPage
 from api.text_format import (
     format_count,
@@ -21,7 +21,7 @@ def print_decisions(page: DecisionPage) -> None:
     table = table_of(
         page.decisions,
         {"id": "decision_id", "time (UTC)": "recorded_at", "agent": "agent", "category": "decision.category",
-         "stakes": "decision.stakes", "confidence": "decision.confidence", "outcome": "review.outcome",
+         "stakes": "decision.stakes", "confidence": figure("decision.confidence"), "outcome": "review.outcome",
          "reviewed by": "review.reviewed_by", "decision": "decision.decision"},
         right=("confidence",), wrap=("agent", "category", "reviewed by"), cut=("decision",),
         drop=("reviewed by", "stakes", "category", "time (UTC)", "agent", "confidence", "decision"),

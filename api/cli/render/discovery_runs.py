@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from api.cli.output import format_speed, make_facts, open_console, print_note, table_of, truncate
+from api.cli.output import figure, format_speed, make_facts, open_console, print_note, table_of, truncate
 from api.importers.runs.importer import FileFault, RunImportResult
 from api.importers.runs.score_check import TOLERANCE, UnsupportedScore
 from api.service.discovery.queries import RunPage
@@ -127,8 +127,8 @@ def print_unsupported_scores(scores: Sequence[UnsupportedScore]) -> None:
     table = table_of(
         scores[:UNSUPPORTED_MAX],
         {"run": "run_id", "attempt": lambda score: str(score.attempt), "claimed model": "model_name",
-         "stated": "stated", "by its counts": "by_counts", "scored again": "by_scorer", "scorer": "scorer",
-         "": lambda score: "the output is invalid" if "invalid" in score.why else ""},
+         "stated": figure("stated"), "by its counts": figure("by_counts"), "scored again": figure("by_scorer"),
+         "scorer": "scorer", "": lambda score: "the output is invalid" if "invalid" in score.why else ""},
         right=("attempt", "stated", "by its counts", "scored again"), wrap=("run", "claimed model", ""),
         drop=("scorer", "claimed model", "by its counts"),
     )  # fmt: skip

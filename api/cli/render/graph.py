@@ -1,6 +1,6 @@
 """Print the links around a decision."""
 
-from api.cli.output import open_console, print_note, table_of
+from api.cli.output import figure, open_console, print_note, table_of
 from api.cli.render.calibration import format_as_of
 from api.service.decision_links import DecisionGraph, LinkedDecision
 from api.text_format import format_count, pluralize
@@ -11,8 +11,8 @@ def print_graph(graph: DecisionGraph) -> None:
     console = open_console()
     links = table_of(
         graph.links,
-        {"from": "source_id", "type": "edge_type", "to": "target_id", "weight": "weight", "time (UTC)": "created_at",
-         "by": "created_by", "context": "context"},
+        {"from": "source_id", "type": "edge_type", "to": "target_id", "weight": figure("weight"),
+         "time (UTC)": "created_at", "by": "created_by", "context": "context"},
         right=("weight",), wrap=("from", "to", "by"), cut=("context",), drop=("context", "by", "time (UTC)", "weight"),
     )  # fmt: skip
     decisions = table_of(

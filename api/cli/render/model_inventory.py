@@ -7,7 +7,7 @@ from rich.console import Console
 
 from api.cli.ledger_target import LedgerTarget
 from api.cli.open_ledger import show
-from api.cli.output import open_console, table_of
+from api.cli.output import figure, open_console, table_of
 from api.cli.render.calibration import format_as_of
 from api.service.model_figures import ModelFigures
 from api.service.model_queries import InventoryAnswer, ModelList, ProbesAnswer
@@ -171,10 +171,11 @@ def _print_table(console: Console, scores: ProbeScores) -> None:
     table = table_of(
         scores.models,
         {"model": _model_name, "scores": "scores",
-         "answered": lambda row: f"{format_count(row.answered)} of {format_count(row.counted)}", "mean": "counted_mean",
-         "its interval": lambda row: format_interval(row.counted_interval), "min": "min", "max": "max",
-         "percentile": lambda row: format_place(row.counted_percentile), "first": "first.total",
-         "last": lambda row: row.last.total if row.last is not None and row.totals > 1 else None,
+         "answered": lambda row: f"{format_count(row.answered)} of {format_count(row.counted)}",
+         "mean": figure("counted_mean"), "its interval": lambda row: format_interval(row.counted_interval),
+         "min": figure("min"), "max": figure("max"),
+         "percentile": lambda row: format_place(row.counted_percentile), "first": figure("first.total"),
+         "last": lambda row: format_figure(row.last.total if row.last is not None and row.totals > 1 else None),
          "counts and dimensions": _means},
         right=("scores", "answered", "mean", "its interval", "min", "max", "percentile", "first", "last"),
         wrap=("model", "counts and dimensions"),

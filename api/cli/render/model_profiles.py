@@ -2,7 +2,7 @@
 
 from rich.console import Console
 
-from api.cli.output import open_console, table_of
+from api.cli.output import figure, open_console, table_of
 from api.cli.render.calibration import format_as_of
 from api.cli.render.model_inventory import format_place, format_versioned
 from api.service.model_profiles import ProfilesAnswer
@@ -44,7 +44,7 @@ def _print_profile(console: Console, profile: ModelProfile, models_min: int) -> 
         profile.probes,
         {"probe": lambda probe: format_versioned(probe.probe_id, probe.probe_version),
          "scorer": lambda probe: format_versioned(probe.scorer_id, probe.scorer_version), "answers": "answers",
-         "declined": lambda probe: f"{probe.declining_rate:.0%}", "mean": "mean", "score": "score",
+         "declined": lambda probe: f"{probe.declining_rate:.0%}", "mean": figure("mean"), "score": figure("score"),
          "percentile": lambda probe: format_place(probe.percentile), "models": "models"},
         right=("answers", "declined", "mean", "score", "percentile", "models"), wrap=("probe", "scorer"),
         drop=("scorer", "mean"),

@@ -3,7 +3,7 @@
 import typer
 from rich.console import Console
 
-from api.cli.output import format_speed, make_table, open_console, print_note, table_of
+from api.cli.output import figure, format_speed, make_table, open_console, print_note, table_of
 from api.service.rescore import RescoreResult
 from api.service.rescore_comparison import AnswerRow, ScoreSummary
 from api.text_format import format_count, format_figure, one_line, pluralize
@@ -60,8 +60,8 @@ def _print_answers(console: Console, result: RescoreResult) -> None:
     listed = sorted(result.answers, key=_importance)
     table = table_of(
         listed[:ANSWERS_MAX],
-        {"run": "run_id", "attempt": "attempt", "model": "model", result.before or "before": "before",
-         result.scorer: lambda row: row.after if row.unscored is None else "not scored",
+        {"run": "run_id", "attempt": "attempt", "model": "model", result.before or "before": figure("before"),
+         result.scorer: lambda row: format_figure(row.after) if row.unscored is None else "not scored",
          "change": lambda row: _signed(row.change)},
         right=("attempt", result.before or "before", result.scorer, "change"), wrap=("run", "model"), drop=("model",),
     )  # fmt: skip

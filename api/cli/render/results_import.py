@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import typer
 
-from api.cli.output import format_speed, open_console, print_note, table_of
+from api.cli.output import figure, format_speed, open_console, print_note, table_of
 from api.importers.results.report import ImportedFileReport, ImportedRunReport, ResultsImport
 from api.text_format import format_figure, one_line, pluralize
 
@@ -29,8 +29,8 @@ def _print_file(file: ImportedFileReport) -> None:
     table = table_of(
         file.runs,
         {"run": "run_id", "suite": "suite", "agent": "agent", "scorer": "scorer_id", "scenarios": "scenarios",
-         "scored": "scored", "passed": "passed", "errors": "errors", "skipped": "skipped", "points": "mean_scored",
-         "ledger": lambda run: OUTCOMES[run.outcome]},
+         "scored": "scored", "passed": "passed", "errors": "errors", "skipped": "skipped",
+         "points": figure("mean_scored"), "ledger": lambda run: OUTCOMES[run.outcome]},
         right=("scenarios", "scored", "passed", "errors", "skipped", "points"), wrap=("suite", "agent", "scorer"),
         drop=("agent", "suite", "skipped", "passed", "scenarios", "scorer"),
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from shlex import quote
 
-from api.cli.output import open_console, table_of
+from api.cli.output import figure, open_console, table_of
 from api.service.review_sample import ReviewSample
 from api.text_format import format_count, format_figure, format_interval, pluralize
 
@@ -17,7 +17,7 @@ def print_review_sample(sample: ReviewSample, parameters: Mapping[str, str]) -> 
     table = table_of(
         sample.decisions,
         {"id": "decision_id", "recorded (UTC)": "recorded_at", "agent": "agent", "category": "category",
-         "stated": "confidence", "outcome": lambda each: "retracted" if each.retracted else each.outcome,
+         "stated": figure("confidence"), "outcome": lambda each: "retracted" if each.retracted else each.outcome,
          "decision": "decision"},
         right=("stated",), wrap=("agent", "category"), cut=("decision",),
         drop=("recorded (UTC)", "agent", "category", "stated", "decision"),
