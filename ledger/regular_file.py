@@ -28,6 +28,12 @@ def open_input(name: str) -> AbstractContextManager[BinaryIO]:
     return nullcontext(sys.stdin.buffer) if name == "-" else open_once(name)
 
 
+def read_input(name: str, bytes_max: int) -> bytes:
+    """Return the first bytes of a file, or for `-` of standard input. Errors: as `open_regular`."""
+    with open_input(name) as file:
+        return file.read(bytes_max)
+
+
 def open_once(path: Path | str) -> BufferedReader:
     """Open a regular file, or a pipe that is open already, to read it once. Errors: as `open_regular`."""
     if str(path).startswith(_OWN) and stat.S_ISFIFO(Path(path).stat().st_mode):

@@ -1,6 +1,6 @@
 """Groups of verbs that import a verb's module only when the verb is called, not for help or completion."""
 
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -27,29 +27,13 @@ class Verb(NamedTuple):
     """The panel of the help that lists it."""
 
 
-class _Commands(MutableMapping[str, Any]):
-    """Typer's commands by name, each made when it is looked up."""
-
-    def __init__(self, verbs: Sequence[Verb]) -> None:
-        self._verbs = {verb.name: verb for verb in verbs}
-        self._commands: dict[str, Any] = {}
+class _Commands(dict[str, Any]):
+    """The verbs of a group by name; each becomes a command when it is looked up."""
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - Typer names no public type for both kinds
-        if name not in self._commands:
-            self._commands[name] = _command_of(self._verbs[name])
-        return self._commands[name]
-
-    def __setitem__(self, name: str, command: object) -> None:
-        raise TypeError("the table of verbs is fixed")
-
-    def __delitem__(self, name: str) -> None:
-        raise TypeError("the table of verbs is fixed")
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._verbs)
-
-    def __len__(self) -> int:
-        return len(self._verbs)
+        if isinstance(found := super().__getitem__(name), Verb):
+            found = self[name] = _command_of(found)
+        return found
 
 
 def lazy_group(verbs: Sequence[Verb]) -> type[TyperGroup]:
@@ -62,7 +46,7 @@ def lazy_group(verbs: Sequence[Verb]) -> type[TyperGroup]:
     class LazyGroup(TyperGroup):
         def __init__(self, **attributes: Any) -> None:  # noqa: ANN401 - those of Typer
             super().__init__(**attributes)
-            self.commands = _Commands(verbs)
+            self.commands = _Commands({verb.name: verb for verb in verbs})
 
         def list_commands(self, ctx: object) -> list[str]:
             return list(summaries)

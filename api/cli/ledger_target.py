@@ -20,26 +20,12 @@ if TYPE_CHECKING:
 PANEL = "Options of every verb"
 DEFAULT_LEDGER = "tallystick.db"
 
-LedgerOption = Annotated[
-    str,  # as a path, postgresql:// would lose a slash
-    typer.Option(
-        help="The ledger: a file, or postgresql://HOST/DATABASE?ledger=NAME.",
-        metavar="PLACE",
-        envvar="TALLYSTICK_LEDGER",
-        show_envvar=True,
-        rich_help_panel=PANEL,
-    ),
-]
-StateOption = Annotated[
-    Path | None,
-    typer.Option(
-        help="The folder of the files that this machine keeps of a ledger in PostgreSQL.",
-        metavar="DIR",
-        envvar="TALLYSTICK_STATE",
-        show_envvar=True,
-        rich_help_panel=PANEL,
-    ),
-]
+
+def _common_option(help: str, variable: str, metavar: str | None = None, **settings: Any) -> Any:  # noqa: A002, ANN401 - as `typer.Option`
+    """Return an option of every verb that an environment variable sets, too."""
+    return typer.Option(
+        help=help, metavar=metavar, envvar=variable, show_envvar=True, rich_help_panel=PANEL, **settings
+    )
 
 
 def _complete_durability(incomplete: str) -> list[str]:
@@ -48,36 +34,29 @@ def _complete_durability(incomplete: str) -> list[str]:
     return [word for word in DURABILITIES if word.startswith(incomplete)]
 
 
+LedgerOption = Annotated[
+    str,  # as a path, postgresql:// would lose a slash
+    _common_option("The ledger: a file, or postgresql://HOST/DATABASE?ledger=NAME.", "TALLYSTICK_LEDGER", "PLACE"),
+]
+StateOption = Annotated[
+    Path | None,
+    _common_option(
+        "The folder of the files that this machine keeps of a ledger in PostgreSQL.", "TALLYSTICK_STATE", "DIR"
+    ),
+]
 DurabilityOption = Annotated[
     str | None,  # checked where it is used, so that a verb that asks a server takes no notice of a wrong variable
-    typer.Option(
-        help="What a confirmed commit in PostgreSQL must be: on the disks of standbys too (quorum, the default), "
+    _common_option(
+        "What a confirmed commit in PostgreSQL must be: on the disks of standbys too (quorum, the default), "
         "on one disk (local), or as durable as a managed service makes it.",
-        metavar="[quorum|local|managed]",
-        envvar="TALLYSTICK_DURABILITY",
-        show_envvar=True,
+        "TALLYSTICK_DURABILITY",
+        "[quorum|local|managed]",
         autocompletion=_complete_durability,
-        rich_help_panel=PANEL,
     ),
 ]
-UrlOption = Annotated[
-    str | None,
-    typer.Option(
-        help="Ask the server at this address, not the file.",
-        envvar="TALLYSTICK_URL",
-        show_envvar=True,
-        rich_help_panel=PANEL,
-    ),
-]
-TokenOption = Annotated[
-    str | None,
-    typer.Option(
-        help="Token for --url.", envvar="TALLYSTICK_TOKEN", show_envvar=True, show_default=False, rich_help_panel=PANEL
-    ),
-]
+UrlOption = Annotated[str | None, _common_option("Ask the server at this address, not the file.", "TALLYSTICK_URL")]
+TokenOption = Annotated[str | None, _common_option("Token for --url.", "TALLYSTICK_TOKEN", show_default=False)]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.", rich_help_panel=PANEL)]
-_REMEMBERED = ("url", "ledger", "state", "durability")
-"""Options of which a verb knows whether they were typed."""
 _HiddenOption = Annotated[str | None, typer.Option(hidden=True)]
 
 
@@ -96,26 +75,22 @@ class LedgerTarget(NamedTuple):
     """The token for that server."""
     json: bool
     """Whether to print JSON."""
-    url_typed: bool
-    """Whether --url was typed, and not only set as an environment variable."""
-    ledger_typed: bool
-    """Whether --ledger was typed: it then wins over TALLYSTICK_URL."""
-    state_typed: bool
-    """Whether --state was typed: it is then refused beside a ledger file."""
-    durability_typed: bool
-    """Whether --durability was typed: it is then refused beside a ledger file."""
+    typed: frozenset[str]
+    """The options that were typed, and not only set as environment variables. A typed --ledger wins over
+    TALLYSTICK_URL; a typed --state or --durability is refused beside a ledger file.
+    """
 
     @property
     def place(self) -> "Place":
         """The place of the ledger. Errors: InvalidQuery."""
         from ledger.errors import InvalidQuery
 
-        option = "ledger" if self.ledger_typed else "TALLYSTICK_LEDGER"
+        option = "ledger" if "ledger" in self.typed else "TALLYSTICK_LEDGER"
         place = self.place_of(self.ledger, option)
-        if place.database is None and self.state_typed:
+        if place.database is None and "state" in self.typed:
             detail = f"{place} is a file, and its other files are beside it."
             raise InvalidQuery("state", detail, "Leave it out, or name a ledger in PostgreSQL.")
-        if place.database is None and self.durability_typed:
+        if place.database is None and "durability" in self.typed:
             detail = f"{place} is a file: every confirmed commit is on its disk."
             raise InvalidQuery("durability", detail, "Leave it out, or name a ledger in PostgreSQL.")
         return place
@@ -124,23 +99,8 @@ class LedgerTarget(NamedTuple):
         """Parse another place that an option names. Errors: InvalidQuery, naming the option."""
         from ledger.place import Place, parse_durability
 
-        promised = "durability" if self.durability_typed else "TALLYSTICK_DURABILITY"
+        promised = "durability" if "durability" in self.typed else "TALLYSTICK_DURABILITY"
         return Place.parse(text, self.state, parse_durability(self.durability, promised), option=option)
-
-
-def store_options(
-    context: typer.Context,
-    ledger: str,
-    state: Path | None,
-    durability: str | None,
-    url: str | None,
-    token: str | None,
-    *,
-    as_json: bool,
-) -> None:
-    """Store the options before the verb in the context, whether typed or set as environment variables."""
-    typed = {f"{name}_typed": _is_typed(context, name) for name in _REMEMBERED}
-    context.obj = LedgerTarget(ledger, state, durability, url, token, as_json, **typed)
 
 
 def update_stored_options(
@@ -152,19 +112,36 @@ def update_stored_options(
     token: TokenOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Update the stored options with those that are typed between a group and its verb."""
-    options = {
-        "ledger": ledger,
-        "state": state,
-        "durability": durability,
-        "url": url,
-        "token": token,
-        "as_json": as_json,
-    }
-    context.obj = with_typed(context, options)
+    """Store the options before the verb in the context: first all of them, then those typed between a group and a verb.
+
+    A value that is not typed is set as an environment variable, or the default.
+    """
+    if context.obj is None:
+        context.obj = LedgerTarget(ledger, state, durability, url, token, as_json, frozenset())
+    context.obj = with_typed(context, context.params)
 
 
 _, *_common = inspect.signature(update_stored_options).parameters.values()
+
+
+def with_common_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a function of the context that takes the options of every verb too, and stores them when it has ended."""
+    first, *own_parameters = inspect.signature(function).parameters.values()
+
+    @wraps(function)
+    def run(context: typer.Context, **options: Any) -> None:  # noqa: ANN401 - options of any type
+        common = {parameter.name: options.pop(parameter.name) for parameter in _common}
+        function(context, **options)
+        update_stored_options(context, **common)
+
+    _take(run, [first, *_common, *own_parameters])
+    return run
+
+
+def _take(function: Callable[..., None], parameters: list[inspect.Parameter]) -> None:
+    """Let a function take these parameters, in the view of Typer."""
+    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    function.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
 
 
 def verb(
@@ -213,8 +190,7 @@ def verb(
         parameters += [
             parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (*own_parameters, *added.values())
         ]
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        _take(run, parameters)
         return run
 
     return decorate
@@ -249,11 +225,9 @@ def _advice_without_url(*, server: bool) -> Iterator[None]:
 def with_typed(context: typer.Context, options: Mapping[str, Any]) -> LedgerTarget:
     """Return the stored target, changed by the options that were typed for this part of the command."""
     target = context.obj
-    assert isinstance(target, LedgerTarget), "`store_options` stores the options before the verb first"
+    assert isinstance(target, LedgerTarget), "`update_stored_options` stores the options before the verb first"
     typed = {name.removeprefix("as_"): value for name, value in options.items() if _is_typed(context, name)}
-    for name in _REMEMBERED:
-        typed[f"{name}_typed"] = getattr(target, f"{name}_typed") or name in typed
-    return target._replace(**typed)
+    return target._replace(**typed, typed=target.typed | typed.keys())
 
 
 def wants_json() -> bool:
@@ -272,14 +246,14 @@ def _check_typed_place(target: LedgerTarget) -> None:
 
     Errors: InvalidQuery.
     """
-    if target.state_typed or target.durability_typed or (target.ledger_typed and "://" in target.ledger):
+    if target.typed & {"state", "durability"} or ("ledger" in target.typed and "://" in target.ledger):
         _ = target.place
 
 
 def _refuse_typed_url(command: str, target: LedgerTarget) -> None:
     from ledger.errors import InvalidQuery
 
-    if target.url_typed:
+    if "url" in target.typed:
         raise InvalidQuery("url", f"{command} needs no ledger and no server.", "Leave it out.")
 
 
@@ -287,10 +261,10 @@ def _require_file(command: str, target: LedgerTarget) -> None:
     """Refuse a verb that works on a file if a server is named. A typed --ledger wins over TALLYSTICK_URL."""
     from ledger.errors import InvalidQuery
 
-    if target.url_typed:
+    if "url" in target.typed:
         advice = "Name the file with --ledger, or ask the server over HTTP: its /openapi.json lists the routes."
         raise InvalidQuery("url", f"{command} works on the ledger file and cannot ask a server.", advice)
-    if target.url is not None and not target.ledger_typed:
+    if target.url is not None and "ledger" not in target.typed:
         detail = f"it names the server {target.url}, and {command} works on a ledger file."
         raise InvalidQuery("TALLYSTICK_URL", detail, "Name the file with --ledger, or unset TALLYSTICK_URL.")
 
@@ -301,7 +275,7 @@ def _choose_server(target: LedgerTarget, *, reads: bool) -> LedgerTarget:
     A ledger in PostgreSQL is written without a server. Errors: LedgerLocked, if a server holds the file but cannot be
     used.
     """
-    if target.ledger_typed and not target.url_typed:
+    if "ledger" in target.typed and "url" not in target.typed:
         target = target._replace(url=None)
     if target.url is not None or reads:
         return target

@@ -13,17 +13,7 @@ import typer
 
 from api.cli.commands import VERBS
 from api.cli.lazy_group import CONTEXT_SETTINGS, lazy_group
-from api.cli.ledger_target import (
-    DEFAULT_LEDGER,
-    DurabilityOption,
-    JsonOption,
-    LedgerOption,
-    StateOption,
-    TokenOption,
-    UrlOption,
-    store_options,
-    wants_json,
-)
+from api.cli.ledger_target import wants_json, with_common_options
 from api.cli.output import print_note
 from api.cli.standard_streams import (
     drop_standard_output,
@@ -69,14 +59,9 @@ def _name_assumed_utc() -> Iterator[None]:
 
 
 @app.callback()
+@with_common_options
 def _options(
     context: typer.Context,
-    ledger: LedgerOption = DEFAULT_LEDGER,
-    state: StateOption = None,
-    durability: DurabilityOption = None,
-    url: UrlOption = None,
-    token: TokenOption = None,
-    as_json: JsonOption = False,
     *,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
@@ -84,7 +69,6 @@ def _options(
 ) -> None:
     """A ledger for AI agents: what they decided, how confident they were, how it turned out, and the proof."""
     context.with_resource(_name_assumed_utc())
-    store_options(context, ledger, state, durability, url, token, as_json=as_json)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Options that several verbs share, and options whose values are words from a fixed list."""
+"""Declare options and arguments of verbs, those that take words from a fixed list, and those that several share."""
 
 from collections.abc import Callable, Collection
 from typing import Annotated, Any
@@ -8,6 +8,21 @@ import typer
 OUTCOMES = ("success", "partial", "failure", "abandoned")
 STAKES = ("low", "medium", "high", "critical")
 ORDERS = ("asc", "desc")
+
+
+def option(text: str, metavar: str | None = None, *names: str, **settings: Any) -> Any:  # noqa: ANN401 - as `typer.Option`
+    """Return an option that takes a value. It has the name of its parameter, or `names`; `text` is its help."""
+    return typer.Option(*names, help=text, metavar=metavar, **settings)
+
+
+def flag(name: str, text: str) -> Any:  # noqa: ANN401 - as `typer.Option`
+    """Return an option without a value."""
+    return typer.Option(name, help=text)
+
+
+def argument(text: str, metavar: str | None = None, **settings: Any) -> Any:  # noqa: ANN401 - as `typer.Argument`
+    """Return an argument; `text` is its help."""
+    return typer.Argument(help=text, metavar=metavar, **settings)
 
 
 def choice(
@@ -67,11 +82,13 @@ def complete_words(words: Collection[str], separator: str | None) -> Callable[[s
     return complete
 
 
-AsOf = Annotated[str | None, typer.Option(help="Answer as of this position or time.", metavar="POSITION|TIME")]
-Category = Annotated[str | None, typer.Option(help="Only this category.")]
+EventIdOption = Annotated[str | None, option("The event's id. Repeating the command with it adds nothing.", "ID")]
+DryRun = Annotated[bool, flag("--dry-run", "Print what would be imported, and write nothing.")]
+AsOf = Annotated[str | None, option("Answer as of this position or time.", "POSITION|TIME")]
+Category = Annotated[str | None, option("Only this category.")]
 Stakes = Annotated[str | None, choice("Only these stakes.", STAKES)]
-Project = Annotated[str | None, typer.Option(help="Only this project.")]
-Feature = Annotated[str | None, typer.Option(help="Only this feature.")]
+Project = Annotated[str | None, option("Only this project.")]
+Feature = Annotated[str | None, option("Only this feature.")]
 
 
 def given(**parameters: str | None) -> dict[str, str]:

@@ -3,13 +3,14 @@
 import os
 import sys
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from api.escaped_text import escape_controls, escape_json
 from api.progress import ReportProgress
-from api.text_format import format_rate, to_json
+from api.text_format import format_count, format_figure, format_rate, format_time, one_line, to_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,16 +47,17 @@ def open_console(*, stderr: bool = False) -> "Console":
 
 def print_json(value: object) -> None:
     """Print a value as one line of JSON: what HTTP sends, with control characters escaped."""
-    _write_line(escape_json(to_json(value)))
+    print_bytes(escape_json(to_json(value)) + b"\n")
 
 
 def print_line(line: bytes) -> None:
     """Print stored lines of JSON and a line feed, and flush; on a terminal with control characters escaped."""
-    _write_line(escape_json(line) if sys.stdout.isatty() else line)
+    print_bytes((escape_json(line) if sys.stdout.isatty() else line) + b"\n")
 
 
-def _write_line(line: bytes) -> None:
-    sys.stdout.buffer.write(line + b"\n")
+def print_bytes(data: bytes) -> None:
+    """Print bytes as they are, and flush."""
+    sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
 
 
@@ -77,10 +79,70 @@ def make_table(
     return FittedTable(columns, right=right, wrap=wrap, drop=drop)
 
 
-def make_facts() -> "FittedTable":
-    """Return an empty table of labels and texts, without a header. A long text continues on the next line."""
+def table_of(
+    rows: Iterable[object],
+    columns: Mapping[str, str | Callable[[Any], object]],
+    *,
+    right: Collection[str] = (),
+    wrap: Collection[str] = (),
+    cut: Collection[str] = (),
+    drop: Sequence[str] = (),
+) -> "FittedTable":
+    """Return a table of structs of one kind.
+
+    `columns` maps headings to the path of a field, such as `review.outcome`, or to a function of the row, whose text is
+    printed as it is. The texts of columns in `cut` end with an ellipsis if they are too wide. For `right`, `wrap` and
+    `drop` see `make_table`.
+    """
+    table = make_table(*columns, right=right, wrap=(*wrap, *cut), drop=drop)
+    for row in rows:
+        texts = {heading: _cell(row, value) for heading, value in columns.items()}
+        table.add_row(*(truncate(text) if heading in cut else text for heading, text in texts.items()))
+    return table
+
+
+def _cell(row: Any, value: str | Callable[[Any], object]) -> Any:  # noqa: ANN401 - any row; a text or a `Text`
+    if callable(value):
+        found = value(row)
+        return format_value(found) if found is None or isinstance(found, (int, datetime, list)) else found
+    return format_value(_field(row, value))
+
+
+def figure(path: str) -> Callable[[Any], str]:
+    """Return a function that formats the number at a path of a row with decimals, also a whole one."""
+    return lambda row: format_figure(_field(row, path))
+
+
+def _field(row: Any, path: str) -> Any:  # noqa: ANN401 - any row and field
+    for name in path.split("."):
+        row = None if row is None else getattr(row, name)
+    return row
+
+
+def format_value(value: object) -> str:
+    """Return the text of a field of an answer: on one line, and `-` for None or nothing."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return format_count(value)
+    if isinstance(value, datetime):
+        return format_time(value)
+    if value is None or isinstance(value, str):
+        return one_line(value)
+    assert isinstance(value, Collection), "a list of texts, or the names of a mapping"
+    return one_line(", ".join(value))
+
+
+def make_facts(facts: Iterable[tuple[str, object]] = ()) -> "FittedTable":
+    """Return a table of labels and values, without a header and without those that are None.
+
+    A long text continues on the next line.
+    """
     table = make_table("label", "text", wrap=("text",))
     table.show_header = False
+    for label, value in facts:
+        if value is not None:
+            table.add_row(label, format_value(value))
     return table
 
 

@@ -1,14 +1,22 @@
-"""Convert the options of a verb to the payload of an event, with errors that name the option."""
+"""Convert the options of a verb to the payload of an event, with errors that name the option, and record it."""
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from api.cli.ledger_target import LedgerTarget
+from api.cli.open_ledger import use_store
 from events.decode_error_messages import DECODE_ERRORS, explain_decode_error
+from events.envelope import EventId
 from events.errors import InvalidEvent
 
+if TYPE_CHECKING:
+    from api.service.store import Submission
+
 _Payload = TypeVar("_Payload", bound=msgspec.Struct)
+_Data = TypeVar("_Data")
+_Recorded = TypeVar("_Recorded")
 
 
 def convert_options(
@@ -40,6 +48,17 @@ def convert_text(name: str, text: str | None, kind: Any) -> str | None:  # noqa:
             f"{name}: {explained.detail.removeprefix('the event: ')}", explained.advice, field=name
         ) from None
     return converted
+
+
+def submit(
+    target: LedgerTarget, kind: "Submission[_Data, _Recorded]", data: _Data, event_id: str | None, source: str | None
+) -> _Recorded:
+    """Record a review, retraction or link at the server of a target, or in its ledger.
+
+    Errors: InvalidEvent for a wrong event id, and those of `EventStore.submit`.
+    """
+    event_id = convert_text("event_id", event_id, EventId)
+    return use_store(target, lambda store: store.submit(kind, data, event_id=event_id, source=source))
 
 
 def _name_option(error: InvalidEvent, options: Mapping[str, str]) -> InvalidEvent:

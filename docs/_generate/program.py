@@ -79,7 +79,7 @@ def _verbs(group: Any, path: str) -> list[Verb]:  # noqa: ANN401 - as `command`
     inner: Mapping[str, Any] | None = getattr(group, "commands", None)
     if inner is None:
         return [Verb(path, group)]
-    return [verb for name, each in inner.items() if not each.hidden for verb in _verbs(each, f"{path} {name}")]
+    return [verb for name in inner if not inner[name].hidden for verb in _verbs(inner[name], f"{path} {name}")]
 
 
 def openapi() -> dict[str, Any]:

@@ -23,7 +23,7 @@ EVIDENCE = (
 GUARDRAIL = (
     Verb("set", "Set the rules of a file.", "guardrail:set_file"),
     Verb("list", "List the rules, and how often each fired.", "guardrail:list_guardrails"),
-    Verb("show", "Show one rule.", "guardrail:show"),
+    Verb("show", "Show one rule.", "guardrail:show_rule"),
     Verb("check", "Ask whether an action is allowed.", "guardrail:check"),
     Verb("retire", "Put a rule out of force.", "guardrail:retire"),
 )
@@ -53,7 +53,7 @@ JUDGE = (
 )
 RUN = (
     Verb("save", "Save one report of a discovery run.", "discovery_run:save"),
-    Verb("show", "Show one discovery run.", "discovery_run:show"),
+    Verb("show", "Show one discovery run.", "discovery_run:show_run"),
     Verb("list", "List discovery runs.", "discovery_run:list_runs"),
 )
 WRAPPER = (
@@ -62,8 +62,8 @@ WRAPPER = (
     Verb("list", "List the names of hosts: yours, and the default list.", "model_wrapper:list_names"),
 )
 MODEL = (
-    Verb("register", "Register a model that you know.", "model:register"),
-    Verb("alias", "Give a registered model another name.", "model:alias"),
+    Verb("register", "Register a model that you know.", "model:register_model"),
+    Verb("alias", "Give a registered model another name.", "model:add_alias"),
     Verb("list", "List the registered models.", "model:list_models"),
     Verb("profile", "Show how models did on every probe, and one figure over all.", "model:profile"),
     Verb("wrapper", "State which names are hosts', not models'.", verbs=WRAPPER),
@@ -76,7 +76,7 @@ PROBE = (
     Verb("rescore", "Score stored outputs with another scorer.", "probe:rescore"),
 )
 KEY = (
-    Verb("show", "Print the verifier key of a ledger.", "key:show"),
+    Verb("show", "Print the verifier key of a ledger.", "key:show_key"),
     Verb("make", "Make the key of a ledger and print its verifier key.", "key:make"),
 )
 TOKEN = (

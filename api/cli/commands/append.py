@@ -5,6 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.open_ledger import open_store
+from api.cli.options import argument, option
+from api.cli.output import print_json, show_progress
+from api.text_format import pluralize
+from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
     from api.importers.batch_append import AppendTotals
@@ -15,12 +20,10 @@ BATCH_EVENTS = 1000
 @verb(server=True)
 def append(
     target: LedgerTarget,
-    file: Annotated[
-        str, typer.Argument(metavar="[FILE|-]", help="NDJSON, one event per line; - is standard input.")
-    ] = "-",
-    agent: Annotated[str | None, typer.Option(help="The agent of events that name no source.", metavar="NAME")] = None,
+    file: Annotated[str, argument("NDJSON, one event per line; - is standard input.", "[FILE|-]")] = "-",
+    agent: Annotated[str | None, option("The agent of events that name no source.", "NAME")] = None,
     batch: Annotated[
-        int, typer.Option(min=1, max=BATCH_EVENTS, help="Events per batch. A batch is appended whole or not at all.")
+        int, option("Events per batch. A batch is appended whole or not at all.", min=1, max=BATCH_EVENTS)
     ] = BATCH_EVENTS,
 ) -> None:
     """Append events from a file or a pipe.
@@ -31,10 +34,7 @@ def append(
     """
     import asyncio
 
-    from api.cli.output import print_json
-    from api.text_format import pluralize
     from events.agent_name import is_valid_agent
-    from ledger.errors import InvalidQuery
 
     if agent is not None and not is_valid_agent(agent):
         detail = f"{agent!r} cannot be the name of an agent."
@@ -48,8 +48,6 @@ def append(
 
 
 async def _append(target: LedgerTarget, file: str, agent: str | None, batch: int) -> "AppendTotals":
-    from api.cli.open_ledger import open_store
-    from api.cli.output import show_progress
     from api.importers.batch_append import AppendTotals, Batch, append_batches
     from api.importers.ndjson_lines import LineBatches
 

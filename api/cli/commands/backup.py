@@ -6,6 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.open_ledger import show
+from api.cli.options import argument, flag
+from api.cli.output import print_note, show_progress
+from api.text_format import pluralize
+from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
     from api.service.backup import BackupResult, RestoreResult
@@ -14,15 +19,12 @@ if TYPE_CHECKING:
 @verb()
 def backup(
     target: LedgerTarget,
-    file: Annotated[Path, typer.Argument(help="The file of the backup. It must not exist.", metavar="FILE")],
+    file: Annotated[Path, argument("The file of the backup. It must not exist.", "FILE")],
     with_key: Annotated[
-        bool, typer.Option("--with-key", help="Copy the private key too. Anyone who has it can sign as this log.")
+        bool, flag("--with-key", "Copy the private key too. Anyone who has it can sign as this log.")
     ] = False,
     without_evidence: Annotated[
-        bool,
-        typer.Option(
-            "--without-evidence", help="Back up a ledger in PostgreSQL even if this machine lacks some evidence."
-        ),
+        bool, flag("--without-evidence", "Back up a ledger in PostgreSQL even if this machine lacks some evidence.")
     ] = False,
 ) -> None:
     """Copy a ledger while it is in use, and verify the copy.
@@ -33,21 +35,11 @@ def backup(
 
     Example: tallystick backup backups/2026-11-22.db
     """
-    from api.cli.output import print_json, print_note
-
     result = _back_up(target, file, with_key=with_key, without_evidence=without_evidence)
-    if target.json:
-        print_json(result)
-        return
-    _print_backed_up(result)
-    if not with_key:
-        print_note("The backup does not contain the private key: keep a copy elsewhere, or use --with-key.")
+    show(target, result, lambda made: _print_backed_up(made, with_key=with_key))
 
 
 def _back_up(target: LedgerTarget, file: Path, *, with_key: bool, without_evidence: bool) -> "BackupResult":
-    from api.cli.output import show_progress
-    from ledger.errors import InvalidQuery
-
     if target.place.database is not None:
         from api.importers.database_backup import back_up_database
 
@@ -62,13 +54,14 @@ def _back_up(target: LedgerTarget, file: Path, *, with_key: bool, without_eviden
     return back_up(target.place.path, file, with_key=with_key, progress=show_progress)
 
 
-def _print_backed_up(result: "BackupResult") -> None:
-    from api.cli.output import print_note
-    from api.text_format import pluralize
-
+def _contents(result: "BackupResult | RestoreResult") -> str:
     evidence = f", {pluralize(result.evidence, 'piece')} of evidence" if result.evidence else ""
+    return f"{pluralize(result.events, 'event')}{evidence}, root {result.root}"
+
+
+def _print_backed_up(result: "BackupResult", *, with_key: bool) -> None:
     typer.echo(
-        f"Backed up and verified: {pluralize(result.events, 'event')}{evidence}, root {result.root}, in {result.file}"
+        f"Backed up and verified: {_contents(result)}, in {result.file}"
         f" ({result.size_bytes / 1e6:,.1f} MB, {result.elapsed_s:,.1f} s)."
     )
     if result.standby is not None:
@@ -76,21 +69,18 @@ def _print_backed_up(result: "BackupResult") -> None:
     if result.missing:
         pieces = pluralize(len(result.missing), "piece")
         print_note(f"{pieces} of evidence are not on this machine: {', '.join(result.missing)}.")
+    if not with_key:
+        print_note("The backup does not contain the private key: keep a copy elsewhere, or use --with-key.")
 
 
 @verb()
 def restore(
     target: LedgerTarget,
-    file: Annotated[Path, typer.Argument(help="A backup, or any ledger file.", metavar="FILE")],
+    file: Annotated[Path, argument("A backup, or any ledger file.", "FILE")],
     replace: Annotated[
-        bool,
-        typer.Option(
-            "--replace", help="Replace an existing ledger. Its files are moved to a folder named by the date."
-        ),
+        bool, flag("--replace", "Replace an existing ledger. Its files are moved to a folder named by the date.")
     ] = False,
-    without_evidence: Annotated[
-        bool, typer.Option("--without-evidence", help="Restore even if the backup lacks evidence.")
-    ] = False,
+    without_evidence: Annotated[bool, flag("--without-evidence", "Restore even if the backup lacks evidence.")] = False,
 ) -> None:
     """Restore a verified copy of a backup.
 
@@ -100,7 +90,6 @@ def restore(
 
     Example: tallystick --ledger team.db restore backups/2026-11-22.db
     """
-    from api.cli.output import print_json, show_progress
     from api.service import backup as service
     from ledger.clock import system_clock
 
@@ -116,21 +105,11 @@ def restore(
         without_evidence=without_evidence,
         progress=show_progress,
     )
-    if target.json:
-        print_json(result)
-    else:
-        _print_restored(result)
+    show(target, result, _print_restored)
 
 
 def _print_restored(result: "RestoreResult") -> None:
-    from api.cli.output import print_note
-    from api.text_format import pluralize
-
-    evidence = f", {pluralize(result.evidence, 'piece')} of evidence" if result.evidence else ""
-    typer.echo(
-        f"Restored and verified: {pluralize(result.events, 'event')}{evidence}, root {result.root},"
-        f" in {result.ledger} ({result.elapsed_s:,.1f} s)."
-    )
+    typer.echo(f"Restored and verified: {_contents(result)}, in {result.ledger} ({result.elapsed_s:,.1f} s).")
     if result.aside is not None:
         print_note(f"The previous files are in {result.aside}.")
     if result.missing:

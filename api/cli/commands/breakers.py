@@ -5,17 +5,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import AsOf
+from api.cli.open_ledger import ask, show, use_store
+from api.cli.options import AsOf, argument
+from api.cli.output import make_table, open_console, print_note
+from api.text_format import format_time, one_line, pluralize
+from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
-    from events.breaker import BreakerRule
-    from tallystick.shapes.appended import AppendResult
+    from api.service.breakers import BreakerList
 
 
 @verb(server=True)
 def configure(
     target: LedgerTarget,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The file circuit_breakers.yaml; - is standard input.")],
+    file: Annotated[str, argument("The file circuit_breakers.yaml; - is standard input.", "FILE")],
 ) -> None:
     """Replace the circuit breakers with those of a file.
 
@@ -23,39 +26,17 @@ def configure(
 
     Example: tallystick breakers set circuit_breakers.yaml
     """
-    import asyncio
+    from api.service.breakers import FILE_BYTES_MAX, configure_breakers, parse_breakers
+    from ledger.regular_file import read_input
 
-    from api.cli.output import print_json
-    from api.service.breakers import parse_breakers
-    from api.text_format import pluralize
-
-    rules = parse_breakers(_read(file))
-    appended = asyncio.run(_configure(target, rules))
-    if target.json:
-        print_json({"position": appended.first, "breakers": [rule.scope for rule in rules]})
-        return
-    typer.echo(f"{pluralize(len(rules), 'circuit breaker')} configured: position {appended.first:,}.")
-
-
-def _read(file: str) -> bytes:
-    """Return the bytes of a file or of standard input, at most FILE_BYTES_MAX. Errors: InvalidQuery."""
-    from api.service.breakers import FILE_BYTES_MAX
-    from ledger.errors import InvalidQuery
-    from ledger.regular_file import open_input
-
-    with open_input(file) as stream:
-        data = stream.read(FILE_BYTES_MAX + 1)
+    data = read_input(file, FILE_BYTES_MAX + 1)
     if len(data) > FILE_BYTES_MAX:
         raise InvalidQuery("file", f"is over {FILE_BYTES_MAX:,} bytes.", "Name the file circuit_breakers.yaml.")
-    return data
-
-
-async def _configure(target: LedgerTarget, rules: "tuple[BreakerRule, ...]") -> "AppendResult":
-    from api.cli.open_ledger import open_store
-    from api.service.breakers import configure_breakers
-
-    async with open_store(target) as store:
-        return await configure_breakers(store, rules)
+    rules = parse_breakers(data)
+    position = use_store(target, lambda store: configure_breakers(store, rules)).first
+    answer = {"position": position, "breakers": [rule.scope for rule in rules]}
+    message = f"{pluralize(len(rules), 'circuit breaker')} configured: position {position:,}."
+    show(target, answer, lambda _: typer.echo(message))
 
 
 @verb(server=True, reads=True)
@@ -64,16 +45,13 @@ def list_breakers(target: LedgerTarget, as_of: AsOf = None) -> None:
 
     Example: tallystick breakers list
     """
-    from api.cli.open_ledger import ask
-    from api.cli.output import make_table, open_console, print_json, print_note
     from api.service.breakers import get_breakers
-    from api.text_format import format_time, one_line
     from projections.shared_params import NoParams
 
-    answer = ask(target, get_breakers, NoParams(), as_of)
-    if target.json:
-        print_json(answer)
-        return
+    show(target, ask(target, get_breakers, NoParams(), as_of), _print_breakers)
+
+
+def _print_breakers(answer: "BreakerList") -> None:
     if not answer.breakers:
         print_note("There are no circuit breakers: tallystick breakers set FILE")
         return

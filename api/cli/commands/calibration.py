@@ -3,12 +3,14 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from msgspec import structs
 
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import AsOf, choice
+from api.cli.open_ledger import ask, show
+from api.cli.options import AsOf, choice, option
+from api.cli.output import open_console, print_json
 from api.service.calibration_params import AdviceParams, CalibrationParams
+from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
     from tallystick.shapes.calibration import CalibrationAnswer
@@ -25,13 +27,10 @@ def calibration(
     params: CalibrationParams,
     *,
     plot: Annotated[
-        Path | None,
-        typer.Option(help="Draw the calibration curve, or another --figure, into this SVG file.", metavar="FILE.svg"),
+        Path | None, option("Draw the calibration curve, or another --figure, into this SVG file.", "FILE.svg")
     ] = None,
     figure: Annotated[str | None, choice("What --plot draws.  \\[default: curve]", FIGURES)] = None,
-    murphy: Annotated[
-        Path | None, typer.Option(help="Draw the Murphy diagram into this SVG file.", metavar="FILE.svg")
-    ] = None,
+    murphy: Annotated[Path | None, option("Draw the Murphy diagram into this SVG file.", "FILE.svg")] = None,
     as_of: AsOf = None,
 ) -> None:
     """Compare stated confidence with outcomes.
@@ -44,7 +43,6 @@ def calibration(
 
     Example: tallystick calibration --agent claude --threshold 0.8 --murphy loss.svg
     """
-    from api.cli.open_ledger import ask
     from api.service.calibration import get_calibration
 
     drawings = _name_drawings(plot, figure, murphy)
@@ -64,8 +62,8 @@ def _check_drawings(
     from api.reports.plots.figures import FIGURES as DRAWN
 
     included = list(params.include)
-    for option, (name, path) in drawings.items():
-        _check_plot(target, option, path)
+    for typed, (name, path) in drawings.items():
+        _check_plot(target, typed, path)
         included += [part for part in DRAWN[name].include if part not in included]
     curves = any(DRAWN[name].curves for name, _ in drawings.values())
     return structs.replace(params, detail="curves" if curves else params.detail, include=tuple(included))
@@ -73,14 +71,12 @@ def _check_drawings(
 
 def _name_drawings(plot: Path | None, figure: str | None, murphy: Path | None) -> dict[str, tuple[str, Path]]:
     """Return the figure and the file of each option that draws. Errors: InvalidQuery."""
-    from ledger.errors import InvalidQuery
-
     if figure is not None and plot is None:
         raise InvalidQuery("figure", "no file to draw it into.", "Add --plot FILE.svg.")
     if plot is not None and murphy is not None and plot.resolve() == murphy.resolve():
         raise InvalidQuery("murphy", f"{murphy} is the file of --plot too.", "Name another file.")
     named = {"plot": (figure or "curve", plot), "murphy": ("murphy", murphy)}
-    return {option: (name, path) for option, (name, path) in named.items() if path is not None}
+    return {typed: (name, path) for typed, (name, path) in named.items() if path is not None}
 
 
 def _show(
@@ -90,7 +86,6 @@ def _show(
     drawings: dict[str, tuple[str, Path]],
 ) -> None:
     """Draw the figures of an answer, and print it. Errors: InvalidQuery, if it has not all figures."""
-    from api.cli.output import print_json
     from api.cli.render.calibration import print_calibration
 
     _draw_all(drawings, answer, params)
@@ -109,23 +104,21 @@ def _draw_all(drawings: dict[str, tuple[str, Path]], answer: "CalibrationAnswer"
     from api.reports.plots.figures import FIGURES as DRAWN
     from api.reports.report_files import write_file
     from api.service.calibration_figures import figure_source
-    from ledger.errors import InvalidQuery
 
     source = figure_source(answer, texts_of(params))
     drawn = {}
-    for option, (name, _) in drawings.items():
+    for typed, (name, _) in drawings.items():
         try:
-            drawn[option] = DRAWN[name].draw(source)
+            drawn[typed] = DRAWN[name].draw(source)
         except FigureMissing as missing:
-            raise InvalidQuery(option, missing.cause, f"{missing.advice} Nothing was drawn.") from None
-    for option, (_, path) in drawings.items():
-        write_file(option, path, drawn[option])
+            raise InvalidQuery(typed, missing.cause, f"{missing.advice} Nothing was drawn.") from None
+    for typed, (_, path) in drawings.items():
+        write_file(typed, path, drawn[typed])
 
 
 def _check_plot(target: LedgerTarget, option: str, path: Path) -> None:
     """Check that the drawing can be written, before anything is computed. Errors: InvalidQuery, naming the option."""
     from api.reports.report_files import check_file
-    from ledger.errors import InvalidQuery
 
     if path.resolve() == target.place.path.resolve():
         raise InvalidQuery(option, f"{path} is the ledger.", "Name another file.")
@@ -138,10 +131,7 @@ def advice(target: LedgerTarget, params: AdviceParams, as_of: AsOf = None) -> No
 
     Example: tallystick advice --agent claude --category architecture --stakes high --confidence 0.9
     """
-    from api.cli.open_ledger import ask, show
-    from api.cli.output import open_console
     from api.service.advice import get_advice
-    from ledger.errors import InvalidQuery
 
     if params.agent is None:
         raise InvalidQuery("agent", "Missing option '--agent'.", "Name the agent that is about to decide.")

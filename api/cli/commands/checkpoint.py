@@ -1,6 +1,8 @@
 """checkpoint: print the newest signed checkpoint."""
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.open_ledger import use_proofs
+from api.cli.output import print_bytes, print_json
 
 
 @verb(server=True, reads=True)
@@ -12,26 +14,10 @@ def checkpoint(target: LedgerTarget) -> None:
 
     Example: tallystick checkpoint >today.checkpoint
     """
-    import asyncio
-    import sys
-
-    from api.cli.output import print_json
     from ledger.transparency.signed_note import SignedCheckpoint
 
-    encoded = asyncio.run(_fetch(target))
+    encoded = use_proofs(target, lambda proofs: proofs.checkpoint()).note.encode()
     if target.json:
         print_json(SignedCheckpoint.parse(encoded).checkpoint._asdict() | {"note": encoded.decode()})
         return
-    sys.stdout.buffer.write(encoded)
-    sys.stdout.buffer.flush()
-
-
-async def _fetch(target: LedgerTarget) -> bytes:
-    from api.client.open_store import open_remote_store
-    from api.service.ledger import open_for_signing
-
-    if target.url is not None:
-        async with open_remote_store(target.url, target.token) as remote:
-            return (await remote.checkpoint()).note.encode()
-    async with open_for_signing(target.place) as service:
-        return (await service.proving.checkpoint()).note.encode()
+    print_bytes(encoded)

@@ -1,6 +1,7 @@
 """decisions and decision: list decisions, and show one with its history."""
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.open_ledger import ask, show
 from api.cli.options import AsOf
 from api.service.decision_params import DecisionListParams, OneDecisionParams
 
@@ -14,7 +15,6 @@ def decisions(target: LedgerTarget, params: DecisionListParams, as_of: AsOf = No
 
     Example: tallystick decisions --agent claude --status pending --stakes high
     """
-    from api.cli.open_ledger import ask, show
     from api.cli.render.decisions import print_decisions
     from api.service.decision_search import get_decisions
 
@@ -27,7 +27,6 @@ def decision(target: LedgerTarget, params: OneDecisionParams, as_of: AsOf = None
 
     Example: tallystick decision 3f2a9c1e
     """
-    from api.cli.open_ledger import ask, show
     from api.cli.render.decisions import print_decision
     from api.service.decisions import get_decision
 

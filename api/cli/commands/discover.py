@@ -6,71 +6,43 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.open_ledger import open_store
+from api.cli.options import flag, option
+from api.cli.output import print_json, print_note
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from api.service.discovery.discover_command import DiscoverCommand, DiscoverResult, Say
-    from instruments.routers import Router as RouterClient
+    from instruments.routers import Router
 
-Router = Annotated[str, typer.Option(help="The router: command:CMD, or openai:BASE_URL.")]
-Model = Annotated[
-    str | None, typer.Option(help="The model to request; openai: requests auto without it.", metavar="NAME")
-]
-KeyEnv = Annotated[
-    str | None, typer.Option(help="The variable with the key; OPENAI_API_KEY if that is set.", metavar="VAR")
-]
-Header = Annotated[
-    list[str] | None, typer.Option(help="'Name: value' or 'Name: env:VAR'; may be repeated.", metavar="TEXT")
-]
-RouterName = Annotated[
-    str | None, typer.Option(help="The router's name in events, instead of its program or address.", metavar="NAME")
-]
-ProbeId = Annotated[str | None, typer.Option(help="The probe in each prompt.", metavar="ID")]
-ProbeIds = Annotated[
-    str | None, typer.Option(help="Several probes in each prompt, separated by commas.", metavar="ID,ID,...")
-]
-MaxIterations = Annotated[
-    int | None, typer.Option(min=1, max=1000, help="Stop after this many models; 15 without it.", metavar="N")
-]
-MaxAttempts = Annotated[
-    int | None, typer.Option(min=1, max=1000, help="Stop after this many attempts; 40 without it.", metavar="N")
-]
-Timeout = Annotated[float, typer.Option(help="Seconds for one attempt.", metavar="S")]
-MaxTime = Annotated[float | None, typer.Option(help="Seconds for all attempts together.", metavar="S")]
-KeepGoing = Annotated[bool, typer.Option("--keep-going", help="Continue to the limits, even if a model repeats.")]
-Sensitive = Annotated[
-    bool, typer.Option("--sensitive", help="Store answers only as evidence, which can be erased later.")
-]
-GoldenFile = Annotated[
-    Path | None, typer.Option(help="Write the first accepted response to this file.", metavar="FILE")
-]
-Force = Annotated[bool, typer.Option("--force", help="Let --golden overwrite a file.")]
-RunId = Annotated[str | None, typer.Option(help="The id of the run; without it one is made.", metavar="RUN")]
-Resume = Annotated[str | None, typer.Option(help="Resume an interrupted run.", metavar="RUN")]
+RouterName = Annotated[str | None, option("The router's name in events, instead of its program or address.", "NAME")]
+MaxIterations = Annotated[int | None, option("Stop after this many models; 15 without it.", "N", min=1, max=1000)]
+MaxAttempts = Annotated[int | None, option("Stop after this many attempts; 40 without it.", "N", min=1, max=1000)]
+Sensitive = Annotated[bool, flag("--sensitive", "Store answers only as evidence, which can be erased later.")]
 
 
 @verb(server=True)
 def discover(
     target: LedgerTarget,
     *,
-    router: Router,
-    model: Model = None,
-    key_env: KeyEnv = None,
-    header: Header = None,
+    router: Annotated[str, option("The router: command:CMD, or openai:BASE_URL.")],
+    model: Annotated[str | None, option("The model to request; openai: requests auto without it.", "NAME")] = None,
+    key_env: Annotated[str | None, option("The variable with the key; OPENAI_API_KEY if that is set.", "VAR")] = None,
+    header: Annotated[list[str] | None, option("'Name: value' or 'Name: env:VAR'; may be repeated.", "TEXT")] = None,
     router_name: RouterName = None,
-    probe: ProbeId = None,
-    probes: ProbeIds = None,
+    probe: Annotated[str | None, option("The probe in each prompt.", "ID")] = None,
+    probes: Annotated[str | None, option("Several probes in each prompt, separated by commas.", "ID,ID,...")] = None,
     max_iterations: MaxIterations = None,
     max_attempts: MaxAttempts = None,
-    timeout: Timeout = 120.0,
-    max_time: MaxTime = None,
-    keep_going: KeepGoing = False,
+    timeout: Annotated[float, option("Seconds for one attempt.", "S")] = 120.0,
+    max_time: Annotated[float | None, option("Seconds for all attempts together.", "S")] = None,
+    keep_going: Annotated[bool, flag("--keep-going", "Continue to the limits, even if a model repeats.")] = False,
     sensitive: Sensitive = False,
-    golden: GoldenFile = None,
-    force: Force = False,
-    run: RunId = None,
-    resume: Resume = None,
+    golden: Annotated[Path | None, option("Write the first accepted response to this file.", "FILE")] = None,
+    force: Annotated[bool, flag("--force", "Let --golden overwrite a file.")] = False,
+    run: Annotated[str | None, option("The id of the run; without it one is made.", "RUN")] = None,
+    resume: Annotated[str | None, option("Resume an interrupted run.", "RUN")] = None,
 ) -> None:
     """Find out which models a router uses.
 
@@ -109,13 +81,13 @@ def discover(
 
 def _router_factory(
     spec: str, key_env: str | None, headers: list[str], name: str | None
-) -> "Callable[[str | None], RouterClient]":
+) -> "Callable[[str | None], Router]":
     """Return a function that makes the router client for a requested model. The function raises InvalidQuery."""
     import os
 
     from instruments.routers import parse_router
 
-    def make(model: str | None) -> "RouterClient":
+    def make(model: str | None) -> "Router":
         return parse_router(spec, environment=os.environ, model=model, key_env=key_env, headers=headers, name=name)
 
     return make
@@ -126,7 +98,6 @@ def _run(runner: "DiscoverCommand", target: LedgerTarget) -> None:
     import asyncio
     import time
 
-    from api.cli.output import print_json, print_note
     from api.cli.render.discovery import print_findings
 
     began_ns = time.monotonic_ns()
@@ -155,8 +126,6 @@ async def _run_until_stopped(
     runner: "DiscoverCommand", target: LedgerTarget, report: "Say"
 ) -> "tuple[DiscoverResult, list[int]]":
     """Return the result, and the signals that stopped the run. A second signal ends the command at once."""
-    from api.cli.open_ledger import open_store
-    from api.cli.output import print_note
     from api.cli.signals import catch_stop_signals
 
     with catch_stop_signals() as stop:

@@ -1,8 +1,15 @@
 """doctor: check an installation, and say what to do."""
 
+from typing import TYPE_CHECKING
+
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.open_ledger import show
+from api.text_format import one_line
+
+if TYPE_CHECKING:
+    from api.service.doctor.diagnosis import DoctorReport
 
 
 @verb()
@@ -17,17 +24,14 @@ def doctor(target: LedgerTarget) -> None:
     """
     import asyncio
 
-    from api.cli.output import print_json
     from api.service.doctor.examination import examine
-    from api.text_format import one_line
 
     ledger = target.place.require_file("tallystick doctor", "Run tallystick status, which works on any ledger.")
     report = asyncio.run(examine(ledger))
-    if target.json:
-        print_json(report)
-    else:
-        for finding in report.findings:
-            advice = f" {one_line(finding.advice)}" if finding.advice else ""
-            typer.echo(f"{finding.state:<8} {finding.check}: {one_line(finding.detail)}{advice}")
-    if not report.right:
-        raise typer.Exit(1)
+    show(target, report, _print_findings, code=int(not report.right))
+
+
+def _print_findings(report: "DoctorReport") -> None:
+    for finding in report.findings:
+        advice = f" {one_line(finding.advice)}" if finding.advice else ""
+        typer.echo(f"{finding.state:<8} {finding.check}: {one_line(finding.detail)}{advice}")

@@ -1,31 +1,32 @@
 """evidence: store, print, erase and list the files that are kept beside the log."""
 
+import sys
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import AsOf
+from api.cli.open_ledger import show, use_answers, use_store
+from api.cli.options import AsOf, argument, flag, option
+from api.cli.output import open_console, print_bytes, print_json, print_note, table_of, truncate
+from api.text_format import one_line, pluralize
+from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from api.service.evidence import EvidenceContent
+    from api.service.evidence import EvidenceContent, StoredEvidence
     from api.service.evidence_list import EvidencePage
-    from api.service.store import EventStore
 
-_Answer = TypeVar("_Answer")
-Digest = Annotated[str, typer.Argument(metavar="DIGEST", help="The SHA-256 digest, 64 hex digits.")]
+Digest = Annotated[str, argument("The SHA-256 digest, 64 hex digits.", "DIGEST")]
 
 
 @verb(server=True)
 def put(
     target: LedgerTarget,
-    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="The file to store; - is standard input.")] = "-",
-    media_type: Annotated[str | None, typer.Option(help="The media type.", metavar="TYPE/SUBTYPE")] = None,
-    note: Annotated[str | None, typer.Option(help="A description. It stays in the log permanently.")] = None,
+    file: Annotated[str, argument("The file to store; - is standard input.", "[FILE|-]")] = "-",
+    media_type: Annotated[str | None, option("The media type.", "TYPE/SUBTYPE")] = None,
+    note: Annotated[str | None, option("A description. It stays in the log permanently.")] = None,
 ) -> None:
     """Store the bytes of a file and print their digest.
 
@@ -33,15 +34,15 @@ def put(
 
     Example: DIGEST=$(tallystick evidence put response.txt --media-type text/plain)
     """
-    from api.cli.output import print_json, print_note
     from api.service.evidence import Blob
-    from api.text_format import pluralize
+    from events.limits import EVIDENCE_BYTES_MAX
+    from ledger.regular_file import read_input
 
-    blob = Blob(_read(file), media_type, note)
-    stored = _use_store(target, lambda store: store.put(blob))
-    if target.json:
-        print_json(stored)
-        return
+    blob = Blob(read_input(file, EVIDENCE_BYTES_MAX + 1), media_type, note)
+    show(target, use_store(target, lambda store: store.put(blob)), _print_stored)
+
+
+def _print_stored(stored: "StoredEvidence") -> None:
     state = "there already" if stored.duplicate else "stored"
     print_note(f"{pluralize(stored.size_bytes, 'byte')} {state}, recorded at position {stored.position:,}.")
     typer.echo(stored.digest)
@@ -51,7 +52,7 @@ def put(
 def get(
     target: LedgerTarget,
     digest: Digest,
-    output: Annotated[Path | None, typer.Option(help="Write the bytes to this file.", metavar="FILE")] = None,
+    output: Annotated[Path | None, option("Write the bytes to this file.", "FILE")] = None,
 ) -> None:
     """Print the bytes of a digest, verified.
 
@@ -59,14 +60,9 @@ def get(
 
     Example: tallystick evidence get $DIGEST --output response.txt
     """
-    import sys
-
-    from api.cli.output import print_json, print_note
-    from api.text_format import pluralize
-    from ledger.errors import InvalidQuery
     from ledger.private_file import make_private_file
 
-    content = _use_store(target, lambda store: store.evidence(digest), writable=False)
+    content = use_store(target, lambda store: store.evidence(digest), writable=False)
     if output is not None:
         if not output.exists():
             make_private_file(output)
@@ -78,16 +74,15 @@ def get(
         if sys.stdout.isatty() and not is_readable(content.data):
             detail = "the bytes contain control characters, which a terminal would obey."
             raise InvalidQuery("output", detail, "Name a file, or add --json.")
-        sys.stdout.buffer.write(content.data)
-        sys.stdout.buffer.flush()
+        print_bytes(content.data)
 
 
 @verb(server=True)
 def erase(
     target: LedgerTarget,
     digest: Digest,
-    reason: Annotated[str, typer.Option(help="The reason. It stays in the log permanently.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    reason: Annotated[str, option("The reason. It stays in the log permanently.")],
+    yes: Annotated[bool, flag("--yes", "Do not ask for confirmation.")] = False,
 ) -> None:
     """Erase the bytes of a digest permanently.
 
@@ -95,24 +90,13 @@ def erase(
 
     Example: tallystick evidence erase $DIGEST --reason "it names a person" --yes
     """
-    import sys
-
-    from api.cli.output import print_json
-    from api.text_format import pluralize
-    from ledger.errors import InvalidQuery
-
     if not yes and not sys.stdin.isatty():
         raise InvalidQuery("yes", "erasing is permanent, and nobody can confirm it here.", "Add --yes.")
     if not yes:
         typer.confirm(f"Erase {digest} permanently?", abort=True, err=True)
-    erased = _use_store(target, lambda store: store.erase(digest, reason))
-    if target.json:
-        print_json(erased)
-        return
-    when = "was already" if erased.duplicate else "is"
-    typer.echo(
-        f"{digest} ({pluralize(erased.size_bytes, 'byte')}) {when} erased, recorded at position {erased.position:,}."
-    )
+    erased = use_store(target, lambda store: store.erase(digest, reason))
+    when = f"{'was already' if erased.duplicate else 'is'} erased, recorded at position {erased.position:,}"
+    show(target, erased, lambda _: typer.echo(f"{digest} ({pluralize(erased.size_bytes, 'byte')}) {when}."))
 
 
 @verb(server=True, reads=True)
@@ -123,39 +107,9 @@ def list_evidence(target: LedgerTarget, as_of: AsOf = None) -> None:
 
     Example: tallystick evidence list
     """
-    from api.cli.open_ledger import use_answers
-    from api.cli.output import print_json
     from api.service.evidence_list import list_all_evidence
 
-    page = use_answers(target, as_of, list_all_evidence)
-    if target.json:
-        print_json(page)
-    else:
-        _print_evidence(page)
-
-
-def _use_store(
-    target: LedgerTarget, use: "Callable[[EventStore], Awaitable[_Answer]]", *, writable: bool = True
-) -> _Answer:
-    """Open the store of a target, call the function with it, and return its answer."""
-    import asyncio
-
-    from api.cli.open_ledger import open_store
-
-    async def run() -> _Answer:
-        async with open_store(target, writable=writable) as store:
-            return await use(store)
-
-    return asyncio.run(run())
-
-
-def _read(file: str) -> bytes:
-    """Return the bytes of a file or of standard input, at most one more than the limit."""
-    from events.limits import EVIDENCE_BYTES_MAX
-    from ledger.regular_file import open_input
-
-    with open_input(file) as stream:
-        return stream.read(EVIDENCE_BYTES_MAX + 1)
+    show(target, use_answers(target, as_of, list_all_evidence), _print_evidence)
 
 
 def is_readable(data: bytes) -> bool:
@@ -178,22 +132,15 @@ def _json_fields(content: "EvidenceContent") -> dict[str, object]:
 
 
 def _print_evidence(page: "EvidencePage") -> None:
-    from api.cli.output import make_table, open_console, print_note, truncate
-    from api.text_format import format_count, format_time, one_line
-
     if not page.evidence:
         print_note("No evidence is stored.")
         return
-    columns = ("digest", "bytes", "media type", "stored (UTC)", "erased", "")
-    table = make_table(*columns, right=("bytes",), wrap=("",), drop=("", "media type", "stored (UTC)", "bytes"))
-    for piece in page.evidence:
-        erased = piece.erased
-        table.add_row(
-            piece.digest,
-            format_count(piece.size_bytes),
-            piece.media_type or "-",
-            format_time(datetime.fromisoformat(piece.time)),
-            f"{datetime.fromisoformat(erased.time):%Y-%m-%d}" if erased else "-",
-            truncate(one_line(erased.reason if erased else piece.note)),
-        )
+    table = table_of(
+        page.evidence,
+        {"digest": "digest", "bytes": "size_bytes", "media type": "media_type",
+         "stored (UTC)": lambda piece: datetime.fromisoformat(piece.time),
+         "erased": lambda piece: f"{datetime.fromisoformat(piece.erased.time):%Y-%m-%d}" if piece.erased else "-",
+         "": lambda piece: truncate(one_line(piece.erased.reason if piece.erased else piece.note))},
+        right=("bytes",), wrap=("",), drop=("", "media type", "stored (UTC)", "bytes"),
+    )  # fmt: skip
     open_console().print(table)

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import choice, given
+from api.cli.open_ledger import note_standby, show
+from api.cli.options import choice, flag, given, option
+from api.cli.output import print_note, show_progress
+from api.text_format import pluralize
 
 if TYPE_CHECKING:
     from api.export import ExportSelection, Manifest
@@ -19,17 +22,15 @@ FORMATS = ("ndjson", "csv", "parquet")
 def export(
     target: LedgerTarget,
     *,
-    output: Annotated[Path, typer.Option(help="A folder, or a file that ends in .zip. It must not exist.")],
-    since: Annotated[str | None, typer.Option(help="Only events that happened then or later.", metavar="TIME")] = None,
-    until: Annotated[
-        str | None, typer.Option(help="Only events that happened then or earlier.", metavar="TIME")
-    ] = None,
-    type_: Annotated[str | None, typer.Option("--type", help="Only these types, separated by commas.")] = None,
-    subject: Annotated[str | None, typer.Option(help="Only these streams, separated by commas.")] = None,
-    agent: Annotated[str | None, typer.Option(help="Only this agent.")] = None,
+    output: Annotated[Path, option("A folder, or a file that ends in .zip. It must not exist.")],
+    since: Annotated[str | None, option("Only events that happened then or later.", "TIME")] = None,
+    until: Annotated[str | None, option("Only events that happened then or earlier.", "TIME")] = None,
+    type_: Annotated[str | None, flag("--type", "Only these types, separated by commas.")] = None,
+    subject: Annotated[str | None, option("Only these streams, separated by commas.")] = None,
+    agent: Annotated[str | None, option("Only this agent.")] = None,
     format_: Annotated[str | None, choice("The format of the events.", FORMATS, "--format")] = None,
-    gzip: Annotated[bool, typer.Option("--gzip", help="Compress the events.")] = False,
-    evidence: Annotated[bool, typer.Option("--evidence", help="Include the evidence that the events name.")] = False,
+    gzip: Annotated[bool, flag("--gzip", "Compress the events.")] = False,
+    evidence: Annotated[bool, flag("--evidence", "Include the evidence that the events name.")] = False,
 ) -> None:
     """Export events with everything that proves them.
 
@@ -40,7 +41,6 @@ def export(
     """
     import asyncio
 
-    from api.cli.output import print_json, show_progress
     from api.client.download import download_export
     from api.export import parse_selection
     from api.export.output_path import check_output
@@ -55,15 +55,10 @@ def export(
             manifest = asyncio.run(download_export(target.url, target.token, parameters, output, report))
     else:
         manifest = asyncio.run(_export(target.place, parse_selection(parameters), output))
-    if target.json:
-        print_json(manifest)
-    else:
-        _print_manifest(manifest, output)
+    show(target, manifest, lambda exported: _print_manifest(exported, output))
 
 
 async def _export(ledger: "Place", selection: "ExportSelection", output: Path) -> "Manifest":
-    from api.cli.open_ledger import note_standby
-    from api.cli.output import print_note, show_progress
     from api.export import open_export, write_export
     from api.service.ledger import open_for_signing
 
@@ -79,9 +74,6 @@ async def _export(ledger: "Place", selection: "ExportSelection", output: Path) -
 
 
 def _print_manifest(manifest: "Manifest", output: Path) -> None:
-    from api.cli.output import print_note
-    from api.text_format import pluralize
-
     scope = "all" if manifest.complete else "a selection"
     typer.echo(f"{output}: {pluralize(manifest.events, 'event')}, {scope}, under a checkpoint of {manifest.size:,}.")
     if manifest.evidence is not None:

@@ -1,27 +1,28 @@
 """guardrail: set, list, show and retire rules for actions, and check an action."""
 
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from api.cli.errors import exit_2_on_error
 from api.cli.ledger_target import LedgerTarget, source_of_agent, verb
-from api.cli.options import STAKES, AsOf, choice
+from api.cli.open_ledger import ask, show, use_store
+from api.cli.options import STAKES, AsOf, EventIdOption, argument, choice, option
+from api.cli.output import make_table, open_console, print_note
 from api.service.guardrails.rule_params import GuardrailQuery, GuardrailsQuery
+from api.text_format import pluralize
+from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Sequence
 
-    from api.service.store import EventStore
-
-_Answer = TypeVar("_Answer")
-GuardrailId = Annotated[str, typer.Argument(metavar="ID", help="The id of the rule.")]
+    from api.service.guardrails.rule_set import SetAnswer
 
 
 @verb(server=True)
 def set_file(
     target: LedgerTarget,
-    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="The rule file; - is standard input.")] = "-",
+    file: Annotated[str, argument("The rule file; - is standard input.", "[FILE|-]")] = "-",
 ) -> None:
     """Set the rules of a file.
 
@@ -30,15 +31,15 @@ def set_file(
 
     Example: tallystick guardrail set examples/guardrails/cstp.yaml
     """
-    from api.cli.output import make_table, open_console, print_json, print_note
     from api.client.guardrail_store import set_in_store
-    from api.text_format import pluralize
+    from api.service.guardrails.rule_file import RULE_FILE_BYTES_MAX
+    from ledger.regular_file import read_input
 
-    body = _read(file)
-    answer = _use_store(target, lambda store: set_in_store(store, body))
-    if target.json:
-        print_json(answer)
-        return
+    body = read_input(file, RULE_FILE_BYTES_MAX + 1)
+    show(target, use_store(target, lambda store: set_in_store(store, body)), _print_set)
+
+
+def _print_set(answer: "SetAnswer") -> None:
     table = make_table("rule", "state", "position", right=("position",), wrap=("rule",))
     for rule in answer.rules:
         table.add_row(rule.guardrail_id, rule.state, f"{rule.position:,}")
@@ -56,7 +57,6 @@ def list_guardrails(target: LedgerTarget, params: GuardrailsQuery, as_of: AsOf =
 
     Example: tallystick guardrail list
     """
-    from api.cli.open_ledger import ask, show
     from api.cli.render.guardrails import print_guardrails
     from api.service.guardrails.rule_set import get_guardrails
 
@@ -64,14 +64,13 @@ def list_guardrails(target: LedgerTarget, params: GuardrailsQuery, as_of: AsOf =
 
 
 @verb(server=True, reads=True)
-def show(target: LedgerTarget, params: GuardrailQuery, as_of: AsOf = None) -> None:
+def show_rule(target: LedgerTarget, params: GuardrailQuery, as_of: AsOf = None) -> None:
     """Show one rule.
 
     Also a retired one.
 
     Example: tallystick guardrail show no-high-stakes-low-confidence
     """
-    from api.cli.open_ledger import ask, show
     from api.cli.render.guardrails import print_guardrail
     from api.service.guardrails.rule_set import get_guardrail
 
@@ -82,26 +81,19 @@ def show(target: LedgerTarget, params: GuardrailQuery, as_of: AsOf = None) -> No
 @exit_2_on_error()
 def check(
     target: LedgerTarget,
-    description: Annotated[str, typer.Argument(metavar="TEXT", help="The action in words.")],
+    description: Annotated[str, argument("The action in words.", "TEXT")],
     *,
     agent: Annotated[
-        str | None,
-        typer.Option(help="The agent that plans it; without it the token's, or TALLYSTICK_AGENT.", metavar="NAME"),
+        str | None, option("The agent that plans it; without it the token's, or TALLYSTICK_AGENT.", "NAME")
     ] = None,
-    category: Annotated[str | None, typer.Option(help="The kind of action.", metavar="WORD")] = None,
+    category: Annotated[str | None, option("The kind of action.", "WORD")] = None,
     stakes: Annotated[str | None, choice("How much depends on it.", STAKES)] = None,
-    confidence: Annotated[
-        float | None, typer.Option(help="The stated probability of success, 0 to 1.", min=0, max=1)
-    ] = None,
+    confidence: Annotated[float | None, option("The stated probability of success, 0 to 1.", min=0, max=1)] = None,
     context: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A further field that rules compare, such as code_review=true; may be repeated.", metavar="FIELD=VALUE"
-        ),
+        option("A further field that rules compare, such as code_review=true; may be repeated.", "FIELD=VALUE"),
     ] = None,
-    event_id: Annotated[
-        str | None, typer.Option(help="The event's id. Repeating the command with it adds nothing.", metavar="ID")
-    ] = None,
+    event_id: EventIdOption = None,
 ) -> None:
     """Ask whether an action is allowed.
 
@@ -109,7 +101,6 @@ def check(
 
     Example: tallystick guardrail check "Drop the table" --stakes high --confidence 0.3
     """
-    from api.cli.output import print_json
     from api.cli.payload import convert_options, convert_text
     from api.cli.render.guardrails import print_check
     from api.client.guardrail_store import check_in_store
@@ -123,20 +114,15 @@ def check(
     action = convert_options(fields, PlannedAction, options={})
     checked_id = convert_text("event_id", event_id, EventId)
     source = source_of_agent(target, "agent", agent)
-    answer = _use_store(target, lambda store: check_in_store(store, action, checked_id, source))
-    if target.json:
-        print_json(answer)
-    else:
-        print_check(answer)
-    if not answer.allowed:
-        raise typer.Exit(1)
+    answer = use_store(target, lambda store: check_in_store(store, action, checked_id, source))
+    show(target, answer, print_check, code=0 if answer.allowed else 1)
 
 
 @verb(server=True)
 def retire(
     target: LedgerTarget,
-    guardrail_id: GuardrailId,
-    reason: Annotated[str | None, typer.Option(help="Why. It stays in the log permanently.", metavar="TEXT")] = None,
+    guardrail_id: Annotated[str, argument("The id of the rule.", "ID")],
+    reason: Annotated[str | None, option("Why. It stays in the log permanently.", "TEXT")] = None,
 ) -> None:
     """Put a rule out of force.
 
@@ -144,31 +130,17 @@ def retire(
 
     Example: tallystick guardrail retire low-quality-recording --reason "too strict for drafts"
     """
-    from api.cli.output import print_json
     from api.client.guardrail_store import retire_in_store
 
-    answer = _use_store(target, lambda store: retire_in_store(store, guardrail_id, reason))
-    if target.json:
-        print_json(answer)
-        return
+    answer = use_store(target, lambda store: retire_in_store(store, guardrail_id, reason))
     when = "was already" if answer.duplicate else "is"
-    typer.echo(f"{guardrail_id} {when} retired, recorded at position {answer.position:,}.")
-
-
-def _read(file: str) -> bytes:
-    """Return the bytes of a rule file or of standard input, at most one more than the limit."""
-    from api.service.guardrails.rule_file import RULE_FILE_BYTES_MAX
-    from ledger.regular_file import open_input
-
-    with open_input(file) as stream:
-        return stream.read(RULE_FILE_BYTES_MAX + 1)
+    message = f"{guardrail_id} {when} retired, recorded at position {answer.position:,}."
+    show(target, answer, lambda _: typer.echo(message))
 
 
 def _context(pairs: "Sequence[str]") -> dict[str, object]:
     """Parse FIELD=VALUE; a value that is JSON is that value, any other is a text. Errors: InvalidQuery."""
     import msgspec
-
-    from ledger.errors import InvalidQuery
 
     fields: dict[str, object] = {}
     for pair in pairs:
@@ -180,16 +152,3 @@ def _context(pairs: "Sequence[str]") -> dict[str, object]:
         except msgspec.DecodeError:
             fields[name] = value
     return fields
-
-
-def _use_store(target: LedgerTarget, use: "Callable[[EventStore], Awaitable[_Answer]]") -> _Answer:
-    """Return what a function of the store returns."""
-    import asyncio
-
-    from api.cli.open_ledger import open_store
-
-    async def run() -> _Answer:
-        async with open_store(target) as store:
-            return await use(store)
-
-    return asyncio.run(run())

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import choice
+from api.cli.open_ledger import open_store, show
+from api.cli.options import DryRun, argument, choice, option
+from api.cli.output import show_progress
 
 if TYPE_CHECKING:
     from api.importers.results.importer import ResultsOptions
@@ -17,18 +17,12 @@ FORMATS = ("inspect", "lm-eval", "promptfoo", "deepeval")
 @verb(server=True)
 def results(
     target: LedgerTarget,
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files of results, as the tool wrote them.")],
+    files: Annotated[list[str], argument("Files of results, as the tool wrote them.", "FILE...")],
     *,
     format_: Annotated[str | None, choice("The format; without it, the content shows it.", FORMATS, "--format")] = None,
-    suite: Annotated[
-        str | None, typer.Option(help="The name of the suite, instead of the one in the file.", metavar="NAME")
-    ] = None,
-    agent: Annotated[
-        str | None, typer.Option(help="The evaluated agent, instead of the one in the file.", metavar="NAME")
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what would be imported, and write nothing.")
-    ] = False,
+    suite: Annotated[str | None, option("The name of the suite, instead of the one in the file.", "NAME")] = None,
+    agent: Annotated[str | None, option("The evaluated agent, instead of the one in the file.", "NAME")] = None,
+    dry_run: DryRun = False,
 ) -> None:
     """Import results of evaluations by other tools.
 
@@ -43,29 +37,21 @@ def results(
     """
     import asyncio
 
-    from api.cli.commands.imports import CONTINUE, exit_when_interrupted
-    from api.cli.output import print_json
+    from api.cli.commands.imports import exit_when_interrupted
     from api.cli.render.results_import import print_results_import
     from api.importers.results.importer import ResultsOptions
 
     options = ResultsOptions(format=format_, suite=suite, agent=agent, dry_run=dry_run)
     options.check()
-    with exit_when_interrupted(CONTINUE):
+    with exit_when_interrupted():
         result = asyncio.run(_import(files, options, target))
-    if target.json:
-        print_json(result)
-    else:
-        print_results_import(result)
-    if result.faults:
-        raise typer.Exit(1 if result.usable else 2)
+    show(target, result, print_results_import, code=(1 if result.usable else 2) if result.faults else 0)
 
 
 async def _import(files: list[str], options: "ResultsOptions", target: LedgerTarget) -> "ResultsImport":
     """Import the files. The ledger is opened only when one could be read."""
     from itertools import chain
 
-    from api.cli.open_ledger import open_store
-    from api.cli.output import show_progress
     from api.importers.results.importer import import_results, read_files
     from api.importers.results.report import ResultsFault, ResultsImport
 

@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.open_ledger import open_store, show, use_store
+from api.cli.options import DryRun, argument, flag, option
+from api.cli.output import print_json, print_note, show_progress
+from api.text_format import pluralize
+from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
-    from api.importers.cstp import CstpImport, CstpImportResult
+    from api.importers.cstp import CstpImportResult
     from api.importers.decisions import DecisionImport, DecisionImportOptions
     from api.importers.ledger_rebuild import LedgerImportResult
     from api.importers.runs.importer import RunImportResult
@@ -26,10 +31,8 @@ CONTINUE = "Stopped: kept all that was written; run the same command again to co
 
 
 @contextmanager
-def exit_when_interrupted(note: str) -> Iterator[None]:
+def exit_when_interrupted(note: str = CONTINUE) -> Iterator[None]:
     """On Ctrl-C, print a note and exit."""
-    from api.cli.output import print_note
-
     try:
         yield
     except KeyboardInterrupt:
@@ -40,32 +43,26 @@ def exit_when_interrupted(note: str) -> Iterator[None]:
 @verb(server=True)
 def decisions(
     target: LedgerTarget,
-    file: Annotated[str, typer.Argument(metavar="FILE|-", help="A table with one decision per row; - reads a pipe.")],
+    file: Annotated[str, argument("A table with one decision per row; - reads a pipe.", "FILE|-")],
     *,
     mapping: Annotated[
-        list[str] | None,
-        typer.Option("--map", metavar="FIELD=COLUMN", help="The column of a field; may be repeated."),
+        list[str] | None, option("The column of a field; may be repeated.", "FIELD=COLUMN", "--map")
     ] = None,
     ignored: Annotated[
-        list[str] | None,
-        typer.Option("--ignore", metavar="COLUMN", help="A column to leave out; may be repeated."),
+        list[str] | None, option("A column to leave out; may be repeated.", "COLUMN", "--ignore")
     ] = None,
     outcome_map: Annotated[
-        list[str] | None,
-        typer.Option("--outcome-map", metavar="WORD=OUTCOME", help="The outcome that a word means; may be repeated."),
+        list[str] | None, option("The outcome that a word means; may be repeated.", "WORD=OUTCOME", "--outcome-map")
     ] = None,
-    percent: Annotated[bool, typer.Option("--percent", help="Confidences are in percent: 85% or 85 is 0.85.")] = False,
-    skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Skip bad rows. Without it, one bad row stops the import.")
-    ] = False,
+    percent: Annotated[bool, flag("--percent", "Confidences are in percent: 85% or 85 is 0.85.")] = False,
+    skip_bad: Annotated[bool, flag("--skip-bad", "Skip bad rows. Without it, one bad row stops the import.")] = False,
     skip_conflicts: Annotated[
-        bool,
-        typer.Option("--skip-conflicts", help="Where a row contradicts the ledger, keep the ledger's values."),
+        bool, flag("--skip-conflicts", "Where a row contradicts the ledger, keep the ledger's values.")
     ] = False,
     match: Annotated[
-        bool, typer.Option("--match", help="Find the decisions of rows by their content, too, not only by their ids.")
+        bool, flag("--match", "Find the decisions of rows by their content, too, not only by their ids.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be written, and write nothing.")] = False,
+    dry_run: Annotated[bool, flag("--dry-run", "Print what would be written, and write nothing.")] = False,
 ) -> None:
     """Import decisions and their outcomes.
 
@@ -99,7 +96,6 @@ def _import_decisions(file: str, options: "DecisionImportOptions", target: Ledge
     """Import a file, print the result, and return the exit code."""
     import asyncio
 
-    from api.cli.output import print_json, print_note, show_progress
     from api.cli.render.decision_import import print_import, stopped_line
     from api.importers.decisions import DecisionImport, regular_file
 
@@ -125,7 +121,6 @@ def _import_decisions(file: str, options: "DecisionImportOptions", target: Ledge
 
 async def _write_decisions(source: "DecisionImport", target: LedgerTarget) -> list[int]:
     """Write a file; return the signals that stopped it. A second signal ends the command at once."""
-    from api.cli.open_ledger import open_store
     from api.cli.signals import catch_stop_signals
 
     async with open_store(target, writable=not source.result.dry_run) as store:
@@ -137,10 +132,8 @@ async def _write_decisions(source: "DecisionImport", target: LedgerTarget) -> li
 @verb(server=True)
 def cstp(
     target: LedgerTarget,
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="CSTP's folder, a decision file, or its SQLite store.")],
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what would be imported, and write nothing.")
-    ] = False,
+    path: Annotated[Path, argument("CSTP's folder, a decision file, or its SQLite store.", "PATH")],
+    dry_run: DryRun = False,
 ) -> None:
     """Import a CSTP installation: decision files, a SQLite store, or a folder with both.
 
@@ -150,30 +143,15 @@ def cstp(
 
     Example: tallystick import cstp ./decisions --dry-run
     """
-    import asyncio
-
-    from api.cli.output import print_json, show_progress
     from api.importers.cstp import CstpImport
 
-    with exit_when_interrupted(CONTINUE):
-        report = asyncio.run(_import_cstp(CstpImport(path, progress=show_progress), target, dry_run=dry_run))
-    if target.json:
-        print_json(report)
-    else:
-        _print_cstp(report)
-    if not report.complete:
-        raise typer.Exit(1)
-
-
-async def _import_cstp(source: "CstpImport", target: LedgerTarget, *, dry_run: bool) -> "CstpImportResult":
-    from api.cli.open_ledger import open_store
-
-    async with open_store(target, writable=not dry_run) as store:
-        return await source.write(store, dry_run=dry_run)
+    with exit_when_interrupted():
+        source = CstpImport(path, progress=show_progress)
+        report = use_store(target, lambda store: source.write(store, dry_run=dry_run), writable=not dry_run)
+    show(target, report, _print_cstp, code=int(not report.complete))
 
 
 def _print_cstp(report: "CstpImportResult") -> None:
-    from api.cli.output import print_note
     from api.cli.render.cstp_import import import_summary_lines, warning_lines
 
     for line in import_summary_lines(report):
@@ -185,11 +163,9 @@ def _print_cstp(report: "CstpImportResult") -> None:
 @verb(server=True)
 def runs(
     target: LedgerTarget,
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Run reports, one JSON object per file.")],
-    agent: Annotated[str | None, typer.Option(help="The agent of the runs.", metavar="NAME")] = None,
-    rescore: Annotated[
-        bool, typer.Option(help="Score the outputs again, and report stated scores that differ.")
-    ] = True,
+    files: Annotated[list[str], argument("Run reports, one JSON object per file.", "FILE...")],
+    agent: Annotated[str | None, option("The agent of the runs.", "NAME")] = None,
+    rescore: Annotated[bool, option("Score the outputs again, and report stated scores that differ.")] = True,
 ) -> None:
     """Import reports of discovery runs.
 
@@ -201,17 +177,11 @@ def runs(
     """
     import asyncio
 
-    from api.cli.output import print_json
     from api.cli.render.discovery_runs import print_import_result
 
-    with exit_when_interrupted(CONTINUE):
+    with exit_when_interrupted():
         result = asyncio.run(_import_runs(files, agent, target, rescore=rescore))
-    if target.json:
-        print_json(result)
-    else:
-        print_import_result(result)
-    if result.faults:
-        raise typer.Exit(1 if result.usable else 2)
+    show(target, result, print_import_result, code=(1 if result.usable else 2) if result.faults else 0)
 
 
 async def _import_runs(
@@ -220,8 +190,6 @@ async def _import_runs(
     """Import the runs. The ledger is opened only when a file could be read."""
     from itertools import chain
 
-    from api.cli.open_ledger import open_store
-    from api.cli.output import show_progress
     from api.importers.runs.importer import FileFault, RunImportResult, import_runs, read_runs
 
     result, reports = RunImportResult(), read_runs(files, agent)
@@ -239,23 +207,14 @@ async def _import_runs(
 @verb()
 def ledger(
     target: LedgerTarget,
-    source: Annotated[
-        str, typer.Argument(metavar="SOURCE", help="A complete export (its folder or its ZIP), or a ledger to move.")
-    ],
+    source: Annotated[str, argument("A complete export (its folder or its ZIP), or a ledger to move.", "SOURCE")],
     *,
     to: Annotated[
-        str | None,
-        typer.Option(help="The new place: a file, or postgresql://HOST/DATABASE?ledger=NAME.", metavar="PLACE"),
+        str | None, option("The new place: a file, or postgresql://HOST/DATABASE?ledger=NAME.", "PLACE")
     ] = None,
-    keep: Annotated[
-        bool, typer.Option("--keep", help="Copy a ledger without its key, and do not seal the old place.")
-    ] = False,
-    without_evidence: Annotated[
-        bool, typer.Option("--without-evidence", help="Move a ledger even if it lacks evidence.")
-    ] = False,
-    key: Annotated[
-        str | None, typer.Option(help="The verifier key of the log, from a source you trust.", metavar="KEY")
-    ] = None,
+    keep: Annotated[bool, flag("--keep", "Copy a ledger without its key, and do not seal the old place.")] = False,
+    without_evidence: Annotated[bool, flag("--without-evidence", "Move a ledger even if it lacks evidence.")] = False,
+    key: Annotated[str | None, option("The verifier key of the log, from a source you trust.", "KEY")] = None,
 ) -> None:
     """Create a ledger from a complete export, or move one between a file and PostgreSQL.
 
@@ -269,8 +228,6 @@ def ledger(
 
     Example: tallystick import ledger tallystick.db --to 'postgresql://n1,n2,n3/db?ledger=acme'
     """
-    from api.cli.output import print_json, show_progress
-
     place = target.place if to is None else target.place_of(to, "to")
     old = _ledger_to_move(target, source)
     stopped = f"Stopped: {place} accepts no events. Run the same command again."
@@ -284,12 +241,7 @@ def ledger(
             from api.importers.ledger_move import move_ledger
 
             result = move_ledger(old, place, key=key, keep=keep, without_evidence=without_evidence, progress=report)
-    if target.json:
-        print_json(result)
-    else:
-        _print_rebuilt(result)
-    if not result.placed:
-        raise typer.Exit(1)
+    show(target, result, _print_rebuilt, code=int(not result.placed))
 
 
 def _ledger_to_move(target: LedgerTarget, source: str) -> "Place | None":
@@ -307,8 +259,6 @@ def _ledger_to_move(target: LedgerTarget, source: str) -> "Place | None":
 
 
 def _refuse_move_options(source: str, **options: bool) -> None:
-    from ledger.errors import InvalidQuery
-
     for name, value in options.items():
         if value:
             advice = "Leave it out, or name a ledger."
@@ -319,8 +269,6 @@ def _print_rebuilt(result: "LedgerImportResult") -> None:
     from base64 import b64encode
 
     from api.cli.commands.verify import print_report
-    from api.cli.output import print_note
-    from api.text_format import pluralize
 
     if not result.placed:
         print_report(result.report)

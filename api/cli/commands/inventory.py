@@ -1,6 +1,7 @@
 """inventory: list the models that answered."""
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.open_ledger import ask, show
 from api.cli.options import AsOf
 from projections.discovery.query_params import InventoryQuery
 
@@ -14,7 +15,6 @@ def inventory(target: LedgerTarget, params: InventoryQuery, as_of: AsOf = None) 
 
     Example: tallystick inventory --as-of 2026-11-01
     """
-    from api.cli.open_ledger import ask, show
     from api.cli.render.model_inventory import print_inventory
     from api.service.model_queries import get_inventory
 

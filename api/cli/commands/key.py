@@ -6,6 +6,10 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.open_ledger import show
+from api.cli.options import flag, option
+from api.cli.output import print_note
+from ledger.errors import InvalidQuery, NotFound
 
 if TYPE_CHECKING:
     from ledger.place import Place
@@ -16,15 +20,13 @@ _Result = TypeVar("_Result")
 
 
 @verb()
-def show(target: LedgerTarget) -> None:
+def show_key(target: LedgerTarget) -> None:
     """Print the verifier key of a ledger.
 
     Anyone who verifies this ledger needs it, and must get it from you.
 
     Example: tallystick key show >ledger.vkey
     """
-    from api.cli.output import print_note
-    from ledger.errors import NotFound
     from ledger.transparency.keys import key_path, others_may_read, read_key
 
     shared = _read_shared(target)
@@ -45,12 +47,9 @@ def show(target: LedgerTarget) -> None:
 def make(
     target: LedgerTarget,
     origin: Annotated[
-        str | None,
-        typer.Option(help="The permanent name of the log, such as ledger.example.com/team.  \\[default: random]"),
+        str | None, option("The permanent name of the log, such as ledger.example.com/team.  \\[default: random]")
     ] = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Replace the key: for everyone else this becomes another log.")
-    ] = False,
+    replace: Annotated[bool, flag("--replace", "Replace the key: for everyone else this becomes another log.")] = False,
 ) -> None:
     """Make the key of a ledger and print its verifier key.
 
@@ -59,8 +58,6 @@ def make(
 
     Example: tallystick key make --origin ledger.example.com/team
     """
-    from api.cli.output import print_note
-    from ledger.errors import InvalidQuery
     from ledger.sqlite.lock import WriterLock
     from ledger.transparency.checkpoints import checkpoint_path, replace_key
     from ledger.transparency.keys import key_path
@@ -91,7 +88,6 @@ def _read_shared(target: LedgerTarget) -> "Verifier | None":
 
     Errors: LedgerUnusable, LedgerUnavailable, BadNote.
     """
-    from ledger.errors import NotFound
     from ledger.transparency.shared_keys import read_shared_verifier
 
     async def read(notes: "Notes") -> "Verifier | None":
@@ -129,9 +125,4 @@ def _with_notes(place: "Place", work: "Callable[[Notes], Coroutine[None, None, _
 
 
 def _print_key(target: LedgerTarget, verifier: "Verifier") -> None:
-    from api.cli.output import print_json
-
-    if target.json:
-        print_json({"origin": verifier.name, "verifier": str(verifier)})
-    else:
-        typer.echo(str(verifier))
+    show(target, {"origin": verifier.name, "verifier": str(verifier)}, lambda key: typer.echo(key["verifier"]))

@@ -5,14 +5,17 @@ from typing import Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.open_ledger import show
+from api.cli.options import option
+from api.cli.output import make_table, open_console, print_json, print_note
+from api.text_format import one_line
 
 
 @verb()
 def create(
     target: LedgerTarget,
     grant: Annotated[
-        str | None,
-        typer.Option(help="Let this role append to the ledger and read it, also if the ledger exists.", metavar="ROLE"),
+        str | None, option("Let this role append to the ledger and read it, also if the ledger exists.", "ROLE")
     ] = None,
 ) -> None:
     """Make an empty ledger, and let a role use it.
@@ -26,9 +29,7 @@ def create(
     """
     import asyncio
 
-    from api.cli.output import print_json
     from api.service.database_ledgers import create_ledger
-    from api.text_format import one_line
 
     created = asyncio.run(create_ledger(target.place, grant))
     if target.json:
@@ -51,17 +52,11 @@ def check(target: LedgerTarget) -> None:
     """
     import asyncio
 
-    from api.cli.output import print_json
     from api.cli.render.database_report import print_report
     from api.service.database_ledgers import check_ledger
 
     report = asyncio.run(check_ledger(target.place))
-    if target.json:
-        print_json(report)
-    else:
-        print_report(report)
-    if not report.right:
-        raise typer.Exit(1)
+    show(target, report, print_report, code=int(not report.right))
 
 
 @verb()
@@ -74,7 +69,6 @@ def list_ledgers(target: LedgerTarget) -> None:
     """
     import asyncio
 
-    from api.cli.output import make_table, open_console, print_json, print_note
     from api.service import database_ledgers
 
     found = asyncio.run(database_ledgers.list_ledgers(target.place))

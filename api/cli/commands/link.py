@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, source_of_agent, verb
-from api.cli.options import AsOf, choice
+from api.cli.open_ledger import ask, show
+from api.cli.options import AsOf, EventIdOption, argument, choice, option
+from api.cli.output import print_note
 from api.service.decision_params import LinkGraphParams
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from tallystick.shapes.decisions import RecordedLink
 
 LINK_TYPES = ("relates_to", "supersedes", "depends_on")
@@ -19,28 +19,17 @@ LINK_TYPES = ("relates_to", "supersedes", "depends_on")
 @verb(server=True)
 def link(
     target: LedgerTarget,
-    decision: Annotated[
-        str, typer.Argument(metavar="DECISION", help="The decision that relates, supersedes or depends.")
-    ],
-    other: Annotated[str, typer.Argument(metavar="OTHER", help="The decision that it is linked to.")],
+    decision: Annotated[str, argument("The decision that relates, supersedes or depends.", "DECISION")],
+    other: Annotated[str, argument("The decision that it is linked to.", "OTHER")],
     *,
     edge_type: Annotated[str, choice("What the first decision does to the other one.", LINK_TYPES)],
-    weight: Annotated[
-        float | None, typer.Option(help="How strongly they are linked, above 0, at most 1.", metavar="NUMBER")
-    ] = None,
-    context: Annotated[str | None, typer.Option(help="Why they are linked.", metavar="TEXT")] = None,
+    weight: Annotated[float | None, option("How strongly they are linked, above 0, at most 1.", "NUMBER")] = None,
+    context: Annotated[str | None, option("Why they are linked.", "TEXT")] = None,
     by: Annotated[
         str | None,
-        typer.Option(
-            "--by",
-            "--agent",
-            help="Who links them; without it the token's agent, or TALLYSTICK_AGENT.",
-            metavar="NAME",
-        ),
+        option("Who links them; without it the token's agent, or TALLYSTICK_AGENT.", "NAME", "--by", "--agent"),
     ] = None,
-    event_id: Annotated[
-        str | None, typer.Option(help="The event's id. Repeating the command with it adds nothing.", metavar="ID")
-    ] = None,
+    event_id: EventIdOption = None,
 ) -> None:
     """Link a decision to another one.
 
@@ -50,37 +39,24 @@ def link(
 
     Example: tallystick link 9b01c2d3 3f2a9c1e --edge-type supersedes --context "The load has doubled"
     """
-    import asyncio
+    from api.cli.payload import convert_options, submit
+    from api.service.store import LINK
+    from events.link import DecisionLinked
 
-    from api.cli.output import print_json, print_note
-
+    source = source_of_agent(target, "by", by)
     fields = {
         "source_id": decision, "target_id": other, "edge_type": edge_type, "weight": weight, "context": context,
     }  # fmt: skip
-    recorded = asyncio.run(_link(target, fields, event_id, source_of_agent(target, "by", by)))
-    if target.json:
-        print_json(recorded)
-        return
+    linked = convert_options(fields, DecisionLinked, {"source_id": "DECISION", "target_id": "OTHER"})
+    show(target, submit(target, LINK, linked, event_id, source), _print_linked)
+
+
+def _print_linked(recorded: "RecordedLink") -> None:
     for name in recorded.unknown:
         print_note(f"Decision {name} is not in the ledger.")
     state = "are linked already" if recorded.duplicate else "are linked"
     print_note(f"The decisions {state}, at position {recorded.position:,}.")
     typer.echo(f"{recorded.source_id} {recorded.target_id}")
-
-
-async def _link(
-    target: LedgerTarget, fields: "Mapping[str, object]", event_id: str | None, source: str | None
-) -> "RecordedLink":
-    from api.cli.open_ledger import open_store
-    from api.cli.payload import convert_options, convert_text
-    from api.service.store import LINK
-    from events.envelope import EventId
-    from events.link import DecisionLinked
-
-    linked = convert_options(fields, DecisionLinked, {"source_id": "DECISION", "target_id": "OTHER"})
-    event_id = convert_text("event_id", event_id, EventId)
-    async with open_store(target) as store:
-        return await store.submit(LINK, linked, event_id=event_id, source=source)
 
 
 @verb(server=True, reads=True)
@@ -91,7 +67,6 @@ def graph(target: LedgerTarget, params: LinkGraphParams, as_of: AsOf = None) -> 
 
     Example: tallystick graph 3f2a9c1e --depth 3 --edge-type supersedes,depends_on
     """
-    from api.cli.open_ledger import ask, show
     from api.cli.render.graph import print_graph
     from api.service.decision_links import get_graph
 

@@ -1,11 +1,15 @@
 """log: print events."""
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import ORDERS, choice, given
+from api.cli.open_ledger import open_events
+from api.cli.options import ORDERS, choice, flag, given, option
+from api.cli.output import make_table, open_console, print_line, print_note, truncate
+from api.text_format import format_time, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,31 +21,27 @@ if TYPE_CHECKING:
 def log(
     target: LedgerTarget,
     *,
-    after: Annotated[str | None, typer.Option(help="Only events after this position.", metavar="POSITION")] = None,
-    before: Annotated[str | None, typer.Option(help="Only events before this position.", metavar="POSITION")] = None,
+    after: Annotated[str | None, option("Only events after this position.", "POSITION")] = None,
+    before: Annotated[str | None, option("Only events before this position.", "POSITION")] = None,
     limit: Annotated[
         str | None,
-        typer.Option(
-            help="At most this many; without it 100 on a terminal, all otherwise. With --follow: first the newest of "
+        option(
+            "At most this many; without it 100 on a terminal, all otherwise. With --follow: first the newest of "
             "this number, then new ones.",
-            metavar="NUMBER",
+            "NUMBER",
         ),
     ] = None,
     order: Annotated[str | None, choice("Sort by position in this order.", ORDERS)] = None,
-    type_: Annotated[str | None, typer.Option("--type", help="Only these types, separated by commas.")] = None,
-    subject: Annotated[str | None, typer.Option(help="Only these streams, separated by commas.")] = None,
-    source: Annotated[str | None, typer.Option(help="Only this agent.", metavar="AGENT")] = None,
-    correlationid: Annotated[
-        str | None, typer.Option(help="Only events with this correlation id.", metavar="ID")
-    ] = None,
-    since: Annotated[str | None, typer.Option(help="Only events that happened then or later.", metavar="TIME")] = None,
-    until: Annotated[
-        str | None, typer.Option(help="Only events that happened then or earlier.", metavar="TIME")
-    ] = None,
+    type_: Annotated[str | None, flag("--type", "Only these types, separated by commas.")] = None,
+    subject: Annotated[str | None, option("Only these streams, separated by commas.")] = None,
+    source: Annotated[str | None, option("Only this agent.", "AGENT")] = None,
+    correlationid: Annotated[str | None, option("Only events with this correlation id.", "ID")] = None,
+    since: Annotated[str | None, option("Only events that happened then or later.", "TIME")] = None,
+    until: Annotated[str | None, option("Only events that happened then or earlier.", "TIME")] = None,
     follow: Annotated[
         bool,
-        typer.Option(
-            help="Print the events, then new ones as they are appended, until Ctrl-C. Give --limit to begin near the "
+        option(
+            "Print the events, then new ones as they are appended, until Ctrl-C. Give --limit to begin near the "
             "end, as `tail -n NUMBER -f` does."
         ),
     ] = False,
@@ -53,7 +53,6 @@ def log(
     Example: tallystick log --type decision.reviewed.v1 --since 2026-11-01 --json
     """
     import asyncio
-    import sys
 
     from api.service.event_params import check_followable, parse_event_query
 
@@ -77,8 +76,6 @@ async def _print(target: LedgerTarget, query: "Query", *, raw: bool, all_pages: 
     """Print one page, or with `all_pages` every page; with `raw` as stored lines, otherwise as a table."""
     from msgspec import structs
 
-    from api.cli.open_ledger import open_events
-    from api.cli.output import open_console, print_line, print_note
     from events.limits import PAGE_EVENTS_MAX
 
     async with open_events(target) as service:
@@ -104,7 +101,6 @@ async def _print(target: LedgerTarget, query: "Query", *, raw: bool, all_pages: 
 
 async def _check_names(target: LedgerTarget, query: "Query") -> None:
     """Check that the agent and the streams that an empty answer is about are in the log. Errors: NotFound."""
-    from api.cli.open_ledger import open_events
     from api.service.ledger import LedgerService
     from api.service.unknown_names import check_event_names, find_agents
 
@@ -117,7 +113,6 @@ async def _check_names(target: LedgerTarget, query: "Query") -> None:
 async def _follow(target: LedgerTarget, query: "Query", *, raw: bool, newest_only: bool) -> None:
     from msgspec import structs
 
-    from api.cli.open_ledger import open_events
     from events.limits import PAGE_EVENTS_MAX
 
     async with open_events(target) as service:
@@ -132,8 +127,6 @@ async def _follow(target: LedgerTarget, query: "Query", *, raw: bool, newest_onl
 
 def _print_page(positions: "Sequence[int]", lines: "Sequence[bytes]", *, raw: bool) -> None:
     """Print stored lines as they are, or as rows whose columns are not aligned."""
-    from api.cli.output import print_line
-
     if not raw:
         for row in _rows(positions, lines):
             typer.echo("  ".join(row))
@@ -142,8 +135,6 @@ def _print_page(positions: "Sequence[int]", lines: "Sequence[bytes]", *, raw: bo
 
 
 def _table(page: "LogPage") -> object:
-    from api.cli.output import make_table, truncate
-
     columns = ("position", "time (UTC)", "type", "subject", "agent", "")
     table = make_table(*columns, right=("position",), wrap=("agent", ""), drop=("time (UTC)", "agent", "", "type"))
     for *row, agent, summary in _rows(page.positions, page.lines):
@@ -152,7 +143,6 @@ def _table(page: "LogPage") -> object:
 
 
 def _rows(positions: "Sequence[int]", lines: "Sequence[bytes]") -> list[tuple[str, ...]]:
-    from api.text_format import format_time, one_line
     from events.decode_error_messages import DECODE_ERRORS
     from events.registry import VOCABULARY
 

@@ -2,10 +2,8 @@
 
 from typing import Annotated
 
-import typer
-
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import choice
+from api.cli.options import choice, flag
 
 TOOLSETS = ("decisions", "links", "discovery", "evaluations", "proof")
 
@@ -15,7 +13,7 @@ def mcp(
     target: LedgerTarget,
     *,
     tools: Annotated[str, choice("The toolsets to offer.", TOOLSETS, separator=",")] = "decisions",
-    read_only: Annotated[bool, typer.Option("--read-only", help="Offer only tools that read.")] = False,
+    read_only: Annotated[bool, flag("--read-only", "Offer only tools that read.")] = False,
 ) -> None:
     """Serve tools for agents over MCP, on standard input and output.
 

@@ -2,27 +2,26 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import AsOf, given
+from api.cli.open_ledger import ask, show, use_store
+from api.cli.options import AsOf, argument, given, option
 
 if TYPE_CHECKING:
-    from tallystick.shapes.appended import AppendResult
+    pass
 
-Key = Annotated[str, typer.Argument(metavar="KEY", help="The name that its dated and prefixed names have in common.")]
-EventAgent = Annotated[str | None, typer.Option(help="The agent of the event.", metavar="AGENT")]
+Key = Annotated[str, argument("The name that its dated and prefixed names have in common.", "KEY")]
+EventAgent = Annotated[str | None, option("The agent of the event.", "AGENT")]
 
 
 @verb(server=True)
-def register(
+def register_model(
     target: LedgerTarget,
     key: Key,
     *,
-    provider: Annotated[str | None, typer.Option(help="The provider.")] = None,
-    name: Annotated[str | None, typer.Option(help="The name to show.")] = None,
-    version: Annotated[str | None, typer.Option(help="Its version.")] = None,
-    note: Annotated[str | None, typer.Option(help="A remark.")] = None,
+    provider: Annotated[str | None, option("The provider.")] = None,
+    name: Annotated[str | None, option("The name to show.")] = None,
+    version: Annotated[str | None, option("Its version.")] = None,
+    note: Annotated[str | None, option("A remark.")] = None,
     agent: EventAgent = None,
 ) -> None:
     """Register a model that you know.
@@ -31,28 +30,19 @@ def register(
 
     Example: tallystick model register example-large --provider Example --name "Example Large"
     """
-    import asyncio
-
     from api.cli.render.model_inventory import print_appended
-
-    fields = given(provider=provider, name=name, version=version, note=note, agent=agent)
-    appended = asyncio.run(_register(target, key, fields))
-    print_appended(appended, f"Model {key} is registered", as_json=target.json)
-
-
-async def _register(target: LedgerTarget, key: str, fields: dict[str, str]) -> "AppendResult":
-    from api.cli.open_ledger import open_store
     from api.service.model_registry import register
 
-    async with open_store(target) as store:
-        return await register(store, key, **fields)
+    fields = given(provider=provider, name=name, version=version, note=note, agent=agent)
+    appended = use_store(target, lambda store: register(store, key, **fields))
+    print_appended(target, appended, f"Model {key} is registered")
 
 
 @verb(server=True)
-def alias(
+def add_alias(
     target: LedgerTarget,
     key: Key,
-    alias: Annotated[str, typer.Argument(metavar="NAME", help="Another name, as answers claim it; case is ignored.")],
+    alias: Annotated[str, argument("Another name, as answers claim it; case is ignored.", "NAME")],
     *,
     agent: EventAgent = None,
 ) -> None:
@@ -62,20 +52,11 @@ def alias(
 
     Example: tallystick model alias example-large "Example Large (preview)"
     """
-    import asyncio
-
     from api.cli.render.model_inventory import print_appended
+    from api.service.model_registry import alias as give_alias
 
-    appended = asyncio.run(_alias(target, key, alias, agent))
-    print_appended(appended, f"Model {key} is also called {alias!r}", as_json=target.json)
-
-
-async def _alias(target: LedgerTarget, key: str, name: str, agent: str | None) -> "AppendResult":
-    from api.cli.open_ledger import open_store
-    from api.service.model_registry import alias
-
-    async with open_store(target) as store:
-        return await alias(store, key, name, agent=agent)
+    appended = use_store(target, lambda store: give_alias(store, key, alias, agent=agent))
+    print_appended(target, appended, f"Model {key} is also called {alias!r}")
 
 
 @verb(server=True, reads=True)
@@ -86,7 +67,6 @@ def list_models(target: LedgerTarget, as_of: AsOf = None) -> None:
 
     Example: tallystick model list
     """
-    from api.cli.open_ledger import ask, show
     from api.cli.render.model_inventory import print_models
     from api.service.model_queries import get_inventory, registered_models
     from projections.discovery.query_params import InventoryQuery
@@ -97,7 +77,7 @@ def list_models(target: LedgerTarget, as_of: AsOf = None) -> None:
 @verb(server=True, reads=True)
 def profile(
     target: LedgerTarget,
-    model: Annotated[str | None, typer.Argument(metavar="MODEL", help="Only this model, by any of its names.")] = None,
+    model: Annotated[str | None, argument("Only this model, by any of its names.", "MODEL")] = None,
     as_of: AsOf = None,
 ) -> None:
     """Show how models did on every probe, and one figure over all.
@@ -107,7 +87,6 @@ def profile(
 
     Example: tallystick model profile example-large
     """
-    from api.cli.open_ledger import ask, show
     from api.cli.render.model_profiles import print_profiles
     from api.service.model_profiles import get_profiles
     from projections.discovery.query_params import ProfileQuery

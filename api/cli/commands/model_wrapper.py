@@ -2,19 +2,16 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from api.cli.commands.model import EventAgent
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import AsOf
+from api.cli.open_ledger import ask, show, use_store
+from api.cli.options import AsOf, argument, option
 
 if TYPE_CHECKING:
-    from tallystick.shapes.appended import AppendResult
+    pass
 
-Name = Annotated[
-    str, typer.Argument(metavar="NAME", help="The name, as answers claim it; case and punctuation are ignored.")
-]
-Note = Annotated[str | None, typer.Option(help="A remark.")]
+Name = Annotated[str, argument("The name, as answers claim it; case and punctuation are ignored.", "NAME")]
+Note = Annotated[str | None, option("A remark.")]
 
 
 @verb(server=True)
@@ -26,12 +23,7 @@ def add(target: LedgerTarget, name: Name, *, note: Note = None, agent: EventAgen
 
     Example: tallystick model wrapper add "Acme Gateway" --note "our gateway"
     """
-    import asyncio
-
-    from api.cli.render.model_inventory import print_appended
-
-    appended = asyncio.run(_state(target, name, note, agent, is_wrapper=True))
-    print_appended(appended, f"{name!r} is a host's name", as_json=target.json)
+    _state(target, name, note, agent, "is a host's name", is_wrapper=True)
 
 
 @verb(server=True)
@@ -42,23 +34,19 @@ def remove(target: LedgerTarget, name: Name, *, note: Note = None, agent: EventA
 
     Example: tallystick model wrapper remove amp
     """
-    import asyncio
+    _state(target, name, note, agent, "is not a host's name", is_wrapper=False)
 
+
+def _state(
+    target: LedgerTarget, name: str, note: str | None, agent: str | None, message: str, *, is_wrapper: bool
+) -> None:
     from api.cli.render.model_inventory import print_appended
-
-    appended = asyncio.run(_state(target, name, note, agent, is_wrapper=False))
-    print_appended(appended, f"{name!r} is not a host's name", as_json=target.json)
-
-
-async def _state(
-    target: LedgerTarget, name: str, note: str | None, agent: str | None, *, is_wrapper: bool
-) -> "AppendResult":
-    from api.cli.open_ledger import open_store
     from api.service.model_registry import add_wrapper, check_host_name, remove_wrapper
 
     check_host_name(name)
-    async with open_store(target) as store:
-        return await (add_wrapper if is_wrapper else remove_wrapper)(store, name, note=note, agent=agent)
+    write = add_wrapper if is_wrapper else remove_wrapper
+    appended = use_store(target, lambda store: write(store, name, note=note, agent=agent))
+    print_appended(target, appended, f"{name!r} {message}")
 
 
 @verb(server=True, reads=True)
@@ -67,7 +55,6 @@ def list_names(target: LedgerTarget, as_of: AsOf = None) -> None:
 
     Example: tallystick model wrapper list
     """
-    from api.cli.open_ledger import ask, show
     from api.cli.render.wrappers import print_wrappers
     from api.service.wrappers import get_wrappers
     from projections.shared_params import NoParams

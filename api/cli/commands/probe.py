@@ -5,17 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import AsOf
+from api.cli.open_ledger import ask, open_reader, show, use_store
+from api.cli.options import AsOf, flag, option
+from api.cli.output import open_console, print_json, print_line, show_progress, table_of
 from projections.discovery.query_params import ProbeScoreQuery
 
 if TYPE_CHECKING:
-    from api.service.rescore import RescoreQuery, RescoreResult
+    from api.service.store import EventStore
     from projections.discovery.model_names import ModelNames
 
-ProbeId = Annotated[
-    str | None,
-    typer.Option("--probe", help="The probe.  \\[default: refactor-go]", metavar="ID", show_default=False),
-]
+ProbeId = Annotated[str | None, option("The probe.  \\[default: refactor-go]", "ID", "--probe", show_default=False)]
 
 
 @verb(server=True, reads=True)
@@ -26,7 +25,6 @@ def scores(target: LedgerTarget, params: ProbeScoreQuery, as_of: AsOf = None) ->
 
     Example: tallystick probe scores --probe refactor --scorer syntax@1
     """
-    from api.cli.open_ledger import ask, show
     from api.cli.render.model_inventory import print_scores
     from api.service.model_queries import get_probes
 
@@ -39,10 +37,10 @@ def prompt(
     probe: ProbeId = None,
     exclude_file: Annotated[
         str | None,
-        typer.Option(
-            help="Models that must not answer: a JSON array of identities or names, or one name per line; "
+        option(
+            "Models that must not answer: a JSON array of identities or names, or one name per line; "
             "- is standard input.",
-            metavar="FILE|-",
+            "FILE|-",
         ),
     ] = None,
 ) -> None:
@@ -52,7 +50,6 @@ def prompt(
 
     Example: tallystick probe prompt --exclude-file seen.txt | some-model > answer.txt
     """
-    from api.cli.output import print_line
     from api.service.discovery.prompt_and_analysis import build_discovery_prompt
 
     print_line(build_discovery_prompt(probe, exclude_file).rstrip("\n").encode())
@@ -61,7 +58,7 @@ def prompt(
 @verb(server=True, reads=True)
 def analyze(
     target: LedgerTarget,
-    response_file: Annotated[str, typer.Option(help="One answer; - is standard input.", metavar="FILE|-")],
+    response_file: Annotated[str, option("One answer; - is standard input.", "FILE|-")],
     probe: ProbeId = None,
 ) -> None:
     """Print what one answer says: identity, code, score and verdict.
@@ -73,7 +70,6 @@ def analyze(
     """
     import asyncio
 
-    from api.cli.output import print_json
     from api.service.discovery.prompt_and_analysis import analyze_response, read_input
 
     answer = read_input(response_file, "response_file")
@@ -85,7 +81,6 @@ def analyze(
 
 async def _read_names(target: LedgerTarget) -> "ModelNames":
     """Return what owners said about names at the server, or else in the ledger file, if that exists."""
-    from api.cli.open_ledger import open_reader
     from api.client.open_store import open_remote_store
     from api.service.store import LocalStore
     from api.service.stored_model_names import load_model_names
@@ -106,7 +101,6 @@ def list_probes(target: LedgerTarget) -> None:
 
     Example: tallystick probe list
     """
-    from api.cli.output import make_table, open_console, print_json
     from instruments.probes import PROBES, scorer_name
 
     if target.json:
@@ -119,12 +113,12 @@ def list_probes(target: LedgerTarget) -> None:
             ]
         )
         return
-    table = make_table("id", "version", "kind", "language", "scorer", "older scorers")
-    for probe in PROBES:
-        older = ", ".join(map(scorer_name, probe.older_scorers))
-        table.add_row(
-            probe.id, probe.version, probe.kind, probe.language or "-", scorer_name(probe.scorer), older or "-"
-        )
+    table = table_of(
+        PROBES,
+        {"id": "id", "version": "version", "kind": "kind", "language": "language",
+         "scorer": lambda probe: scorer_name(probe.scorer),
+         "older scorers": lambda probe: ", ".join(map(scorer_name, probe.older_scorers)) or "-"},
+    )  # fmt: skip
     open_console().print(table)
 
 
@@ -132,12 +126,10 @@ def list_probes(target: LedgerTarget) -> None:
 def rescore(
     target: LedgerTarget,
     *,
-    scorer: Annotated[str, typer.Option(help="The scorer to use.", metavar="ID@VERSION")],
-    run: Annotated[str | None, typer.Option(help="Only the outputs of this run.", metavar="RUN")] = None,
-    probe: Annotated[
-        str | None, typer.Option(help="Only outputs of this probe; without it the scorer's own.", metavar="ID")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the comparison, and write nothing.")] = False,
+    scorer: Annotated[str, option("The scorer to use.", "ID@VERSION")],
+    run: Annotated[str | None, option("Only the outputs of this run.", "RUN")] = None,
+    probe: Annotated[str | None, option("Only outputs of this probe; without it the scorer's own.", "ID")] = None,
+    dry_run: Annotated[bool, flag("--dry-run", "Print the comparison, and write nothing.")] = False,
 ) -> None:
     """Score stored outputs with another scorer.
 
@@ -147,24 +139,13 @@ def rescore(
 
     Example: tallystick probe rescore --scorer debugging@2 --dry-run
     """
-    import asyncio
-
-    from api.cli.output import print_json
     from api.cli.render.rescored import print_rescored
-    from api.service.rescore import RescoreQuery
+    from api.service.rescore import RescoreQuery, RescoreResult, rescore
 
-    result = asyncio.run(_rescore(RescoreQuery(scorer=scorer, run=run, probe=probe, dry_run=dry_run), target))
-    if target.json:
-        print_json(result)
-    else:
-        print_rescored(result)
+    query = RescoreQuery(scorer=scorer, run=run, probe=probe, dry_run=dry_run)
 
-
-async def _rescore(query: "RescoreQuery", target: LedgerTarget) -> "RescoreResult":
-    from api.cli.open_ledger import open_store
-    from api.cli.output import show_progress
-    from api.service.rescore import rescore
-
-    async with open_store(target, writable=not query.dry_run) as store:
+    async def score(store: "EventStore") -> RescoreResult:
         with show_progress("rescoring", "outputs") as report:
             return await rescore(store, query, report)
+
+    show(target, use_store(target, score, writable=not dry_run), print_rescored)

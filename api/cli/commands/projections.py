@@ -2,10 +2,12 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import AsOf
+from api.cli.open_ledger import ask
+from api.cli.options import AsOf, argument
+from api.cli.output import make_table, open_console, print_json, print_line
+from api.text_format import format_count, to_json
+from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
     from api.service.projections import ProjectionList, ProjectionState
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 @verb(server=True, reads=True)
 def projections(
     target: LedgerTarget,
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One projection; without it, all.")] = None,
+    name: Annotated[str | None, argument("One projection; without it, all.", "[NAME]")] = None,
     as_of: AsOf = None,
 ) -> None:
     """List the projections, or show one.
@@ -25,9 +27,7 @@ def projections(
     """
     import msgspec
 
-    from api.cli.output import make_table, open_console, print_json, print_line
     from api.service.projections import ProjectionList
-    from api.text_format import format_count, to_json
 
     answer = _list(target, as_of) if name is None else _show(target, name, as_of)
     if target.json:
@@ -42,9 +42,7 @@ def projections(
 
 
 def _list(target: LedgerTarget, as_of: str | None) -> "ProjectionList":
-    from api.cli.open_ledger import ask
     from api.service.projections import get_projections
-    from ledger.errors import InvalidQuery
     from projections.shared_params import NoParams
 
     if as_of is not None:
@@ -53,7 +51,6 @@ def _list(target: LedgerTarget, as_of: str | None) -> "ProjectionList":
 
 
 def _show(target: LedgerTarget, name: str, as_of: str | None) -> "ProjectionState":
-    from api.cli.open_ledger import ask
     from api.service.projections import ProjectionQuery, get_projection
 
     return ask(target, get_projection, ProjectionQuery(name=name), as_of)

@@ -6,34 +6,27 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.open_ledger import use_proofs
+from api.cli.options import argument, option
+from api.cli.output import print_bytes, print_json, print_line, print_note
+from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
     from ledger.transparency.receipt import Receipt
     from ledger.transparency.signed_note import Verifier
 
-Key = Annotated[
-    str | None, typer.Option(help="With --check: the log's verifier key, from a source you trust.", metavar="VKEY")
-]
-
 
 @verb(server=True, reads=True)
 def receipt(
     target: LedgerTarget,
-    position: Annotated[int | None, typer.Argument(help="The position of the event.", min=1)] = None,
+    position: Annotated[int | None, argument("The position of the event.", min=1)] = None,
     *,
-    output: Annotated[
-        Path | None, typer.Option(help="Write to this file; usually it is named NAME.tlog-proof.", metavar="FILE")
-    ] = None,
-    check: Annotated[
-        Path | None, typer.Option(help="Check the receipt in this file, and print its event.", metavar="FILE")
-    ] = None,
-    key: Key = None,
-    line: Annotated[
-        Path | None, typer.Option(help="With --check: the event, if you have it from another source.", metavar="FILE")
-    ] = None,
+    output: Annotated[Path | None, option("Write to this file; usually it is named NAME.tlog-proof.", "FILE")] = None,
+    check: Annotated[Path | None, option("Check the receipt in this file, and print its event.", "FILE")] = None,
+    key: Annotated[str | None, option("With --check: the log's verifier key, from a source you trust.", "VKEY")] = None,
+    line: Annotated[Path | None, option("With --check: the event, if you have it from another source.", "FILE")] = None,
     witness: Annotated[
-        list[str] | None,
-        typer.Option(help="With --check: a witness that must have cosigned; may be repeated.", metavar="VKEY"),
+        list[str] | None, option("With --check: a witness that must have cosigned; may be repeated.", "VKEY")
     ] = None,
 ) -> None:
     """Print or check the proof that an event is in the log.
@@ -43,43 +36,23 @@ def receipt(
 
     Example: tallystick receipt 7 --output 7.tlog-proof
     """
-    import asyncio
-    import sys
-
-    from api.cli.output import print_json, print_note
-    from ledger.errors import InvalidQuery
-
     if (position is None) == (check is None):
         raise InvalidQuery("check", "give either POSITION or --check FILE.", "Give one of them.")
     if position is None:
         assert check is not None
         _check(check, key, line, witness or [], as_json=target.json)
         return
-    encoded = asyncio.run(_fetch(target, position))
+    encoded = use_proofs(target, lambda proofs: proofs.receipt(position)).encode()
     if output is not None:
         output.write_bytes(encoded)
         print_note(f"The receipt of position {position} is in {output}.")
     if target.json:
         print_json(_receipt_fields(encoded))
     elif output is None:
-        sys.stdout.buffer.write(encoded)
-        sys.stdout.buffer.flush()
-
-
-async def _fetch(target: LedgerTarget, position: int) -> bytes:
-    from api.client.open_store import open_remote_store
-    from api.service.ledger import open_for_signing
-
-    if target.url is not None:
-        async with open_remote_store(target.url, target.token) as remote:
-            return (await remote.receipt(position)).encode()
-    async with open_for_signing(target.place) as service:
-        return (await service.proving.receipt(position)).encode()
+        print_bytes(encoded)
 
 
 def _check(path: Path, key: str | None, line: Path | None, witnesses: list[str], *, as_json: bool) -> None:
-    from api.cli.output import print_json, print_line, print_note
-    from ledger.errors import InvalidQuery
     from ledger.regular_file import check_regular
     from ledger.transparency.receipt import Receipt
     from ledger.transparency.signed_note import Verifier

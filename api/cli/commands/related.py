@@ -2,18 +2,17 @@
 
 from typing import Annotated
 
-import typer
-
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import AsOf
+from api.cli.open_ledger import ask, show
+from api.cli.options import AsOf, argument, option
 
 
 @verb(server=True, reads=True)
 def related(
     target: LedgerTarget,
-    correlationid: Annotated[str, typer.Argument(metavar="ID", help="The correlation id.")],
+    correlationid: Annotated[str, argument("The correlation id.", "ID")],
     *,
-    after: Annotated[int, typer.Option(help="Only events after this position.", metavar="POSITION", min=0)] = 0,
+    after: Annotated[int, option("Only events after this position.", "POSITION", min=0)] = 0,
     as_of: AsOf = None,
 ) -> None:
     """Show what happened under a correlation id.
@@ -22,7 +21,6 @@ def related(
 
     Example: tallystick related order-66
     """
-    from api.cli.open_ledger import ask, show
     from api.cli.render.related import print_related
     from api.service.related_events import RelatedQuery, get_related
     from events.limits import PAGE_EVENTS_MAX

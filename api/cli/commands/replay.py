@@ -5,6 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.open_ledger import open_reader
+from api.cli.options import option
+from api.cli.output import make_table, open_console, print_json, show_progress
+from api.text_format import format_count
 
 if TYPE_CHECKING:
     from api.service.projections import ReplayResult
@@ -13,20 +17,15 @@ if TYPE_CHECKING:
 @verb()
 def replay(
     target: LedgerTarget,
-    check: Annotated[
-        bool, typer.Option(help="Compare with the incrementally folded states; exit code 1 if one differs.")
-    ] = False,
-    projection: Annotated[str | None, typer.Option(help="Only this projection.", metavar="NAME")] = None,
-    to: Annotated[str | None, typer.Option(help="Fold up to this position or time.", metavar="POSITION|TIME")] = None,
+    check: Annotated[bool, option("Compare with the incrementally folded states; exit code 1 if one differs.")] = False,
+    projection: Annotated[str | None, option("Only this projection.", "NAME")] = None,
+    to: Annotated[str | None, option("Fold up to this position or time.", "POSITION|TIME")] = None,
 ) -> None:
     """Fold all events again and print each projection's digest.
 
     Example: tallystick replay --check
     """
     import asyncio
-
-    from api.cli.output import make_table, open_console, print_json
-    from api.text_format import format_count
 
     results = asyncio.run(_replay(target, projection, to, check=check))
     differing = [result.name for result in results if result.same is False]
@@ -49,8 +48,6 @@ def replay(
 
 
 async def _replay(target: LedgerTarget, name: str | None, to: str | None, *, check: bool) -> "list[ReplayResult]":
-    from api.cli.open_ledger import open_reader
-    from api.cli.output import show_progress
     from api.service.projections import replay_projections
 
     async with open_reader(target.place) as service:

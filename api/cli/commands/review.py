@@ -5,7 +5,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, source_of_agent, verb
-from api.cli.options import OUTCOMES, AsOf, Category, Feature, Project, Stakes, choice, given
+from api.cli.open_ledger import ask, show
+from api.cli.options import (
+    OUTCOMES,
+    AsOf,
+    Category,
+    EventIdOption,
+    Feature,
+    Project,
+    Stakes,
+    argument,
+    choice,
+    given,
+    option,
+)
+from api.cli.output import print_note
+from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,44 +29,34 @@ if TYPE_CHECKING:
 
 PANEL = "Draw a sample to review"
 
-Reviewer = Annotated[
-    str | None, typer.Option(help="The reviewer; without it the token's agent, or TALLYSTICK_AGENT.", metavar="NAME")
-]
-ReviewerOrAgent = Annotated[
-    str | None, typer.Option(help="The same as --by. With --sample: only decisions of this agent.", metavar="NAME")
-]
-SampleSize = Annotated[
-    str | None,
-    typer.Option(help="Review nothing: name this many unreviewed decisions, drawn at random.", rich_help_panel=PANEL),
-]
-Seed = Annotated[str | None, typer.Option(help="Draw with this seed. Without it, a new one.", rich_help_panel=PANEL)]
-DrawnAt = Annotated[
-    str | None,
-    typer.Option(
-        help="Draw from the decisions that were unreviewed at this position.", metavar="POSITION", rich_help_panel=PANEL
-    ),
-]
+Reviewer = Annotated[str | None, option("The reviewer; without it the token's agent, or TALLYSTICK_AGENT.", "NAME")]
 
 
 @verb(server=True)
 def review(
     target: LedgerTarget,
     decision: Annotated[
-        str | None, typer.Argument(metavar="DECISION", help="The decision's id, or an unambiguous beginning of it.")
+        str | None, argument("The decision's id, or an unambiguous beginning of it.", "DECISION")
     ] = None,
     *,
     outcome: Annotated[str | None, choice("How it turned out.", OUTCOMES)] = None,
-    result: Annotated[str | None, typer.Option(help="What happened.", metavar="TEXT")] = None,
-    lessons: Annotated[str | None, typer.Option(help="What was learned.", metavar="TEXT")] = None,
-    notes: Annotated[str | None, typer.Option(help="Anything else.", metavar="TEXT")] = None,
+    result: Annotated[str | None, option("What happened.", "TEXT")] = None,
+    lessons: Annotated[str | None, option("What was learned.", "TEXT")] = None,
+    notes: Annotated[str | None, option("Anything else.", "TEXT")] = None,
     by: Reviewer = None,
-    agent: ReviewerOrAgent = None,
-    event_id: Annotated[
-        str | None, typer.Option(help="The event's id. Repeating the command with it adds nothing.", metavar="ID")
+    agent: Annotated[
+        str | None, option("The same as --by. With --sample: only decisions of this agent.", "NAME")
     ] = None,
-    sample: SampleSize = None,
-    seed: Seed = None,
-    drawn_at: DrawnAt = None,
+    event_id: EventIdOption = None,
+    sample: Annotated[
+        str | None,
+        option("Review nothing: name this many unreviewed decisions, drawn at random.", rich_help_panel=PANEL),
+    ] = None,
+    seed: Annotated[str | None, option("Draw with this seed. Without it, a new one.", rich_help_panel=PANEL)] = None,
+    drawn_at: Annotated[
+        str | None,
+        option("Draw from the decisions that were unreviewed at this position.", "POSITION", rich_help_panel=PANEL),
+    ] = None,
     category: Category = None,
     stakes: Stakes = None,
     project: Project = None,
@@ -70,57 +75,36 @@ def review(
 
     Example: tallystick review --sample 20 --agent claude
     """
-    import asyncio
+    from api.cli.payload import convert_options, submit
+    from api.service.store import REVIEW
+    from events.decision import DecisionReviewed
 
-    from api.cli.output import print_json, print_note
-
-    fields = {
-        "decision_id": decision,
-        "outcome": outcome,
-        "actual_result": result,
-        "lessons": lessons,
-        "notes": notes,
-    }
+    own = {"decision": decision, "outcome": outcome, "result": result, "lessons": lessons, "notes": notes}
     drawing = given(
         size=sample, seed=seed, drawn_at=drawn_at, category=category, stakes=stakes, project=project, feature=feature,
         as_of=as_of,
     )  # fmt: skip
     if sample is not None:
-        own = {"decision": decision, "outcome": outcome, "result": result, "lessons": lessons, "notes": notes}
         _refuse("sample", {**own, "by": by, "event_id": event_id})
         _print_sample(target, drawing if agent is None else drawing | {"agent": agent})
         return
     _refuse("decision", drawing)
     _require(decision, outcome)
     name = "agent" if by is None and agent is not None else "by"
-    recorded = asyncio.run(_review(target, fields, event_id, source_of_agent(target, name, by or agent)))
-    if target.json:
-        print_json(recorded)
-        return
+    fields = {"decision_id": decision, "outcome": outcome, "actual_result": result, "lessons": lessons, "notes": notes}
+    source = source_of_agent(target, name, by or agent)
+    reviewed = convert_options(fields, DecisionReviewed, {"decision_id": "DECISION", "actual_result": "result"})
+    show(target, submit(target, REVIEW, reviewed, event_id, source), _print_reviewed)
+
+
+def _print_reviewed(recorded: "RecordedReview") -> None:
     state = "there already" if recorded.duplicate else "recorded"
     print_note(f"Review of {recorded.decision_id} {state} at position {recorded.position:,}.")
     typer.echo(recorded.decision_id)
 
 
-async def _review(
-    target: LedgerTarget, fields: "Mapping[str, object]", event_id: str | None, source: str | None
-) -> "RecordedReview":
-    from api.cli.open_ledger import open_store
-    from api.cli.payload import convert_options, convert_text
-    from api.service.store import REVIEW
-    from events.decision import DecisionReviewed
-    from events.envelope import EventId
-
-    review = convert_options(fields, DecisionReviewed, {"decision_id": "DECISION", "actual_result": "result"})
-    event_id = convert_text("event_id", event_id, EventId)
-    async with open_store(target) as store:
-        return await store.submit(REVIEW, review, event_id=event_id, source=source)
-
-
 def _require(decision: str | None, outcome: str | None) -> None:
     """Check that a review has what it needs. Errors: InvalidQuery."""
-    from ledger.errors import InvalidQuery
-
     if decision is None:
         raise InvalidQuery("decision", "Missing argument 'DECISION'.", "See --help.")
     if outcome is None:
@@ -129,8 +113,6 @@ def _require(decision: str | None, outcome: str | None) -> None:
 
 def _refuse(kind: str, given_values: "Mapping[str, object]") -> None:
     """Refuse options that only the other use takes. Errors: InvalidQuery."""
-    from ledger.errors import InvalidQuery
-
     for name, value in given_values.items():
         if value is not None:
             advice = "Leave it out." if kind == "sample" else "Leave it out, or add --sample."
@@ -139,7 +121,6 @@ def _refuse(kind: str, given_values: "Mapping[str, object]") -> None:
 
 def _print_sample(target: LedgerTarget, parameters: dict[str, str]) -> None:
     """Draw a sample and print it."""
-    from api.cli.open_ledger import ask, show
     from api.cli.render.review_sample import print_review_sample
     from api.parameters import parse_params
     from api.service.calibration_params import ReviewSampleParams

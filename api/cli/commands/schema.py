@@ -2,15 +2,16 @@
 
 from typing import Annotated
 
-import typer
-
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.options import argument
+from api.cli.output import print_line
+from ledger.errors import NotFound
 
 
 @verb(ledger=False)
 def schema(
     target: LedgerTarget,
-    type_: Annotated[str | None, typer.Argument(metavar="[TYPE]", help="One event type; without it, all.")] = None,
+    type_: Annotated[str | None, argument("One event type; without it, all.", "[TYPE]")] = None,
 ) -> None:
     """Print the JSON Schema of the event types.
 
@@ -20,11 +21,9 @@ def schema(
 
     import msgspec
 
-    from api.cli.output import print_line
     from events.registry import VOCABULARY
     from events.schema import json_schema
     from events.vocabulary import Vocabulary
-    from ledger.errors import NotFound
 
     vocabulary = VOCABULARY
     if type_ is not None:

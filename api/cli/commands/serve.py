@@ -1,15 +1,16 @@
 """serve: serve the ledger over HTTP and JSON-RPC."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import choice
+from api.cli.options import choice, option
+from api.cli.output import print_note, show_progress
+from events import limits
+from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
-    from api.http.audit_log import AuditLog
     from api.http.server import ServerSettings, TlsFiles
     from ledger.place import Place
 
@@ -17,55 +18,49 @@ LEVELS = ("debug", "info", "warning", "error")
 ANY_CASE = (*map(str.upper, LEVELS), *map(str.title, LEVELS))
 LIMITS = "Limits"
 LIMIT_MAX = 100_000
-CONNECTIONS, CONNECTIONS_PER_CLIENT, CONNECTIONS_PER_TOKEN = 1_000, 128, 256
-FEEDS, FEEDS_PER_TOKEN = 512, 32
-BODIES_MIB, BODIES_MIB_PER_TOKEN = 64, 32
-QUERIES, QUERY_SECONDS = 2, 10
-REFUSALS = 20
 BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """Environment variables with the number of threads that numpy's libraries compute on, read when numpy is imported."""
 
 
-def _limit(help: str, *, low: float = 0, high: float | None = LIMIT_MAX) -> Any:  # noqa: A002, ANN401 - as Typer names it; as `typer.Option`
+def _limit(text: str, *, low: float = 0, high: float | None = LIMIT_MAX) -> Any:  # noqa: ANN401 - as `typer.Option`
     """Return the option of a limit."""
-    return typer.Option(help=help, min=low, max=high, rich_help_panel=LIMITS)
+    return option(text, min=low, max=high, rich_help_panel=LIMITS)
 
 
-TokenRate = Annotated[float, _limit("Requests per second of one token; 0 for no limit.", high=None)]
-Burst = Annotated[float, _limit("Requests that a token may send at once after a pause.", low=1, high=None)]
 Connections = Annotated[int, _limit("Connections open at once.", low=1)]
 ClientConnections = Annotated[int, _limit("Connections of one address without a valid token; 0 for no limit.")]
 TokenConnections = Annotated[int, _limit("Requests of one token that run at once.", low=1)]
-Feeds = Annotated[int, _limit("Event streams open at once.")]
-TokenFeeds = Annotated[int, _limit("Event streams of one token.")]
 Bodies = Annotated[int, _limit("MiB of large request bodies in memory.", low=16)]
 TokenBodies = Annotated[int, _limit("MiB of large request bodies of one token.", low=16)]
 Queries = Annotated[int, _limit("Queries of views computed at once.", low=1)]
 QuerySeconds = Annotated[float, _limit("Seconds in which a query of a view must be answered.", low=0.1)]
+
+EmbeddingsModel = Annotated[str | None, option("The endpoint's embedding model, needed with --embeddings-url.", "NAME")]
+AuditLogFile = Annotated[Path | None, option("Append a line for each authenticated request to this file.", "FILE")]
+KeyFile = Annotated[
+    Path | None,
+    option("The signing key, if it is not beside the ledger's other files: for example a mounted secret.", "FILE"),
+]
+EmbeddingsUrl = Annotated[
+    str | None,
+    option(
+        "Search decisions by meaning too, with the vectors of this OpenAI-compatible endpoint, which receives the "
+        "texts of all decisions. Its key is in TALLYSTICK_EMBEDDINGS_KEY.",
+        "ADDRESS",
+    ),
+]
 Refusals = Annotated[
     float, _limit("Requests without a valid token that are refused per second and address; 0 for no limit.")
 ]
-
-EmbeddingsUrl = Annotated[
-    str | None,
-    typer.Option(
-        help="Search decisions by meaning too, with the vectors of this OpenAI-compatible endpoint, which receives the "
-        "texts of all decisions. Its key is in TALLYSTICK_EMBEDDINGS_KEY.",
-        metavar="ADDRESS",
+RequireTokens = Annotated[
+    bool | None,
+    option(
+        "Refuse callers without a token, also if the file of the tokens is missing.  "
+        "\\[default: once the ledger had a token]",
+        None,
+        "--require-tokens/--no-require-tokens",
+        show_default=False,
     ),
-]
-EmbeddingsModel = Annotated[
-    str | None, typer.Option(help="The endpoint's embedding model, needed with --embeddings-url.", metavar="NAME")
-]
-KeyFile = Annotated[
-    Path | None,
-    typer.Option(
-        help="The signing key, if it is not beside the ledger's other files: for example a mounted secret.",
-        metavar="FILE",
-    ),
-]
-AuditLogFile = Annotated[
-    Path | None, typer.Option(help="Append a line for each authenticated request to this file.", metavar="FILE")
 ]
 
 
@@ -73,41 +68,28 @@ AuditLogFile = Annotated[
 def serve(
     target: LedgerTarget,
     *,
-    host: Annotated[
-        str, typer.Option(help="The address to listen on. Other addresses than loopback need a token.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; 0 for any free one.")] = 8321,
-    log_level: Annotated[
-        str,
-        choice("Log messages of this level and above.", LEVELS, also=ANY_CASE),
-    ] = "info",
-    require_tokens: Annotated[
-        bool | None,
-        typer.Option(
-            "--require-tokens/--no-require-tokens",
-            help="Refuse callers without a token, also if the file of the tokens is missing.  "
-            "\\[default: once the ledger had a token]",
-            show_default=False,
-        ),
-    ] = None,
+    host: Annotated[str, option("The address to listen on. Other addresses than loopback need a token.")] = "127.0.0.1",
+    port: Annotated[int, option("The port; 0 for any free one.")] = 8321,
+    log_level: Annotated[str, choice("Log messages of this level and above.", LEVELS, also=ANY_CASE)] = "info",
+    require_tokens: RequireTokens = None,
     key: KeyFile = None,
     audit_log: AuditLogFile = None,
-    tls_cert: Annotated[Path | None, typer.Option(help="Serve https with this certificate and its chain, PEM.")] = None,
-    tls_key: Annotated[Path | None, typer.Option(help="The key of the certificate, PEM, unencrypted.")] = None,
+    tls_cert: Annotated[Path | None, option("Serve https with this certificate and its chain, PEM.")] = None,
+    tls_key: Annotated[Path | None, option("The key of the certificate, PEM, unencrypted.")] = None,
     embeddings_url: EmbeddingsUrl = None,
     embeddings_model: EmbeddingsModel = None,
-    rate: TokenRate = 1_000,
-    burst: Burst = 10_000,
-    connections: Connections = CONNECTIONS,
-    connections_per_client: ClientConnections = CONNECTIONS_PER_CLIENT,
-    connections_per_token: TokenConnections = CONNECTIONS_PER_TOKEN,
-    feeds: Feeds = FEEDS,
-    feeds_per_token: TokenFeeds = FEEDS_PER_TOKEN,
-    bodies_mib: Bodies = BODIES_MIB,
-    bodies_mib_per_token: TokenBodies = BODIES_MIB_PER_TOKEN,
-    queries: Queries = QUERIES,
-    query_seconds: QuerySeconds = QUERY_SECONDS,
-    refusals: Refusals = REFUSALS,
+    rate: Annotated[float, _limit("Requests per second of one token; 0 for no limit.", high=None)] = 1_000,
+    burst: Annotated[float, _limit("Requests that a token may send at once after a pause.", low=1, high=None)] = 10_000,
+    connections: Connections = limits.CONNECTIONS_MAX,
+    connections_per_client: ClientConnections = limits.CONNECTIONS_PER_CLIENT_MAX,
+    connections_per_token: TokenConnections = limits.CONNECTIONS_PER_TOKEN_MAX,
+    feeds: Annotated[int, _limit("Event streams open at once.")] = limits.FEEDS_MAX,
+    feeds_per_token: Annotated[int, _limit("Event streams of one token.")] = limits.FEEDS_PER_TOKEN_MAX,
+    bodies_mib: Bodies = limits.BODIES_BYTES_MAX >> 20,
+    bodies_mib_per_token: TokenBodies = limits.BODIES_BYTES_PER_TOKEN_MAX >> 20,
+    queries: Queries = limits.QUERIES_MAX,
+    query_seconds: QuerySeconds = limits.QUERY_S,
+    refusals: Refusals = limits.REFUSALS_PER_S_MAX,
 ) -> None:
     """Serve the ledger over HTTP and JSON-RPC.
 
@@ -116,6 +98,7 @@ def serve(
     Example: tallystick --ledger team.db serve --port 8321
     """
     _compute_on_one_thread()
+    from api.http.audit_log import AuditLog
     from api.http.connection_table import ConnectionLimits
     from api.http.limits import RequestLimits
     from api.http.server import ServerSettings
@@ -123,7 +106,7 @@ def serve(
     from api.service.embeddings_endpoint import embeddings_endpoint
     from api.service.view_queries import QueryLimits
 
-    limits = RequestLimits(
+    request_limits = RequestLimits(
         connections=ConnectionLimits(connections, connections_per_client),
         connections_per_token=connections_per_token,
         feeds=feeds,
@@ -136,7 +119,12 @@ def serve(
     tls = _read_tls(tls_cert, tls_key)
     embeddings = embeddings_endpoint(embeddings_url, embeddings_model)
     settings = ServerSettings(
-        Rate(rate, burst) if rate else None, limits, tls, require_tokens, _open_audit_log(audit_log), embeddings
+        Rate(rate, burst) if rate else None,
+        request_limits,
+        tls,
+        require_tokens,
+        None if audit_log is None else AuditLog(audit_log),
+        embeddings,
     )
     _run(_with_key(target.place, key), host, port, log_level, settings)
 
@@ -165,11 +153,8 @@ def _compute_on_one_thread() -> None:
 
 
 def _run(place: "Place", host: str, port: int, log_level: str, settings: "ServerSettings") -> None:
-    import sys
-
     import uvloop
 
-    from api.cli.output import print_note, show_progress
     from api.http import server
 
     listener = server.listen(host, port, place)
@@ -182,17 +167,9 @@ def _run(place: "Place", host: str, port: int, log_level: str, settings: "Server
         uvloop.run(server.serve(place, listener, log_level.lower(), settings, report, announce))
 
 
-def _open_audit_log(path: Path | None) -> "AuditLog | None":
-    """Open the audit log. Errors: InvalidQuery."""
-    from api.http.audit_log import AuditLog
-
-    return None if path is None else AuditLog(path)
-
-
 def _read_tls(cert: Path | None, key: Path | None) -> "TlsFiles | None":
     """Return the TLS files, checked. Errors: InvalidQuery."""
     from api.http import server
-    from ledger.errors import InvalidQuery
 
     if cert is None or key is None:
         if cert is None and key is None:

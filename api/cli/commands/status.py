@@ -1,8 +1,9 @@
 """status: show what a ledger contains, which process writes it, and its state."""
 
-import typer
+from functools import partial
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.open_ledger import ask, show
 
 
 @verb(server=True, reads=True)
@@ -13,17 +14,11 @@ def status(target: LedgerTarget) -> None:
 
     Example: tallystick status
     """
-    from api.cli.open_ledger import ask
-    from api.cli.output import print_json
     from api.cli.render.status import print_status
     from api.service.status import get_status
     from projections.shared_params import NoParams
 
     state = ask(target, get_status, NoParams())
-    if target.json:
-        print_json(state)
-    else:
-        shared = target.url is None and target.place.database is not None
-        print_status(state, target.url or str(target.place), shared=shared)
-    if state.checkpoint is not None and not state.checkpoint.valid:
-        raise typer.Exit(1)
+    shared = target.url is None and target.place.database is not None
+    print_state = partial(print_status, name=target.url or str(target.place), shared=shared)
+    show(target, state, print_state, code=int(state.checkpoint is not None and not state.checkpoint.valid))

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import choice
+from api.cli.options import argument, choice, option
+from api.cli.output import open_console, print_json, print_note, table_of
+from api.text_format import format_time
 
 if TYPE_CHECKING:
     from api.token_store import Token, TokenStore
@@ -18,22 +20,18 @@ DELIBERATION_POLICIES = ("auto", "off")
 @verb()
 def add(
     target: LedgerTarget,
-    agent: Annotated[str, typer.Argument(help="The agent's name.")],
+    agent: Annotated[str, argument("The agent's name.")],
     scope: Annotated[
-        list[str] | None,
-        choice("What the token allows; may be repeated.  \\[default: append, read]", SCOPES),
+        list[str] | None, choice("What the token allows; may be repeated.  \\[default: append, read]", SCOPES)
     ] = None,
     review: Annotated[
-        str,
-        choice("Which decisions it may review: of any agent, only of others, or none.", REVIEW_POLICIES),
+        str, choice("Which decisions it may review: of any agent, only of others, or none.", REVIEW_POLICIES)
     ] = "any",
     deliberation: Annotated[
         str | None,
         choice("auto: what it queries and checks becomes inputs of its next decision.", DELIBERATION_POLICIES),
     ] = None,
-    days: Annotated[
-        int | None, typer.Option(help="Days until the token expires; without it, never.", min=1, max=36_500)
-    ] = None,
+    days: Annotated[int | None, option("Days until the token expires; without it, never.", min=1, max=36_500)] = None,
 ) -> None:
     """Make a token and print it once.
 
@@ -43,9 +41,7 @@ def add(
     """
     from typing import cast
 
-    from api.cli.output import print_json, print_note
     from api.principal import DEFAULT_SCOPES, DeliberationPolicy, ReviewPolicy, Scope
-    from api.text_format import format_time
     from ledger.clock import system_clock
 
     scopes = cast(tuple[Scope, ...], tuple(dict.fromkeys(scope))) if scope else DEFAULT_SCOPES
@@ -70,9 +66,6 @@ def list_tokens(target: LedgerTarget) -> None:
 
     Example: tallystick token list
     """
-    from api.cli.output import make_table, open_console, print_json, print_note
-    from api.text_format import format_time
-
     store = _open_tokens(target)
     tokens = store.list()
     if target.json:
@@ -84,28 +77,24 @@ def list_tokens(target: LedgerTarget) -> None:
     if not tokens:
         print_note("No tokens: every local user may do everything, and the server listens on loopback only.")
         return
-    table = make_table(
-        "id", "agent", "scopes", "review", "created (UTC)", "expires (UTC)",
+    table = table_of(
+        tokens,
+        {"id": "id", "agent": "agent", "scopes": "scopes", "review": "review", "created (UTC)": "created",
+         "expires (UTC)": lambda token: token.expires or "never"},
         wrap=("agent", "scopes"), drop=("created (UTC)", "review"),
     )  # fmt: skip
-    for token in tokens:
-        expires = format_time(token.expires) if token.expires else "never"
-        scopes = ", ".join(token.scopes)
-        table.add_row(token.id, token.agent, scopes, token.review, format_time(token.created), expires)
     open_console().print(table)
 
 
 @verb()
 def revoke(
     target: LedgerTarget,
-    token_id: Annotated[str, typer.Argument(metavar="ID", help="The token's id, as `token list` shows it.")],
+    token_id: Annotated[str, argument("The token's id, as `token list` shows it.", "ID")],
 ) -> None:
     """Revoke a token at once, also in a running server.
 
     Example: tallystick token revoke 3f2a9c1e
     """
-    from api.cli.output import print_json
-
     tokens = _open_tokens(target)
     revoked = tokens.revoke(token_id)
     if target.json:

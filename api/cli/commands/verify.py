@@ -6,6 +6,11 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.open_ledger import show
+from api.cli.options import argument, flag, option
+from api.cli.output import make_table, open_console, show_progress
+from api.text_format import format_count, pluralize
+from ledger.errors import InvalidQuery
 
 if TYPE_CHECKING:
     from api.verify import VerifyReport
@@ -20,25 +25,19 @@ class _Options(NamedTuple):
 @verb(server=True, reads=True)
 def verify(
     target: LedgerTarget,
-    path: Annotated[Path | None, typer.Argument(metavar="[EXPORT]", help="An export: its folder or its ZIP.")] = None,
+    path: Annotated[Path | None, argument("An export: its folder or its ZIP.", "[EXPORT]")] = None,
     *,
-    ledger: Annotated[
-        str | None, typer.Option(help="A ledger, with or without a running server.", metavar="PLACE")
-    ] = None,
-    url: Annotated[str | None, typer.Option(help="The address of a server to verify.")] = None,
-    key: Annotated[
-        str | None, typer.Option(help="The log's verifier key, from a source you trust.", metavar="NAME+ID+KEY")
-    ] = None,
+    ledger: Annotated[str | None, option("A ledger, with or without a running server.", "PLACE")] = None,
+    url: Annotated[str | None, option("The address of a server to verify.")] = None,
+    key: Annotated[str | None, option("The log's verifier key, from a source you trust.", "NAME+ID+KEY")] = None,
     since: Annotated[
-        Path | None, typer.Option(help="An earlier checkpoint or receipt that the log must continue.", metavar="FILE")
+        Path | None, option("An earlier checkpoint or receipt that the log must continue.", "FILE")
     ] = None,
     witness: Annotated[
         list[str] | None,
-        typer.Option(
-            help="The key of a witness that must have cosigned, or a file with it; may be repeated.", metavar="VKEY"
-        ),
+        option("The key of a witness that must have cosigned, or a file with it; may be repeated.", "VKEY"),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Skip SQLite's own check of a ledger file.")] = False,
+    quick: Annotated[bool, flag("--quick", "Skip SQLite's own check of a ledger file.")] = False,
 ) -> None:
     """Verify an export, a ledger or a server.
 
@@ -48,17 +47,10 @@ def verify(
 
     Example: tallystick verify export.zip --key "$(cat auditor/log.vkey)"
     """
-    from api.cli.output import print_json
-
-    if url is None and (target.url_typed or (path is None and ledger is None)):
+    if url is None and ("url" in target.typed or (path is None and ledger is None)):
         url = target.url
     report = _verify(target, path, ledger, url, _Options(key, since, witness or []), quick=quick)
-    if target.json:
-        print_json(report)
-    else:
-        print_report(report)
-    if not report.right:
-        raise typer.Exit(1)
+    show(target, report, print_report, code=int(not report.right))
 
 
 def _verify(
@@ -70,9 +62,7 @@ def _verify(
     *,
     quick: bool,
 ) -> "VerifyReport":
-    from api.cli.output import show_progress
     from api.verify import verify_ledger, verify_package, verify_server
-    from ledger.errors import InvalidQuery
 
     if sum(source is not None for source in (path, ledger, url)) > 1:
         raise InvalidQuery("verify", "an export, --ledger and --url exclude each other.", "Name one of them.")
@@ -89,9 +79,6 @@ def _verify(
 def print_report(report: "VerifyReport") -> None:
     """Print a table of the checks, each fault, remarks, and the first wrong position."""
     from base64 import b64encode
-
-    from api.cli.output import make_table, open_console
-    from api.text_format import format_count, pluralize
 
     table = make_table("check", "how many", "of what", "verdict", right=("how many",), drop=("of what",))
     for check in report.checks:

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
-from api.cli.options import choice
+from api.cli.options import argument, choice, flag, option
+from api.cli.output import make_table, open_console, print_json, print_note
+from api.text_format import format_time
 
 if TYPE_CHECKING:
     from api.service.webhooks.endpoint_store import Endpoint
@@ -14,27 +16,21 @@ if TYPE_CHECKING:
 KINDS = ("drift", "gate", "overdue-review", "guardrail", "unsigned-checkpoint")
 DAYS_MAX = 30
 
-EndpointId = Annotated[str, typer.Argument(metavar="ID", help="The webhook's id, as `webhook list` shows it.")]
+EndpointId = Annotated[str, argument("The webhook's id, as `webhook list` shows it.", "ID")]
 
 
 @verb()
 def add(
     target: LedgerTarget,
-    url: Annotated[str, typer.Argument(metavar="ADDRESS", help="The https address of the receiver.")],
+    url: Annotated[str, argument("The https address of the receiver.", "ADDRESS")],
     *,
     event: Annotated[list[str] | None, choice("What it gets; may be repeated.  \\[default: everything]", KINDS)] = None,
-    allow_private: Annotated[
-        bool, typer.Option("--allow-private", help="Allow http, loopback and private addresses.")
-    ] = False,
-    timeout: Annotated[float, typer.Option(min=0.1, max=60, help="Seconds for one attempt.", metavar="S")] = 10,
-    first_wait: Annotated[
-        float, typer.Option(min=0.1, max=3_600, help="Seconds after the first failure; they double.", metavar="S")
-    ] = 5,
-    longest_wait: Annotated[
-        float, typer.Option(min=1, max=7 * 86_400, help="The longest wait between attempts.", metavar="S")
-    ] = 43_200,
+    allow_private: Annotated[bool, flag("--allow-private", "Allow http, loopback and private addresses.")] = False,
+    timeout: Annotated[float, option("Seconds for one attempt.", "S", min=0.1, max=60)] = 10,
+    first_wait: Annotated[float, option("Seconds after the first failure; they double.", "S", min=0.1, max=3_600)] = 5,
+    longest_wait: Annotated[float, option("The longest wait between attempts.", "S", min=1, max=7 * 86_400)] = 43_200,
     give_up_after: Annotated[
-        float, typer.Option(min=1, max=DAYS_MAX * 86_400, help="Seconds after which an event is given up.", metavar="S")
+        float, option("Seconds after which an event is given up.", "S", min=1, max=DAYS_MAX * 86_400)
     ] = 432_000,
 ) -> None:
     """Add a webhook and print its secret once.
@@ -46,7 +42,6 @@ def add(
     import asyncio
     from typing import cast
 
-    from api.cli.output import print_json, print_note
     from api.service.webhooks.endpoint_store import EndpointStore, Pace
     from api.service.webhooks.event_kinds import Kind
     from api.service.webhooks.states import head_position
@@ -71,9 +66,7 @@ def list_webhooks(target: LedgerTarget) -> None:
 
     Example: tallystick webhook list
     """
-    from api.cli.output import make_table, open_console, print_json, print_note
     from api.service.webhooks.endpoint_store import EndpointStore
-    from api.text_format import format_time
 
     endpoints = EndpointStore(target.place.path).list()
     if target.json:
@@ -96,7 +89,6 @@ def show(target: LedgerTarget, endpoint_id: EndpointId) -> None:
     """
     import asyncio
 
-    from api.cli.output import print_json
     from api.service.webhooks.endpoint_store import EndpointStore
     from api.service.webhooks.states import read_state
 
@@ -117,7 +109,6 @@ def remove(target: LedgerTarget, endpoint_id: EndpointId) -> None:
 
     Example: tallystick webhook remove 3f2a9c1e
     """
-    from api.cli.output import print_json
     from api.service.webhooks.endpoint_store import EndpointStore
 
     removed = EndpointStore(target.place.path).remove(endpoint_id)
@@ -137,7 +128,6 @@ def test(target: LedgerTarget, endpoint_id: EndpointId) -> None:
     """
     import asyncio
 
-    from api.cli.output import print_json
     from api.service.webhooks.attempt import attempt
     from api.service.webhooks.endpoint_store import EndpointStore
     from api.service.webhooks.message import build_test_message

@@ -1,17 +1,23 @@
 """witness: ask a witness to cosign the newest checkpoint."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.open_ledger import show
+from api.cli.options import option
+from api.text_format import format_time, pluralize
+
+if TYPE_CHECKING:
+    from api.service.witness import CosignResult
 
 
 @verb()
 def witness(
     target: LedgerTarget,
-    url: Annotated[str, typer.Option(help="The witness's address, before /add-checkpoint.", metavar="WITNESS")],
-    key: Annotated[str, typer.Option(help="The witness's verifier key.", metavar="VKEY")],
+    url: Annotated[str, option("The witness's address, before /add-checkpoint.", "WITNESS")],
+    key: Annotated[str, option("The witness's verifier key.", "VKEY")],
 ) -> None:
     """Ask a witness to cosign the newest checkpoint.
 
@@ -22,10 +28,8 @@ def witness(
     """
     import asyncio
 
-    from api.cli.output import print_json
     from api.service.ledger import open_for_signing
     from api.service.witness import CosignResult, request_cosignature
-    from api.text_format import format_time, pluralize
     from ledger.transparency.signed_note import Verifier
 
     verifier = Verifier.parse(key)
@@ -34,11 +38,9 @@ def witness(
         async with open_for_signing(target.place) as service:
             return await request_cosignature(service, url, verifier)
 
-    cosigned = asyncio.run(cosign())
-    if target.json:
-        print_json(cosigned)
-    else:
-        events = pluralize(cosigned.size, "event")
-        typer.echo(
-            f"{cosigned.witness} has cosigned {events} of {cosigned.origin} at {format_time(cosigned.time)} UTC."
-        )
+    show(target, asyncio.run(cosign()), _print_cosigned)
+
+
+def _print_cosigned(cosigned: "CosignResult") -> None:
+    events = pluralize(cosigned.size, "event")
+    typer.echo(f"{cosigned.witness} has cosigned {events} of {cosigned.origin} at {format_time(cosigned.time)} UTC.")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from api.cli.output import make_table, open_console
+from api.cli.output import figure, make_table, open_console, table_of
 from api.cli.render.calibration_history import print_history
 from api.cli.render.recalibration import print_recalibration
 from api.reports.calibration_text import (
@@ -98,31 +98,16 @@ def _print_overall(
 
 def _print_groups(console: Console, groups: Sequence[CalibrationGroup], group_by: str) -> None:
     has_shrunk_gaps = any(group.shrunk_gap is not None for group in groups)
-    numbers = (
-        "reviewed",
-        "total",
-        "success",
-        "stated",
-        "gap",
-        "its interval",
-        *(["shrunk"] if has_shrunk_gaps else []),
-        "Brier",
-    )
-    drop = ("total", "Brier", "shrunk", "stated", "its interval", "success", "reviewed")
-    table = make_table(group_by, *numbers, "", right=numbers, wrap=(group_by,), drop=drop)
-    for group in groups:
-        table.add_row(
-            one_line(group.group) if group.group is not None else "(not stated)",
-            format_count(group.reviewed),
-            format_count(group.total),
-            format_figure(group.accuracy),
-            format_figure(group.mean_confidence),
-            format_figure(group.gap, "+"),
-            format_interval(group.gap_interval, "+"),
-            *([_shrunk_gap(group)] if has_shrunk_gaps else []),
-            format_figure(group.brier_score),
-            row_verdict(group),
-        )
+    table = table_of(
+        groups,
+        {group_by: lambda group: one_line(group.group) if group.group is not None else "(not stated)",
+         "reviewed": "reviewed", "total": "total", "success": figure("accuracy"), "stated": figure("mean_confidence"),
+         "gap": lambda group: format_figure(group.gap, "+"),
+         "its interval": lambda group: format_interval(group.gap_interval, "+"),
+         **({"shrunk": _shrunk_gap} if has_shrunk_gaps else {}), "Brier": figure("brier_score"), "": row_verdict},
+        right=("reviewed", "total", "success", "stated", "gap", "its interval", "shrunk", "Brier"), wrap=(group_by,),
+        drop=("total", "Brier", "shrunk", "stated", "its interval", "success", "reviewed"),
+    )  # fmt: skip
     console.print()
     console.print(table)
 
@@ -137,19 +122,13 @@ def _shrunk_gap(group: CalibrationGroup) -> str:
 def _print_buckets(console: Console, buckets: Sequence[Bucket]) -> None:
     if not buckets:
         return
-    numbers = ("reviewed", "success", "stated", "gap", "its interval")
-    drop = ("stated", "its interval", "success")
-    table = make_table("confidence", *numbers, "", right=numbers, drop=drop)
-    for bucket in buckets:
-        table.add_row(
-            bucket.bucket,
-            format_count(bucket.decisions),
-            format_figure(bucket.success_rate),
-            format_figure(bucket.mean_confidence),
-            format_figure(bucket.stated_gap, "+"),
-            format_interval(bucket.stated_gap_interval, "+"),
-            row_verdict(bucket),
-        )
+    table = table_of(
+        buckets,
+        {"confidence": "bucket", "reviewed": "decisions", "success": figure("success_rate"),
+         "stated": figure("mean_confidence"), "gap": lambda bucket: format_figure(bucket.stated_gap, "+"),
+         "its interval": lambda bucket: format_interval(bucket.stated_gap_interval, "+"), "": row_verdict},
+        right=("reviewed", "success", "stated", "gap", "its interval"), drop=("stated", "its interval", "success"),
+    )  # fmt: skip
     console.print()
     console.print(table)
 

@@ -16,10 +16,7 @@ def print_report(report: "DatabaseReport") -> None:
     """Print one line for each fact, then every problem and warning."""
     console = open_console()
     console.print(report.ledger, style="bold", soft_wrap=True)
-    facts = make_facts()
-    for label, text in _facts(report):
-        facts.add_row(label, one_line(text))
-    console.print(facts)
+    console.print(make_facts(_facts(report)))
     for label, texts in (("problem", report.problems), ("warning", report.warnings)):
         for text in texts:
             typer.echo(f"{label:<8} {one_line(text)}")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import UNSET
 
-from api.cli.output import make_facts, make_table, open_console, print_note, truncate
+from api.cli.output import figure, make_facts, open_console, print_note, table_of
 from api.service.decisions import DecisionPage
 from api.text_format import (
     format_count,
@@ -14,33 +14,18 @@ from api.text_format import (
     pluralize,
 )
 from projections.decisions.decision_state import DecisionState
-from tallystick.shapes.decisions import Retraction, Review
 
 
 def print_decisions(page: DecisionPage) -> None:
     """Print one line for each decision."""
-    columns = (
-        "id", "time (UTC)", "agent", "category", "stakes", "confidence", "outcome", "reviewed by", "decision",
-    )  # fmt: skip
-    table = make_table(
-        *columns,
-        right=("confidence",),
-        wrap=("agent", "category", "reviewed by", "decision"),
+    table = table_of(
+        page.decisions,
+        {"id": "decision_id", "time (UTC)": "recorded_at", "agent": "agent", "category": "decision.category",
+         "stakes": "decision.stakes", "confidence": figure("decision.confidence"), "outcome": "review.outcome",
+         "reviewed by": "review.reviewed_by", "decision": "decision.decision"},
+        right=("confidence",), wrap=("agent", "category", "reviewed by"), cut=("decision",),
         drop=("reviewed by", "stakes", "category", "time (UTC)", "agent", "confidence", "decision"),
-    )
-    for state in page.decisions:
-        reviewer = state.review.reviewed_by if state.review is not None else "-"
-        table.add_row(
-            state.decision_id,
-            format_time(state.recorded_at),
-            one_line(state.agent),
-            one_line(state.decision.category),
-            state.decision.stakes or "-",
-            format_figure(state.decision.confidence),
-            state.review.outcome if state.review is not None else "-",
-            one_line(reviewer),
-            truncate(one_line(state.decision.decision)),
-        )
+    )  # fmt: skip
     open_console().print(table)
     more = f" Next page: --offset {page.next}" if page.next is not None else ""
     print_note(f"{format_count(len(page.decisions))} of {pluralize(page.total, 'decision')}.{more}")
@@ -52,12 +37,22 @@ def print_decisions(page: DecisionPage) -> None:
 def print_decision(state: DecisionState) -> None:
     """Print the fields of a decision, its review, and its events."""
     console = open_console()
+    console.print(f"{state.decision_id}  {one_line(state.decision.decision)}", style="bold")
+    console.print(make_facts(_facts(state)))
+    history = table_of(
+        state.history,
+        {"position": lambda entry: str(entry.position), "time (UTC)": "time", "type": "type", "agent": "agent"},
+        right=("position",), wrap=("agent",),
+    )  # fmt: skip
+    console.print()
+    console.print(history)
+
+
+def _facts(state: DecisionState) -> Iterator[tuple[str, object]]:
     decision = state.decision
-    console.print(f"{state.decision_id}  {one_line(decision.decision)}", style="bold")
-    fields = make_facts()
-    fields.add_row("agent", one_line(state.agent))
-    fields.add_row("recorded", f"{format_time(state.recorded_at)} UTC")
-    fields.add_row("confidence", format_figure(decision.confidence))
+    yield "agent", state.agent
+    yield "recorded", f"{format_time(state.recorded_at)} UTC"
+    yield "confidence", format_figure(decision.confidence)
     for name in (
         "category",
         "stakes",
@@ -69,38 +64,20 @@ def print_decision(state: DecisionState) -> None:
         "context",
         "pattern",
     ):
-        if (value := getattr(decision, name)) is not None:
-            fields.add_row(name.replace("_", " "), one_line(value))
-    if decision.tags:
-        fields.add_row("tags", one_line(", ".join(decision.tags)))
+        yield name.replace("_", " "), getattr(decision, name)
+    yield "tags", decision.tags or None
     for reason in decision.reasons:
-        fields.add_row(reason.type, one_line(reason.text))
-    if state.superseded_by:
-        fields.add_row("superseded by", ", ".join(state.superseded_by))
+        yield reason.type, reason.text
+    yield "superseded by", state.superseded_by or None
     if state.preserve:
-        fields.add_row("preserved", "views of old decisions show it in full")
-    for name, text in (*_retraction(state.retracted), *_review(state.review)):
-        fields.add_row(name, text)
-    for thought in state.thoughts:
-        fields.add_row("thought", one_line(thought))
-    console.print(fields)
-    history = make_table("position", "time (UTC)", "type", "agent", right=("position",), wrap=("agent",))
-    for entry in state.history:
-        history.add_row(str(entry.position), format_time(entry.time), entry.type, one_line(entry.agent))
-    console.print()
-    console.print(history)
-
-
-def _retraction(retracted: Retraction | None) -> Iterator[tuple[str, str]]:
-    if retracted is not None:
+        yield "preserved", "views of old decisions show it in full"
+    if (retracted := state.retracted) is not None:
         yield "retracted", f"{format_time(retracted.at)} by {one_line(retracted.by)}: it counts in no figure"
-        yield "why", one_line(retracted.reason)
-
-
-def _review(review: Review | None) -> Iterator[tuple[str, str]]:
-    if review is None:
-        return
-    yield "outcome", f"{review.outcome}, reviewed {format_time(review.reviewed_at)} by {one_line(review.reviewed_by)}"
-    for name in ("actual_result", "lessons", "notes"):
-        if (value := getattr(review, name)) is not None:
-            yield name.replace("_", " "), one_line(value)
+        yield "why", retracted.reason
+    if (review := state.review) is not None:
+        reviewed = f"reviewed {format_time(review.reviewed_at)} by {one_line(review.reviewed_by)}"
+        yield "outcome", f"{review.outcome}, {reviewed}"
+        for name in ("actual_result", "lessons", "notes"):
+            yield name.replace("_", " "), getattr(review, name)
+    for thought in state.thoughts:
+        yield "thought", thought

@@ -1,11 +1,11 @@
 """Print discovery runs, and the result of importing reports."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 from rich.text import Text
 
-from api.cli.output import format_speed, make_facts, make_table, open_console, print_note, truncate
+from api.cli.output import figure, format_speed, make_facts, open_console, print_note, table_of, truncate
 from api.importers.runs.importer import FileFault, RunImportResult
 from api.importers.runs.score_check import TOLERANCE, UnsupportedScore
 from api.service.discovery.queries import RunPage
@@ -17,7 +17,10 @@ from api.text_format import (
     pluralize,
 )
 from projections.discovery.run_index import RunEntry
-from projections.discovery.run_report import RunAttempt, RunDetail
+from projections.discovery.run_report import DiscoveryResult, RunAttempt, RunDetail
+
+STATED = ("router", "requested_model", "probe_id", "probe_version")
+"""Fields of a run that are printed if it has them."""
 
 UNSUPPORTED_MAX = 20
 """Unsupported scores that are listed. Of the others, only the number is printed."""
@@ -25,22 +28,13 @@ UNSUPPORTED_MAX = 20
 
 def print_runs(page: RunPage) -> None:
     """Print one line for each run."""
-    table = make_table(
-        "run", "begun (UTC)", "agent", "router", "probe", "models", "attempts", "ending",
+    table = table_of(
+        page.runs,
+        {"run": "run_id", "begun (UTC)": "start_time", "agent": "agent", "router": "router", "probe": "probe_id",
+         "models": "models", "attempts": "attempts", "ending": _ending},
         right=("models", "attempts"), wrap=("agent", "router", "ending"),
         drop=("router", "probe", "begun (UTC)", "agent", "attempts", "models"),
     )  # fmt: skip
-    for run in page.runs:
-        table.add_row(
-            run.run_id,
-            format_time(run.start_time),
-            one_line(run.agent),
-            one_line(run.router),
-            one_line(run.probe_id),
-            format_count(run.models),
-            format_count(run.attempts),
-            _ending(run),
-        )
     open_console().print(table)
     more = f" Next page: --offset {page.next}" if page.next is not None else ""
     print_note(f"{format_count(len(page.runs))} of {pluralize(page.total, 'run')}.{more}")
@@ -51,60 +45,52 @@ def print_run(detail: RunDetail) -> None:
     console, run = open_console(), detail.summary
     assert isinstance(run, RunEntry), "the summary was requested"
     console.print(run.run_id, style="bold")
-    facts = make_facts()
-    facts.add_row("agent", one_line(run.agent))
-    for name in ("router", "requested_model", "probe_id", "probe_version"):
-        if (value := getattr(run, name)) is not None:
-            facts.add_row(name.replace("_", " ").removesuffix(" id"), one_line(value))
-    facts.add_row("begun", f"{format_time(run.start_time)} UTC")
-    facts.add_row("ended", f"{format_time(run.end_time)} UTC" if run.end_time is not None else "still running")
-    if run.reason is not None:
-        facts.add_row("because", one_line(detail.termination_reason))
-    outcomes = ", ".join(f"{n:,} {name}" for name, n in run.outcomes.items())
-    facts.add_row("attempts", f"{run.attempts:,}{f' ({outcomes})' if outcomes else ''}")
-    console.print(facts)
+    console.print(make_facts(_facts(detail, run)))
     _print_results(console, detail)
     _print_attempts(console, detail)
 
 
+def _facts(detail: RunDetail, run: RunEntry) -> Iterator[tuple[str, object]]:
+    yield "agent", one_line(run.agent)
+    yield from ((name.removesuffix("_id").replace("_", " "), getattr(run, name)) for name in STATED)
+    yield "begun", f"{format_time(run.start_time)} UTC"
+    yield "ended", f"{format_time(run.end_time)} UTC" if run.end_time is not None else "still running"
+    if run.reason is not None:
+        yield "because", one_line(detail.termination_reason)
+    outcomes = ", ".join(f"{n:,} {name}" for name, n in run.outcomes.items())
+    yield "attempts", f"{run.attempts:,}{f' ({outcomes})' if outcomes else ''}"
+
+
 def _print_results(console: Console, detail: RunDetail) -> None:
-    numbers = ("iteration", "score", "elapsed")
-    table = make_table(
-        "iteration", "claimed model", "provider", "score", "elapsed", right=numbers, wrap=("claimed model", "provider"),
-        drop=("elapsed", "provider"),
-    )  # fmt: skip
-    for result in detail.results or ():
-        score = (result.probe.score or {}).get("total_score")
-        table.add_row(
-            str(result.iteration),
-            one_line(result.model.model_name),
-            one_line(result.model.provider),
-            "no score" if score is None else format_figure(score),
-            _elapsed(result.probe.elapsed_ns),
-        )
     if detail.results:
+        table = table_of(
+            detail.results,
+            {"iteration": lambda result: str(result.iteration), "claimed model": "model.model_name",
+             "provider": "model.provider", "score": _total_score,
+             "elapsed": lambda result: _elapsed(result.probe.elapsed_ns)},
+            right=("iteration", "score", "elapsed"), wrap=("claimed model", "provider"), drop=("elapsed", "provider"),
+        )  # fmt: skip
         console.print()
         console.print(table)
 
 
+def _total_score(result: DiscoveryResult) -> str:
+    score = (result.probe.score or {}).get("total_score")
+    return "no score" if score is None else format_figure(score)
+
+
 def _print_attempts(console: Console, detail: RunDetail) -> None:
     if detail.attempts:
-        table = make_table(
-            "attempt", "outcome", "claimed model", "endpoint says", "elapsed", "scores", "",
+        table = table_of(
+            detail.attempts,
+            {"attempt": lambda attempt: str(attempt.attempt), "outcome": "outcome",
+             "claimed model": "claimed.model_name", "endpoint says": "reported_model",
+             "elapsed": lambda attempt: _elapsed(attempt.elapsed_ns),
+             "scores": lambda attempt: [f"{s.scorer_id} {format_figure(s.total_score)}" for s in attempt.scores],
+             "": _note},
             right=("attempt", "elapsed"), wrap=("claimed model", "endpoint says", "scores", ""),
             drop=("elapsed", "", "endpoint says"),
         )  # fmt: skip
-        for attempt in detail.attempts:
-            scores = ", ".join(f"{score.scorer_id} {format_figure(score.total_score)}" for score in attempt.scores)
-            table.add_row(
-                str(attempt.attempt),
-                attempt.outcome,
-                one_line(attempt.claimed.model_name if attempt.claimed is not None else None),
-                one_line(attempt.reported_model),
-                _elapsed(attempt.elapsed_ns),
-                one_line(scores),
-                _note(attempt),
-            )
         console.print()
         console.print(table)
     for signal in detail.signals or ():
@@ -138,21 +124,14 @@ def print_unsupported_scores(scores: Sequence[UnsupportedScore]) -> None:
         f"{pluralize(len(scores), 'stated score')} not supported by the output "
         f"(by more than {TOLERANCE:g}), kept as stated:"
     )
-    numbers = ("attempt", "stated", "by its counts", "scored again")
-    table = make_table("run", "attempt", "claimed model", "stated", "by its counts", "scored again", "scorer", "",
-                       right=numbers, wrap=("run", "claimed model", ""),
-                       drop=("scorer", "claimed model", "by its counts"))  # fmt: skip
-    for score in scores[:UNSUPPORTED_MAX]:
-        table.add_row(
-            score.run_id,
-            str(score.attempt),
-            one_line(score.model_name),
-            format_figure(score.stated),
-            format_figure(score.by_counts),
-            format_figure(score.by_scorer),
-            score.scorer,
-            "the output is invalid" if "invalid" in score.why else "",
-        )
+    table = table_of(
+        scores[:UNSUPPORTED_MAX],
+        {"run": "run_id", "attempt": lambda score: str(score.attempt), "claimed model": "model_name",
+         "stated": figure("stated"), "by its counts": figure("by_counts"), "scored again": figure("by_scorer"),
+         "scorer": "scorer", "": lambda score: "the output is invalid" if "invalid" in score.why else ""},
+        right=("attempt", "stated", "by its counts", "scored again"), wrap=("run", "claimed model", ""),
+        drop=("scorer", "claimed model", "by its counts"),
+    )  # fmt: skip
     open_console().print(table)
     if len(scores) > UNSUPPORTED_MAX:
         open_console().print(f"and {len(scores) - UNSUPPORTED_MAX:,} more; --json prints all.")

@@ -1,41 +1,26 @@
 """Print the links around a decision."""
 
-from api.cli.output import make_table, open_console, print_note, truncate
+from api.cli.output import figure, open_console, print_note, table_of
 from api.cli.render.calibration import format_as_of
 from api.service.decision_links import DecisionGraph, LinkedDecision
-from api.text_format import format_count, format_figure, format_time, one_line, pluralize
+from api.text_format import format_count, pluralize
 
 
 def print_graph(graph: DecisionGraph) -> None:
     """Print a table of the links, and one of the decisions that they join."""
     console = open_console()
-    links = make_table(
-        "from", "type", "to", "weight", "time (UTC)", "by", "context",
-        right=("weight",), wrap=("from", "to", "by", "context"), drop=("context", "by", "time (UTC)", "weight"),
+    links = table_of(
+        graph.links,
+        {"from": "source_id", "type": "edge_type", "to": "target_id", "weight": figure("weight"),
+         "time (UTC)": "created_at", "by": "created_by", "context": "context"},
+        right=("weight",), wrap=("from", "to", "by"), cut=("context",), drop=("context", "by", "time (UTC)", "weight"),
     )  # fmt: skip
-    for link in graph.links:
-        links.add_row(
-            link.source_id,
-            link.edge_type,
-            link.target_id,
-            format_figure(link.weight),
-            format_time(link.created_at),
-            one_line(link.created_by),
-            truncate(one_line(link.context)) if link.context is not None else "-",
-        )
-    decisions = make_table(
-        "id", "time (UTC)", "agent", "outcome", "state", "decision",
-        wrap=("id", "agent", "state", "decision"), drop=("time (UTC)", "agent", "outcome", "decision"),
+    decisions = table_of(
+        graph.decisions,
+        {"id": "decision_id", "time (UTC)": "recorded_at", "agent": "agent", "outcome": "outcome", "state": _state,
+         "decision": "summary"},
+        wrap=("id", "agent", "state"), cut=("decision",), drop=("time (UTC)", "agent", "outcome", "decision"),
     )  # fmt: skip
-    for decision in graph.decisions:
-        decisions.add_row(
-            decision.decision_id,
-            format_time(decision.recorded_at) if decision.recorded_at is not None else "-",
-            one_line(decision.agent),
-            decision.outcome or "-",
-            _state(decision),
-            truncate(one_line(decision.summary)) if decision.summary is not None else "-",
-        )
     if graph.links:
         console.print(links)
         console.print()

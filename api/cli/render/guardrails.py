@@ -1,8 +1,9 @@
 """Print guardrails with their figures, and the answer about an action."""
 
+from collections.abc import Iterator
 from datetime import datetime
 
-from api.cli.output import make_facts, make_table, open_console, print_note
+from api.cli.output import make_facts, open_console, print_note, table_of
 from api.cli.render.calibration import format_as_of
 from api.service.guardrails.action_check import CheckAnswer
 from api.service.guardrails.rule_set import GuardrailList, GuardrailRow, Outcomes
@@ -13,24 +14,16 @@ from projections.guardrails.rule_evaluation import describe_condition
 def print_guardrails(answer: GuardrailList) -> None:
     """Print one line for each rule, and the counts of evaluations."""
     console = open_console()
-    columns = ("rule", "action", "fired", "met", "last fired (UTC)", "recorded although it fired", "when met", "state")
-    table = make_table(
-        *columns,
-        right=("fired", "met"),
-        wrap=("rule", "recorded although it fired", "when met"),
+    table = table_of(
+        answer.guardrails,
+        {"rule": "guardrail_id", "action": "rule.action", "fired": "fired", "met": "met",
+         "last fired (UTC)": lambda row: _time(row.last_fired),
+         "recorded although it fired": lambda row: _outcomes(row.after_fired),
+         "when met": lambda row: _outcomes(row.after_met),
+         "state": lambda row: "in force" if row.retired is None else "retired"},
+        right=("fired", "met"), wrap=("rule", "recorded although it fired", "when met"),
         drop=("when met", "last fired (UTC)", "state", "recorded although it fired"),
-    )
-    for row in answer.guardrails:
-        table.add_row(
-            row.guardrail_id,
-            row.rule.action,
-            format_count(row.fired),
-            format_count(row.met),
-            _time(row.last_fired),
-            _outcomes(row.after_fired),
-            _outcomes(row.after_met),
-            "in force" if row.retired is None else "retired",
-        )
+    )  # fmt: skip
     if answer.guardrails:
         console.print(table)
     checks = answer.checks
@@ -46,33 +39,31 @@ def print_guardrails(answer: GuardrailList) -> None:
 
 def print_guardrail(row: GuardrailRow) -> None:
     """Print one rule with its figures."""
-    rule = row.rule
     console = open_console()
     console.print(row.guardrail_id, style="bold")
-    facts = make_facts()
-    facts.add_row("action", rule.action)
-    for name in ("description", "message", "expression"):
-        if (text := getattr(rule, name)) is not None:
-            facts.add_row(name, one_line(text))
-    if rule.scope:
-        facts.add_row("scope", one_line(", ".join(rule.scope)))
+    console.print(make_facts(_facts(row)))
+
+
+def _facts(row: GuardrailRow) -> Iterator[tuple[str, object]]:
+    rule = row.rule
+    yield "action", rule.action
+    yield from ((name, getattr(rule, name)) for name in ("description", "message", "expression"))
+    yield "scope", rule.scope or None
     for condition in rule.conditions:
-        facts.add_row("condition", one_line(describe_condition(condition)))
+        yield "condition", describe_condition(condition)
     for group in rule.any_of:
-        facts.add_row("condition", one_line(" or ".join(map(describe_condition, group))))
+        yield "condition", " or ".join(map(describe_condition, group))
     for requirement in rule.requirements:
-        facts.add_row("requires", one_line(describe_condition(requirement)))
+        yield "requires", describe_condition(requirement)
     by = f"by {one_line(row.agent)} at position {row.position:,}"
-    facts.add_row("version", f"{row.revision}, set {_time(row.time)} {by}")
+    yield "version", f"{row.revision}, set {_time(row.time)} {by}"
     if row.retired is not None:
         why = f": {one_line(row.retired.reason)}" if row.retired.reason else ""
-        facts.add_row("retired", f"{_time(row.retired.time)} by {one_line(row.retired.agent)}{why}")
-    facts.add_row("fired", _figure(row.fired, "recorded nevertheless", row.after_fired))
-    if row.latest_fired:
-        facts.add_row("latest of them", ", ".join(row.latest_fired))
-    facts.add_row("met", _figure(row.met, "recorded", row.after_met))
-    facts.add_row("undecided", f"{pluralize(row.undecided, 'time')} (a field that it compares was not stated)")
-    console.print(facts)
+        yield "retired", f"{_time(row.retired.time)} by {one_line(row.retired.agent)}{why}"
+    yield "fired", _figure(row.fired, "recorded nevertheless", row.after_fired)
+    yield "latest of them", row.latest_fired or None
+    yield "met", _figure(row.met, "recorded", row.after_met)
+    yield "undecided", f"{pluralize(row.undecided, 'time')} (a field that it compares was not stated)"
 
 
 def print_check(answer: CheckAnswer) -> None:

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Sequence
 import typer
 from rich.console import Console
 
-from api.cli.output import make_table, open_console, print_json, truncate
+from api.cli.ledger_target import LedgerTarget
+from api.cli.open_ledger import show
+from api.cli.output import figure, open_console, table_of
 from api.cli.render.calibration import format_as_of
 from api.service.model_figures import ModelFigures
 from api.service.model_queries import InventoryAnswer, ModelList, ProbesAnswer
@@ -14,7 +16,6 @@ from api.text_format import (
     format_count,
     format_figure,
     format_interval,
-    format_time,
     one_line,
     pluralize,
 )
@@ -31,12 +32,10 @@ COMMANDS_MAX = 10
 CONFLICTS_MAX = 10
 
 
-def print_appended(result: AppendResult, message: str, *, as_json: bool) -> None:
+def print_appended(target: LedgerTarget, result: AppendResult, message: str) -> None:
     """Print a message with the position of the appended event."""
-    if as_json:
-        print_json({"position": result.first})
-    else:
-        typer.echo(f"{one_line(message)}: position {format_count(result.first)}.")
+    text = f"{one_line(message)}: position {format_count(result.first)}."
+    show(target, {"position": result.first}, lambda _: typer.echo(text))
 
 
 def print_inventory(answer: InventoryAnswer) -> None:
@@ -67,23 +66,16 @@ def print_inventory(answer: InventoryAnswer) -> None:
 
 
 def _print_models(console: Console, models: Sequence[InventoryModel]) -> None:
-    table = make_table(
-        "model", "known", "sightings", "runs", "claimed as", "provider", "routers", "first seen (UTC)",
-        "last seen (UTC)", right=("sightings", "runs"), wrap=("model", "claimed as", "provider", "routers"),
+    table = table_of(
+        models,
+        {"model": "key", "known": "known", "sightings": "sightings", "runs": "runs",
+         "claimed as": lambda model: _listed(model.claims),
+         "provider": lambda model: _listed([model.provider] if model.provider else model.providers),
+         "routers": lambda model: _listed(each.router or "(unnamed)" for each in model.by_router),
+         "first seen (UTC)": "first_seen", "last seen (UTC)": "last_seen"},
+        right=("sightings", "runs"), wrap=("model", "claimed as", "provider", "routers"),
         drop=("first seen (UTC)", "routers", "provider", "claimed as", "last seen (UTC)", "runs"),
     )  # fmt: skip
-    for model in models:
-        table.add_row(
-            one_line(model.key),
-            "yes" if model.known else "no",
-            format_count(model.sightings),
-            format_count(model.runs),
-            _listed(model.claims),
-            _listed([model.provider] if model.provider else model.providers),
-            _listed(sightings.router or "(unnamed)" for sightings in model.by_router),
-            format_time(model.first_seen),
-            format_time(model.last_seen),
-        )
     console.print(table)
 
 
@@ -146,22 +138,14 @@ def print_models(registered: ModelList) -> None:
     if not registered.models:
         console.print("No model is registered: tallystick model register KEY --provider PROVIDER --name NAME")
         return
-    table = make_table(
-        "key", "name", "version", "provider", "other names", "sightings", "last seen (UTC)", "note",
-        right=("sightings",), wrap=("name", "version", "provider", "other names", "note"),
+    table = table_of(
+        registered.models,
+        {"key": "key", "name": "name", "version": lambda model: one_line(model.version or None), "provider": "provider",
+         "other names": "aliases", "sightings": lambda model: model.sightings or "never",
+         "last seen (UTC)": "last_seen", "note": "note"},
+        right=("sightings",), wrap=("name", "version", "provider", "other names"), cut=("note",),
         drop=("note", "other names", "provider", "last seen (UTC)", "version", "name"),
     )  # fmt: skip
-    for model in registered.models:
-        table.add_row(
-            model.key,
-            one_line(model.name),
-            one_line(model.version or None),
-            one_line(model.provider),
-            _listed(model.aliases),
-            format_count(model.sightings) if model.sightings else "never",
-            format_time(model.last_seen),
-            truncate(one_line(model.note)),
-        )
     console.print(table)
 
 
@@ -179,37 +163,35 @@ def print_scores(answer: ProbesAnswer) -> None:
 
 
 def _print_table(console: Console, scores: ProbeScores) -> None:
-    probe = _versioned(scores.probe_id, scores.probe_version)
-    scorer = _versioned(scores.scorer_id, scores.scorer_version)
+    probe = format_versioned(scores.probe_id, scores.probe_version)
+    scorer = format_versioned(scores.scorer_id, scores.scorer_version)
     console.print(f"{probe}, scored by {scorer}: {pluralize(scores.scores, 'score')}", style="bold")
     text = scores.discrimination.says
     console.print(f"{text[0].upper()}{text[1:]}.")
-    numbers = ("scores", "answered", "mean", "its interval", "min", "max", "percentile", "first", "last")
-    drop = (
-        "counts and dimensions", "first", "last", "min", "max", "percentile", "scores", "its interval",
+    table = table_of(
+        scores.models,
+        {"model": _model_name, "scores": "scores",
+         "answered": lambda row: f"{format_count(row.answered)} of {format_count(row.counted)}",
+         "mean": figure("counted_mean"), "its interval": lambda row: format_interval(row.counted_interval),
+         "min": figure("min"), "max": figure("max"),
+         "percentile": lambda row: format_place(row.counted_percentile), "first": figure("first.total"),
+         "last": lambda row: format_figure(row.last.total if row.last is not None and row.totals > 1 else None),
+         "counts and dimensions": _means},
+        right=("scores", "answered", "mean", "its interval", "min", "max", "percentile", "first", "last"),
+        wrap=("model", "counts and dimensions"),
+        drop=("counts and dimensions", "first", "last", "min", "max", "percentile", "scores", "its interval"),
     )  # fmt: skip
-    table = make_table(
-        "model", *numbers, "counts and dimensions", right=numbers, wrap=("model", "counts and dimensions"), drop=drop
-    )
-    for row in scores.models:
-        table.add_row(
-            _model_name(row),
-            format_count(row.scores),
-            f"{format_count(row.answered)} of {format_count(row.counted)}",
-            format_figure(row.counted_mean),
-            format_interval(row.counted_interval),
-            format_figure(row.min),
-            format_figure(row.max),
-            "-" if row.counted_percentile is None else f"{row.counted_percentile:.0f}",
-            format_figure(row.first.total if row.first is not None else None),
-            format_figure(row.last.total if row.last is not None and row.totals > 1 else None),
-            _means(row),
-        )
     console.print()
     console.print(table)
 
 
-def _versioned(name: str, version: str | None) -> str:
+def format_place(percentile: float | None) -> str:
+    """Return a place among 100, or a dash for None."""
+    return "-" if percentile is None else f"{percentile:.0f}"
+
+
+def format_versioned(name: str, version: str | None) -> str:
+    """Return the name of a probe or scorer with its version, if it has one: `refactor@1`."""
     return one_line(name if version is None else f"{name}@{version}")
 
 
@@ -251,9 +233,9 @@ def print_figures(console: Console, figures: ModelFigures) -> None:
                 f"{stated.pass_rate:.0%}, Brier score {stated.brier_score:.3f}."
             )
     for probe in figures.probes:
-        scorer = probe.scorer_id if probe.scorer_version is None else f"{probe.scorer_id}@{probe.scorer_version}"
         console.print(
-            f"Probe {one_line(probe.probe_id)} by {one_line(scorer)}: answered {format_count(probe.answered)} of "
+            f"Probe {one_line(probe.probe_id)} by {format_versioned(probe.scorer_id, probe.scorer_version)}: "
+            f"answered {format_count(probe.answered)} of "
             f"{format_count(probe.counted)}, mean {format_figure(probe.counted_mean)}"
             f"{_bracketed(probe.counted_interval)}."
         )

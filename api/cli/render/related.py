@@ -1,9 +1,9 @@
 """Print what happened under a correlation id."""
 
-from api.cli.output import make_table, open_console, print_note, truncate
+from api.cli.output import open_console, print_note, table_of, truncate
 from api.cli.render.calibration import format_as_of
 from api.service.related_events import RelatedEvents
-from api.text_format import format_figure, format_time, one_line, pluralize
+from api.text_format import format_figure, one_line, pluralize
 
 
 def print_related(answer: RelatedEvents) -> None:
@@ -11,13 +11,12 @@ def print_related(answer: RelatedEvents) -> None:
     console = open_console()
     console.print(f"{pluralize(len(answer.events), 'event')} with the correlation id {one_line(answer.correlationid)}.")
     if answer.events:
-        table = make_table(
-            "position", "time (UTC)", "type", "subject", "agent", right=("position",), wrap=("subject", "agent")
-        )
-        for event in answer.events:
-            table.add_row(
-                str(event.position), format_time(event.time), event.type, event.subject, one_line(event.agent)
-            )
+        table = table_of(
+            answer.events,
+            {"position": lambda event: str(event.position), "time (UTC)": "time", "type": "type", "subject": "subject",
+             "agent": "agent"},
+            right=("position",), wrap=("subject", "agent"),
+        )  # fmt: skip
         console.print(table)
     for state in answer.decisions:
         outcome = "not reviewed" if state.review is None else state.review.outcome

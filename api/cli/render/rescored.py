@@ -3,7 +3,7 @@
 import typer
 from rich.console import Console
 
-from api.cli.output import format_speed, make_table, open_console, print_note
+from api.cli.output import figure, format_speed, make_table, open_console, print_note, table_of
 from api.service.rescore import RescoreResult
 from api.service.rescore_comparison import AnswerRow, ScoreSummary
 from api.text_format import format_count, format_figure, one_line, pluralize
@@ -57,18 +57,14 @@ def _cells(summaries: dict[str, ScoreSummary], scorers: list[str]) -> list[str]:
 
 
 def _print_answers(console: Console, result: RescoreResult) -> None:
-    before = result.before or "before"
-    table = make_table(
-        "run", "attempt", "model", before, result.scorer, "change",
-        right=("attempt", before, result.scorer, "change"), wrap=("run", "model"), drop=("model",),
-    )  # fmt: skip
     listed = sorted(result.answers, key=_importance)
-    for row in listed[:ANSWERS_MAX]:
-        after = format_figure(row.after) if row.unscored is None else "not scored"
-        table.add_row(
-            one_line(row.run_id), format_count(row.attempt), one_line(row.model), format_figure(row.before), after,
-            _signed(row.change),
-        )  # fmt: skip
+    table = table_of(
+        listed[:ANSWERS_MAX],
+        {"run": "run_id", "attempt": "attempt", "model": "model", result.before or "before": figure("before"),
+         result.scorer: lambda row: format_figure(row.after) if row.unscored is None else "not scored",
+         "change": lambda row: _signed(row.change)},
+        right=("attempt", result.before or "before", result.scorer, "change"), wrap=("run", "model"), drop=("model",),
+    )  # fmt: skip
     console.print()
     console.print(table)
     if len(listed) > ANSWERS_MAX:

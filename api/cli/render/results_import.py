@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import typer
 
-from api.cli.output import format_speed, make_table, open_console, print_note
+from api.cli.output import figure, format_speed, open_console, print_note, table_of
 from api.importers.results.report import ImportedFileReport, ImportedRunReport, ResultsImport
 from api.text_format import format_figure, one_line, pluralize
 
@@ -26,25 +26,14 @@ def print_results_import(result: ResultsImport) -> None:
 
 def _print_file(file: ImportedFileReport) -> None:
     typer.echo(f"{file.file}: {one_line(file.imported_from)}")
-    table = make_table(
-        "run", "suite", "agent", "scorer", "scenarios", "scored", "passed", "errors", "skipped", "points", "ledger",
+    table = table_of(
+        file.runs,
+        {"run": "run_id", "suite": "suite", "agent": "agent", "scorer": "scorer_id", "scenarios": "scenarios",
+         "scored": "scored", "passed": "passed", "errors": "errors", "skipped": "skipped",
+         "points": figure("mean_scored"), "ledger": lambda run: OUTCOMES[run.outcome]},
         right=("scenarios", "scored", "passed", "errors", "skipped", "points"), wrap=("suite", "agent", "scorer"),
         drop=("agent", "suite", "skipped", "passed", "scenarios", "scorer"),
     )  # fmt: skip
-    for run in file.runs:
-        table.add_row(
-            run.run_id,
-            one_line(run.suite),
-            one_line(run.agent),
-            one_line(run.scorer_id),
-            f"{run.scenarios:,}",
-            f"{run.scored:,}",
-            f"{run.passed:,}",
-            f"{run.errors:,}",
-            f"{run.skipped:,}",
-            format_figure(run.mean_scored),
-            OUTCOMES[run.outcome],
-        )
     if file.runs:
         open_console().print(table)
     for line in _lines_not_kept(file):

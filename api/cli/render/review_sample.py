@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from shlex import quote
 
-from api.cli.output import make_table, open_console, truncate
+from api.cli.output import figure, open_console, table_of
 from api.service.review_sample import ReviewSample
-from api.text_format import format_count, format_figure, format_interval, format_time, one_line, pluralize
+from api.text_format import format_count, format_figure, format_interval, pluralize
 
 
 def print_review_sample(sample: ReviewSample, parameters: Mapping[str, str]) -> None:
@@ -14,21 +14,14 @@ def print_review_sample(sample: ReviewSample, parameters: Mapping[str, str]) -> 
     if not sample.decisions:
         console.print("Nothing to review: every decision that is due and states a confidence has a review.")
         return
-    drop = ("recorded (UTC)", "agent", "category", "stated", "decision")
-    table = make_table(
-        "id", "recorded (UTC)", "agent", "category", "stated", "outcome", "decision",
-        right=("stated",), wrap=("agent", "category", "decision"), drop=drop,
+    table = table_of(
+        sample.decisions,
+        {"id": "decision_id", "recorded (UTC)": "recorded_at", "agent": "agent", "category": "category",
+         "stated": figure("confidence"), "outcome": lambda each: "retracted" if each.retracted else each.outcome,
+         "decision": "decision"},
+        right=("stated",), wrap=("agent", "category"), cut=("decision",),
+        drop=("recorded (UTC)", "agent", "category", "stated", "decision"),
     )  # fmt: skip
-    for each in sample.decisions:
-        table.add_row(
-            each.decision_id,
-            format_time(each.recorded_at),
-            one_line(each.agent),
-            one_line(each.category),
-            format_figure(each.confidence),
-            "retracted" if each.retracted else each.outcome or "-",
-            truncate(one_line(each.decision)),
-        )
     console.print(table)
     console.print(
         f"{pluralize(len(sample.decisions), 'decision')}, drawn at random from {format_count(sample.unreviewed)} "

@@ -4,12 +4,11 @@ from collections.abc import Iterator
 
 from msgspec import UNSET
 
-from api.cli.output import make_facts, make_table, open_console
+from api.cli.output import make_facts, open_console, table_of
 from api.service.status import CheckpointStatus, LedgerStatus
 from api.text_format import (
     format_count,
     format_time,
-    one_line,
     pluralize,
 )
 
@@ -23,14 +22,13 @@ def print_status(status: LedgerStatus, name: str, *, shared: bool = False) -> No
     """Print one line for each fact, and a table of agents. Any process may write a `shared` ledger."""
     console = open_console()
     console.print(name, style="bold", soft_wrap=True)
-    facts = make_facts()
-    for label, text in _facts(status, shared=shared):
-        facts.add_row(label, text)
-    console.print(facts)
+    console.print(make_facts(_facts(status, shared=shared)))
     if status.agents:
-        agents = make_table("agent", "decisions", "reviewed", right=("decisions", "reviewed"), wrap=("agent",))
-        for agent in status.agents[:AGENTS_MAX]:
-            agents.add_row(one_line(agent.agent), format_count(agent.decisions), format_count(agent.reviewed))
+        agents = table_of(
+            status.agents[:AGENTS_MAX],
+            {"agent": "agent", "decisions": "decisions", "reviewed": "reviewed"},
+            right=("decisions", "reviewed"), wrap=("agent",),
+        )  # fmt: skip
         console.print()
         console.print(agents)
     if len(status.agents) > AGENTS_MAX:

@@ -2,13 +2,14 @@
 
 from io import StringIO
 from itertools import product
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from api.cli.output import make_facts, make_table, truncate
+from api.cli.output import figure, make_facts, make_table, truncate
 from api.cli.table import FittedTable
 
 words = st.text("abcdefgh0123456789.", min_size=1, max_size=30)
@@ -28,14 +29,14 @@ def test_only_free_text_is_cut(rows: list[tuple[str, str, str, str]], width: int
     table = make_table(
         "id", "name", "figure", "text", right=("figure",), wrap=("name", "text"), drop=("text", "figure")
     )
-    for key, name, figure, text in rows:
-        table.add_row(key, name, figure, truncate(text))
+    for key, name, number, text in rows:
+        table.add_row(key, name, number, truncate(text))
     lines = printed(table, width)
     assert all(len(line) <= width for line in lines)
     left_out = next((line for line in lines if line.startswith("Too narrow for: ")), "")
-    for key, _, figure, _ in rows:
+    for key, _, number, _ in rows:
         assert any(line.startswith(f"{key} ") or line.rstrip() == key for line in lines)
-        assert "figure" in left_out or any(f" {figure} " in f"{line} " for line in lines)
+        assert "figure" in left_out or any(f" {number} " in f"{line} " for line in lines)
     assert "…" not in "".join(lines) or "text" not in left_out
 
 
@@ -66,3 +67,12 @@ def test_facts_wrap() -> None:
         lines = printed(facts, width)
         assert " ".join(lines).split() == [label, *(f"word{number}" for number in range(30))]
         assert all(len(line) <= width for line in lines)
+
+
+def test_a_figure_has_decimals_also_if_it_is_whole() -> None:
+    assert [figure("real")(number) for number in (1, 0.5)] == ["1.000", "0.500"]
+    assert figure("place.score")(FigureRow(None)) == "-"
+
+
+class FigureRow(NamedTuple):
+    place: object

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 
@@ -123,17 +123,19 @@ def test_completion_in_bash(tmp_path: Path) -> None:
     assert list(tmp_path.glob(".bash_completions/*"))
 
 
-def server_options_of(serve: Any) -> RequestLimits:  # noqa: ANN401 - the module of the verb
+def server_options() -> RequestLimits:
     """The limits that the verb sets by default."""
+    parameters = inspect.signature(serve.serve).parameters
+    default = {name: parameter.default for name, parameter in parameters.items()}
     return RequestLimits(
-        ConnectionLimits(serve.CONNECTIONS, serve.CONNECTIONS_PER_CLIENT),
-        serve.CONNECTIONS_PER_TOKEN,
-        serve.FEEDS,
-        serve.FEEDS_PER_TOKEN,
-        serve.BODIES_MIB << 20,
-        serve.BODIES_MIB_PER_TOKEN << 20,
-        QueryLimits(serve.QUERIES, serve.QUERY_SECONDS),
-        serve.REFUSALS,
+        ConnectionLimits(default["connections"], default["connections_per_client"]),
+        default["connections_per_token"],
+        default["feeds"],
+        default["feeds_per_token"],
+        default["bodies_mib"] << 20,
+        default["bodies_mib_per_token"] << 20,
+        QueryLimits(default["queries"], default["query_seconds"]),
+        default["refusals"],
     )
 
 
@@ -144,7 +146,7 @@ def test_the_choices_are_those_of_the_program() -> None:
     assert get_args(Format) == eval_import.FORMATS
     assert export.FORMATS == ("ndjson", "csv", "parquet")
     assert token.SCOPES == SCOPES
-    assert server_options_of(serve) == DEFAULT_LIMITS
+    assert server_options() == DEFAULT_LIMITS
 
 
 @pytest.mark.parametrize(
