@@ -1,7 +1,7 @@
 """cstp.recordDecision: record a decision."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 from msgspec import structs
@@ -49,7 +49,6 @@ class _Options(RecordOptions, frozen=True, kw_only=True):
 RELATED: ParamsSchema[Related] = ParamsSchema(Related, types={"id": DecisionName})
 OPTIONS: ParamsSchema[_Options] = ParamsSchema(
     _Options,
-    types={"review_in": Annotated[str, msgspec.Meta(max_length=16)] | None},
     inner={"related_to": RELATED},
 )
 

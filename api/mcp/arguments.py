@@ -141,7 +141,7 @@ def _given(struct: type[Struct], given: Struct) -> Iterator[tuple[str, Any]]:
 def _stated(kind: Any) -> Any:  # noqa: ANN401 - any type of a field
     """Return the type of a value that is stated: without None, which the decoder cannot read inside annotations."""
     if not hasattr(kind, "__metadata__"):
-        return str if _is_time(kind) else kind
+        return Annotated[str, DATE] if _is_time(kind) else kind
     union, *annotations = get_args(kind)
     members = [one for one in get_args(union) if one is not NoneType] if _is_union(union) else [union]
     inner = Annotated[str, DATE] if _is_time(union) else Union[tuple(members)]  # noqa: UP007 - the members are listed

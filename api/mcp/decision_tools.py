@@ -44,6 +44,7 @@ _PLACE = ("bridge", "project", "feature", "pr", "cluster", "model")
 
 _ACTION = PlannedAction.__struct_fields__
 _ALSO_RECORDED = ("category", "stakes", "confidence")
+"""What a planned action states of the decision that is recorded for it."""
 
 OPTIONS = arguments(ClosedStruct, PreActionOptions, types=_STATED)
 
@@ -96,9 +97,7 @@ def _recording(call: ToolCall, given: Arguments, **decision: object) -> Recordin
 async def _pre_action(call: ToolCall, given: Arguments) -> Answer:
     action = planned_action(given, _nested_action(given.action))
     options = filled(PreActionOptions, given, **stated(given.options), agent_id=None)
-    recorded = {
-        name: value for name in ("category", "stakes", "confidence") if (value := getattr(action, name)) is not None
-    }
+    recorded = {name: value for name in _ALSO_RECORDED if (value := getattr(action, name)) is not None}
     recording = None
     if options.auto_record:
         recording = _recording(call, given, decision=action.description, context=None, **recorded)

@@ -69,19 +69,27 @@ def _own_field(params: type[msgspec.Struct], path: str | None) -> str | None:
 
     A tool has no `data.` or `updates.` around a field, but may have it in an object, such as `filters`.
     """
-    inner = {it.encode_name: _struct_of(it.type) for it in msgspec.structs.fields(params)}
-    own = {it.name: it.encode_name for it in msgspec.structs.fields(params)} | {name: name for name in inner}
+    own = _names(params)
+    inside = {
+        name: f"{it.encode_name}.{own_name}"
+        for it in msgspec.structs.fields(params)
+        if (struct := _struct_of(it.type)) is not None
+        for name, own_name in _names(struct).items()
+    }
     while path:
         name = path.partition(".")[0].partition("[")[0]
-        if name in own:
-            return f"{own[name]}{path[len(name) :]}"
-        outer = next((outer for outer, it in inner.items() if it and name in it.__struct_encode_fields__), None)
-        if outer is not None:
-            return f"{outer}.{path}"
+        if found := own.get(name) or inside.get(name):
+            return f"{found}{path[len(name) :]}"
         if name in _ENVELOPE:
             return next((argument for argument in _ENVELOPE[name] if argument in own), None)
         path = path.partition(".")[2]
     return None
+
+
+def _names(struct: type[msgspec.Struct]) -> dict[str, str]:
+    """Return the names of fields as a caller writes them, by these names and by those of the use case."""
+    fields = msgspec.structs.fields(struct)
+    return {it.name: it.encode_name for it in fields} | {it.encode_name: it.encode_name for it in fields}
 
 
 def _with_example(advice: str, params: type[msgspec.Struct], field: str | None) -> str:

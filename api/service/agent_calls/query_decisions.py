@@ -82,6 +82,8 @@ class QueryFilters(DecisionFilterParams, frozen=True, kw_only=True):
         """Return the selection. Errors: InvalidQuery."""
         if self.min_confidence > self.max_confidence:
             raise InvalidQuery("min_confidence", "must not be above max_confidence.", "Exchange them.")
+        if self.since is not None and self.until is not None and self.since > self.until:
+            raise InvalidQuery("since", "begins after until ends.", "Exchange them.")
         statuses: tuple[Status, ...] = self.status or ("pending", "reviewed")
         if self.has_outcome is not None:
             statuses = tuple(status for status in statuses if (status == "reviewed") is self.has_outcome)

@@ -21,6 +21,7 @@ from api.service.link_target import LinkTarget, weight_of_distance
 from api.service.supplied_vector import embedding_to_record
 from events.decision import DecisionRecorded
 from events.envelope import EventId
+from events.errors import InvalidEvent
 from events.limits import ITEMS_MAX
 from events.payload import Label, StreamName
 from events.vector import Numbers
@@ -46,7 +47,7 @@ class Related(msgspec.Struct, frozen=True, kw_only=True):
 class RecordOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The parameters of recordDecision that are not fields of the decision."""
 
-    review_in: Annotated[str, msgspec.Meta(pattern="^[0-9]{1,4}[dwmDWM]$", examples=["7d"])] | None = None
+    review_in: Annotated[str, msgspec.Meta(max_length=16, examples=["7d"])] | None = None
     idempotency_key: EventId | None = None
     agent_id: Label | None = None
     decision_id: Label | None = None
@@ -60,7 +61,10 @@ class RecordOptions(msgspec.Struct, frozen=True, kw_only=True):
         self, decision: DecisionRecorded, names: tuple[str, str] = ("embedding", "embedding_model")
     ) -> DecisionRequest:
         """Return how a decision is recorded. `names` are those of the embedding and its model. Errors: InvalidEvent."""
-        span = SPAN.fullmatch(self.review_in or "")
+        span = None if self.review_in is None else SPAN.fullmatch(self.review_in)
+        if self.review_in is not None and span is None:
+            detail = f"review_in: must be days, weeks or months, such as 7d, 2w or 1m, got {self.review_in!r}."
+            raise InvalidEvent(detail, "Correct it.", field="review_in")
         return DecisionRequest(
             decision=decision,
             event_id=self.idempotency_key,
