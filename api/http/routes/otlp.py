@@ -98,18 +98,21 @@ _SPANS = _Signal(
 )
 
 
-@HttpOperation(
-    method="POST",
-    path="/v1/logs",
-    scopes=_SCOPES,
-    body={JSON: {"type": "object"}, PROTOBUF: BYTES},
-    body_required=True,
-    answers={
-        200: Answer("What was rejected, if anything was; the rest is in the log.", {JSON: LogsAnswer, PROTOBUF: BYTES})
-    },
-    errors=(501,),
-    error_content={JSON: RpcStatus, PROTOBUF: BYTES},
-).raw
+def _receiving(path: str, answer: type[msgspec.Struct]) -> Callable[[Any], HttpOperation]:
+    """Declare a POST of OTLP, whose endpoint answers errors by itself."""
+    accepted = Answer("What was rejected, if anything was; the rest is in the log.", {JSON: answer, PROTOBUF: BYTES})
+    return HttpOperation(
+        "POST",
+        path,
+        scopes=_SCOPES,
+        body={JSON: {"type": "object"}, PROTOBUF: BYTES},
+        answers={200: accepted},
+        errors=(501,),
+        error_content={JSON: RpcStatus, PROTOBUF: BYTES},
+    ).raw
+
+
+@_receiving("/v1/logs", LogsAnswer)
 async def post_logs(request: Request) -> Response:
     """Take scores from OpenTelemetry: log records of the event `gen_ai.evaluation.result`, as OTLP/HTTP has them.
 
@@ -119,18 +122,7 @@ async def post_logs(request: Request) -> Response:
     return await _answer(request, _LOGS)
 
 
-@HttpOperation(
-    method="POST",
-    path="/v1/traces",
-    scopes=_SCOPES,
-    body={JSON: {"type": "object"}, PROTOBUF: BYTES},
-    body_required=True,
-    answers={
-        200: Answer("What was rejected, if anything was; the rest is in the log.", {JSON: SpansAnswer, PROTOBUF: BYTES})
-    },
-    errors=(501,),
-    error_content={JSON: RpcStatus, PROTOBUF: BYTES},
-).raw
+@_receiving("/v1/traces", SpansAnswer)
 async def post_traces(request: Request) -> Response:
     """Take calls from OpenTelemetry: spans of the GenAI conventions, as OTLP/HTTP has them.
 
