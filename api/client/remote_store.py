@@ -10,11 +10,9 @@ from msgspec import structs
 
 from api.client.server_connection import ServerConnection, not_tallystick
 from api.errors import UnexpectedAnswer
-from api.service.decision_writer import RecordedDecision
+from api.service.decision_writer import DecisionRequest, RecordedDecision
 from api.service.evidence import Blob, ErasureReceipt, EvidenceContent, StoredEvidence, digest_of
-from api.service.retrieval import SuppliedEmbedding
 from api.service.store import Submission
-from events.decision import DecisionRecorded
 from events.decode_error_messages import DECODE_ERRORS
 from events.envelope import Draft, encode_draft, timestamp
 from events.limits import (
@@ -71,16 +69,9 @@ class RemoteStore:
         answer = await self._request("POST", EVENTS, APPENDED_BYTES_MAX, content=body, headers={"content-type": LINES})
         return _decode(answer, AppendResult)
 
-    async def record_decision(
-        self,
-        decision: DecisionRecorded,
-        *,
-        event_id: str | None,
-        source: str | None,
-        question: str | None,
-        embedding: SuppliedEmbedding | None = None,
-    ) -> RecordedDecision:
-        body: dict[str, object] = {"data": decision, "id": event_id, "source": source, "question": question}
+    async def record_decision(self, request: DecisionRequest, *, source: str | None) -> RecordedDecision:
+        data, event_id, question, embedding = request.decision, request.event_id, request.question, request.embedding
+        body: dict[str, object] = {"data": data, "id": event_id, "source": source, "question": question}
         if embedding is not None:
             body |= {"embedding": embedding.numbers, "embedding_model": embedding.model}
         return await self.post("/decisions", body, RecordedDecision)
