@@ -37,6 +37,7 @@ from api.export.manifest import (
     ConsistencyProof,
     EvidenceSum,
     FileSum,
+    InclusionLine,
     Manifest,
     encode_manifest,
     events_name,
@@ -145,13 +146,6 @@ PAGE_BYTES = 8 << 20
 
 EVENTS_MIN, EVENTS_MAX = 64, 16_384
 """The least and the most events of a page; the first page has the least."""
-
-
-class Proof(msgspec.Struct):
-    """A line of `proofs.ndjson`."""
-
-    position: int
-    hashes: list[bytes]
 
 
 class Member(NamedTuple):
@@ -285,7 +279,7 @@ class Export:
         prover = InclusionProver(self._reader, self.size)
         async for page in self._pages():
             proofs = await prover.prove(page.positions)
-            yield partial(_encoded, [Proof(position, hashes) for position, _, hashes in proofs])
+            yield partial(_encoded, [InclusionLine(position, hashes) for position, _, hashes in proofs])
 
     async def _manifest_of(self, earlier: SignedCheckpoint | None) -> Manifest:
         """Return the manifest of the files written so far."""
@@ -333,7 +327,7 @@ def _hashed(page: LogPage) -> Parts:
     return _joined(leaf_hashes(page.lines))
 
 
-def _encoded(proofs: list[Proof]) -> Parts:
+def _encoded(proofs: list[InclusionLine]) -> Parts:
     return (_encode_lines(proofs),)
 
 

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from api.export.manifest import LEAVES, PROOFS, Filters, Manifest
+from api.export.manifest import LEAVES, PROOFS, Filters, InclusionLine, Manifest
 from api.verify.event_lines import EventFile, lines_of
 from events.envelope import source_of
 from ledger.transparency.merkle import HASH_BYTES, leaf_hashes, verify_inclusion
@@ -79,12 +79,7 @@ class CompleteCheck:
         return self._rebuild.edge.root()
 
 
-class _Proof(msgspec.Struct, forbid_unknown_fields=True):
-    position: int
-    hashes: list[bytes]
-
-
-_decode = msgspec.json.Decoder(_Proof).decode
+_decode = msgspec.json.Decoder(InclusionLine).decode
 
 
 class SelectionCheck:

@@ -1,15 +1,18 @@
 """Build the OpenAPI 3.1 document from the declarations of the operations."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
 import msgspec
 
 from api.errors import Problem
+from api.http.compressed_document import CompressedDocument, compress_document
 from api.http.media_types import PROBLEM
 from api.http.openapi.schemas import make_schemas
 from api.http.operation import TEXT, Answer, ArrayOf, HttpOperation, Shape, reference
+from api.http.route_table import operations
 from api.parameters import JsonSchema, Parameter
 
 DESCRIPTION = """\
@@ -184,3 +187,15 @@ def _structs(operation: HttpOperation) -> Iterator[type[msgspec.Struct]]:
             if not isinstance(shape, dict):
                 for choice in shape if isinstance(shape, tuple) else (shape,):
                     yield choice.struct if isinstance(choice, ArrayOf) else choice
+
+
+@cache
+def openapi_document() -> JsonSchema:
+    """Return the OpenAPI document of every operation."""
+    return make_document(operations())
+
+
+@cache
+def compressed_openapi() -> CompressedDocument:
+    """Return the OpenAPI document as JSON."""
+    return compress_document(msgspec.json.encode(openapi_document()))

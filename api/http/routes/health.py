@@ -11,7 +11,7 @@ from starlette.responses import Response
 from api.http.compressed_document import accepts_gzip, etag_matches
 from api.http.media_types import JSON
 from api.http.metrics import Metrics
-from api.http.openapi.served_document import compressed_openapi
+from api.http.openapi.document import compressed_openapi
 from api.http.operation import TEXT, Answer, HttpOperation, json_answer
 from api.http.readiness import Readiness, read_readiness
 from api.http.request import json_response
