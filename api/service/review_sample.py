@@ -76,17 +76,10 @@ async def get_review_sample(view: View, params: ReviewSampleParams) -> ReviewSam
 
     The answer states `seed` and `drawn_at`, which draw the same set again.
     """
-    return await draw_review_sample(view, params)
-
-
-async def draw_review_sample(view: View, query: ReviewSampleParams) -> ReviewSample:
-    """Draw unreviewed decisions uniformly, without replacement, and say what their reviews tell.
-
-    The sample is drawn as of `drawn_at`; the outcomes are those of the view. Errors: InvalidQuery.
-    """
-    filters = CalibrationFilter(**query.keys())
+    # Uniformly, without replacement, as of `drawn_at`; the outcomes are those of the view.
+    filters = CalibrationFilter(**params.keys())
     projection, position = await view.at(Calibration)
-    drawn_at = position if query.drawn_at is None else query.drawn_at
+    drawn_at = position if params.drawn_at is None else params.drawn_at
     if drawn_at > position:
         detail = f"{drawn_at} is beyond {position}, the position of the answer."
         raise InvalidQuery("drawn_at", detail, "Name the position that the sample was drawn at.")
@@ -96,8 +89,8 @@ async def draw_review_sample(view: View, query: ReviewSampleParams) -> ReviewSam
     stated = ~np.isnan(rows.confidence)
     number, confidence, outcome = rows.number[stated], rows.confidence[stated], rows.outcome[stated]
     waiting = np.flatnonzero(outcome == UNREVIEWED)
-    seed = secrets.randbelow(NEW_SEEDS) if query.seed is None else query.seed
-    drawn = waiting[draw_sample(len(waiting), query.size, seed)]
+    seed = secrets.randbelow(NEW_SEEDS) if params.seed is None else params.seed
+    drawn = waiting[draw_sample(len(waiting), params.size, seed)]
     recorded = projection.cells.numbers.positions(number[drawn])
     unknown = UNSET if len(rows.number) else find_unknown_filter_names(projection.selection(filters).groups, filters)
     population = ReviewPopulation(
