@@ -20,7 +20,7 @@ from events.probe import ProbeScored
 from ledger.errors import InvalidQuery
 from ledger.log import LogPage, Query
 from projections.decisions.decision_state import DecisionState
-from projections.shared_params import Limit
+from projections.shared_params import After, Limit
 from tallystick.shapes.parts import AsOf
 
 
@@ -91,7 +91,7 @@ class RelatedQuery(msgspec.Struct, frozen=True, kw_only=True):
     correlationid: Annotated[
         str, Meta(description="The correlation id.", extra_json_schema={"type": "string", "minLength": 1})
     ]
-    after: Annotated[int, Meta(ge=0, description="Events after this position: the `next` of the previous page.")] = 0
+    after: After = 0
     limit: Limit = PAGE_EVENTS_DEFAULT
 
 

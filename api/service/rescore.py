@@ -9,7 +9,6 @@ import time
 from asyncio import to_thread
 from collections.abc import AsyncIterator
 from hashlib import sha256
-from typing import NamedTuple
 
 import msgspec
 
@@ -204,11 +203,12 @@ async def _read_text(store: EventStore, attempt: DiscoveryAttempted, unscored: d
     """Return the output of an attempt, from its line or the evidence; None if it cannot be read."""
     output = _find_output(attempt)
     assert output is not None, "only attempts with an output are scored"
-    if output.text is not None:
-        return output.text
-    assert output.digest is not None, "an output is in its line or has a digest"
+    text, digest = output
+    if text is not None:
+        return text
+    assert digest is not None, "an output is in its line or has a digest"
     try:
-        return (await store.evidence(output.digest)).data.decode(errors="replace")
+        return (await store.evidence(digest)).data.decode(errors="replace")
     except Gone:
         unscored[attempt.run_id, attempt.attempt] = ERASED
     except (NotFound, Damaged):
@@ -216,19 +216,15 @@ async def _read_text(store: EventStore, attempt: DiscoveryAttempted, unscored: d
     return None
 
 
-class OutputText(NamedTuple):
-    """The text of an output in its event, or the digest of the evidence that contains it."""
+def _find_output(attempt: DiscoveryAttempted) -> tuple[str | None, str | None] | None:
+    """Return the output of an attempt: its text, or the digest of the evidence that has it.
 
-    text: str | None
-    digest: str | None
-
-
-def _find_output(attempt: DiscoveryAttempted) -> OutputText | None:
-    """Return the output of an attempt; an attempt without a separate output has its whole response."""
+    An attempt without a separate output has its whole response.
+    """
     if attempt.output is not None or attempt.output_digest not in {None, attempt.response_digest}:
-        return OutputText(attempt.output, attempt.output_digest)
+        return attempt.output, attempt.output_digest
     if attempt.response is not None or attempt.response_digest is not None:
-        return OutputText(attempt.response, attempt.response_digest)
+        return attempt.response, attempt.response_digest
     return None
 
 
