@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
-from functools import cache
+from functools import cache, partial
 from types import NoneType, UnionType
 from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -26,6 +26,7 @@ from msgspec import structs
 
 from events.limits import ITEMS_MAX
 from ledger.errors import InvalidQuery
+from projections.shared_params import Since, Until, Window
 from projections.time_range import TimeRange
 
 JsonSchema = dict[str, Any]
@@ -141,47 +142,13 @@ def choice_list_parameter(name: str, description: str, choices: Collection[_Word
     )
 
 
-def text_list_parameter(name: str, description: str) -> Parameter[tuple[str, ...]]:
-    """Declare a list of texts, separated by commas; empty by default."""
-    return Parameter(
-        name=name,
-        description=description,
-        schema=_list_schema({"type": "string", "pattern": "^[^,]+$"}),
-        parse=lambda text: split_list(name, text),
-        default=(),
-    )
-
-
-def text_parameter(
-    name: str, description: str, schema: JsonSchema | None = None, *, required: bool = False
-) -> Parameter[str]:
+def text_parameter(name: str, description: str, schema: JsonSchema | None = None) -> Parameter[str]:
     """Declare a text. The use case that receives the text checks the bounds of its schema."""
     return Parameter(
         name=name,
         description=description,
         schema={"type": "string"} if schema is None else schema,
         parse=str,
-        required=required,
-    )
-
-
-def probability_parameter(name: str, description: str) -> Parameter[float]:
-    """Declare a number from 0 to 1."""
-    return Parameter(
-        name=name,
-        description=description,
-        schema={"type": "number", "minimum": 0, "maximum": 1},
-        parse=lambda text: parse_probability(name, text),
-    )
-
-
-def number_parameter(name: str, description: str, low: float, high: float) -> Parameter[float]:
-    """Declare a number from `low` to `high`, 0 or greater."""
-    return Parameter(
-        name=name,
-        description=description,
-        schema={"type": "number", "minimum": low, "maximum": high},
-        parse=lambda text: parse_number(name, text, low, high),
     )
 
 
@@ -196,16 +163,6 @@ def flag_parameter(name: str, description: str) -> Parameter[bool]:
     )
 
 
-def time_parameter(name: str, description: str, *, end: bool = False) -> Parameter[datetime]:
-    """Declare a time or a date. A date means its first moment, or its last if `end`."""
-    return Parameter(
-        name=name,
-        description=description,
-        schema={"anyOf": [TIME_SCHEMA, DATE_SCHEMA]},
-        parse=lambda text: parse_instant(name, text, end=end),
-    )
-
-
 def declared(params: type[msgspec.Struct]) -> tuple[Parameter[Any], ...]:
     """Return each parameter of a struct of parameters, in the order of its fields."""
     return _declared(params)
@@ -214,7 +171,7 @@ def declared(params: type[msgspec.Struct]) -> tuple[Parameter[Any], ...]:
 @cache
 def _declared(params: Any) -> tuple[Parameter[Any], ...]:  # noqa: ANN401 - a type, which mypy does not call hashable
     hints = get_type_hints(params, include_extras=True)
-    return tuple(_declare(each.name, hints[each.name], each.default) for each in structs.fields(params))
+    return tuple(declare(each.name, hints[each.name], each.default) for each in structs.fields(params))
 
 
 def named(params: type[msgspec.Struct]) -> dict[str, Parameter[Any]]:
@@ -250,7 +207,8 @@ def _text_of(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _declare(name: str, hint: Any, default: Any) -> Parameter[Any]:  # noqa: ANN401 - any type of a field
+def declare(name: str, hint: Any, default: Any = None) -> Parameter[Any]:  # noqa: ANN401 - any type of a field
+    """Declare a parameter as a field of a struct is: by its annotated type and its default."""
     union, meta = get_args(hint)
     (kind,) = (
         (one for one in get_args(union) if one is not NoneType) if get_origin(union) in (Union, UnionType) else (union,)
@@ -263,7 +221,8 @@ def _declare(name: str, hint: Any, default: Any) -> Parameter[Any]:  # noqa: ANN
     elif origin is tuple and get_origin(arguments[0]) is Literal:
         declared = choice_list_parameter(name, text, get_args(arguments[0]))
     elif origin is tuple:
-        declared = text_list_parameter(name, text)
+        schema = _list_schema({"type": "string", "pattern": "^[^,]+$"})
+        declared = Parameter(name=name, description=text, schema=schema, parse=partial(split_list, name), default=())
     elif kind is bool and default is None:
         either = choice_parameter(name, text, ("true", "false"))
         declared = replace(either, parse=lambda text: either.parse(text) == "true")  # type: ignore[arg-type, return-value]
@@ -271,12 +230,14 @@ def _declare(name: str, hint: Any, default: Any) -> Parameter[Any]:  # noqa: ANN
         declared = flag_parameter(name, text)
     elif kind is int:
         declared = integer_parameter(name, text, meta.ge, POSITION_MAX if meta.le is None else meta.le, default=default)
-    elif kind is float and (meta.ge, meta.le) == (0, 1):
-        declared = probability_parameter(name, text)
     elif kind is float:
-        declared = number_parameter(name, text, meta.ge, meta.le)
+        schema = {"type": "number", "minimum": meta.ge, "maximum": meta.le}
+        parse_float = partial(parse_number, name, low=meta.ge, high=meta.le)
+        declared = Parameter(name=name, description=text, schema=schema, parse=parse_float)
     elif kind is datetime:
-        declared = time_parameter(name, text, end=bool(extra.get("end")))
+        schema = {"anyOf": [TIME_SCHEMA, DATE_SCHEMA]}
+        parse_time = partial(parse_instant, name, end=bool(extra.get("end")))
+        declared = Parameter(name=name, description=text, schema=schema, parse=parse_time)
     else:
         declared = text_parameter(name, text, meta.extra_json_schema)
     default = default if declared.default is None else declared.default
@@ -293,16 +254,6 @@ def time_range(since: datetime | None, until: datetime | None, window: str | Non
             raise InvalidQuery("window", "begins after until ends.", "A window ends now: omit window or until.")
         raise InvalidQuery("since", "begins after until ends.", "Exchange them.")
     return TimeRange(since, until)
-
-
-SINCE = time_parameter("since", "From this time on, or from the first moment of this day, UTC.")
-UNTIL = time_parameter("until", "Up to this time, or to the last moment of this day, UTC.", end=True)
-WINDOW = choice_parameter("window", "Days back from now, or from `as_of`. Overrides `since`.", WINDOWS)
-
-
-def parse_time_range(parameters: Mapping[str, str], now: datetime) -> TimeRange:
-    """Return the range of `since` and `until`. `window` ends now and overrides `since`. Errors: InvalidQuery."""
-    return time_range(SINCE.find(parameters), UNTIL.find(parameters), WINDOW.find(parameters), now)
 
 
 def parameters_by_name(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -339,17 +290,11 @@ def parse_integer(name: str, text: str, low: int, high: int = POSITION_MAX) -> i
     return int(text)
 
 
-def parse_probability(name: str, text: str) -> float:
-    """Parse a number from 0 to 1. Errors: InvalidQuery."""
-    if _decimal.fullmatch(text) is None or float(text) > 1:
-        raise InvalidQuery(name, f"{text!r} is not a number from 0 to 1.", "Write 0.9 for 90%.")
-    return float(text)
-
-
 def parse_number(name: str, text: str, low: float, high: float) -> float:
     """Parse a number from `low` to `high`, 0 or greater. Errors: InvalidQuery."""
     if _decimal.fullmatch(text) is None or not low <= float(text) <= high:
-        raise InvalidQuery(name, f"{text!r} is not a number from {low:g} to {high:g}.", "Correct it.")
+        advice = "Write 0.9 for 90%." if (low, high) == (0, 1) else "Correct it."
+        raise InvalidQuery(name, f"{text!r} is not a number from {low:g} to {high:g}.", advice)
     return float(text)
 
 
@@ -399,3 +344,11 @@ def _in_utc(name: str, moment: datetime) -> datetime:
 
 def _list_schema(items: JsonSchema) -> JsonSchema:
     return {"type": "array", "items": items, "minItems": 1, "maxItems": ITEMS_MAX}
+
+
+SINCE, UNTIL, WINDOW = declare("since", Since), declare("until", Until), declare("window", Window)
+
+
+def parse_time_range(parameters: Mapping[str, str], now: datetime) -> TimeRange:
+    """Return the range of `since` and `until`. `window` ends now and overrides `since`. Errors: InvalidQuery."""
+    return time_range(SINCE.find(parameters), UNTIL.find(parameters), WINDOW.find(parameters), now)

@@ -28,6 +28,7 @@ EvaluatedAgent = Annotated[str | None, Meta(description="One agent, by the name 
 Prefix = Annotated[bool, Meta(description="Whether an id may be given by an unambiguous beginning of it.")]
 DecisionModel = Annotated[str | None, Meta(description="Decisions by one model, by any of its names.")]
 Limit = Annotated[int, Meta(ge=1, le=PAGE_EVENTS_MAX, description="The largest number of results.")]
+After = Annotated[int, Meta(ge=0, description="Events after this position: the `next` of the previous page.")]
 Offset = Annotated[int, Meta(ge=0, description="How many results to skip: the `next` of the previous page.")]
 
 

@@ -32,7 +32,6 @@ ING = {
 
 SMALL = {
     "api.cli.progress_bar": "it loads rich, which only long work needs",
-    "api.service.guardrails.rule_faults": "loaded for a wrong rule only",
     "instruments.routers.command": "loaded for a router that is a command only",
     "projections.observation_counts": "a projection of its own, named in the registry",
 }

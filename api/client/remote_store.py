@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -10,11 +10,9 @@ from msgspec import structs
 
 from api.client.server_connection import ServerConnection, not_tallystick
 from api.errors import UnexpectedAnswer
-from api.service.decision_writer import RecordedDecision
+from api.service.decision_writer import DecisionRequest, RecordedDecision
 from api.service.evidence import Blob, ErasureReceipt, EvidenceContent, StoredEvidence, digest_of
-from api.service.retrieval import SuppliedEmbedding
 from api.service.store import Submission
-from events.decision import DecisionRecorded
 from events.decode_error_messages import DECODE_ERRORS
 from events.envelope import Draft, encode_draft, timestamp
 from events.limits import (
@@ -68,19 +66,12 @@ class RemoteStore:
 
     async def append(self, drafts: list[Draft]) -> AppendResult:
         body = b"\n".join(map(encode_draft, drafts))
-        answer = await self._request("POST", EVENTS, APPENDED_BYTES_MAX, content=body, headers={"content-type": LINES})
+        answer = await self._request("POST", EVENTS, APPENDED_BYTES_MAX, body=body, headers={"content-type": LINES})
         return _decode(answer, AppendResult)
 
-    async def record_decision(
-        self,
-        decision: DecisionRecorded,
-        *,
-        event_id: str | None,
-        source: str | None,
-        question: str | None,
-        embedding: SuppliedEmbedding | None = None,
-    ) -> RecordedDecision:
-        body: dict[str, object] = {"data": decision, "id": event_id, "source": source, "question": question}
+    async def record_decision(self, request: DecisionRequest, *, source: str | None) -> RecordedDecision:
+        data, event_id, question, embedding = request.decision, request.event_id, request.question, request.embedding
+        body: dict[str, object] = {"data": data, "id": event_id, "source": source, "question": question}
         if embedding is not None:
             body |= {"embedding": embedding.numbers, "embedding_model": embedding.model}
         return await self.post("/decisions", body, RecordedDecision)
@@ -172,7 +163,7 @@ class RemoteStore:
         parameters = {"digest": digest_of(blob.data)} | ({} if blob.note is None else {"note": blob.note})
         headers = {} if blob.media_type is None else {"content-type": blob.media_type}
         answer = await self._request(
-            "PUT", "/evidence", RECORD_BYTES_MAX, content=blob.data, params=parameters, headers=headers
+            "PUT", "/evidence", RECORD_BYTES_MAX, body=blob.data, query=parameters, headers=headers
         )
         return _decode(answer, StoredEvidence)
 
@@ -185,7 +176,7 @@ class RemoteStore:
     async def erase(self, digest: str, reason: str | None) -> ErasureReceipt:
         path = f"/evidence/{quote(digest, safe='')}"
         parameters = {} if reason is None else {"reason": reason}
-        return _decode(await self._request("DELETE", path, RECORD_BYTES_MAX, params=parameters), ErasureReceipt)
+        return _decode(await self._request("DELETE", path, RECORD_BYTES_MAX, query=dict(parameters)), ErasureReceipt)
 
     async def view(self, path: str, kind: type[_Answer], parameters: Mapping[str, str] | None = None) -> _Answer:
         """Return the view at a path. Errors: those that the server answers; UnexpectedAnswer."""
@@ -193,7 +184,7 @@ class RemoteStore:
 
     async def get(self, path: str, parameters: Mapping[str, str] | None = None) -> bytes:
         """Return the body of the view at a path. Errors: as `view`."""
-        return (await self._request("GET", path, ANSWER_BYTES_MAX, params=parameters)).body
+        return (await self._request("GET", path, ANSWER_BYTES_MAX, query=dict(parameters or {}))).body
 
     def decode(self, path: str, body: bytes | msgspec.Raw, kind: type[_Answer]) -> _Answer:
         """Decode the body of the view at a path, or a part of it. Errors: UnexpectedAnswer."""
@@ -217,12 +208,14 @@ class RemoteStore:
     ) -> _Answer:
         """Post JSON to a path and decode the answer. Errors: as `view`."""
         sent = {"content-type": "application/json", **(headers or {})}
-        answer = await self._request("POST", path, RECORD_BYTES_MAX, content=_encode(body), params=params, headers=sent)
+        answer = await self._request(
+            "POST", path, RECORD_BYTES_MAX, body=_encode(body), query=dict(params or {}), headers=sent
+        )
         return _decode(answer, kind)
 
     async def delete(self, path: str, parameters: Mapping[str, str], kind: type[_Answer]) -> _Answer:
         """Delete what is at a path and decode the answer. Errors: as `view`."""
-        return _decode(await self._request("DELETE", path, RECORD_BYTES_MAX, params=parameters), kind)
+        return _decode(await self._request("DELETE", path, RECORD_BYTES_MAX, query=dict(parameters)), kind)
 
     async def checkpoint(self) -> SignedCheckpoint:
         """Return the newest checkpoint; its signature is not verified. Errors: as `view`."""
@@ -243,24 +236,9 @@ class RemoteStore:
             raise not_tallystick(answer.url, answer.status)
         return receipt
 
-    async def _request(
-        self,
-        method: str,
-        path: str,
-        bytes_max: int,
-        *,
-        content: bytes | None = None,
-        params: Mapping[str, str] | None = None,
-        headers: dict[str, str] | None = None,
-    ) -> Response:
-        request = Request(
-            method=method,
-            path=path,
-            query=dict(params or {}),
-            body=content,
-            headers=headers or {},
-            answer_bytes_max=bytes_max,
-        )
+    async def _request(self, method: str, path: str, bytes_max: int, **more: Any) -> Response:  # noqa: ANN401
+        """Send a request with the fields of `Request` in `more`, of which it has no headers by default."""
+        request = Request(method=method, path=path, answer_bytes_max=bytes_max, **{"headers": {}, **more})
         return await self._server.send(request)
 
 

@@ -1,10 +1,7 @@
 """cstp.attributeOutcomes: review decisions by their pull requests, with evidence from the caller."""
 
 from collections.abc import Mapping
-from datetime import timedelta
-from typing import Annotated, Any
-
-import msgspec
+from typing import Any
 
 from api.cstp.jsonrpc import RpcError
 from api.cstp.params_schema import ParameterError, ParamsSchema, check_errors
@@ -18,10 +15,7 @@ from api.service.outcome_attribution import (
     attribute_candidates,
 )
 from events.limits import ITEMS_MAX
-from projections.shared_params import Since
 
-STABILITY_DAYS = 14
-STABILITY_DAYS_MAX = 36_500
 PR_DIGITS_MAX = 15
 
 ADVICE = (
@@ -31,14 +25,9 @@ ADVICE = (
 )
 
 
-class _AttributionParams(msgspec.Struct, frozen=True, kw_only=True):
-    project: str | None = None
-    since: Since = None
-    stability_days: Annotated[int, msgspec.Meta(ge=0, le=STABILITY_DAYS_MAX)] = STABILITY_DAYS
-    dry_run: bool = False
-
-
-_schema: ParamsSchema[_AttributionParams] = ParamsSchema(_AttributionParams, reads=True)
+_schema: ParamsSchema[AttributionQuery] = ParamsSchema(
+    AttributionQuery, types={"project": str | None}, defaults={"project": ""}, without=("evidence",), reads=True
+)
 _evidence: ParamsSchema[OutcomeEvidence] = ParamsSchema(OutcomeEvidence)
 
 
@@ -52,19 +41,17 @@ async def attribute_outcomes(ledger: LedgerService, caller: Principal, params: d
     errors: list[ParameterError] = []
     values, evidence = _schema.convert(params, errors), _parse_evidence(params.get("evidence"), errors)
     check_errors(errors)
-    request = _AttributionParams(**values)
-    if not request.project:
+    query = AttributionQuery(**values, evidence=evidence)
+    if not query.project:
         raise RpcError(INVALID_PARAMS, "project is required", {"fields": ["project"]})
-    now, dry_run = ledger.clock(), request.dry_run
-    age = timedelta(days=request.stability_days)
-    query = AttributionQuery(project=request.project, since=request.since, age=age, evidence=evidence, dry_run=dry_run)
+    now = ledger.clock()
     attribution = await attribute_candidates(ledger, caller, query)
     candidates = attribution.candidates
     stable = sum(candidate.updated for candidate in candidates)
     answer: dict[str, object] = {
         "processed": attribution.processed,
         "attributed": {"stable": stable, "skipped": attribution.processed - stable},
-        "decisions": [_row(candidate, request.stability_days, dry_run=dry_run) for candidate in candidates],
+        "decisions": [_row(candidate, query) for candidate in candidates],
         "queryTime": now.isoformat(),
     }
     if any(candidate.evidence is None for candidate in candidates):
@@ -95,18 +82,18 @@ def _parse_evidence(param: object, errors: list[ParameterError]) -> dict[int, Ou
     return by_pr
 
 
-def _row(candidate: Candidate, stability_days: int, *, dry_run: bool) -> dict[str, object]:
+def _row(candidate: Candidate, query: AttributionQuery) -> dict[str, object]:
     evidence = candidate.evidence
     row: dict[str, object] = {
         "id": candidate.decision_id,
         "outcome": evidence.outcome if evidence is not None else "pending",
-        "reason": f"PR #{candidate.pr} stable for {stability_days} days",
+        "reason": f"PR #{candidate.pr} stable for {query.stability_days} days",
         "path": f"decision/{candidate.decision_id}",
         "updated": candidate.updated,
     }
     if evidence is None:
         row["note"] = "No evidence: not reviewed."
-    elif dry_run:
+    elif query.dry_run:
         row["note"] = "Dry run: not reviewed."
     elif not candidate.updated:
         row["note"] = "Another caller reviewed it meanwhile."

@@ -12,8 +12,7 @@ from api.errors import INTERNAL_ERROR
 from api.principal import Principal
 from api.service.compaction import find_level
 from api.service.decision_links import find_named
-from api.service.decision_writer import append_payload, is_unknown_decision
-from api.service.decision_writer import review_decision as record_review
+from api.service.decision_writer import RecordedReview, append_payload, continue_decision, is_unknown_decision
 from api.service.ledger import LedgerService
 from events.decision import DecisionAmended, DecisionReviewed
 from events.decode_error_messages import json_type
@@ -41,7 +40,7 @@ async def review_decision(ledger: LedgerService, caller: Principal, params: dict
     decision_id, _ = await find_named(ledger, caller, review.decision_id, prefix=caller.may("read"))
     review = structs.replace(review, decision_id=decision_id)
     try:
-        recorded = await record_review(ledger, caller, review, event_id=options.idempotency_key)
+        recorded = await continue_decision(RecordedReview, ledger, caller, review, event_id=options.idempotency_key)
     except NotFound as error:
         raise _not_found(review.decision_id) from error
     return {

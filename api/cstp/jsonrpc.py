@@ -104,7 +104,7 @@ def _request_or_error(value: object, *, repaired: bool) -> Request | RpcError:
 def _request_of(value: object, *, repaired: bool) -> Request:
     """Return a request. Errors: RpcError, if the value is not an object, or unrepresentable outside its params."""
     if not isinstance(value, dict):
-        raise RpcError(INVALID_REQUEST, "Request must be an object", {"got": _type_name(value)})
+        raise RpcError(INVALID_REQUEST, "Request must be an object", {"got": json_type(value)})
     if not repaired:
         return Request(value, [])
     if any(find_unrepresentable({**value, "params": None})):
@@ -121,7 +121,7 @@ def id_of(request: Request) -> Id:
     call_id = request.members.get("id")
     if call_id is None or (isinstance(call_id, str | int | float) and not isinstance(call_id, bool)):
         return call_id
-    raise RpcError(INVALID_REQUEST, "id must be a string, a number or null", {"got": _type_name(call_id)})
+    raise RpcError(INVALID_REQUEST, "id must be a string, a number or null", {"got": json_type(call_id)})
 
 
 def call_of(request: Request) -> RpcCall:
@@ -133,9 +133,9 @@ def call_of(request: Request) -> RpcCall:
     if method is None or method == "":
         raise RpcError(INVALID_REQUEST, "Method is required")
     if not isinstance(method, str):
-        raise RpcError(INVALID_REQUEST, "Method must be a string", {"got": _type_name(method)})
+        raise RpcError(INVALID_REQUEST, "Method must be a string", {"got": json_type(method)})
     if not isinstance(params, dict):
-        raise RpcError(INVALID_PARAMS, "Params must be an object (named parameters only)", {"got": _type_name(params)})
+        raise RpcError(INVALID_PARAMS, "Params must be an object (named parameters only)", {"got": json_type(params)})
     if request.unrepresentable:
         message = "; ".join(f"{field}: {rule}" for field, rule in request.unrepresentable)
         data: dict[str, object] = {"fields": [value.field for value in request.unrepresentable]}
@@ -173,10 +173,6 @@ def rpc_error_of(error: TallystickError) -> RpcError:
 def internal_error(error: Exception) -> RpcError:
     """Return the error for a bug of the server."""
     return RpcError(INTERNAL_ERROR, "Internal error", {"type": type(error).__name__})
-
-
-def _type_name(value: object) -> str:
-    return json_type(value)
 
 
 def _parse_leniently(body: bytes) -> object:

@@ -3,33 +3,21 @@
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal, NamedTuple
 
-from api.cstp.attribute_outcomes import attribute_outcomes
-from api.cstp.compaction import compact, get_compacted, get_wisdom, preserve_decision
-from api.cstp.decision_changes import review_decision, update_decision
-from api.cstp.get_decisions import (
-    get_decision,
-    get_session_context,
-    get_stats,
-    list_decisions,
-    query_decisions,
-    ready,
-    reindex,
-)
-from api.cstp.guardrails import (
-    check_guardrails,
-    get_circuit_state,
-    list_circuit_breakers,
-    list_guardrails,
-    reset_circuit,
+from api.cstp import (
+    attribute_outcomes,
+    compaction,
+    decision_changes,
+    get_decisions,
+    guardrails,
+    links,
+    observations,
+    pre_action,
+    record_decision,
+    statistics,
+    thoughts,
 )
 from api.cstp.jsonrpc import METHOD_NOT_FOUND, RpcCall, RpcError, internal_error, rpc_error_of
-from api.cstp.links import get_graph, get_neighbors, link
-from api.cstp.observations import ingest_evidence, link_evidence, verify_evidence_chain
 from api.cstp.params_schema import collect_tolerated, name_tolerated
-from api.cstp.pre_action import pre_action
-from api.cstp.record_decision import record_decision
-from api.cstp.statistics import check_drift, get_calibration, get_reason_stats
-from api.cstp.thoughts import debug_tracker, record_thought
 from api.cstp.tracked_calls import answer_tracked
 from api.principal import AccessRefused, Principal, Scope
 from api.service.ledger import LedgerService
@@ -73,38 +61,38 @@ class Method(NamedTuple):
 
 
 METHODS: dict[str, Method] = {
-    "cstp.recordDecision": Method("append", record_decision),
-    "cstp.reviewDecision": Method("append", review_decision),
-    "cstp.updateDecision": Method("append", update_decision),
-    "cstp.recordThought": Method("append", record_thought),
-    "cstp.debugTracker": Method("read", debug_tracker, "quick"),
-    "cstp.getDecision": Method("read", get_decision, "quick"),
-    "cstp.listDecisions": Method("read", list_decisions, "heavy"),
-    "cstp.queryDecisions": Method("read", query_decisions, "heavy"),
-    "cstp.getStats": Method("read", get_stats, "heavy"),
-    "cstp.getCalibration": Method("read", get_calibration, "heavy"),
-    "cstp.checkDrift": Method("read", check_drift, "heavy"),
-    "cstp.getReasonStats": Method("read", get_reason_stats, "heavy"),
-    "cstp.attributeOutcomes": Method("append", attribute_outcomes),
-    "cstp.ready": Method("read", ready, "heavy"),
-    "cstp.preAction": Method("read", pre_action),
-    "cstp.getSessionContext": Method("read", get_session_context, "heavy"),
-    "cstp.linkDecisions": Method("append", link),
-    "cstp.getNeighbors": Method("read", get_neighbors, "quick"),
-    "cstp.getGraph": Method("read", get_graph, "quick"),
-    "cstp.checkGuardrails": Method("read", check_guardrails),
-    "cstp.listGuardrails": Method("read", list_guardrails, "quick"),
-    "cstp.ingestEvidence": Method("append", ingest_evidence),
-    "cstp.linkEvidence": Method("append", link_evidence),
-    "cstp.verifyEvidenceChain": Method("read", verify_evidence_chain, "heavy"),
-    "cstp.compact": Method("append", compact),
-    "cstp.getCompacted": Method("read", get_compacted, "quick"),
-    "cstp.setPreserve": Method("append", preserve_decision),
-    "cstp.getWisdom": Method("read", get_wisdom, "heavy"),
-    "cstp.listBreakers": Method("read", list_circuit_breakers, "quick"),
-    "cstp.getCircuitState": Method("read", get_circuit_state, "quick"),
-    "cstp.resetCircuit": Method("append", reset_circuit),
-    "cstp.reindex": Method("read", reindex, "quick"),
+    "cstp.recordDecision": Method("append", record_decision.record_decision),
+    "cstp.reviewDecision": Method("append", decision_changes.review_decision),
+    "cstp.updateDecision": Method("append", decision_changes.update_decision),
+    "cstp.recordThought": Method("append", thoughts.record_thought),
+    "cstp.debugTracker": Method("read", thoughts.debug_tracker, "quick"),
+    "cstp.getDecision": Method("read", get_decisions.get_decision, "quick"),
+    "cstp.listDecisions": Method("read", get_decisions.list_decisions, "heavy"),
+    "cstp.queryDecisions": Method("read", get_decisions.query_decisions, "heavy"),
+    "cstp.getStats": Method("read", get_decisions.get_stats, "heavy"),
+    "cstp.getCalibration": Method("read", statistics.get_calibration, "heavy"),
+    "cstp.checkDrift": Method("read", statistics.check_drift, "heavy"),
+    "cstp.getReasonStats": Method("read", statistics.get_reason_stats, "heavy"),
+    "cstp.attributeOutcomes": Method("append", attribute_outcomes.attribute_outcomes),
+    "cstp.ready": Method("read", get_decisions.ready, "heavy"),
+    "cstp.preAction": Method("read", pre_action.pre_action),
+    "cstp.getSessionContext": Method("read", get_decisions.get_session_context, "heavy"),
+    "cstp.linkDecisions": Method("append", links.link),
+    "cstp.getNeighbors": Method("read", links.get_neighbors, "quick"),
+    "cstp.getGraph": Method("read", links.get_graph, "quick"),
+    "cstp.checkGuardrails": Method("read", guardrails.check_guardrails),
+    "cstp.listGuardrails": Method("read", guardrails.list_guardrails, "quick"),
+    "cstp.ingestEvidence": Method("append", observations.ingest_evidence),
+    "cstp.linkEvidence": Method("append", observations.link_evidence),
+    "cstp.verifyEvidenceChain": Method("read", observations.verify_evidence_chain, "heavy"),
+    "cstp.compact": Method("append", compaction.compact),
+    "cstp.getCompacted": Method("read", compaction.get_compacted, "quick"),
+    "cstp.setPreserve": Method("append", compaction.preserve_decision),
+    "cstp.getWisdom": Method("read", compaction.get_wisdom, "heavy"),
+    "cstp.listBreakers": Method("read", guardrails.list_circuit_breakers, "quick"),
+    "cstp.getCircuitState": Method("read", guardrails.get_circuit_state, "quick"),
+    "cstp.resetCircuit": Method("append", guardrails.reset_circuit),
+    "cstp.reindex": Method("read", get_decisions.reindex, "quick"),
     "cstp.mapControls": Method("read", map_controls, "quick"),
     "cstp.exportEvidenceBundle": Method("read", export_evidence_bundle, "quick"),
 }

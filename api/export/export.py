@@ -14,8 +14,8 @@ they show which line is wrong.
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import datetime
 from functools import partial
 from typing import NamedTuple
@@ -37,6 +37,7 @@ from api.export.manifest import (
     ConsistencyProof,
     EvidenceSum,
     FileSum,
+    InclusionLine,
     Manifest,
     encode_manifest,
     events_name,
@@ -47,6 +48,7 @@ from api.principal import OWNER
 from api.service.evidence import EvidenceService
 from api.service.ledger import LedgerService
 from api.service.open_log import open_reader
+from api.service.unknown_names import check_event_names
 from events.envelope import timestamp
 from ledger.errors import Damaged, Gone, LedgerUnusable
 from ledger.log import LogPage, LogReader, Query
@@ -62,45 +64,25 @@ STORED = "evidence.stored.v1"
 _quoted_digest = re.compile(rb'"([0-9a-f]{64})"')
 
 
-class ExportedEvidence(NamedTuple):
-    """Evidence that was not erased at the checkpoint; `data` is None if its bytes cannot be read."""
-
-    digest: str
-    data: bytes | None
-
-
 async def evidence_of(
     evidence: EvidenceService, pages: AsyncIterator[LogPage], size: int
-) -> AsyncIterator[ExportedEvidence]:
-    """Yield each evidence that some events name once, as it was when the log had `size` events.
+) -> AsyncIterator[tuple[str, bytes | None]]:
+    """Yield the digest and the bytes of each evidence that some events name, as it was when the log had `size` events.
 
-    Evidence that was erased before is left out. Evidence that was erased later, or is damaged, has no bytes.
-    Memory: 32 bytes for each digest seen.
+    Each is yielded once. Evidence that was erased before is left out. Evidence that was erased later, or is damaged,
+    has no bytes. Memory: 32 bytes for each digest seen.
     """
     seen: set[bytes] = set()
     async for page in pages:
         digests = [digest.decode() for digest in dict.fromkeys(_quoted_digest.findall(page.ndjson))]
         new = [digest for digest in digests if bytes.fromhex(digest) not in seen]
         seen.update(map(bytes.fromhex, new))
-        for digest in await _kept(evidence, new, size):
-            yield ExportedEvidence(digest, await _bytes_of(evidence, digest))
-
-
-async def _kept(evidence: EvidenceService, digests: Sequence[str], size: int) -> list[str]:
-    """Return the digests whose evidence was stored and not erased when the log had `size` events."""
-    states = await evidence.known(digests)
-    return [
-        digest
-        for digest, state in states.items()
-        if state.position <= size and (state.erasure is None or state.erased_position > size)
-    ]
-
-
-async def _bytes_of(evidence: EvidenceService, digest: str) -> bytes | None:
-    try:
-        return (await evidence.get(digest, OWNER)).data
-    except (Gone, Damaged):
-        return None
+        for digest, state in (await evidence.known(new)).items():
+            if state.position <= size and (state.erasure is None or state.erased_position > size):
+                data = None
+                with suppress(Gone, Damaged):
+                    data = (await evidence.get(digest, OWNER)).data
+                yield digest, data
 
 
 class ExportCheckpoint(NamedTuple):
@@ -145,13 +127,6 @@ PAGE_BYTES = 8 << 20
 
 EVENTS_MIN, EVENTS_MAX = 64, 16_384
 """The least and the most events of a page; the first page has the least."""
-
-
-class Proof(msgspec.Struct):
-    """A line of `proofs.ndjson`."""
-
-    position: int
-    hashes: list[bytes]
 
 
 class Member(NamedTuple):
@@ -285,7 +260,7 @@ class Export:
         prover = InclusionProver(self._reader, self.size)
         async for page in self._pages():
             proofs = await prover.prove(page.positions)
-            yield partial(_encoded, [Proof(position, hashes) for position, _, hashes in proofs])
+            yield partial(_encoded, [InclusionLine(position, hashes) for position, _, hashes in proofs])
 
     async def _manifest_of(self, earlier: SignedCheckpoint | None) -> Manifest:
         """Return the manifest of the files written so far."""
@@ -333,7 +308,7 @@ def _hashed(page: LogPage) -> Parts:
     return _joined(leaf_hashes(page.lines))
 
 
-def _encoded(proofs: list[Proof]) -> Parts:
+def _encoded(proofs: list[InclusionLine]) -> Parts:
     return (_encode_lines(proofs),)
 
 
@@ -349,7 +324,7 @@ async def open_export(ledger: LedgerService, selection: ExportSelection) -> Asyn
     Errors: NotFound, if nothing is signed, or a stream or an agent is unknown; and those of signing.
     """
     async with _reading(ledger) as reader, _reading(ledger) as counter:
-        await selection.check(reader)
+        await check_event_names(reader, selection.query)
         yield Export(reader, counter, ledger.evidence, selection, await choose_checkpoint(ledger), ledger.clock())
 
 

@@ -46,6 +46,13 @@ class FileSum(msgspec.Struct, frozen=True):
     sha256: str
 
 
+class InclusionLine(msgspec.Struct, forbid_unknown_fields=True):
+    """A line of `proofs.ndjson`: the proof that the event at a position is under the checkpoint."""
+
+    position: int
+    hashes: list[bytes]
+
+
 class ConsistencyProof(msgspec.Struct, frozen=True):
     """The size and root of an earlier checkpoint, and the proof that the checkpoint continues it (RFC 6962, 2.1.2)."""
 

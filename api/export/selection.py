@@ -8,11 +8,10 @@ import msgspec
 from api.export.manifest import FORMATS, Filters, Format
 from api.parameters import SINCE, UNTIL, choice_parameter, flag_parameter, text_parameter
 from api.service.event_params import SUBJECT, TYPE, Parameters, parse_event_query
-from api.service.unknown_names import check_event_names
 from events.envelope import agent_of, timestamp
 from ledger.clock import moment_of
 from ledger.errors import InvalidQuery
-from ledger.log import LogReader, Query
+from ledger.log import Query
 
 AGENT = text_parameter("agent", "One agent, by its name.")
 FORMAT = choice_parameter("format", "The format of the events.", FORMATS, default="ndjson")
@@ -46,10 +45,6 @@ class ExportSelection(msgspec.Struct, frozen=True, kw_only=True):
     def complete(self) -> bool:
         """Whether the export has every event."""
         return self.filters == Filters()
-
-    async def check(self, reader: LogReader) -> None:
-        """Check that the streams and the agent are in the log, because a name may be misspelt. Errors: NotFound."""
-        await check_event_names(reader, self.query)
 
 
 def parse_selection(parameters: Mapping[str, str]) -> ExportSelection:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Protocol, Self
+from typing import IO, Self
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 from api.export.manifest import FileSum
@@ -18,22 +18,6 @@ AHEAD_BYTES = 8 << 20
 the sync at the end of a large file is short (without the advice it took a quarter of an export's time)."""
 
 
-class ExportTarget(Protocol):
-    """Receives the files of an export, one after the other."""
-
-    def begin(self, name: str) -> None:
-        """Begin a file."""
-        ...
-
-    def write(self, piece: bytes) -> None:
-        """Write a piece of the current file."""
-        ...
-
-    def end(self) -> None:
-        """End the current file."""
-        ...
-
-
 class FolderTarget:
     """Writes files into a folder, and syncs each one at its end."""
 
@@ -43,12 +27,14 @@ class FolderTarget:
         self._written = self._advised = 0
 
     def begin(self, name: str) -> None:
+        """Begin a file."""
         path = self._path / name
         make_private_folder(path.parent)
         self._file = open_new_private(path)
         self._written = self._advised = 0
 
     def write(self, piece: bytes) -> None:
+        """Write a piece of the current file."""
         assert self._file is not None, "a file was begun"
         left = memoryview(piece)
         while left:
@@ -59,6 +45,7 @@ class FolderTarget:
             self._advised = self._written
 
     def end(self) -> None:
+        """End the current file."""
         assert self._file is not None, "a file was begun"
         os.fsync(self._file.fileno())
         self._file.close()
@@ -132,6 +119,10 @@ class _Stream:
 
     def flush(self) -> None:
         """Do nothing: bytes are passed on at once."""
+
+
+ExportTarget = FolderTarget | ZipTarget
+"""Receives the files of an export, one after the other."""
 
 
 class FileWriter:

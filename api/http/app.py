@@ -5,7 +5,6 @@ import gc
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -36,8 +35,6 @@ from events.errors import TallystickError
 
 REVOKED_CHECK_S = 0.4
 """Seconds between two checks whether the tokens of running requests are still valid."""
-if TYPE_CHECKING:
-    from api.service.webhooks.delivery import DeliveryNote
 
 
 def routes() -> Sequence[LazyRoute]:
@@ -175,12 +172,7 @@ def start_webhooks(service: LedgerService, metrics: Metrics, audit: AuditLog | N
     """Start to deliver events to the operator's endpoints, if the ledger is open for writing. Cancel it to stop."""
     if service.log is None:
         return []
-
-    def note(made: "DeliveryNote") -> None:
-        if audit is not None:
-            audit.write_delivery(made.endpoint_id, made.message.id, made.message.position, made.status)
-
-    dispatcher = Dispatcher(service, note)
+    dispatcher = Dispatcher(service, (lambda *attempt: None) if audit is None else audit.write_delivery)
     metrics.add_gauge(
         "tallystick_webhook_waiting_events",
         "Events that wait for their delivery, at all webhooks.",

@@ -6,7 +6,7 @@ docstring is the summary of the operation, the rest is the description.
 
 import re
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial, update_wrapper
 from inspect import cleandoc
 from typing import Any, Literal
@@ -61,7 +61,7 @@ LEFT_OUT = "tallystick-left-out"
 """The header of answers while views leave out events: how many, and the first position."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class HttpOperation:
     """A method of a path. As a decorator it takes the handler of authenticated calls.
 
@@ -74,13 +74,14 @@ class HttpOperation:
 
     method: Method
     path: str
+    _: KW_ONLY
     answers: Mapping[int, Answer]
     public: bool = False
     scopes: tuple[Scope, ...] = ("read",)
     path_parameters: tuple[Parameter[Any], ...] = ()
     query: tuple[Parameter[Any], ...] = ()
     body: Mapping[str, Shape] = field(default_factory=dict)
-    body_required: bool = False
+    body_required: bool = True
     errors: tuple[int, ...] = ()
     error_content: Mapping[str, Shape] = field(default_factory=dict)
     links: Mapping[str, Link] = field(default_factory=dict)
@@ -159,8 +160,8 @@ def http_operation(
         return respond(await operation(await call.view(), params, call.caller), params)
 
     return HttpOperation(
-        method="GET",
-        path=operation.path,
+        "GET",
+        operation.path,
         path_parameters=tuple(each for each in parameters if each.name in placed),
         query=(*(each for each in parameters if each.name not in placed), *(() if operation.of_now else (AS_OF,))),
         answers={200: answer or json_answer(_first_sentence(operation.answer.__doc__ or ""), operation.answer)},

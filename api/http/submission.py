@@ -46,11 +46,10 @@ def recording(
     if decision is not None:
         links = {"decision": Link("get_decision", "decision_id", f"$response.body#/{decision}")}
     return HttpOperation(
-        method="POST",
-        path=path,
+        "POST",
+        path,
         scopes=scopes,
         body={JSON: body},
-        body_required=True,
         answers={200: json_answer(retry, answer), 201: json_answer(made, answer)},
         errors=errors,
         links=links,

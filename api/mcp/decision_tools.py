@@ -16,7 +16,7 @@ from api.service.agent_calls.pre_action import ActionCall, PreActionOptions, pre
 from api.service.agent_calls.record_decision import Category, Recording, RecordOptions, record_decision
 from api.service.agent_calls.thoughts import Thought, record_thought
 from api.service.agent_calls.tracked_calls import deliberates
-from api.service.decision_writer import amend_decision, review_decision
+from api.service.decision_writer import RecordedEvent, RecordedReview, continue_decision
 from api.service.decisions import find_decision
 from api.service.guardrails.action_check import PlannedAction
 from api.service.supplied_vector import read_embedding
@@ -132,8 +132,8 @@ async def _record(call: ToolCall, given: Arguments) -> Answer:
 
 
 async def _review(call: ToolCall, given: Arguments) -> Answer:
-    review, prefix = filled(DecisionReviewed, given), call.caller.may("read")
-    recorded = await review_decision(call.ledger, call.caller, review, event_id=given.idempotency_key, prefix=prefix)
+    review, key, prefix = filled(DecisionReviewed, given), given.idempotency_key, call.caller.may("read")
+    recorded = await continue_decision(RecordedReview, call.ledger, call.caller, review, event_id=key, prefix=prefix)
     return {"success": True, "id": recorded.decision_id, "status": "reviewed", "reviewedAt": recorded.time.isoformat()}
 
 
@@ -141,8 +141,8 @@ async def _update(call: ToolCall, given: Arguments) -> Answer:
     changed = [name for name in DecisionAmended.__struct_fields__[1:] if getattr(given, name) is not None]
     if not changed:
         raise Refusal("Nothing to change was given.", "decision", 'Give what changes. Example: {"decision":"text"}')
-    amendment, prefix = filled(DecisionAmended, given), call.caller.may("read")
-    recorded = await amend_decision(call.ledger, call.caller, amendment, event_id=given.idempotency_key, prefix=prefix)
+    amendment, key, prefix = filled(DecisionAmended, given), given.idempotency_key, call.caller.may("read")
+    recorded = await continue_decision(RecordedEvent, call.ledger, call.caller, amendment, event_id=key, prefix=prefix)
     return {"success": True, "id": recorded.decision_id, "updated_fields": changed}
 
 

@@ -21,13 +21,8 @@ from tallystick.shapes.parts import UnknownName
 @operation("/calibration/advice", "calibration")
 async def get_advice(view: View, params: AdviceParams, caller: Principal) -> Advice:
     """Summarize the outcomes of decisions that are similar to a planned one, by default those of the caller."""
-    plan = PlannedDecision(
-        agent=caller.agent if params.agent is None else params.agent,
-        category=params.category,
-        stakes=params.stakes,
-        confidence=params.confidence,
-    )
-    return await advise(view, plan)
+    agent = caller.agent if params.agent is None else params.agent
+    return await advise(view, PlannedDecision(**{**structs.asdict(params), "agent": agent}))
 
 
 async def advise(view: View, plan: PlannedDecision) -> Advice:

@@ -9,15 +9,21 @@ from api.service.action_items import ActionItem, ActionItemQuery, list_action_it
 from api.service.calibration import compute_calibration
 from api.service.calibration_params import CalibrationParams
 from api.service.compaction import WISDOM_DECISIONS_MIN, Wisdom, list_wisdom
-from api.service.decisions import DecisionQuery, count_decisions, parse_search_words, select_decisions
+from api.service.decisions import (
+    DecisionQuery,
+    count_decisions,
+    decision_states,
+    parse_search_words,
+    select_decisions,
+)
 from api.service.guardrails.action_check import rules_in_force
 from api.service.ledger import View
 from api.service.ranked_search import RankedQuery, RankedResult, ranked_search
 from api.service.retrieval import Ranking, SuppliedEmbedding
-from api.service.shared_patterns import SharedPatterns, find_shared_patterns
 from events.envelope import ANONYMOUS
 from events.guardrail import GuardrailSet
 from projections.calibration.words import MIN_DECISIONS
+from projections.decisions.decision_index import DecisionIndex
 from projections.decisions.decision_selection import DecisionSelection
 from tallystick.shapes.calibration import CalibrationGroup, Verdict
 
@@ -27,6 +33,9 @@ DEFAULT_SECTIONS: tuple[Section, ...] = ("decisions", "guardrails", "calibration
 DECISIONS_LIMIT, DECISIONS_LIMIT_MAX = 10, 50
 READY_LIMIT, READY_LIMIT_MAX = 5, 20
 PATTERNS_MAX = 50
+EXAMPLES_MAX = 5
+"""Decisions that a shared pattern names."""
+
 MOST_DECISIONS = 50
 """The categories of the context: those with the most decisions."""
 
@@ -42,6 +51,22 @@ class SessionQuery(msgspec.Struct, frozen=True, kw_only=True):
     include: tuple[Section, ...] = DEFAULT_SECTIONS
     decisions_limit: int = DECISIONS_LIMIT
     ready_limit: int = READY_LIMIT
+
+
+class SharedPattern(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule, the number of decisions that name it, their categories, and the ids of the oldest of them."""
+
+    pattern: str
+    count: int
+    categories: list[str]
+    examples: list[str]
+
+
+class SharedPatterns(msgspec.Struct, frozen=True, kw_only=True):
+    """The most named rules; `total` is the number of rules that more than one decision names."""
+
+    patterns: list[SharedPattern]
+    total: int
 
 
 class AgentProfile(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,3 +185,25 @@ async def _find_profile(view: View, agent: str | None) -> tuple[AgentProfile, li
     )
     cut = 0 if scored.groups_total is None else scored.groups_total - len(scored.groups)
     return profile, groups, cut
+
+
+async def find_shared_patterns(view: View, limit: int) -> SharedPatterns:
+    """List the rules that more than one decision names, the most named first, at most `limit`."""
+    projection, position = await view.at(DecisionIndex)
+    total, groups = projection.shared_patterns(projection.find(DecisionSelection()), limit)
+    summaries = [
+        (projection.positions(group[:EXAMPLES_MAX]), len(group), projection.categories(group)) for group in groups
+    ]
+    examples = await view.engine.names.grouped([positions for positions, _, _ in summaries])
+    states = await decision_states(view, [subjects[0] for subjects in examples], position)
+    rows = zip(states, examples, summaries, strict=True)
+    patterns = [
+        SharedPattern(
+            pattern=state.decision.pattern or "",
+            count=count,
+            categories=categories,
+            examples=[subject.removeprefix("decision/") for subject in subjects],
+        )
+        for state, subjects, (_, count, categories) in rows
+    ]
+    return SharedPatterns(patterns=patterns, total=total)

@@ -1,6 +1,6 @@
 """Use case of calibration: the scores of some decisions."""
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from msgspec import structs
@@ -30,8 +30,14 @@ from tallystick.shapes.calibration import CalibrationAnswer, CalibrationView, Ou
 from tallystick.shapes.parts import UnknownName
 from tallystick.shapes.plots import PlotData
 
+ANSWERS_MAX = 32
+"""Answers that are kept for each ledger: those that were asked for last. One has at most about 300 KB."""
+
 PLOTS_MAX = 8
-"""Answers that are kept for each ledger: those that were asked for last. One has at most about 200 KB."""
+"""Data of drawings that are kept for each ledger: those that were asked for last. One has at most about 200 KB."""
+
+_Question = TypeVar("_Question")
+_Answer = TypeVar("_Answer")
 
 QUICK_GROUPS_MAX = 20
 QUICK_CELLS_MAX = 100_000
@@ -53,19 +59,24 @@ class DrawnDecisions(NamedTuple):
     left_out: int
 
 
-_kept: WeakKeyDictionary[Engine, dict[DrawnDecisions, PlotData]] = WeakKeyDictionary()
+_plots: WeakKeyDictionary[Engine, dict[DrawnDecisions, PlotData]] = WeakKeyDictionary()
 
 
 async def find_plot_data(view: View, asked: DrawnDecisions, selected: SelectedReviews) -> PlotData:
     """Return what drawings of some decisions need, computed once. `selected` are these decisions."""
-    kept = _kept.setdefault(view.engine, {})
+    kept = _plots.setdefault(view.engine, {})
     plots = kept.pop(asked, None)
     if plots is None:
         plots = await run_on_thread(build_plot_data, selected, query_check())
-    kept[asked] = plots
-    for oldest in list(kept)[:-PLOTS_MAX]:
-        del kept[oldest]
+    _keep(kept, asked, plots, PLOTS_MAX)
     return plots
+
+
+def _keep(kept: dict[_Question, _Answer], question: _Question, answer: _Answer, most: int) -> None:
+    """Keep an answer as the one that was asked for last; of more than `most`, the oldest are dropped."""
+    kept[question] = answer
+    for oldest in list(kept)[:-most]:
+        del kept[oldest]
 
 
 class CalibrationByCategory(NamedTuple):
@@ -73,6 +84,25 @@ class CalibrationByCategory(NamedTuple):
 
     answer: CalibrationAnswer
     categories: list[CategoryScores]
+
+
+_answers: WeakKeyDictionary[Engine, dict[tuple[CalibrationParams, int], CalibrationAnswer]] = WeakKeyDictionary()
+
+
+async def find_calibration(view: View, query: CalibrationParams) -> CalibrationAnswer:
+    """Return the calibration of some decisions, computed once for each query and position. Errors: InvalidQuery.
+
+    A page and its drawings ask the same question, and some take seconds to answer. An answer depends on the query and
+    on the position alone: so a kept one is exact, and is used until the log grows.
+    """
+    kept = _answers.setdefault(view.engine, {})
+    position = await view.head_position()
+    answer = kept.pop((query, position), None)
+    if answer is None:
+        answer = (await compute_calibration(view, query)).answer
+    _keep(kept, (query, answer.as_of.position), answer, ANSWERS_MAX)
+    await view.dated(answer.as_of.position)
+    return answer
 
 
 @operation("/calibration", "calibration", heavy=True)

@@ -7,6 +7,7 @@ import msgspec
 
 from api.service.ledger import LedgerService
 from api.service.proofs import ConsistencyAnswer, consistency
+from api.service.shared_fields import shared_fields
 from api.service.status import checkpoint_status
 from events.errors import TallystickError
 from ledger.transparency.merkle import verify_consistency
@@ -80,13 +81,10 @@ async def summarize_checkpoint(ledger: LedgerService) -> CheckpointSummary:
     own = [] if key is None else [str(line) for line in signed.note.signatures if line[:2] == key[:2]]
     return CheckpointSummary(
         head=(await ledger.reader.head()).position,
-        origin=signed.checkpoint.origin,
-        size=signed.size,
+        **shared_fields(status, CheckpointSummary),
         root=signed.checkpoint.root,
         signature=own[0] if own else None,
         key=None if key is None else str(key),
-        signed_at=status.signed_at,
-        age_s=status.age_s,
         refusal=status.reason or (None if ledger.proving.refusal is None else str(ledger.proving.refusal)),
         witnessed_size=None if witnessed is None else witnessed.size,
         cosignatures=[] if witnessed is None else _cosignatures(witnessed.note, key),

@@ -35,6 +35,17 @@ PERMANENT = (BadNote, Forked, LedgerUnusable)
 """Errors that a retry does not resolve: each request raises them again until the ledger is reopened."""
 
 
+async def read_line(reader: LogReader, position: int) -> bytes:
+    """Return the stored line at a position. Errors: NotFound."""
+    page = await reader.read(Query(after=position - 1, before=position + 1, limit=1))
+    if not page.positions:
+        head = (await reader.head()).position
+        raise NotFound(
+            f"Position {position} is not in the log.", f"Positions run from 1 to {head}.", name=str(position)
+        )
+    return page.ndjson
+
+
 class CheckpointService:
     """Signs the head of a ledger that is open for writing. For one that is open for reading, it reads checkpoints."""
 
@@ -169,20 +180,15 @@ class CheckpointService:
 
         Errors: NotFound, and those of `checkpoint`; Forked, for a line that differs from the signed one.
         """
-        page = await self._reader.read(Query(after=position - 1, before=position + 1, limit=1))
-        if not page.positions:
-            head = (await self._reader.head()).position
-            raise NotFound(
-                f"Position {position} is not in the log.", f"Positions run from 1 to {head}.", name=str(position)
-            )
+        line = await read_line(self._reader, position)
         signed = await self.checkpoint(position)
         with suppress(NotFound, BadNote, LedgerUnusable, Forked):
             cosigned = await self.witnessed()
             if cosigned.checkpoint.origin == signed.checkpoint.origin and cosigned.size >= position:
                 signed = cosigned
         hashes = await self.tree.inclusion(position, signed.size)
-        receipt = Receipt(position, tuple(hashes), signed, page.ndjson)
-        if not receipt.includes(page.ndjson):
+        receipt = Receipt(position, tuple(hashes), signed, line)
+        if not receipt.includes(line):
             raise Forked(f"The event at position {position} is not the one that was signed.")
         return receipt
 

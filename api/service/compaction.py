@@ -84,14 +84,6 @@ class Wisdom(msgspec.Struct, frozen=True, kw_only=True):
     brier_score: float | None
 
 
-class PreserveStatement(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether a decision is to be preserved. `position` is that of the event; None if nothing had to be written."""
-
-    decision_id: str
-    preserve: bool
-    position: int | None
-
-
 async def count_by_level(ledger: LedgerService, category: str | None) -> LevelCounts:
     """Count decisions by their level now."""
     index, _ = await ledger.at(DecisionIndex)
@@ -164,7 +156,7 @@ def _wisdom(row: CategoryWisdom, names: Mapping[int, Sequence[str]], patterns: M
 
 async def set_preserve(
     ledger: LedgerService, caller: Principal, decision_id: str, *, preserve: bool, event_id: str | None = None
-) -> PreserveStatement:
+) -> None:
     """State whether a decision is to be preserved. Nothing is written if the last statement says the same.
 
     Errors: NotFound, and those of `LedgerService.record`; nothing was written.
@@ -176,14 +168,14 @@ async def set_preserve(
         if state is None:
             raise NotFound(f"Decision not found: {decision_id}", "Check the id.", written=False)
         if state.preserve is preserve:
-            return PreserveStatement(decision_id=decision_id, preserve=preserve, position=None)
+            return
         version = state.streamversion
         draft = VOCABULARY.draft_of(data, id=event_id, time=ledger.clock(), expectedversion=version)
         try:
-            (placed,) = await ledger.record([draft], caller)
+            await ledger.record([draft], caller)
         except StreamConflict:
             continue
-        return PreserveStatement(decision_id=decision_id, preserve=preserve, position=placed.position)
+        return
 
 
 async def _find_state(ledger: LedgerService, decision_id: str) -> DecisionState | None:

@@ -15,6 +15,7 @@ from api.service.decisions import decision_states
 from api.service.id_prefix import id_not_found
 from api.service.ledger import LedgerService, View
 from api.service.operation import operation
+from api.service.shared_fields import shared_fields
 from events.decision import Stakes
 from events.errors import InvalidEvent
 from events.limits import ITEMS_MAX
@@ -240,25 +241,18 @@ async def _read(
 
 def _linked_decision(name: str, node: _Node, state: DecisionState | None) -> LinkedDecision:
     in_degree, out_degree = node.degrees
+    linked = LinkedDecision(
+        decision_id=name, in_degree=in_degree, out_degree=out_degree, superseded_by=node.superseded_by
+    )
     if state is None:
-        return LinkedDecision(
-            decision_id=name, in_degree=in_degree, out_degree=out_degree, superseded_by=node.superseded_by
-        )
-    decision = state.decision
-    return LinkedDecision(
-        decision_id=name,
-        in_degree=in_degree,
-        out_degree=out_degree,
+        return linked
+    return structs.replace(
+        linked,
+        **{**shared_fields(state.decision, LinkedDecision), "decision_id": name},
         recorded_at=state.recorded_at,
         agent=state.agent,
-        summary=decision.decision[:SUMMARY_CHARS],
-        category=decision.category,
-        stakes=decision.stakes,
-        confidence=decision.confidence,
+        summary=state.decision.decision[:SUMMARY_CHARS],
         outcome=state.review.outcome if state.review is not None else None,
-        tags=decision.tags,
-        pattern=decision.pattern,
-        superseded_by=node.superseded_by,
         retracted=state.retracted is not None,
     )
 
@@ -268,12 +262,8 @@ async def _read_link(view: View, link: GraphLink) -> DecisionLink:
     data = event.data
     assert isinstance(data, DecisionLinked), "the graph names the position of a link"
     return DecisionLink(
-        source_id=link.source_id,
-        target_id=link.target_id,
-        edge_type=link.edge_type,
+        **link._asdict(),
         created_at=event.moment,
         created_by=data.created_by or event.agent,
-        position=link.position,
-        weight=link.weight,
         context=data.context,
     )

@@ -80,10 +80,11 @@ class DecisionRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A decision, and how to record it.
 
     The same decision with the same `event_id` is a retry; if the client chose the id of the decision, the event id is
-    by default `decision/ID/recorded`. `related` are earlier decisions to link it to, `review_after` is the time from
-    its recording to its review, and `thinker` says whose pending thoughts it adopts, by default those of its agent that
-    name no scope. `automatic` lists them as inputs, too, and derives a bridge if none is stated. Guardrails also read
-    `action_context`, the context of the planned action.
+    by default `decision/ID/recorded`, so that a retry is always possible. `question` is the one that the decision
+    answers, and `embedding` a vector of its text. `related` are earlier decisions to link it to, `review_after` is the
+    time from its recording to its review, and `thinker` says whose pending thoughts it adopts, by default those of its
+    agent that name no scope. `automatic` lists them as inputs, too, and derives a bridge if none is stated. Guardrails
+    also read `action_context`, the context of the planned action.
     """
 
     decision: DecisionRecorded
@@ -111,25 +112,14 @@ async def append_payload(
 
 
 async def record_decision(
-    ledger: LedgerService,
-    caller: Principal,
-    decision: DecisionRecorded,
-    *,
-    event_id: str | None = None,
-    source: str | None = None,
-    question: str | None = None,
-    embedding: SuppliedEmbedding | None = None,
+    ledger: LedgerService, caller: Principal, request: DecisionRequest, *, source: str | None = None
 ) -> RecordedDecision:
     """Record a decision, with the pending thoughts of its agent as the last steps of its deliberation.
 
     It is linked to the decisions that the agent's tracked queries found, and evaluated against the circuit breakers and
-    guardrails in force, which refuse nothing. `source` is that of the agent, by default the caller's. `question` is the
-    question that the decision answers, `embedding` a vector of its text. The same decision with the same `event_id` is
-    a retry. If the client chose the id of the decision, the event id is by default `decision/ID/recorded`, so that a
-    retry is always possible.
+    guardrails in force, which refuse nothing. `source` is that of the agent, by default the caller's.
     Errors: Forbidden, and those of `LedgerService.record`; nothing was written.
     """
-    request = DecisionRequest(decision=decision, event_id=event_id, question=question, embedding=embedding)
     recorded = await record_request(ledger, act_as(caller, source), request)
     return RecordedDecision(
         decision_id=recorded.decision_id,
@@ -193,69 +183,23 @@ async def record_request(ledger: LedgerService, agent: Principal, request: Decis
     return recorded._replace(warnings=(*blocks, *fired))
 
 
-async def review_decision(
-    ledger: LedgerService,
-    caller: Principal,
-    review: DecisionReviewed,
-    *,
-    event_id: str | None = None,
-    source: str | None = None,
-    prefix: bool = False,
-) -> RecordedReview:
-    """Record the outcome of a decision. A later review replaces it.
-
-    With `prefix`, the decision may be named by a unique beginning of its id; that needs the scope `read`. The same
-    review with the same `event_id` is a retry.
-    Errors: NotFound; Forbidden, and those of `LedgerService.record`; nothing was written.
-    """
-    return await _continue_decision(
-        RecordedReview, ledger, caller, review, event_id=event_id, source=source, prefix=prefix
-    )
-
-
-async def amend_decision(
-    ledger: LedgerService,
-    caller: Principal,
-    amendment: DecisionAmended,
-    *,
-    event_id: str | None = None,
-    prefix: bool = False,
-) -> RecordedEvent:
-    """Change fields of a decision. `event_id`, `prefix` and errors are as for `review_decision`."""
-    return await _continue_decision(
-        RecordedEvent, ledger, caller, amendment, event_id=event_id, source=None, prefix=prefix
-    )
-
-
-async def retract_decision(
-    ledger: LedgerService,
-    caller: Principal,
-    retraction: DecisionRetracted,
-    *,
-    event_id: str | None = None,
-    source: str | None = None,
-    prefix: bool = False,
-) -> RecordedRetraction:
-    """Withdraw a decision from every figure. Its history stays, and no later event of it is accepted.
-
-    `event_id`, `prefix` and errors are as for `review_decision`.
-    """
-    return await _continue_decision(
-        RecordedRetraction, ledger, caller, retraction, event_id=event_id, source=source, prefix=prefix
-    )
-
-
-async def _continue_decision(
+async def continue_decision(
     answer: type[_Recorded],
     ledger: LedgerService,
     caller: Principal,
     payload: DecisionReviewed | DecisionAmended | DecisionRetracted,
     *,
-    event_id: str | None,
-    source: str | None,
-    prefix: bool,
+    event_id: str | None = None,
+    source: str | None = None,
+    prefix: bool = False,
 ) -> _Recorded:
-    """Append an event of a recorded decision. Errors: as `review_decision`."""
+    """Append an event of a recorded decision: its outcome, a change of its fields, or its retraction.
+
+    A later review replaces an earlier one. A retraction withdraws the decision from every figure: its history stays,
+    and no later event of it is accepted. With `prefix`, the decision may be named by a unique beginning of its id; that
+    needs the scope `read`. The same event with the same `event_id` is a retry.
+    Errors: NotFound; Forbidden, and those of `LedgerService.record`; nothing was written.
+    """
     agent = act_as(caller, source)
     if prefix and not await decision_exists(ledger, payload.decision_id):
         caller.require("read")

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
 
 from api.parameters import (
     CURSOR_SCHEMA,
@@ -13,26 +15,26 @@ from api.parameters import (
     Parameter,
     choice_list_parameter,
     choice_parameter,
-    flag_parameter,
+    declare,
     integer_parameter,
-    text_list_parameter,
     text_parameter,
 )
-from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
+from events.limits import PAGE_EVENTS_DEFAULT
 from events.registry import VOCABULARY
 from ledger.clock import microseconds
 from ledger.errors import InvalidQuery
 from ledger.log import Query
+from projections.shared_params import After, Limit, Offset, Prefix
 
 Parameters = tuple[Parameter[Any], ...]
+Subjects = Annotated[tuple[str, ...], Meta(description="Events of these streams, separated by commas.")]
 ORDERS: tuple[Literal["asc", "desc"], ...] = ("asc", "desc")
-AFTER = integer_parameter("after", "Events after this position: the `next` of the previous page.", 0, default=0)
+AFTER = declare("after", After, 0)
 BEFORE = integer_parameter("before", "Events before this position.", 1)
-LIMIT = integer_parameter("limit", "The largest number of results.", 1, PAGE_EVENTS_MAX, default=PAGE_EVENTS_DEFAULT)
-OFFSET = integer_parameter("offset", "How many results to skip: the `next` of the previous page.", 0, default=0)
+LIMIT, OFFSET = declare("limit", Limit, PAGE_EVENTS_DEFAULT), declare("offset", Offset, 0)
 ORDER_ASCENDING = choice_parameter("order", "Ascending or descending.", ORDERS, default="asc")
 TYPE = choice_list_parameter("type", "Events of these types, separated by commas.", VOCABULARY.type_names)
-SUBJECT = text_list_parameter("subject", "Events of these streams, separated by commas.")
+SUBJECT = declare("subject", Subjects, ())
 SOURCE = text_parameter("source", "Events of one agent: its name, or /agents/NAME.")
 CORRELATION_ID = text_parameter("correlationid", "Events with this correlation id.")
 AS_OF = text_parameter(
@@ -40,7 +42,7 @@ AS_OF = text_parameter(
     "Answer as of a position, a time, or the end of a day.",
     {"anyOf": [CURSOR_SCHEMA, TIME_SCHEMA, DATE_SCHEMA]},
 )
-PREFIX = flag_parameter("prefix", "Whether an id may be given by an unambiguous beginning of it.")
+PREFIX = declare("prefix", Prefix, False)
 EVENT_PARAMETERS: Parameters = (
     AFTER,
     BEFORE,

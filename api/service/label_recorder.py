@@ -4,11 +4,14 @@ The label of a criterion is also the review of every decision in which a judge g
 right if its verdict is the label. Label and reviews are appended in one batch: all of them, or none.
 """
 
+from msgspec import structs
+
 from api.principal import Principal
 from api.service.answer_label import LabelToRecord, RecordedLabel
 from api.service.decision_writer import act_as
 from api.service.id_prefix import resolve_id
 from api.service.ledger import LedgerService
+from api.service.shared_fields import shared_fields
 from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
 from events.envelope import EventFacts
 from events.evaluation import EvalScored
@@ -47,14 +50,9 @@ async def label_answer(
     digest = score.analysis_digest
     assert digest is not None, "an attempt without an answer was refused"
     labelled = EvalLabelled(
+        **{**structs.asdict(label), "run_id": run_id},
         label_id=label_id_of(label.scenario_id, digest, label.criterion),
-        run_id=run_id,
-        scenario_id=label.scenario_id,
-        attempt=label.attempt,
         analysis_digest=digest,
-        criterion=label.criterion,
-        passed=label.passed,
-        note=label.note,
     )
     runs = judging.runs_with(label.scenario_id, digest)
     reviews = await _reviews(ledger, labelled, runs, position)
@@ -63,13 +61,7 @@ async def label_answer(
     drafts += [VOCABULARY.draft_of(review, time=now) for review in reviews]
     placed = (await ledger.record(drafts, agent))[0]
     return RecordedLabel(
-        label_id=labelled.label_id,
-        run_id=run_id,
-        scenario_id=label.scenario_id,
-        attempt=label.attempt,
-        analysis_digest=digest,
-        criterion=label.criterion,
-        passed=label.passed,
+        **shared_fields(labelled, RecordedLabel),
         reviews=len(reviews),
         position=placed.position,
         event_id=placed.id,

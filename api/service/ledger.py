@@ -11,7 +11,7 @@ from msgspec import structs
 from api.parameters import parse_instant
 from api.principal import OWNER, Forbidden, Principal
 from api.progress import OpenProgress, no_progress
-from api.service.checkpoints import CheckpointService
+from api.service.checkpoints import CheckpointService, read_line
 from api.service.evidence import EvidenceService
 from api.service.narrowed_read import read_narrowed, scan_narrowed
 from api.service.open_log import CommittedReader, Connections, can_write, open_connections
@@ -182,14 +182,9 @@ class View:
 
     async def event(self, position: int) -> bytes:
         """Return the stored line at a position. Errors: NotFound."""
-        page = await self.reader.read(Query(after=position - 1, before=position + 1, limit=1))
-        if not page.positions:
-            head = (await self.reader.head()).position
-            raise NotFound(
-                f"Position {position} is not in the log.", f"Positions run from 1 to {head}.", name=str(position)
-            )
-        note_read(page.positions)
-        return page.ndjson
+        line = await read_line(self.reader, position)
+        note_read((position,))
+        return line
 
     async def stream(self, subject: str, after: int, limit: int) -> LogPage:
         """Read a page of one stream's events. Errors: NotFound."""

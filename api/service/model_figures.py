@@ -4,6 +4,7 @@ import msgspec
 
 from api.service.ledger import View
 from api.service.model_names import MODEL_NAMES, find_model_names, model_resolver
+from api.service.shared_fields import shared_fields
 from ledger.threads import run_on_thread
 from projections.calibration.calibration import Calibration
 from projections.calibration.calibration_filter import CalibrationFilter
@@ -114,32 +115,21 @@ def _compute(
         model=key,
         decisions=ModelDecisions(
             decisions=coverage.total,
-            reviewed=0 if scores is None else scores.reviewed,
-            **({} if scores is None else {name: getattr(scores, name) for name in _SCORES}),
+            **({"reviewed": 0} if scores is None else shared_fields(scores, ModelDecisions)),
         ),
         evaluations=[
             ModelEvaluations(
                 suite=board.suite,
                 answers=row.scored + row.errors,
-                **{name: getattr(row, name) for name in _POOLED},
+                **shared_fields(row, ModelEvaluations),
             )
             for board in boards.suites
             for row in board.rows
             if row.model == key and row.baseline is None
         ],
         probes=[
-            ModelProbe(
-                **{name: getattr(scored, name) for name in _PROBE},
-                **{name: getattr(row, name) for name in _PROBE_MEANS},
-                scores=row.scores,
-            )
+            ModelProbe(**{**shared_fields(scored, ModelProbe), **shared_fields(row, ModelProbe)})
             for scored in tables
             for row in scored.models
         ],
     )
-
-
-_SCORES = ("mean_confidence", "accuracy", "gap", "gap_interval", "brier_score")
-_POOLED = ("scenarios", "mean", "mean_interval", "pass_rate", "stated")
-_PROBE_MEANS = ("totals", "mean", "interval", "counted", "answered", "counted_mean", "counted_interval")
-_PROBE = ("probe_id", "probe_version", "scorer_id", "scorer_version")

@@ -8,6 +8,7 @@ import msgspec
 
 from api.principal import Principal, ReviewPolicy, Scope
 from api.service.ledger import LedgerService
+from api.service.shared_fields import shared_fields
 from api.service.webhooks.endpoint_store import EndpointStore
 from projections.webhook_index import EndpointState, WebhookIndex
 
@@ -42,15 +43,7 @@ def list_tokens(ledger: LedgerService, caller: Principal) -> Sequence[TokenRow]:
     caller.require("admin")
     now = ledger.clock()
     return [
-        TokenRow(
-            id=token.id,
-            agent=token.agent,
-            scopes=token.scopes,
-            review=token.review,
-            created=token.created,
-            expires=token.expires,
-            expired=token.expires is not None and token.expires <= now,
-        )
+        TokenRow(**shared_fields(token, TokenRow), expired=token.expires is not None and token.expires <= now)
         for token in ledger.tokens.list()
     ]
 
@@ -61,10 +54,8 @@ async def list_webhooks(ledger: LedgerService, caller: Principal) -> Sequence[We
     index, _ = await ledger.at(WebhookIndex)
     return [
         WebhookRow(
-            id=endpoint.id,
+            **shared_fields(endpoint, WebhookRow),
             receiver=urlsplit(endpoint.url).netloc,
-            kinds=endpoint.kinds,
-            created=endpoint.created,
             state=index.endpoint(endpoint.id),
         )
         for endpoint in EndpointStore(ledger.path).list()

@@ -1,10 +1,12 @@
 """Attribute outcomes to decisions by their pull requests. The caller supplies evidence: age alone proves nothing."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
+from typing import Annotated
 
 import msgspec
 import numpy as np
+from msgspec import Meta
 
 from api.principal import Principal
 from api.service.decisions import decision_states
@@ -16,8 +18,12 @@ from events.registry import VOCABULARY
 from ledger.errors import StreamConflict
 from projections.decisions.decision_index import DecisionIndex
 from projections.decisions.decision_selection import DecisionSelection
+from projections.shared_params import Since
 from projections.time_range import TimeRange
 from tallystick.shapes.decisions import Outcome
+
+STABILITY_DAYS = 14
+STABILITY_DAYS_MAX = 36_500
 
 _review = VOCABULARY.event_types["decision.reviewed.v1"].draft
 
@@ -46,13 +52,16 @@ class Attribution(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AttributionQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which decisions to consider: those of a project, made since a time, at least `age` ago."""
+    """Which decisions to consider: those of a project, made since a time, at least `stability_days` ago.
+
+    `evidence` is by the number of the pull request.
+    """
 
     project: str
-    since: datetime | None
-    age: timedelta
-    evidence: Mapping[int, OutcomeEvidence]
-    dry_run: bool
+    since: Since = None
+    stability_days: Annotated[int, Meta(ge=0, le=STABILITY_DAYS_MAX)] = STABILITY_DAYS
+    dry_run: bool = False
+    evidence: Mapping[int, OutcomeEvidence] = {}
 
 
 async def attribute_candidates(ledger: LedgerService, caller: Principal, query: AttributionQuery) -> Attribution:
@@ -63,7 +72,7 @@ async def attribute_candidates(ledger: LedgerService, caller: Principal, query: 
     projection, position = await ledger.at(DecisionIndex)
     pending = DecisionSelection(project=query.project, status="pending", range=TimeRange(query.since, None))
     processed = projection.total(pending)
-    latest = ledger.clock() - query.age
+    latest = ledger.clock() - timedelta(days=query.stability_days)
     old_enough = msgspec.structs.replace(pending, range=TimeRange(query.since, latest))
     includes_old = query.since is None or query.since <= latest
     pull_requests = projection.pull_requests(projection.find(old_enough)) if includes_old else {}

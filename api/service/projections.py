@@ -3,7 +3,7 @@
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, structs
 
 from api.service.ledger import LedgerService, View
 from api.service.operation import Link, operation
@@ -72,7 +72,7 @@ class ReplayResult(msgspec.Struct, frozen=True, kw_only=True):
 async def get_projections(view: View, params: NoParams) -> ProjectionList:
     """List every projection."""
     position = await view.engine.catch_up(kinds=PROJECTIONS)
-    return ProjectionList([ProjectionInfo(**_info(view, kind, position)) for kind in PROJECTIONS])  # type: ignore[arg-type]
+    return ProjectionList([_info(view, kind, position) for kind in PROJECTIONS])
 
 
 class ProjectionQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,8 +90,8 @@ async def get_projection(view: View, params: ProjectionQuery) -> ProjectionState
     kind = _kind_of(params.name)
     projection, position = await view.at(kind)
     digest, summary = projection.digest(), dict(projection.summary())
-    info = _info(view, kind, position)
-    return ProjectionState(**info, digest=digest, as_of=await view.dated(position), view=summary)  # type: ignore[arg-type]
+    info = structs.asdict(_info(view, kind, position))
+    return ProjectionState(**info, digest=digest, as_of=await view.dated(position), view=summary)
 
 
 async def replay_projections(
@@ -133,10 +133,8 @@ def _kind_of(name: str) -> type[Projection]:
     raise NotFound(f"There is no projection {name!r}.", f"Projections: {names}.")
 
 
-def _info(view: View, kind: type[Projection], position: int) -> dict[str, object]:
+def _info(view: View, kind: type[Projection], position: int) -> ProjectionInfo:
     types = [event.name for event in VOCABULARY.event_types.values() if event.current in kind.reads]
-    info: dict[str, object] = {"name": kind.name, "version": kind.version, "types": types, "position": position}
-    if left_out := view.engine.left_out:
-        first, reason = min(left_out.items())
-        info["left_out"] = LeftOut(len(left_out), first, reason)
-    return info
+    left_out = view.engine.left_out
+    missing = LeftOut(len(left_out), *min(left_out.items())) if left_out else msgspec.UNSET
+    return ProjectionInfo(name=kind.name, version=kind.version, types=types, position=position, left_out=missing)

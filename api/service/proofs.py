@@ -1,4 +1,4 @@
-"""Use cases of proofs: inclusion and consistency proofs.
+"""Use cases of the Merkle tree: inclusion and consistency proofs, the hashes of a tile, and its log lines.
 
 Proofs are those of RFC 6962. Leaves are numbered from 0: the event at position 7 is leaf 6.
 """
@@ -6,7 +6,8 @@ Proofs are those of RFC 6962. Leaves are numbered from 0: the event at position 
 import msgspec
 
 from api.service.ledger import LedgerService, View
-from ledger.errors import InvalidQuery
+from ledger.errors import InvalidQuery, NotFound
+from ledger.transparency.tiles import WIDTH, TileAddress, entry_bundle, tile_width
 
 
 class InclusionAnswer(msgspec.Struct, frozen=True):
@@ -57,3 +58,25 @@ async def _check_size(view: View, name: str, size: int | None) -> int:
     if size is not None and size > head:
         raise InvalidQuery(name, f"{size} is beyond the head, {head}.", "Name a size up to the head.")
     return head if size is None else size
+
+
+async def tile(ledger: LedgerService, level: int, address: TileAddress) -> bytes:
+    """Return the hashes of a tile, concatenated. Errors: NotFound, for more hashes than exist."""
+    await _check_width(ledger, level, address)
+    return await ledger.proving.tree.tile(level, *address)
+
+
+async def entries(ledger: LedgerService, address: TileAddress) -> bytes:
+    """Return the lines of a tile of level 0, each after its length. Errors: NotFound, for more lines than exist."""
+    await _check_width(ledger, 0, address)
+    first = address.number * WIDTH
+    return entry_bundle(await ledger.proving.tree.lines(first, first + address.width))
+
+
+async def _check_width(ledger: LedgerService, level: int, address: TileAddress) -> None:
+    head = (await ledger.reader.head()).position
+    width = tile_width(level, address.number, head)
+    if address.width > width:
+        part = f"its first {width} hashes are" if width else "nothing of it is"
+        detail = f"Tile {address.number} of level {level} is not {address.width} wide: {part} in the tree of {head}."
+        raise NotFound(detail, "Take the sizes from a checkpoint.")

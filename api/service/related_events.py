@@ -12,6 +12,7 @@ from api.service.decisions import decision_states
 from api.service.event_search import search_events
 from api.service.ledger import View
 from api.service.operation import operation
+from api.service.shared_fields import shared_fields
 from events.envelope import Event
 from events.evaluation import EvalScored, ScoreState
 from events.limits import PAGE_EVENTS_DEFAULT, PAGE_EVENTS_MAX
@@ -19,7 +20,7 @@ from events.probe import ProbeScored
 from ledger.errors import InvalidQuery
 from ledger.log import LogPage, Query
 from projections.decisions.decision_state import DecisionState
-from projections.shared_params import Limit
+from projections.shared_params import After, Limit
 from tallystick.shapes.parts import AsOf
 
 
@@ -90,7 +91,7 @@ class RelatedQuery(msgspec.Struct, frozen=True, kw_only=True):
     correlationid: Annotated[
         str, Meta(description="The correlation id.", extra_json_schema={"type": "string", "minLength": 1})
     ]
-    after: Annotated[int, Meta(ge=0, description="Events after this position: the `next` of the previous page.")] = 0
+    after: After = 0
     limit: Limit = PAGE_EVENTS_DEFAULT
 
 
@@ -126,8 +127,16 @@ async def find_related(
         correlationid=correlationid,
         events=_with_causes(events),
         decisions=await decision_states(view, list(subjects), position),
-        evaluation_scores=[_eval_score(event, event.data) for event in events if isinstance(event.data, EvalScored)],
-        probe_scores=[_probe_score(event, event.data) for event in events if isinstance(event.data, ProbeScored)],
+        evaluation_scores=[
+            RelatedEvalScore(**shared_fields(event.data, RelatedEvalScore), position=event.position)
+            for event in events
+            if isinstance(event.data, EvalScored)
+        ],
+        probe_scores=[
+            RelatedProbeScore(**shared_fields(event.data, RelatedProbeScore), position=event.position)
+            for event in events
+            if isinstance(event.data, ProbeScored)
+        ],
         next=found.next,
         as_of=await view.dated(position),
     )
@@ -152,13 +161,3 @@ def _with_causes(events: Iterable[Event]) -> list[RelatedEvent]:
         )
         positions[event.id] = event.position
     return related
-
-
-def _eval_score(event: Event, data: EvalScored) -> RelatedEvalScore:
-    names = [name for name in RelatedEvalScore.__struct_fields__ if name != "position"]
-    return RelatedEvalScore(**{name: getattr(data, name) for name in names}, position=event.position)
-
-
-def _probe_score(event: Event, data: ProbeScored) -> RelatedProbeScore:
-    names = [name for name in RelatedProbeScore.__struct_fields__ if name != "position"]
-    return RelatedProbeScore(**{name: getattr(data, name) for name in names}, position=event.position)

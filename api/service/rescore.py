@@ -9,19 +9,11 @@ import time
 from asyncio import to_thread
 from collections.abc import AsyncIterator
 from hashlib import sha256
-from typing import NamedTuple
 
 import msgspec
 
 from api.progress import ReportProgress
-from api.service.rescore_comparison import (
-    AnswerRow,
-    ModelRow,
-    OutputKey,
-    OutputScore,
-    ScoreSummary,
-    compare_scores,
-)
+from api.service.rescore_comparison import OutputKey, OutputScore, RescoreResult, compare_scores
 from api.service.store import EventStore
 from events.discovery import DiscoveryAttempted, DiscoveryStarted
 from events.envelope import Draft
@@ -37,7 +29,6 @@ from instruments.probes import (
     scorer_name,
 )
 from ledger.errors import Damaged, Gone, InvalidQuery, NotFound
-from projections.stats.discrimination import Discrimination
 
 BATCH_EVENTS = 50
 """Scores in one append. A scorer that runs code takes seconds for each, and an interruption loses one batch."""
@@ -70,34 +61,6 @@ class RescoreQuery(msgspec.Struct, frozen=True, kw_only=True):
     run: str | None = None
     probe: str | None = None
     dry_run: bool = False
-
-
-class RescoreResult(msgspec.Struct, kw_only=True):
-    """The result of a rescoring. `scorers` has the names of the earlier scorers, sorted, and then the new one.
-
-    The names are the keys of the summaries. Of `outputs`, `appended` were scored now and `known` before; `erased` is
-    the number of outputs whose evidence was erased, `lost` of those whose evidence is missing or damaged, `unscored` of
-    those that the scorer could not score here, by the reason that it gave. In a `dry_run`, `appended` were scored and
-    not written. `before` is the scorer that the new one is compared with in `change` and in `answers`.
-    """
-
-    scorer: str
-    probes: list[str]
-    dry_run: bool
-    outputs: int = 0
-    appended: int = 0
-    known: int = 0
-    erased: int = 0
-    lost: int = 0
-    unscored: dict[str, int] = {}
-    elapsed_ms: int = 0
-    scorers: list[str] = []
-    before: str | None = None
-    models: list[ModelRow] = []
-    total: dict[str, ScoreSummary] = {}
-    change: float | None = None
-    discrimination: dict[str, Discrimination] = {}
-    answers: list[AnswerRow] = []
 
 
 class StoredOutput(msgspec.Struct, frozen=True):
@@ -147,21 +110,11 @@ async def rescore(store: EventStore, query: RescoreQuery, report: ReportProgress
             result.appended += answer.count - answer.duplicates
             result.known += answer.duplicates
         report(result.known + result.appended + len(unscored), result.outputs)
-    _compare(result, outputs, scores, unscored)
-    result.elapsed_ms = round((time.monotonic() - began) * 1000)
-    return result
-
-
-def _compare(
-    result: RescoreResult, outputs: dict[OutputKey, StoredOutput], scores: Scores, unscored: dict[OutputKey, str]
-) -> None:
-    """Set the figures that compare the scorers."""
-    names = {key: output.model_name for key, output in outputs.items()}
-    comparison = compare_scores(result.scorer, names, scores, unscored)
-    for field in comparison.__struct_fields__:
-        setattr(result, field, getattr(comparison, field))
+    compare_scores(result, {key: output.model_name for key, output in outputs.items()}, scores, unscored)
     reasons = list(unscored.values())
     result.erased, result.lost = reasons.count(ERASED), reasons.count(LOST)
+    result.elapsed_ms = round((time.monotonic() - began) * 1000)
+    return result
 
 
 def find_scorer(name: str) -> Scorer:
@@ -250,11 +203,12 @@ async def _read_text(store: EventStore, attempt: DiscoveryAttempted, unscored: d
     """Return the output of an attempt, from its line or the evidence; None if it cannot be read."""
     output = _find_output(attempt)
     assert output is not None, "only attempts with an output are scored"
-    if output.text is not None:
-        return output.text
-    assert output.digest is not None, "an output is in its line or has a digest"
+    text, digest = output
+    if text is not None:
+        return text
+    assert digest is not None, "an output is in its line or has a digest"
     try:
-        return (await store.evidence(output.digest)).data.decode(errors="replace")
+        return (await store.evidence(digest)).data.decode(errors="replace")
     except Gone:
         unscored[attempt.run_id, attempt.attempt] = ERASED
     except (NotFound, Damaged):
@@ -262,19 +216,15 @@ async def _read_text(store: EventStore, attempt: DiscoveryAttempted, unscored: d
     return None
 
 
-class OutputText(NamedTuple):
-    """The text of an output in its event, or the digest of the evidence that contains it."""
+def _find_output(attempt: DiscoveryAttempted) -> tuple[str | None, str | None] | None:
+    """Return the output of an attempt: its text, or the digest of the evidence that has it.
 
-    text: str | None
-    digest: str | None
-
-
-def _find_output(attempt: DiscoveryAttempted) -> OutputText | None:
-    """Return the output of an attempt; an attempt without a separate output has its whole response."""
+    An attempt without a separate output has its whole response.
+    """
     if attempt.output is not None or attempt.output_digest not in {None, attempt.response_digest}:
-        return OutputText(attempt.output, attempt.output_digest)
+        return attempt.output, attempt.output_digest
     if attempt.response is not None or attempt.response_digest is not None:
-        return OutputText(attempt.response, attempt.response_digest)
+        return attempt.response, attempt.response_digest
     return None
 
 

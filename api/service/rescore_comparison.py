@@ -67,62 +67,80 @@ class AnswerRow(msgspec.Struct, frozen=True, kw_only=True):
     unscored: str | None
 
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """The scores of all scorers on some outputs; `before` is the scorer that the new one is compared with."""
+class RescoreResult(msgspec.Struct, kw_only=True):
+    """The result of a rescoring. `scorers` has the names of the earlier scorers, sorted, and then the new one.
 
-    scorers: list[str]
-    before: str | None
-    models: list[ModelRow]
-    total: dict[str, ScoreSummary]
-    change: float | None
-    discrimination: dict[str, Discrimination]
-    answers: list[AnswerRow]
+    The names are the keys of the summaries. Of `outputs`, `appended` were scored now and `known` before; `erased` is
+    the number of outputs whose evidence was erased, `lost` of those whose evidence is missing or damaged, `unscored` of
+    those that the scorer could not score here, by the reason that it gave. In a `dry_run`, `appended` were scored and
+    not written. `before` is the scorer that the new one is compared with in `change` and in `answers`.
+    """
+
+    scorer: str
+    probes: list[str]
+    dry_run: bool
+    outputs: int = 0
+    appended: int = 0
+    known: int = 0
+    erased: int = 0
+    lost: int = 0
+    unscored: dict[str, int] = {}
+    elapsed_ms: int = 0
+    scorers: list[str] = []
+    before: str | None = None
+    models: list[ModelRow] = []
+    total: dict[str, ScoreSummary] = {}
+    change: float | None = None
+    discrimination: dict[str, Discrimination] = {}
+    answers: list[AnswerRow] = []
 
 
 def compare_scores(
-    new: str, models: Mapping[OutputKey, str | None], scores: ScoresByOutput, unscored: Mapping[OutputKey, str]
-) -> Comparison:
-    """Compare the scores of some outputs.
+    result: RescoreResult,
+    models: Mapping[OutputKey, str | None],
+    scores: ScoresByOutput,
+    unscored: Mapping[OutputKey, str],
+) -> None:
+    """Set the figures of a result that compare the scorers.
 
     Args:
-        new: the new scorer, as ID@VERSION.
+        result: what was scored, with the new scorer.
         models: the claimed model name of each output.
         scores: the scores of each output by scorer.
         unscored: why outputs have no new score.
     """
+    new = result.scorer
     names = {name for row in scores.values() for name in row} - {new}
     scorers, before = [*sorted(names), new], _scorer_before(new, names)
     keys_by_model: dict[str, list[OutputKey]] = {}
     for key, name in models.items():
         keys_by_model.setdefault(canonical_name(name or "") or UNNAMED, []).append(key)
     rows = {model: [scores[key] for key in keys] for model, keys in sorted(keys_by_model.items())}
-    return Comparison(
-        scorers=scorers,
-        before=before,
-        models=[
-            ModelRow(
-                model=model,
-                outputs=len(found),
-                scorers={name: _summarize(name, found) for name in scorers},
-                change=_mean_change(before, new, found),
-            )
-            for model, found in rows.items()
-        ],
-        total={name: _summarize(name, list(scores.values())) for name in scorers},
-        change=_mean_change(before, new, list(scores.values())),
-        discrimination={
-            name: measure_discrimination(
-                [row[name].total or 0.0 for row in found if name in row and row[name].total is not None]
-                for found in rows.values()
-            )
-            for name in scorers
-        },
-        answers=[
-            _answer(key, model, before, new, scores[key], unscored.get(key))
-            for model, keys in sorted(keys_by_model.items())
-            for key in sorted(keys)
-        ],
-    )
+    found_in_all = list(scores.values())
+    result.scorers, result.before = scorers, before
+    result.models = [
+        ModelRow(
+            model=model,
+            outputs=len(found),
+            scorers={name: _summarize(name, found) for name in scorers},
+            change=_mean_change(before, new, found),
+        )
+        for model, found in rows.items()
+    ]
+    result.total = {name: _summarize(name, found_in_all) for name in scorers}
+    result.change = _mean_change(before, new, found_in_all)
+    result.discrimination = {
+        name: measure_discrimination(
+            [row[name].total or 0.0 for row in found if name in row and row[name].total is not None]
+            for found in rows.values()
+        )
+        for name in scorers
+    }
+    result.answers = [
+        _answer(key, model, before, new, scores[key], unscored.get(key))
+        for model, keys in sorted(keys_by_model.items())
+        for key in sorted(keys)
+    ]
 
 
 def _scorer_before(new: str, others: set[str]) -> str | None:

@@ -1,4 +1,4 @@
-"""How decisions are found: the mode of a search, what a ranked search compares, and how it was answered."""
+"""How decisions are found: the mode of a search, what a ranked search compares, and the vectors of a ledger."""
 
 import msgspec
 
@@ -18,6 +18,17 @@ class SuppliedEmbedding(msgspec.Struct, frozen=True, kw_only=True):
     def numbers(self) -> tuple[float, ...]:
         """The numbers as they are compared."""
         return unpack_vector(self.vector)
+
+
+class VectorsStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """Vectors for searches by meaning."""
+
+    model: str
+    vectors: int
+    missing: int
+    """Texts of decisions that have no vector yet."""
+    error: str | None
+    """Why the endpoint gives no vectors."""
 
 
 class Ranking(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,12 +12,11 @@ from api.service.calibration_params import ReviewSampleParams
 from api.service.decisions import decision_states
 from api.service.ledger import View
 from api.service.operation import Link, operation
-from api.service.unknown_names import UnknownNames, find_unknown_names
+from api.service.unknown_names import UnknownNames, find_unknown_filter_names
 from ledger.errors import InvalidQuery
 from projections.calibration.calibration import Calibration
 from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.sampled_gap import ReviewPopulation, SampledGap, estimate_gap, expected_half_width
-from projections.columns import names_by_field
 from projections.decisions.decision_state import DecisionState
 from projections.outcome_codes import OUTCOME_NUMBERS, OUTCOME_VALUES, UNREVIEWED
 from projections.stats.random_sample import draw_sample
@@ -77,17 +76,10 @@ async def get_review_sample(view: View, params: ReviewSampleParams) -> ReviewSam
 
     The answer states `seed` and `drawn_at`, which draw the same set again.
     """
-    return await draw_review_sample(view, params)
-
-
-async def draw_review_sample(view: View, query: ReviewSampleParams) -> ReviewSample:
-    """Draw unreviewed decisions uniformly, without replacement, and say what their reviews tell.
-
-    The sample is drawn as of `drawn_at`; the outcomes are those of the view. Errors: InvalidQuery.
-    """
-    filters = CalibrationFilter(**query.keys())
+    # Uniformly, without replacement, as of `drawn_at`; the outcomes are those of the view.
+    filters = CalibrationFilter(**params.keys())
     projection, position = await view.at(Calibration)
-    drawn_at = position if query.drawn_at is None else query.drawn_at
+    drawn_at = position if params.drawn_at is None else params.drawn_at
     if drawn_at > position:
         detail = f"{drawn_at} is beyond {position}, the position of the answer."
         raise InvalidQuery("drawn_at", detail, "Name the position that the sample was drawn at.")
@@ -97,10 +89,10 @@ async def draw_review_sample(view: View, query: ReviewSampleParams) -> ReviewSam
     stated = ~np.isnan(rows.confidence)
     number, confidence, outcome = rows.number[stated], rows.confidence[stated], rows.outcome[stated]
     waiting = np.flatnonzero(outcome == UNREVIEWED)
-    seed = secrets.randbelow(NEW_SEEDS) if query.seed is None else query.seed
-    drawn = waiting[draw_sample(len(waiting), query.size, seed)]
+    seed = secrets.randbelow(NEW_SEEDS) if params.seed is None else params.seed
+    drawn = waiting[draw_sample(len(waiting), params.size, seed)]
     recorded = projection.cells.numbers.positions(number[drawn])
-    unknown = UNSET if len(rows.number) else _unknown_names(projection, filters)
+    unknown = UNSET if len(rows.number) else find_unknown_filter_names(projection.selection(filters).groups, filters)
     population = ReviewPopulation(
         total=len(number),
         unreviewed=len(waiting),
@@ -142,9 +134,3 @@ def _outcomes(decisions: Sequence[SampledDecision]) -> list[float] | None:
     kept = [each.outcome for each in decisions if not each.retracted]
     values = [float(OUTCOME_VALUES[OUTCOME_NUMBERS[outcome]]) for outcome in kept if outcome is not None]
     return values if len(values) == len(kept) else None
-
-
-def _unknown_names(projection: Calibration, selection: CalibrationFilter) -> UnknownNames:
-    """Return the names of a filter that no decision has."""
-    asked = {name: getattr(selection, name) for name in ("agent", "category", "project", "feature")}
-    return find_unknown_names(asked, names_by_field(projection.selection(selection).groups))

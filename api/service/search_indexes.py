@@ -12,7 +12,8 @@ from ledger.log import LogReader
 from projections.engine import Engine
 
 if TYPE_CHECKING:
-    from api.service.vectors import EmbeddingService, VectorStatus
+    from api.service.retrieval import VectorsStatus
+    from api.service.vectors import EmbeddingService
     from instruments.evals.scoring.embeddings_client import EmbeddingsClient
     from projections.decisions.full_text_search import FullTextSearch
 
@@ -51,7 +52,7 @@ class SearchIndexes:
         else:
             yield
 
-    async def vectors_status(self) -> "VectorStatus | None":
+    async def vectors_status(self) -> "VectorsStatus | None":
         """Return the state of the vectors of the endpoint's model; None without an endpoint."""
         return await self.vectors.status() if self.endpoint is not None else None
 

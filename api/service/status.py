@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from api.service.ledger import LedgerService, View
 from api.service.operation import operation
+from api.service.retrieval import VectorsStatus
 from events.errors import TallystickError
 from ledger.clock import moment_of
 from ledger.errors import NotFound
@@ -30,7 +31,6 @@ from projections.discovery.run_index import RunIndex, RunSelection
 from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationSelection
 from projections.event_index import EventIndex
 from projections.evidence_index import EvidenceIndex
-from projections.projection import Projection
 from projections.shared_params import NoParams
 from projections.snapshots import Snapshots
 from tallystick.shapes.parts import AsOf
@@ -96,17 +96,6 @@ class ViewStatus(msgspec.Struct, frozen=True, kw_only=True):
     behind: int
 
 
-class VectorsStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """Vectors for searches by meaning."""
-
-    model: str
-    vectors: int
-    missing: int
-    """Texts of decisions that have no vector yet."""
-    error: str | None
-    """Why the endpoint gives no vectors."""
-
-
 class LedgerStatus(msgspec.Struct, frozen=True, kw_only=True):
     """The status of a ledger."""
 
@@ -153,10 +142,10 @@ async def get_status(view: View, params: NoParams) -> LedgerStatus:
     also = (AttemptIndex, RunIndex, EvaluationIndex, EvidenceIndex)
     index, position = await ledger.at(DecisionIndex, also=also)
     totals = count_by_agent(index)
-    attempts = _live(ledger, AttemptIndex).attempts()
-    runs = len(_live(ledger, RunIndex).find(RunSelection()))
-    evaluations = len(_live(ledger, EvaluationIndex).find(EvaluationSelection()))
-    evidence = len(_live(ledger, EvidenceIndex))
+    attempts = (await ledger.beside(AttemptIndex)).attempts()
+    runs = len((await ledger.beside(RunIndex)).find(RunSelection()))
+    evaluations = len((await ledger.beside(EvaluationIndex)).find(EvaluationSelection()))
+    evidence = len(await ledger.beside(EvidenceIndex))
     types = await count_types(ledger, position)
     models = await run_on_thread(count_sighted_models, attempts)
     writer = await run_on_thread(find_writer, ledger.path)
@@ -179,7 +168,7 @@ async def get_status(view: View, params: NoParams) -> LedgerStatus:
         disk=await run_on_thread(_disk_status, ledger.path),
         tokens=_token_status(ledger),
         views=views,
-        vectors=await _vectors_status(ledger),
+        vectors=await ledger.indexes.vectors_status() or UNSET,
     )
 
 
@@ -216,24 +205,6 @@ def _agents(by_agent: Mapping[str, Mapping[Status, int]]) -> list[AgentStatus]:
         for name, counts in by_agent.items()
     ]
     return sorted((one for one in agents if one.decisions), key=lambda one: (-one.decisions, one.agent))
-
-
-async def _vectors_status(ledger: LedgerService) -> VectorsStatus | UnsetType:
-    status = await ledger.indexes.vectors_status()
-    if status is None:
-        return UNSET
-    vectors, missing = status.counts
-    return VectorsStatus(model=status.model, vectors=vectors, missing=missing, error=status.error)
-
-
-_Kind = TypeVar("_Kind", bound=Projection)
-
-
-def _live(ledger: LedgerService, kind: type[_Kind]) -> _Kind:
-    """Return the live state of a projection. It does not change before the next `await`."""
-    projection = ledger.engine.live[kind.name]
-    assert isinstance(projection, kind)
-    return projection
 
 
 async def _view_status(ledger: LedgerService) -> ViewStatus:

@@ -6,23 +6,23 @@ server.
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from api.principal import OWNER, Principal
 from api.service.answer_label import LabelToRecord, RecordedLabel
 from api.service.decision_links import link_decisions
 from api.service.decision_writer import (
+    DecisionRequest,
     RecordedDecision,
     RecordedRetraction,
     RecordedReview,
+    continue_decision,
     record_decision,
-    retract_decision,
-    review_decision,
 )
 from api.service.evidence import Blob, ErasureReceipt, EvidenceContent, StoredEvidence, digest_of
 from api.service.ledger import View
-from api.service.retrieval import SuppliedEmbedding
-from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
+from events.decision import DecisionRetracted, DecisionReviewed
 from events.envelope import Draft
 from events.limits import ITEMS_MAX, PAGE_EVENTS_MAX
 from events.link import DecisionLinked
@@ -50,9 +50,11 @@ async def _label_answer(*arguments: Any, **options: Any) -> RecordedLabel:  # no
     return await label_answer(*arguments, **options)
 
 
-REVIEW: Submission[DecisionReviewed, RecordedReview] = Submission("/reviews", RecordedReview, review_decision)
+REVIEW: Submission[DecisionReviewed, RecordedReview] = Submission(
+    "/reviews", RecordedReview, partial(continue_decision, RecordedReview)
+)
 RETRACTION: Submission[DecisionRetracted, RecordedRetraction] = Submission(
-    "/retractions", RecordedRetraction, retract_decision
+    "/retractions", RecordedRetraction, partial(continue_decision, RecordedRetraction)
 )
 LINK: Submission[DecisionLinked, RecordedLink] = Submission("/links", RecordedLink, link_decisions)
 LABEL: Submission[LabelToRecord, RecordedLabel] = Submission("/labels", RecordedLabel, _label_answer)
@@ -65,15 +67,7 @@ class EventStore(Protocol):
         """Append a batch atomically. Errors: those of `LedgerService.record`."""
         ...
 
-    async def record_decision(
-        self,
-        decision: DecisionRecorded,
-        *,
-        event_id: str | None,
-        source: str | None,
-        question: str | None,
-        embedding: SuppliedEmbedding | None = None,
-    ) -> RecordedDecision:
+    async def record_decision(self, request: DecisionRequest, *, source: str | None) -> RecordedDecision:
         """Record a decision, with the pending thoughts of its agent. Errors: those of `record_decision`."""
         ...
 
@@ -128,24 +122,8 @@ class LocalStore:
     async def append(self, drafts: list[Draft]) -> AppendResult:
         return append_result(await self.ledger.record(drafts, self.caller))
 
-    async def record_decision(
-        self,
-        decision: DecisionRecorded,
-        *,
-        event_id: str | None,
-        source: str | None,
-        question: str | None,
-        embedding: SuppliedEmbedding | None = None,
-    ) -> RecordedDecision:
-        return await record_decision(
-            self.ledger,
-            self.caller,
-            decision,
-            event_id=event_id,
-            source=source,
-            question=question,
-            embedding=embedding,
-        )
+    async def record_decision(self, request: DecisionRequest, *, source: str | None) -> RecordedDecision:
+        return await record_decision(self.ledger, self.caller, request, source=source)
 
     async def submit(
         self, kind: Submission[_Data, _Recorded], data: _Data, *, event_id: str | None, source: str | None

@@ -9,9 +9,10 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from api.service.pauses import Pauses
+from api.service.retrieval import VectorsStatus
 from api.service.server_log import log
 from events.envelope import Draft
 from events.errors import InvalidEvent
@@ -20,7 +21,7 @@ from events.registry import VOCABULARY
 from events.vector import SUPPLIED, DecisionEmbedded, ThoughtEmbedded, unpack_vector
 from ledger.log import LogReader, Query
 from projections.decisions.decision_index import DecisionIndex
-from projections.decisions.vector_search import Rest, VectorCounts, VectorSearch
+from projections.decisions.vector_search import Rest, VectorSearch
 from projections.engine import Engine
 
 if TYPE_CHECKING:
@@ -55,14 +56,6 @@ PROGRESS_S = 10.0
 
 class EndpointFailed(Exception):
     """The endpoint gave no vector that can be used; the text says why, after its name."""
-
-
-class VectorStatus(NamedTuple):
-    """The model of the vectors, how many there are, how many texts have none, and why the endpoint makes none."""
-
-    model: str
-    counts: VectorCounts
-    error: str | None
 
 
 class EmbeddingService:
@@ -208,14 +201,14 @@ class EmbeddingService:
             self._failed = None
             return vector
 
-    async def status(self) -> VectorStatus | None:
+    async def status(self) -> VectorsStatus | None:
         """Return the state of the vectors of the endpoint's model; None without an endpoint."""
         search = await self.index() if self.endpoint is not None else None
         if search is None:
             return None
         projection, position = await self._engine.at(DecisionIndex)
-        counts = await search.catch_up(position, projection.numbers, go_on)
-        return VectorStatus(search.model, counts, self.error)
+        vectors, missing = await search.catch_up(position, projection.numbers, go_on)
+        return VectorsStatus(model=search.model, vectors=vectors, missing=missing, error=self.error)
 
     async def fill(self, rest: Rest) -> int:
         """Get vectors for the texts without one, in batches, each stored at once. Return how many were stored.

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
-from api.export.manifest import LEAVES, PROOFS, Filters, Manifest
+from api.export.manifest import LEAVES, PROOFS, Filters, InclusionLine, Manifest
 from api.verify.event_lines import EventFile, lines_of
 from events.envelope import source_of
 from ledger.transparency.merkle import HASH_BYTES, leaf_hashes, verify_inclusion
@@ -25,31 +25,11 @@ PROOF_BYTES_MAX = 8_192
 """The most bytes of a line of the proofs' file; the longest line has 63 hashes."""
 
 
-class LineCheck(Protocol):
-    """Checks lines, page by page."""
-
-    order: OrderCheck[Any]
-    side_files: tuple[str, ...]
-    """The names of the files that are read together with the lines."""
-
-    def check_page(self, page: list[bytes], headers: list[Any], files: Mapping[str, EventFile | None]) -> None:
-        """Check the next lines, with their decoded headers and the next bytes of the side files."""
-        ...
-
-    def finish(self, files: Mapping[str, EventFile | None]) -> None:
-        """Compare the whole after the last page, and check that the side files have ended."""
-        ...
-
-    @property
-    def root(self) -> bytes:
-        """The root of the log: computed if every line is there, otherwise the signed one."""
-        ...
-
-
 class CompleteCheck:
     """Checks every line of a log."""
 
     side_files: tuple[str, ...] = (LEAVES,)
+    """The names of the files that are read together with the lines."""
 
     def __init__(self, findings: Findings, notes: SignatureCheck, form: type[LineHeader]) -> None:
         self.order: OrderCheck[Any] = OrderCheck(findings, form, complete=True, streams=True)
@@ -59,6 +39,7 @@ class CompleteCheck:
         self._rebuild = TreeRebuild(notes.sizes)
 
     def check_page(self, page: list[bytes], headers: list[Any], files: Mapping[str, EventFile | None]) -> None:
+        """Check the next lines, with their decoded headers and the next bytes of the side files."""
         leaves = leaf_hashes(page)
         self._rebuild.grow(leaves, read_claimed_hashes(files[LEAVES], len(page), self._leaves))
 
@@ -76,15 +57,11 @@ class CompleteCheck:
 
     @property
     def root(self) -> bytes:
+        """The root of the log, computed from every line."""
         return self._rebuild.edge.root()
 
 
-class _Proof(msgspec.Struct, forbid_unknown_fields=True):
-    position: int
-    hashes: list[bytes]
-
-
-_decode = msgspec.json.Decoder(_Proof).decode
+_decode = msgspec.json.Decoder(InclusionLine).decode
 
 
 class SelectionCheck:
@@ -125,6 +102,7 @@ class SelectionCheck:
 
     @property
     def root(self) -> bytes:
+        """The signed root of the log."""
         return self._checkpoint.root
 
     def _next(self, source: EventFile | None, count: int) -> list[bytes]:
@@ -166,6 +144,10 @@ class SelectionCheck:
             self._proofs.fault(f"the line at position {position:,} is not the one that is in the log.", position)
         else:
             self._proofs.fault(f"the line at position {position:,} is not in the log, or its proof is wrong.", position)
+
+
+LineCheck = CompleteCheck | SelectionCheck
+"""Checks lines, page by page."""
 
 
 def read_claimed_hashes(source: EventFile | None, count: int, check: Check) -> bytes:

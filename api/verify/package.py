@@ -42,22 +42,6 @@ class Readable(Protocol):
         ...
 
 
-class Package(Protocol):
-    """The files of an export."""
-
-    def names(self) -> list[str]:
-        """Return the name of every file in the export; a name that occurs twice is listed twice."""
-        ...
-
-    def open(self, name: str) -> IO[bytes]:
-        """Open a file. Errors: KeyError, UNREADABLE."""
-        ...
-
-    def open_unchecked(self, name: str) -> Readable:
-        """Open a file; its checksum is compared at its end. Errors: KeyError, UNREADABLE."""
-        ...
-
-
 class FolderPackage:
     """An export in a folder."""
 
@@ -65,17 +49,20 @@ class FolderPackage:
         self._path = path
 
     def names(self) -> list[str]:
+        """Return the name of every file in the export; a name that occurs twice is listed twice."""
         folder = self._path / EVIDENCE
         evidence = [f"{EVIDENCE}/{file.name}" for file in folder.iterdir()] if folder.is_dir() else []
         return [file.name for file in self._path.iterdir() if file.name != EVIDENCE] + evidence
 
     def open(self, name: str) -> IO[bytes]:
+        """Open a file. Errors: KeyError, UNREADABLE."""
         try:
             return open_regular(self._path / name)
         except FileNotFoundError:
             raise KeyError(name) from None
 
     def open_unchecked(self, name: str) -> Readable:
+        """Open a file; its checksum, if it has one, is compared at its end. Errors: KeyError, UNREADABLE."""
         return self.open(name)
 
 
@@ -113,6 +100,10 @@ class _Member:
 
     def close(self) -> None:
         self._file.close()
+
+
+Package = FolderPackage | ZipPackage
+"""The files of an export."""
 
 
 @contextmanager

@@ -74,28 +74,13 @@ def verify_ledger(
     """Verify a ledger file, or a ledger in PostgreSQL. Errors: LedgerUnusable, LedgerUnavailable, InvalidQuery."""
     given, place = read_options(key, since, witnesses), Place.of(ledger)
     if place.database is None:
-        check = partial(
-            verify_file,
-            path=place.path,
-            key=given.key,
-            earlier=given.earlier,
-            witnesses=given.witnesses,
-            quick=quick,
-            progress=progress,
-        )
-        return run_verification(str(place), "ledger", check, given)
+        check = partial(verify_file, path=place.path, quick=quick, progress=progress)
+        return _verify(str(place), "ledger", check, given)
     with needing_extra():
         from ledger.verify.database import verify_database  # noqa: PLC0415 - the extra postgres
 
-    database = partial(
-        verify_database,
-        place=place,
-        key=given.key,
-        earlier=given.earlier,
-        witnesses=given.witnesses,
-        progress=progress,
-    )
-    return run_verification(str(place), "ledger", lambda findings: asyncio.run(database(findings)), given)
+    database = partial(verify_database, place=place, progress=progress)
+    return _verify(str(place), "ledger", lambda *args, **known: asyncio.run(database(*args, **known)), given)
 
 
 def verify_package(
@@ -108,10 +93,8 @@ def verify_package(
 ) -> VerifyReport:
     """Verify an export in a folder or a ZIP. Errors: UnusableExport, InvalidQuery."""
     given = read_options(key, since, witnesses)
-    check = partial(
-        verify_export, path=path, key=given.key, earlier=given.earlier, witnesses=given.witnesses, progress=progress
-    )
-    return run_verification(str(path), "export", check, given)
+    check = partial(verify_export, path=path, progress=progress)
+    return _verify(str(path), "export", check, given)
 
 
 def verify_server(
@@ -125,16 +108,14 @@ def verify_server(
 ) -> VerifyReport:
     """Verify the tiles of a server. Errors: LedgerUnavailable, InvalidQuery, and those that the server answers."""
     given = read_options(key, since, witnesses)
-    check = partial(
-        verify_served,
-        url=url,
-        token=token,
-        key=given.key,
-        earlier=given.earlier,
-        witnesses=given.witnesses,
-        progress=progress,
-    )
-    return run_verification(url, "server", lambda findings: asyncio.run(check(findings)), given)
+    check = partial(verify_served, url=url, token=token, progress=progress)
+    return _verify(url, "server", lambda *args, **known: asyncio.run(check(*args, **known)), given)
+
+
+def _verify(what: str, kind: Kind, check: Callable[..., FileFindings], given: Given) -> VerifyReport:
+    """Compare something with all that is given, and return the report."""
+    known = partial(check, key=given.key, earlier=given.earlier, witnesses=given.witnesses)
+    return run_verification(what, kind, known, given)
 
 
 def run_verification(what: str, kind: Kind, check: Callable[[Findings], FileFindings], given: Given) -> VerifyReport:

@@ -18,7 +18,7 @@ import typer.main
 from api.cli.main import app
 from api.errors import ERROR_TABLE, problem_name
 from api.http.app import routes
-from api.http.openapi.served_document import openapi_document
+from api.http.openapi.document import openapi_document
 from api.principal import SCOPES
 from api.rate_limit import BURST_DEFAULT, RATE_DEFAULT
 from events import limits

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 from msgspec import structs
 
+from api.service.decision_writer import DecisionRequest
 from api.service.evidence import Blob
 from api.service.store import LINK, RETRACTION, REVIEW, EventStore
 from events.decision import DecisionRecorded, DecisionRetracted, DecisionReviewed
@@ -47,9 +48,8 @@ class Records(NamedTuple):
     question: str | None
 
     async def answer(self, store: EventStore) -> object:
-        return await store.record_decision(
-            self.decision, event_id=self.event_id, source=self.source, question=self.question
-        )
+        request = DecisionRequest(decision=self.decision, event_id=self.event_id, question=self.question)
+        return await store.record_decision(request, source=self.source)
 
 
 class Reviews(NamedTuple):

@@ -24,7 +24,7 @@ from api.service.decisions import DecisionQuery, select_decisions
 from api.service.evidence import Blob
 from api.service.ledger import LedgerService
 from api.service.projections import ProjectionQuery, get_projection
-from api.service.search import SearchQuery, search_decisions
+from api.service.ranked_search import SearchQuery, search_decisions
 from api.text_format import to_json
 from events.errors import TallystickError
 from ledger.transparency.checkpoints import store_witnessed

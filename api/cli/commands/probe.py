@@ -140,7 +140,8 @@ def rescore(
     Example: tallystick probe rescore --scorer debugging@2 --dry-run
     """
     from api.cli.render.rescored import print_rescored
-    from api.service.rescore import RescoreQuery, RescoreResult, rescore
+    from api.service.rescore import RescoreQuery, rescore
+    from api.service.rescore_comparison import RescoreResult
 
     query = RescoreQuery(scorer=scorer, run=run, probe=probe, dry_run=dry_run)
 

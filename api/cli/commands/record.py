@@ -123,6 +123,7 @@ async def _record(target: LedgerTarget, options: DecisionOptions, source: str | 
     from api.cli.open_ledger import open_store
     from api.cli.payload import convert_options, convert_text
     from api.parameters import parse_instant
+    from api.service.decision_writer import DecisionRequest
     from events.decision import DecisionRecorded
     from events.envelope import EventId
     from events.payload import Label
@@ -138,6 +139,5 @@ async def _record(target: LedgerTarget, options: DecisionOptions, source: str | 
     question = convert_text("question", options.question, Label)
     embedding = _read_embedding(options.embedding, options.embedding_model)
     async with open_store(target) as store:
-        return await store.record_decision(
-            decision, event_id=event_id, source=source, question=question, embedding=embedding
-        )
+        request = DecisionRequest(decision=decision, event_id=event_id, question=question, embedding=embedding)
+        return await store.record_decision(request, source=source)

@@ -4,8 +4,7 @@ import typer
 from rich.console import Console
 
 from api.cli.output import figure, format_speed, make_table, open_console, print_note, table_of
-from api.service.rescore import RescoreResult
-from api.service.rescore_comparison import AnswerRow, ScoreSummary
+from api.service.rescore_comparison import AnswerRow, RescoreResult, ScoreSummary
 from api.text_format import format_count, format_figure, one_line, pluralize
 
 ANSWERS_MAX = 20

@@ -9,11 +9,10 @@ from api.service.evaluation.alert_receiver import AlertmanagerWebhook, ReceivedA
 
 
 @HttpOperation(
-    method="POST",
-    path="/alertmanager",
+    "POST",
+    "/alertmanager",
     scopes=("append",),
     body={JSON: AlertmanagerWebhook},
-    body_required=True,
     answers={200: json_answer("What was captured, and what was not.", ReceivedAlerts)},
     errors=(409, 413, 422, 507),
 )

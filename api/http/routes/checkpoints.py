@@ -9,12 +9,7 @@ from api.http.request import Call
 from ledger.transparency.signed_note import SignedCheckpoint
 
 
-@HttpOperation(
-    method="GET",
-    path="/checkpoint",
-    answers={200: note_answer("The newest checkpoint.")},
-    errors=(422, 507),
-)
+@HttpOperation("GET", "/checkpoint", answers={200: note_answer("The newest checkpoint.")}, errors=(422, 507))
 async def get_checkpoint(call: Call) -> Response:
     """Return the newest checkpoint: origin, size and root of the log, signed (C2SP tlog-checkpoint).
 
@@ -24,8 +19,8 @@ async def get_checkpoint(call: Call) -> Response:
 
 
 @HttpOperation(
-    method="GET",
-    path="/checkpoint/witnessed",
+    "GET",
+    "/checkpoint/witnessed",
     answers={200: note_answer("The checkpoint with the cosignatures.")},
     errors=(404, 422, 507),
 )
@@ -40,12 +35,11 @@ def _note(signed: SignedCheckpoint) -> Response:
 
 
 @HttpOperation(
-    method="GET",
-    path="/events/{position}/receipt",
+    "GET",
+    "/events/{position}/receipt",
     path_parameters=(POSITION,),
     answers={200: note_answer("The event's line, its position, the inclusion proof and a checkpoint.")},
     errors=(404, 422, 507),
-    resource="checkpoints",
 )
 async def get_receipt(call: Call) -> Response:
     """Return the proof that an event is in the log, as a file that can be verified by itself (C2SP tlog-proof)."""

@@ -67,11 +67,10 @@ class RpcAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @HttpOperation(
-    method="POST",
-    path="/cstp",
+    "POST",
+    "/cstp",
     scopes=(),
     body={JSON: (RpcRequest, ArrayOf(RpcRequest, BATCH_CALLS_MAX))},
-    body_required=True,
     answers={
         200: json_answer(
             "The result, or an error; for a batch, a list of them.",
@@ -161,7 +160,7 @@ async def _reply_to_request(call: Call, request: RpcFrame) -> bytes | None:
     return None if request.is_notification else reply
 
 
-@HttpOperation(method="GET", path="/health", public=True, answers={200: _STATUS, 503: _STATUS}).raw
+@HttpOperation("GET", "/health", public=True, answers={200: _STATUS, 503: _STATUS}).raw
 async def get_health(request: Request) -> Response:
     """Report whether the ledger accepts events, as CSTP defines it."""
     ledger = ledger_of(request)
@@ -177,10 +176,7 @@ async def get_health(request: Request) -> Response:
 
 
 @HttpOperation(
-    method="GET",
-    path="/.well-known/agent.json",
-    public=True,
-    answers={200: json_answer("The card.", {"type": "object"})},
+    "GET", "/.well-known/agent.json", public=True, answers={200: json_answer("The card.", {"type": "object"})}
 ).raw
 async def get_agent_card(request: Request) -> Response:
     """Return CSTP's agent card: name, version and the methods that this server implements."""

@@ -9,6 +9,7 @@ from api.http.path_parameters import stream_id_parameter
 from api.http.request import Call, json_response, read_json
 from api.http.submission import Post, record_post, recording
 from api.service.decision_writer import (
+    DecisionRequest,
     RecordedDecision,
     RecordedRetraction,
     RecordedReview,
@@ -60,15 +61,9 @@ async def post_decision(call: Call) -> Response:
     without them.
     """
     body = await read_json(call.request, DecisionBody)
-    recorded = await record_decision(
-        call.ledger,
-        call.caller,
-        body.data,
-        event_id=body.id,
-        source=body.source,
-        question=body.question,
-        embedding=embedding_to_record(body.embedding, body.embedding_model),
-    )
+    embedding = embedding_to_record(body.embedding, body.embedding_model)
+    request = DecisionRequest(decision=body.data, event_id=body.id, question=body.question, embedding=embedding)
+    recorded = await record_decision(call.ledger, call.caller, request, source=body.source)
     return json_response(recorded, 200 if recorded.duplicate else 201)
 
 

@@ -54,10 +54,11 @@ class FinishBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 @HttpOperation(
-    method="POST",
-    path="/discovery",
+    "POST",
+    "/discovery",
     scopes=("append",),
     body={JSON: RunConfig},
+    body_required=False,
     answers={
         200: json_answer("A retry: a run with this id and these settings exists.", NextPrompt),
         201: json_answer("The run is started.", NextPrompt),
@@ -85,8 +86,8 @@ async def post_discovery(call: Call) -> Response:
 
 
 @HttpOperation(
-    method="GET",
-    path="/discovery/{run}/prompt",
+    "GET",
+    "/discovery/{run}/prompt",
     path_parameters=(RUN,),
     answers={200: json_answer("The prompt.", NextPrompt)},
     errors=(404, 409),
@@ -97,12 +98,11 @@ async def get_prompt(call: Call) -> Response:
 
 
 @HttpOperation(
-    method="POST",
-    path="/discovery/{run}/responses",
+    "POST",
+    "/discovery/{run}/responses",
     scopes=("append",),
     path_parameters=(RUN,),
     body={JSON: ResponseBody},
-    body_required=True,
     answers={200: json_answer("The result. If `attempt` was answered before, the same result again.", ResponseResult)},
     errors=(404, *_WRITE_ERRORS),
 )
@@ -114,12 +114,11 @@ async def post_response(call: Call) -> Response:
 
 
 @HttpOperation(
-    method="POST",
-    path="/discovery/{run}/signals",
+    "POST",
+    "/discovery/{run}/signals",
     scopes=("append",),
     path_parameters=(RUN,),
     body={JSON: SignalDraft},
-    body_required=True,
     answers={201: json_answer("The recorded signal.", SignalEntry)},
     errors=(404, *_WRITE_ERRORS),
 )
@@ -130,8 +129,8 @@ async def post_signal(call: Call) -> Response:
 
 
 @HttpOperation(
-    method="GET",
-    path="/discovery/{run}/signals",
+    "GET",
+    "/discovery/{run}/signals",
     path_parameters=(RUN,),
     query=(SINCE,),
     answers={200: json_answer("Signals.", SignalPage)},
@@ -149,8 +148,8 @@ async def get_signals(call: Call) -> Response:
 
 
 @HttpOperation(
-    method="GET",
-    path="/discovery/{run}/golden",
+    "GET",
+    "/discovery/{run}/golden",
     path_parameters=(RUN,),
     answers={200: Answer("The response, byte for byte.", {GOLDEN.partition(";")[0]: TEXT})},
     errors=(404, 410),
@@ -161,11 +160,12 @@ async def get_golden(call: Call) -> Response:
 
 
 @HttpOperation(
-    method="POST",
-    path="/discovery/{run}/finish",
+    "POST",
+    "/discovery/{run}/finish",
     scopes=("append", "read"),
     path_parameters=(RUN,),
     body={JSON: FinishBody},
+    body_required=False,
     answers={200: json_answer("The report. If the run ended before, the same report again.", RunDetail)},
     errors=(404, *_WRITE_ERRORS),
 )

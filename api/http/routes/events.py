@@ -122,12 +122,11 @@ class PostEvents:
 _ANSWERS = (AppendedEvent, AppendResult, RemarkedEvent, RemarkedResult)
 
 post_events = HttpOperation(
-    method="POST",
-    path="/events",
+    "POST",
+    "/events",
     scopes=("append",),
     query=(GUARDRAILS,),
     body={JSON: _body_shape()},
-    body_required=True,
     answers={
         200: json_answer("A retry: the events were appended before; nothing was written.", _ANSWERS),
         201: json_answer("Appended, committed and synced.", _ANSWERS),
@@ -190,8 +189,8 @@ def _decode_binary_mode(headers: Headers, body: bytes, media: bytes) -> Draft:
 
 
 @HttpOperation(
-    method="GET",
-    path="/events",
+    "GET",
+    "/events",
     query=EVENT_PARAMETERS,
     answers={
         200: Answer(
@@ -225,8 +224,8 @@ async def get_events(call: Call) -> Response:
 
 
 @HttpOperation(
-    method="GET",
-    path="/events/{position}",
+    "GET",
+    "/events/{position}",
     path_parameters=(POSITION,),
     answers={200: Answer("The event.", {EVENT: reference("Event")})},
     errors=(404,),
@@ -237,8 +236,8 @@ async def get_event(call: Call) -> Response:
 
 
 @HttpOperation(
-    method="GET",
-    path="/streams/{subject:path}",
+    "GET",
+    "/streams/{subject:path}",
     path_parameters=(SUBJECT,),
     query=(AFTER, LIMIT),
     answers={200: json_answer("Events of the stream.", reference("EventPage"))},

@@ -26,11 +26,12 @@ _TO_EVENT = Link("get_event", "position", "$response.body#/position")
 
 
 @HttpOperation(
-    method="PUT",
-    path="/evidence",
+    "PUT",
+    "/evidence",
     scopes=("append",),
     query=(EXPECTED_DIGEST, NOTE),
     body={OCTETS: {"description": "Bytes of any kind. Their content-type, if there is one, is stored with them."}},
+    body_required=False,
     answers={
         200: json_answer("The bytes were stored before; nothing was written.", StoredEvidence),
         201: json_answer("Stored, synced and recorded.", StoredEvidence),
@@ -57,8 +58,8 @@ async def put_evidence(call: Call) -> Response:
 
 
 @HttpOperation(
-    method="GET",
-    path="/evidence/{digest}",
+    "GET",
+    "/evidence/{digest}",
     path_parameters=(DIGEST,),
     answers={
         200: Answer("The bytes.", {OCTETS: BYTES, "*/*": BYTES}),
@@ -79,8 +80,8 @@ async def get_evidence(call: Call) -> Response:
 
 
 @HttpOperation(
-    method="DELETE",
-    path="/evidence/{digest}",
+    "DELETE",
+    "/evidence/{digest}",
     scopes=("admin",),
     path_parameters=(DIGEST,),
     query=(REASON,),

@@ -14,8 +14,8 @@ from api.service.ledger import LedgerService
 
 
 @HttpOperation(
-    method="GET",
-    path="/export",
+    "GET",
+    "/export",
     query=EXPORT_PARAMETERS,
     answers={
         200: Answer(

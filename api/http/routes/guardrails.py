@@ -42,11 +42,10 @@ class CheckBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 @HttpOperation(
-    method="POST",
-    path="/guardrails",
+    "POST",
+    "/guardrails",
     scopes=("admin",),
     body={JSON: RulesBody},
-    body_required=True,
     answers={200: json_answer("The rules are in force.", SetAnswer)},
     errors=(409, 413, 422, 507),
 )
@@ -60,8 +59,8 @@ async def post_guardrails(call: Call) -> Response:
 
 
 @HttpOperation(
-    method="DELETE",
-    path="/guardrails/{guardrail_id}",
+    "DELETE",
+    "/guardrails/{guardrail_id}",
     scopes=("admin",),
     path_parameters=(GUARDRAIL_ID,),
     query=(REASON,),

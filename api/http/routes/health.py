@@ -11,7 +11,7 @@ from starlette.responses import Response
 from api.http.compressed_document import accepts_gzip, etag_matches
 from api.http.media_types import JSON
 from api.http.metrics import Metrics
-from api.http.openapi.served_document import compressed_openapi
+from api.http.openapi.document import compressed_openapi
 from api.http.operation import TEXT, Answer, HttpOperation, json_answer
 from api.http.readiness import Readiness, read_readiness
 from api.http.request import json_response
@@ -27,17 +27,15 @@ class Liveness(msgspec.Struct, frozen=True):
 _ALIVE = to_json(Liveness())
 
 
-@HttpOperation(
-    method="GET", path="/healthz", public=True, answers={200: json_answer("The process is alive.", Liveness)}
-).raw
+@HttpOperation("GET", "/healthz", public=True, answers={200: json_answer("The process is alive.", Liveness)}).raw
 async def get_healthz(request: Request) -> Response:
     """Report that the process is alive."""
     return Response(_ALIVE, media_type=JSON)
 
 
 @HttpOperation(
-    method="GET",
-    path="/readyz",
+    "GET",
+    "/readyz",
     public=True,
     answers={200: json_answer("Ready.", Readiness), 503: json_answer("Not ready.", Readiness)},
 ).raw
@@ -48,10 +46,7 @@ async def get_readyz(request: Request) -> Response:
 
 
 @HttpOperation(
-    method="GET",
-    path="/metrics",
-    public=True,
-    answers={200: Answer("Metrics.", {CONTENT_TYPE_LATEST.partition(";")[0]: TEXT})},
+    "GET", "/metrics", public=True, answers={200: Answer("Metrics.", {CONTENT_TYPE_LATEST.partition(";")[0]: TEXT})}
 ).raw
 async def get_metrics(request: Request) -> Response:
     """Return metrics for Prometheus."""
@@ -60,8 +55,8 @@ async def get_metrics(request: Request) -> Response:
 
 
 @HttpOperation(
-    method="GET",
-    path="/openapi.json",
+    "GET",
+    "/openapi.json",
     public=True,
     answers={
         200: json_answer("OpenAPI, compressed with gzip if the client accepts it.", {"type": "object"}),

@@ -28,8 +28,8 @@ class HomeIndex(msgspec.Struct, frozen=True):
 
 
 @HttpOperation(
-    method="GET",
-    path="/",
+    "GET",
+    "/",
     public=True,
     answers={
         200: Answer("The links, if the Accept header prefers JSON.", {JSON: HomeIndex}, {"vary": "Accept."}),

@@ -24,12 +24,11 @@ READ_ONLY_PARAMETER = flag_parameter("read_only", "Whether to offer only tools t
 
 
 @HttpOperation(
-    method="POST",
-    path="/mcp",
+    "POST",
+    "/mcp",
     scopes=(),
     query=(TOOLS_PARAMETER, READ_ONLY_PARAMETER),
     body={JSON: {"type": "object"}},
-    body_required=True,
     answers={
         200: Answer("The answer, with progress before it if the client asked for that.", {JSON: {}, SSE: {}}),
         202: Answer("A notification was sent; there is no answer."),

@@ -1,30 +1,37 @@
 """Routes of OTLP, the protocol of OpenTelemetry: log records that are scores, and spans that are calls."""
 
+import zlib
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope
 
-from api.errors import UnsupportedMedia
-from api.http.compressed_body import read_compressed_body
+from api.errors import BodyTooLarge, UnsupportedMedia
 from api.http.media_types import JSON, PROTOBUF
 from api.http.operation import BYTES, Answer, HttpOperation
 from api.http.problems import RETRY_AFTER_S, answer_error
-from api.http.request import read_request
-from api.principal import Principal, Scope
+from api.http.request import headers_of, read_body, read_request, requests_of
+from api.principal import Principal
+from api.principal import Scope as TokenScope
 from api.service.ledger import LedgerService
 from api.service.otlp.json_request import decode_json_logs, decode_json_spans
 from api.service.otlp.protobuf_request import decode_protobuf_logs, decode_protobuf_spans, load_messages
 from api.service.otlp.receiver import OtlpReceipt, receive_logs, receive_spans
-from events.errors import TallystickError
+from events.errors import MalformedInput, TallystickError
+from events.limits import BODY_BYTES_FREE, BODY_BYTES_MAX
 from ledger.threads import run_on_thread
 
 FULL_DISK, UNAVAILABLE = 507, 503
 """Exporters send a batch again after 503, but drop it after 507."""
 
-_SCOPES: tuple[Scope, ...] = ("append",)
+GZIP = b"gzip"
+_GZIP_WINDOW = 31
+"""The window bits that make zlib read the format gzip."""
+
+_SCOPES: tuple[TokenScope, ...] = ("append",)
 _INVALID_ARGUMENT, _PERMISSION_DENIED, _UNAUTHENTICATED = 3, 7, 16
 _RESOURCE_EXHAUSTED, _UNIMPLEMENTED, _INTERNAL, _UNAVAILABLE = 8, 12, 13, 14
 _RPC_CODES = {
@@ -98,18 +105,21 @@ _SPANS = _Signal(
 )
 
 
-@HttpOperation(
-    method="POST",
-    path="/v1/logs",
-    scopes=_SCOPES,
-    body={JSON: {"type": "object"}, PROTOBUF: BYTES},
-    body_required=True,
-    answers={
-        200: Answer("What was rejected, if anything was; the rest is in the log.", {JSON: LogsAnswer, PROTOBUF: BYTES})
-    },
-    errors=(501,),
-    error_content={JSON: RpcStatus, PROTOBUF: BYTES},
-).raw
+def _receiving(path: str, answer: type[msgspec.Struct]) -> Callable[[Any], HttpOperation]:
+    """Declare a POST of OTLP, whose endpoint answers errors by itself."""
+    accepted = Answer("What was rejected, if anything was; the rest is in the log.", {JSON: answer, PROTOBUF: BYTES})
+    return HttpOperation(
+        "POST",
+        path,
+        scopes=_SCOPES,
+        body={JSON: {"type": "object"}, PROTOBUF: BYTES},
+        answers={200: accepted},
+        errors=(501,),
+        error_content={JSON: RpcStatus, PROTOBUF: BYTES},
+    ).raw
+
+
+@_receiving("/v1/logs", LogsAnswer)
 async def post_logs(request: Request) -> Response:
     """Take scores from OpenTelemetry: log records of the event `gen_ai.evaluation.result`, as OTLP/HTTP has them.
 
@@ -119,18 +129,7 @@ async def post_logs(request: Request) -> Response:
     return await _answer(request, _LOGS)
 
 
-@HttpOperation(
-    method="POST",
-    path="/v1/traces",
-    scopes=_SCOPES,
-    body={JSON: {"type": "object"}, PROTOBUF: BYTES},
-    body_required=True,
-    answers={
-        200: Answer("What was rejected, if anything was; the rest is in the log.", {JSON: SpansAnswer, PROTOBUF: BYTES})
-    },
-    errors=(501,),
-    error_content={JSON: RpcStatus, PROTOBUF: BYTES},
-).raw
+@_receiving("/v1/traces", SpansAnswer)
 async def post_traces(request: Request) -> Response:
     """Take calls from OpenTelemetry: spans of the GenAI conventions, as OTLP/HTTP has them.
 
@@ -146,7 +145,7 @@ async def _answer(request: Request, signal: _Signal) -> Response:
         call = read_request(request, _SCOPES, ())
         if media not in (JSON, PROTOBUF):
             raise UnsupportedMedia(f"content-type {media!r} is not supported.", f"Send {PROTOBUF} or {JSON}.")
-        body = await read_compressed_body(request.scope, request.receive)
+        body = await _read_body(request.scope, request.receive)
         decode = signal.decode_json if media == JSON else signal.decode_protobuf
         receipt = await signal.receive(call.ledger, call.caller, await run_on_thread(decode, body))
     except TallystickError as error:
@@ -181,3 +180,36 @@ def _varint(number: int) -> bytes:
         encoded.append(number & 0x7F | 0x80)
         number >>= 7
     return bytes([*encoded, number])
+
+
+async def _read_body(scope: Scope, receive: Receive) -> bytes:
+    """Receive a body, and decompress it up to BODY_BYTES_MAX. Both forms count as memory in use.
+
+    Errors: those of `read_body`; MalformedInput.
+    """
+    encoding = headers_of(scope).get(b"content-encoding", b"").strip().lower()
+    body = await read_body(scope, receive, encodings=(b"identity", GZIP))
+    if encoding != GZIP:
+        return body
+    plain = await run_on_thread(_decompress, body)
+    size = len(body) + len(plain)
+    if size > BODY_BYTES_FREE:
+        requests_of(scope).hold_body(scope, size)
+        scope["caller"].spend_body(len(plain))
+    return plain
+
+
+def _decompress(body: bytes) -> bytes:
+    """Return the content of a gzip file with one member. Errors: MalformedInput, BodyTooLarge."""
+    decompressor = zlib.decompressobj(_GZIP_WINDOW)
+    try:
+        plain = decompressor.decompress(body, BODY_BYTES_MAX + 1)
+    except zlib.error as error:
+        raise MalformedInput(f"The body is not gzip: {error}.", "Send it uncompressed.") from None
+    if len(plain) > BODY_BYTES_MAX:
+        raise BodyTooLarge(
+            f"The body is over {BODY_BYTES_MAX:,} bytes when decompressed.", "Send it in several requests."
+        )
+    if not decompressor.eof or decompressor.unused_data:
+        raise MalformedInput("The body is not one whole file of gzip.", "Send it again.")
+    return plain

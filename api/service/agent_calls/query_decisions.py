@@ -13,9 +13,8 @@ from api.service.agent_calls.decision_json import UNSTATED, decision_row
 from api.service.agent_calls.guardrails import AGENT
 from api.service.compaction import SHOWN_LEVELS
 from api.service.ledger import View
-from api.service.ranked_search import RankedQuery, RankedResult, find_or_list
+from api.service.ranked_search import RankedQuery, RankedResult, SearchResult, find_or_list
 from api.service.retrieval import Ranking, SuppliedEmbedding
-from api.service.search import SearchResult
 from api.service.supplied_vector import read_embedding
 from events.payload import Confidence, Count, Label, Labels
 from events.vector import Numbers

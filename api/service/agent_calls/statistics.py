@@ -10,8 +10,8 @@ from api.service.calibration import compute_calibration
 from api.service.calibration_params import CalibrationParams
 from api.service.largest import keep_largest
 from api.service.ledger import View
-from api.service.reason_stats import compute_reason_stats
 from ledger.threads import run_on_thread
+from projections.calibration.reason_index import ReasonIndex
 from projections.calibration.reason_stats import ReasonCountStats, ReasonTypeStats
 from projections.calibration.score_recommendations import CategoryScores
 from projections.calibration.words import HISTORY_PARTS
@@ -151,7 +151,8 @@ async def get_reason_stats(view: View, params: CalibrationParams) -> dict[str, o
     """
     now = view.clock()
     selection = params.filter(now)
-    reasons = await compute_reason_stats(view, selection, params.min_decisions)
+    projection, _ = await view.at(ReasonIndex)
+    reasons = projection.view(selection, params.min_decisions)
     return {
         "byReasonType": [_reason_type(stats, params.min_decisions) for stats in reasons.types],
         "diversity": {

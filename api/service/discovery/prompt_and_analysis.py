@@ -1,13 +1,12 @@
 """Single steps of discovery, for scripts: build a prompt, or analyse one answer. Nothing is written."""
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import structs
 
 from api.service.discovery.run_types import PROBE
 from events.limits import BODY_BYTES_MAX, LABEL_CHARS_MAX
 from events.model import ModelIdentity
-from instruments.discovery import NameRules, analyze, build_prompt
-from instruments.discovery.answer_analysis import Verdict
+from instruments.discovery import NameRules, ResponseAnalysis, analyze, build_prompt
 from instruments.probes import (
     FORMER_PROBE_IDS,
     PROBES,
@@ -19,19 +18,10 @@ from ledger.errors import InvalidQuery
 from ledger.regular_file import open_input
 
 
-class AnalyzedResponse(msgspec.Struct, frozen=True, kw_only=True):
+class AnalyzedResponse(ResponseAnalysis, frozen=True, kw_only=True):
     """The analysis of one answer. Its fields have the names that run reports use."""
 
-    identity: ModelIdentity | None
-    key: str | None
-    code: str | None
-    score: dict[str, object] | None
-    known: bool
-    wrapper: bool
-    verdict: Verdict
-    reason: str
-    unscored: str | UnsetType = UNSET
-    """Why the answer was not scored; absent if it was."""
+    score: dict[str, object] | None  # type: ignore[assignment] # as in a run report
 
 
 def get_probe(probe_id: str | None) -> Probe:
@@ -62,18 +52,8 @@ def analyze_response(answer: bytes, probe_id: str | None, names: NameRules) -> A
     """
     probe = get_probe(probe_id)
     analysis = analyze(answer.decode(errors="replace"), probe, names)
-    identity = analysis.identity
-    return AnalyzedResponse(
-        identity=identity,
-        key=analysis.key,
-        code=analysis.code,
-        score=None if analysis.score is None else _score_fields(analysis.score, probe),
-        known=analysis.known,
-        wrapper=analysis.wrapper,
-        verdict=analysis.verdict,
-        reason=analysis.reason,
-        unscored=analysis.unscored,
-    )
+    score = None if analysis.score is None else _score_fields(analysis.score, probe)
+    return AnalyzedResponse(**{**structs.asdict(analysis), "score": score})
 
 
 def read_input(file: str, field: str) -> bytes:

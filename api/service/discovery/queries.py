@@ -1,6 +1,6 @@
 """Queries of discovery runs: list runs; show one run as a report, with every attempt if requested."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 from msgspec import UNSET, structs
@@ -89,16 +89,16 @@ async def get_run(view: View, params: RunParams) -> RunDetail:
     streams = await view.engine.events.read_streams([f"discovery/{run_id}", f"signal/{run_id}"], position)
     events = [event for stream in streams.values() for event in stream]
     run = DiscoveryRun.of(events, await read_scores(view, scores))
-    texts = await _read_outputs(view, run)
+    texts = await read_texts(view, run, run.evidence())
     detail = RunDetail(**structs.asdict(build_report(run, texts)))
     if "attempts" in params.include:
         detail = structs.replace(detail, attempts=build_attempts(run, texts), signals=build_signals(run))
     return structs.replace(detail, summary=entry) if "summary" in params.include else detail
 
 
-async def _read_outputs(view: View, run: DiscoveryRun) -> dict[str, str | None]:
-    """Return by digest the outputs of a run that are stored as evidence; None for each that was erased."""
-    blobs = await read_blobs(view.evidence, run.evidence(), run.digests())
+async def read_texts(view: View, run: DiscoveryRun, digests: Collection[str]) -> dict[str, str | None]:
+    """Return the texts of a run that are stored as evidence, by some digests; None for each one that was erased."""
+    blobs = await read_blobs(view.evidence, digests, run.digests())
     return {digest: None if data is None else data.decode(errors="replace") for digest, data in blobs.items()}
 
 

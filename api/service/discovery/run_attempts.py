@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from api.service.discovery.queries import read_scores
-from api.service.evidence import read_blobs
+from api.service.discovery.queries import read_scores, read_texts
 from api.service.id_prefix import resolve_id
 from api.service.ledger import View
 from events.discovery import (
@@ -108,7 +107,7 @@ async def show_run_attempts(view: View, run_id: str, query: AttemptQuery) -> Run
         finished=finished[0] if finished else None,
         scores=await read_scores(view, scores),
     )
-    texts = await _read_texts(view, run, texts=query.texts)
+    texts = await read_texts(view, run, run.evidence_of_answers() if query.texts else ())
     return RunProgress(
         summary=entry,
         started=run.begun,
@@ -156,12 +155,6 @@ class _StreamReader:
             else:
                 before = page.positions[-1]
         return events
-
-
-async def _read_texts(view: View, run: DiscoveryRun, *, texts: bool) -> dict[str, str | None]:
-    """Return by digest the answers that are stored as evidence, if they are requested; None for each erased one."""
-    blobs = await read_blobs(view.evidence, run.evidence_of_answers() if texts else (), run.digests())
-    return {digest: None if data is None else data.decode(errors="replace") for digest, data in blobs.items()}
 
 
 def _task(started: DiscoveryStarted) -> str | None:

@@ -34,6 +34,7 @@ from api.service.discovery.run_types import (
 )
 from api.service.evidence import Blob
 from api.service.model_registry import find_registration
+from api.service.shared_fields import shared_fields
 from api.service.store import EventStore, without_erased
 from api.service.stored_model_names import load_model_names
 from events.discovery import BatteryProbe, DiscoveryAttempted, DiscoveryFinished, DiscoveryStarted, Ending
@@ -66,21 +67,15 @@ async def start(store: EventStore, config: RunConfig) -> StartResult:
     """
     probes = _find_probes(_check_config(config))
     probe, is_battery = probes[0], len(probes) > 1
-    settings = DiscoveryStarted(
-        run_id=config.run_id,
+    battery = tuple(BatteryProbe(probe_id=one.id, probe_version=one.version) for one in probes)
+    settings = structs.replace(
+        DiscoveryStarted(**shared_fields(config, DiscoveryStarted)),
         probe_id=probe.id,
         probe_version=probe.version,
         prompt_version=BATTERY_PROMPT_VERSION if is_battery else PROMPT_VERSION,
-        max_iterations=config.max_iterations,
-        max_attempts=config.max_attempts,
         terminate_on_repeat=config.terminate_on_repeat and not config.keep_going,
-        keep_going=config.keep_going,
         sensitive=config.sensitive or None,
-        router=config.router,
-        requested_model=config.requested_model,
-        battery=tuple(BatteryProbe(probe_id=one.id, probe_version=one.version) for one in probes)
-        if is_battery
-        else None,
+        battery=battery if is_battery else None,
     )
     while True:
         started = structs.replace(settings, run_id=config.run_id or secrets.token_hex(4))
@@ -168,13 +163,9 @@ async def _build_result(
     if attempted.outcome == "accepted" and attempted.claimed is not None:
         register = find_registration(attempted.claimed, names)
     return ResponseResult(
-        run_id=attempted.run_id,
-        attempt=attempted.attempt,
-        outcome=attempted.outcome,
-        iteration=attempted.iteration,
+        **shared_fields(attempted, ResponseResult),
         analysis=analysis,
         score=next(iter(scores.values()), None),
-        detail=attempted.detail,
         lines=render_events(payloads),
         next=_next_prompt(before.then(payloads), run.probe),
         scores=scores if len(scores) > 1 else UNSET,

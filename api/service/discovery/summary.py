@@ -7,6 +7,7 @@ from msgspec import UNSET, UnsetType
 
 from api.service.discovery.run_stream import read_events
 from api.service.model_registry import find_registration
+from api.service.shared_fields import shared_fields
 from api.service.store import EventStore
 from api.service.stored_model_names import load_model_names
 from events.discovery import DiscoveryAttempted, DiscoveryStarted, Ending
@@ -64,10 +65,7 @@ async def summarize_run(store: EventStore, run_id: str) -> DiscoverySummary:
     scores = await _read_scores(store, started, accepted)
     names = await load_model_names(store)
     return DiscoverySummary(
-        run_id=run_id,
-        router=started.router,
-        requested_model=started.requested_model,
-        probe_id=started.probe_id,
+        **shared_fields(started, DiscoverySummary),
         ending=session.ending,
         reason=None if finished is None else finished.reason,
         attempts=len(attempts),

@@ -6,7 +6,6 @@ from functools import partial
 import msgspec
 from msgspec import UNSET, structs
 
-from api.service.call_records import CALLS, CallRecords
 from api.service.evaluation.evaluation_params import LATEST, ComparisonParams, EvaluationParams
 from api.service.evidence import read_blobs
 from api.service.id_prefix import resolve_id
@@ -17,7 +16,9 @@ from api.service.run_params import EvaluationQuery
 from api.service.unknown_names import UnknownNames, find_unknown_names
 from ledger.errors import NotFound
 from ledger.threads import run_on_thread
+from projections.call_index import CallColumns, CallIndex
 from projections.evaluation.aggregation import ScenarioLabels
+from projections.evaluation.call_usage import fill_events, fill_usage
 from projections.evaluation.corrected_rows import correct_rows
 from projections.evaluation.evaluation_index import EvaluationIndex, EvaluationSelection, ScoreFilter
 from projections.evaluation.judge_index import JudgeIndex, LabelKey, records_of
@@ -70,12 +71,12 @@ class ScoreboardAnswer(Scoreboard, frozen=True, kw_only=True):
 )
 async def get_evaluations(view: View, params: EvaluationQuery) -> EvaluationPage:
     """List summaries of evaluations, the last started first."""
-    projection, position = await view.at(EvaluationIndex, also=CALLS)
+    projection, position = await view.at(EvaluationIndex, also=(CallIndex,))
     selection = EvaluationSelection(suite=params.suite, agent=params.agent, range=params.range(view.clock()))
     rows = projection.find(selection)
     listed = rows[params.offset : params.offset + params.limit]
     scores = projection.scores(ScoreFilter(runs=listed))
-    scores = await (await CallRecords.find(view)).fill_scores(scores)
+    scores = await run_on_thread(fill_usage, scores, (await view.beside(CallIndex)).calls())
     summaries = await run_on_thread(summarize_runs, scores, listed)
     after = params.offset + len(summaries)
     total, dated = len(rows), await view.dated(position)
@@ -91,9 +92,9 @@ async def get_evaluations(view: View, params: EvaluationQuery) -> EvaluationPage
 @operation("/evaluations/{run}", "evaluations", heavy=True, errors=(404,))
 async def get_evaluation(view: View, params: EvaluationParams) -> EvaluationAnswer:
     """Return one evaluation: every scenario, every score, and where each pattern matched."""
-    projection, position = await view.at(EvaluationIndex, also=(JudgeIndex, *CALLS))
+    projection, position = await view.at(EvaluationIndex, also=(JudgeIndex, CallIndex))
     labels = dict(projection.known)  # copied before the first await: later events change it
-    calls = await CallRecords.find(view)
+    calls = (await view.beside(CallIndex)).calls()
     full_id = resolve_id(projection, params.run, "evaluation", prefix=params.prefix)
     analyses = "analyses" in params.include
     marks = (await view.beside(JudgeIndex)).labels()
@@ -105,8 +106,8 @@ async def get_evaluation(view: View, params: EvaluationParams) -> EvaluationAnsw
 async def get_comparison(view: View, params: ComparisonParams) -> RunComparisonAnswer:
     """Compare two evaluations by scenario and attempt."""
     baseline, candidate, prefix = params.baseline, params.candidate, params.prefix
-    projection, position = await view.at(EvaluationIndex, also=CALLS)
-    calls = await CallRecords.find(view)
+    projection, position = await view.at(EvaluationIndex, also=(CallIndex,))
+    calls = (await view.beside(CallIndex)).calls()
     candidate_id = resolve_id(projection, candidate, "evaluation", prefix=prefix)
     if baseline == LATEST and not projection.has(LATEST):
         baseline_id = _find_latest(
@@ -142,14 +143,14 @@ async def find_latest(
 @operation("/scoreboard", "evaluations", heavy=True)
 async def get_scoreboard(view: View, params: ScoreboardQuery) -> ScoreboardAnswer:
     """Rank the versions of each agent by suite, with two baselines."""
-    also = (JudgeIndex, *CALLS, *(MODEL_NAMES if params.group_by == "model" else ()))
+    also = (JudgeIndex, CallIndex, *(MODEL_NAMES if params.group_by == "model" else ()))
     projection, position = await view.at(EvaluationIndex, also=also)
     # Baselines are always shown: a board without a row of an agent may be a board of an unknown one.
     unknown = _unknown_names(projection, params)
     resolve = model_resolver(await find_model_names(view)) if params.group_by == "model" else None
     scores = projection.scores(ScoreFilter(suite=params.suite))
     judging = (await view.beside(JudgeIndex)).encode()
-    scores = await (await CallRecords.find(view)).fill_scores(scores)
+    scores = await run_on_thread(fill_usage, scores, (await view.beside(CallIndex)).calls())
     scoreboard = await run_on_thread(build_scoreboard, scores, params, resolve)
     records = await run_on_thread(records_of, judging)
     scoreboard = await run_on_thread(correct_rows, scoreboard, records, params.agent, resolve)
@@ -165,7 +166,7 @@ async def _build_evaluation(
     view: View,
     run_id: str,
     labels: Mapping[str, ScenarioLabels],
-    calls: CallRecords,
+    calls: CallColumns,
     position: int,
     *,
     analyses: bool = False,
@@ -173,7 +174,7 @@ async def _build_evaluation(
 ) -> Evaluation:
     subject = f"evaluation/{run_id}"
     stream = (await view.engine.events.read_streams([subject], position))[subject]
-    events = calls.fill_stream(stream)
+    events = fill_events(stream, calls)
     texts = await read_blobs(view.evidence, evidence_digests(events, analyses=analyses))
     return await run_on_thread(partial(build_evaluation, events, labels, texts, analyses=analyses, marks=marks))
 

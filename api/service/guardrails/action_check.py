@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from api.principal import Forbidden, Principal
 from api.service.guardrails.rule_set import RULES_MAX
@@ -119,14 +120,10 @@ async def check_action(
     fields = fields_of(action, phase)
     verdict = await asyncio.to_thread(evaluate, rules, fields, budget_s=EVALUATION_S) if rules else evaluate((), fields)
     payload = GuardrailEvaluated(
+        **{**structs.asdict(action), "context": context},
         phase=phase,
         rules_digest=digest_of_rules(rules),
         rules=len(rules),
-        description=action.description,
-        category=action.category,
-        stakes=action.stakes,
-        confidence=action.confidence,
-        context=context,
         allowed=verdict.allowed,
         results=verdict.results,
         decision_id=decision_id,

@@ -3,10 +3,15 @@
 Supported is what CSTP documents: comparisons of `action.FIELD` and `action.context.FIELD` with values, `in` a list,
 `contains`, `has`, `size` compared with 0, a field by itself, `!`, `&&`, `||` and parentheses. Everything else is an
 error, and no rule is set. The result is in conjunctive normal form: one condition of each group must hold.
+
+This part of CEL is written in Python with other words, so Python's parser reads it; nothing is ever evaluated. Names
+get the prefix `_`, so that none is a word of Python.
 """
 
+import ast
 import re
-from typing import Any, NamedTuple
+from functools import reduce
+from typing import Any
 
 from api.service.guardrails.field_types import UnusableValue, make_condition, with_default
 from events.guardrail import GuardrailCondition
@@ -24,214 +29,159 @@ _token = re.compile(
     r"""|(?P<name>[A-Za-z_]\w*)|(?P<symbol>&&|\|\||==|!=|<=|>=|[<>!().,\[\]]))""",
     re.ASCII,
 )
-_RELATIONS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
+_WORDS = {"&&": "and", "||": "or", "!": "not", "true": "True", "false": "False", "in": "in"}
+_RELATIONS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "lte", ast.Gt: "gt", ast.GtE: "gte"
+}  # fmt: skip
 _MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "lte": "gte", "gt": "lt", "gte": "lte"}
 _OPPOSITES = {
     "eq": "ne", "lt": "gte", "lte": "gt", "in": "not_in", "contains": "not_contains", "truthy": "falsy",
     "present": "missing",
 }  # fmt: skip
 _OPPOSITES |= {opposite: operator for operator, opposite in _OPPOSITES.items()}
-_CONSTANTS: dict[str, object] = {"true": True, "false": False}
+_MALFORMED = "its parts do not fit together"
+_EMPTINESS = {("eq", 0): "falsy", ("lt", 1): "falsy", ("gt", 0): "truthy", ("ne", 0): "truthy", ("gte", 1): "truthy"}
+"""What a comparison of a size with a number says of the field."""
 
 
 class UnsupportedExpression(Exception):
     """An expression that is malformed, or uses what is not supported. The text names it."""
 
 
-class _Value(NamedTuple):
-    """A literal."""
-
-    value: Any
-
-
-class _Field(NamedTuple):
-    """A field of the action."""
-
-    name: str
-
-
-class _Size(NamedTuple):
-    """`size(FIELD)`."""
-
-    field: str
-
-
-_Operand = _Value | _Field | _Size
-
-
 def compile_expression(text: str) -> list[Clause]:
     """Return the groups of conditions of an expression. Errors: UnsupportedExpression."""
     if len(text) > EXPRESSION_CHARS_MAX:
         raise UnsupportedExpression(f"it has more than {EXPRESSION_CHARS_MAX:,} characters")
-    parser = _Parser(text)
-    clauses = parser.either(0, negated=False)
-    parser.expect_end()
-    return clauses
+    try:
+        tree = ast.parse(_to_python(text), mode="eval")
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        raise UnsupportedExpression(_MALFORMED) from None
+    return _clauses(tree.body)
 
 
-class _Parser:
-    """A recursive-descent parser that returns the conjunctive normal form of what it reads, or of its negation.
-
-    `depth` bounds parentheses and negations.
-    """
-
-    def __init__(self, text: str) -> None:
-        self._tokens = list(_split(text))
-        self._next = 0
-
-    def either(self, depth: int, *, negated: bool) -> list[Clause]:
-        clauses = self._both(depth, negated=negated)
-        while self._take("||"):
-            clauses = _join(clauses, self._both(depth, negated=negated), both=negated)
-        return clauses
-
-    def expect_end(self) -> None:
-        if self._next < len(self._tokens):
-            raise UnsupportedExpression(f"{self._tokens[self._next][1]!r} is not expected there")
-
-    def _both(self, depth: int, *, negated: bool) -> list[Clause]:
-        clauses = self._negation(depth, negated=negated)
-        while self._take("&&"):
-            clauses = _join(clauses, self._negation(depth, negated=negated), both=not negated)
-        return clauses
-
-    def _negation(self, depth: int, *, negated: bool) -> list[Clause]:
-        if depth > DEPTH_MAX:
-            raise UnsupportedExpression(f"it nests more than {DEPTH_MAX} deep")
-        if self._take("!"):
-            return self._negation(depth + 1, negated=not negated)
-        if self._take("("):
-            clauses = self.either(depth + 1, negated=negated)
-            self._expect(")")
-            return clauses
-        stated = self._relation()
-        operator: Any = _OPPOSITES[stated.operator] if negated else stated.operator
-        return [with_default(GuardrailCondition(field=stated.field, operator=operator, value=stated.value))]
-
-    def _relation(self) -> GuardrailCondition:
-        left = self._operand()
-        if isinstance(left, GuardrailCondition):
-            return left
-        if self._take("in"):
-            return _make(left, "in", self._list())
-        for symbol, operator in _RELATIONS.items():
-            if self._take(symbol):
-                return _compare(left, operator, self._operand())
-        if not isinstance(left, _Field):
-            raise UnsupportedExpression("a value by itself is not a condition")
-        return _make(left, "truthy", None)
-
-    def _operand(self) -> _Operand | GuardrailCondition:
-        kind, text = self._advance()
-        if kind == "number":
-            return _Value(float(text) if any(mark in text for mark in ".eE") else int(text))
-        if kind == "text":
-            return _Value(re.sub(r"\\(.)", r"\1", text[1:-1]))
-        if kind == "name" and text in _CONSTANTS:
-            return _Value(_CONSTANTS[text])
-        if kind == "name" and text in ("size", "has"):
-            self._expect("(")
-            field = self._path(self._advance()[1])
-            self._expect(")")
-            return _Size(field.name) if text == "size" else _make(field, "present", None)
-        if kind != "name":
-            raise UnsupportedExpression(f"{text!r} is not expected there")
-        return self._member(text)
-
-    def _member(self, first: str) -> _Field | GuardrailCondition:
-        """Return a field, or a call of one of its methods."""
-        field = self._path(first)
-        if not self._take("("):
-            return field
-        name, _, method = field.name.rpartition(".")
-        argument = self._operand()
-        self._expect(")")
-        if method != "contains" or not name or not isinstance(argument, _Value):
-            raise UnsupportedExpression(f"the function {method!r} is not supported")
-        return _make(_Field(name), "contains", argument.value)
-
-    def _path(self, first: str) -> _Field:
-        """Return the field of `action.FIELD` or `action.context.FIELD`; a method's name remains at its end."""
-        names = [first]
-        while self._take("."):
-            kind, text = self._advance()
-            if kind != "name":
-                raise UnsupportedExpression(f"{text!r} is not the name of a field")
-            names.append(text)
-        if names[0] != "action" or len(names) < 2:
-            raise UnsupportedExpression(f"{'.'.join(names)!r} is not action.FIELD or action.context.FIELD")
-        rest = names[2:] if names[1] == "context" and len(names) > 2 else names[1:]
-        is_call = self._peek() == "("
-        if len(rest) != 1 + is_call:
-            raise UnsupportedExpression(f"{'.'.join(names)!r} is not action.FIELD or action.context.FIELD")
-        return _Field(".".join(rest))
-
-    def _list(self) -> tuple[object, ...]:
-        self._expect("[")
-        values: list[object] = []
-        while not self._take("]"):
-            if values:
-                self._expect(",")
-            item = self._operand()
-            if not isinstance(item, _Value):
-                raise UnsupportedExpression("a list after `in` has only values")
-            values.append(item.value)
-        return tuple(values)
-
-    def _peek(self) -> str | None:
-        if self._next == len(self._tokens) or self._tokens[self._next][0] == "text":
-            return None
-        return self._tokens[self._next][1]
-
-    def _take(self, text: str) -> bool:
-        taken = self._peek() == text
-        self._next += taken
-        return taken
-
-    def _expect(self, text: str) -> None:
-        if not self._take(text):
-            raise UnsupportedExpression(f"{text!r} is missing before {self._peek() or 'its end'!r}")
-
-    def _advance(self) -> tuple[str, str]:
-        if self._next == len(self._tokens):
-            raise UnsupportedExpression("it ends too early")
-        self._next += 1
-        return self._tokens[self._next - 1]
-
-
-def _split(text: str) -> list[tuple[str, str]]:
-    tokens, end = [], 0
+def _to_python(text: str) -> str:
+    """Return an expression in the words of Python. Errors: UnsupportedExpression."""
+    words: list[str] = []
+    groups: list[bool] = []  # of each open parenthesis, whether it is that of a call
+    before, end, negations, closed_group = "", 0, 0, False
     while text[end:].strip():
         match = _token.match(text, end)
-        if match is None:
+        if match is None or match.lastgroup is None:
             raise UnsupportedExpression(f"{text[end:].strip()[:20]!r} is not supported")
-        assert match.lastgroup is not None
-        tokens.append((match.lastgroup, match[match.lastgroup]))
-        end = match.end()
-    if not tokens:
+        kind, word, end = match.lastgroup, match[match.lastgroup], match.end()
+        operand = kind in ("number", "text") or (kind == "name" and (word != "in" or before == "."))
+        # What Python would read otherwise: a text beside another one, a comma at an end, a group that is compared.
+        if (
+            (operand and before in ("operand", ")", "]"))
+            or (before == "," and word in (")", "]"))
+            or (closed_group and word not in ("&&", "||", ")"))
+        ):
+            raise UnsupportedExpression(f"{word!r} is not expected there")
+        negations = negations + 1 if word == "!" else 0
+        closed_group = word == ")" and bool(groups) and not groups.pop()
+        if word == "(":
+            groups.append(before == "operand")
+        if len(groups) > DEPTH_MAX or negations > DEPTH_MAX:
+            raise UnsupportedExpression(f"it nests more than {DEPTH_MAX} deep")
+        words.append(_word(kind, word, is_member=before == "."))
+        before = "operand" if operand else word
+    if not words:
         raise UnsupportedExpression("it is empty")
-    return tokens
+    if before not in ("operand", ")", "]"):
+        raise UnsupportedExpression("it ends too early")
+    if groups:
+        raise UnsupportedExpression("')' is missing before 'its end'")
+    return " ".join(words)
 
 
-def _compare(left: _Operand, operator: str, right: _Operand | GuardrailCondition) -> GuardrailCondition:
-    if isinstance(left, _Value) and isinstance(right, _Field | _Size):
-        left, operator, right = right, _MIRRORED[operator], left
-    if not isinstance(right, _Value) or isinstance(left, _Value):
-        raise UnsupportedExpression("a comparison needs a field on one side and a value on the other")
-    if isinstance(left, _Field):
-        return _make(left, operator, right.value)
-    emptiness = {("eq", 0): "falsy", ("lt", 1): "falsy", ("gt", 0): "truthy", ("ne", 0): "truthy", ("gte", 1): "truthy"}
-    name = emptiness.get((operator, right.value))
-    if name is None:
-        raise UnsupportedExpression("size can be compared with 0 only")
-    return _make(_Field(left.field), name, None)
+def _word(kind: str, word: str, *, is_member: bool) -> str:
+    if kind == "number":
+        return repr(float(word) if any(mark in word for mark in ".eE") else int(word))
+    if kind == "text":
+        return repr(re.sub(r"\\(.)", r"\1", word[1:-1]))
+    return f"_{word}" if kind == "name" and (is_member or word not in _WORDS) else _WORDS.get(word, word)
 
 
-def _make(operand: _Operand, operator: Any, value: object) -> GuardrailCondition:  # noqa: ANN401
-    if not isinstance(operand, _Field):
-        raise UnsupportedExpression(f"{operator!r} needs a field before it")
+def _clauses(node: ast.expr, depth: int = 0, *, negated: bool = False) -> list[Clause]:
+    """Return the conjunctive normal form of a part of an expression, or of its negation."""
+    if depth > DEPTH_MAX:
+        raise UnsupportedExpression(f"it nests more than {DEPTH_MAX} deep")
+    match node:
+        case ast.BoolOp(operation, parts):
+            both = isinstance(operation, ast.And) is not negated
+            return reduce(
+                lambda left, part: _join(left, _clauses(part, depth + 1, negated=negated), both=both),
+                parts[1:],
+                _clauses(parts[0], depth + 1, negated=negated),
+            )
+        case ast.UnaryOp(ast.Not(), part):
+            return _clauses(part, depth + 1, negated=not negated)
+    stated = _condition(node)
+    operator: Any = _OPPOSITES[stated.operator] if negated else stated.operator
+    return [with_default(GuardrailCondition(field=stated.field, operator=operator, value=stated.value))]
+
+
+def _condition(node: ast.expr) -> GuardrailCondition:
+    match node:
+        case ast.Compare(left, [ast.In()], [ast.List(items)]):
+            return _make(_field(left), "in", tuple(map(_value, items)))
+        case ast.Compare(left, [relation], [right]) if type(relation) in _RELATIONS:
+            operator = _RELATIONS[type(relation)]
+            if _is_value(left):
+                left, operator, right = right, _MIRRORED[operator], left
+            if _is_value(left) or not _is_value(right):
+                raise UnsupportedExpression("a comparison needs a field on one side and a value on the other")
+            if not isinstance(left, ast.Call):
+                return _make(_field(left), operator, _value(right))
+            emptiness = _EMPTINESS.get((operator, _value(right)))
+            if emptiness is None:
+                raise UnsupportedExpression("size can be compared with 0 only")
+            return _make(_argument(left, "_size"), emptiness, None)
+        case ast.Call(ast.Attribute(owner, "_contains"), [value]):
+            return _make(_field(owner), "contains", _value(value))
+        case ast.Call():
+            return _make(_argument(node, "_has"), "present", None)
+        case ast.Attribute() | ast.Name():
+            return _make(_field(node), "truthy", None)
+    raise UnsupportedExpression("a value by itself is not a condition" if _is_value(node) else _MALFORMED)
+
+
+def _argument(call: ast.Call, function: str) -> str:
+    """Return the field in the call of a function. Errors: UnsupportedExpression, for another one."""
+    match call:
+        case ast.Call(ast.Name(name), [field]) if name == function:
+            return _field(field)
+    name = getattr(call.func, "attr", getattr(call.func, "id", "_..."))
+    raise UnsupportedExpression(f"the function {name[1:]!r} is not supported there")
+
+
+def _field(node: ast.expr) -> str:
+    """Return the field of `action.FIELD` or `action.context.FIELD`. Errors: UnsupportedExpression."""
+    names: list[str] = []
+    part = node
+    while isinstance(part, ast.Attribute):
+        names.insert(0, part.attr[1:])
+        part = part.value
+    names.insert(0, part.id[1:] if isinstance(part, ast.Name) else "...")
+    match names:
+        case ["action", "context", field] | ["action", field]:
+            return field
+    raise UnsupportedExpression(f"{'.'.join(names)!r} is not action.FIELD or action.context.FIELD")
+
+
+def _is_value(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub))
+
+
+def _value(node: ast.expr) -> Any:  # noqa: ANN401 - a literal
+    if not _is_value(node):
+        raise UnsupportedExpression("a list after `in`, and a function, has only values")
+    return ast.literal_eval(node)
+
+
+def _make(field: str, operator: Any, value: object) -> GuardrailCondition:  # noqa: ANN401
     try:
-        return make_condition(operand.name, operator, value)
+        return make_condition(field, operator, value)
     except UnusableValue as error:
         problem = error.problem.removeprefix("cannot be compared: ")
         raise UnsupportedExpression(f"it {problem}" if problem.startswith("compares ") else problem) from None

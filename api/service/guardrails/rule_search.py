@@ -1,13 +1,16 @@
-"""The search for an action that fires a rule.
+"""Warnings about rules that are set: those that can never fire, and fields that nothing states.
+
+A search looks for an action that fires a rule.
 
 Of each field that a rule compares, every value is tried at which one of its comparisons changes. Comparisons of one
 field depend on no other field, so these are enough.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
-from api.service.guardrails.field_types import ALWAYS_STATED, CLOSED, COUNTS, FIELD_TYPES, RANGES
+from api.service.guardrails.field_types import ALWAYS_STATED, CLOSED, COUNTS, FIELD_TYPES, RANGES, similar_field
 from events.guardrail import GuardrailCondition, GuardrailSet
 from projections.guardrails.rule_evaluation import condition_holds, requirement_is_met
 
@@ -18,6 +21,27 @@ _SEPARATOR = "\ue000"
 """A character of the private use area: between two texts it makes no third one that a rule looks for."""
 
 Conditions = Sequence[GuardrailCondition]
+
+
+def warnings_of(rule: GuardrailSet, stated: Iterable[str]) -> list[str]:
+    """Return what is noticeable about a rule; `stated` are the fields of context that actions stated so far."""
+    known = {*FIELD_TYPES, *stated}
+    compared = dict.fromkeys(each.field for each in chain(rule.conditions, *rule.any_of))
+    misspelt = (each.field for each in rule.requirements if similar_field(each.field) is not None)
+    found = [_unknown(field) for field in dict.fromkeys([*compared, *misspelt]) if field not in known]
+    if not can_fire(rule):
+        found.append("It never fires: no action meets all its conditions and misses a requirement.")
+    return found
+
+
+def _unknown(field: str) -> str:
+    meant = similar_field(field)
+    if meant is not None:
+        return f"No action has stated {field} so far: is {meant} meant?"
+    return (
+        f"No action has stated {field} so far. Without it the rule is undecided, and does not fire: "
+        f"agents state it in the action's context."
+    )
 
 
 def can_fire(rule: GuardrailSet) -> bool:

@@ -12,6 +12,7 @@ from api.service.guardrails.rule_params import GuardrailQuery, GuardrailsQuery
 from api.service.id_prefix import id_not_found
 from api.service.ledger import LedgerService, View
 from api.service.operation import Link, operation
+from api.service.shared_fields import shared_fields
 from events.errors import InvalidEvent
 from events.guardrail import GuardrailRetired, GuardrailSet
 from events.limits import ITEMS_MAX
@@ -118,8 +119,8 @@ async def set_rules(ledger: LedgerService, caller: Principal, body: bytes) -> Se
     Errors: InvalidEvent, naming what is wrong or not supported; Forbidden, without the scope `admin`; those of
     `LedgerService.record`. After an error nothing was written.
     """
-    from api.service.guardrails.rule_faults import warnings_of  # noqa: PLC0415 - as above
     from api.service.guardrails.rule_file import read_rules  # noqa: PLC0415 - loads yaml; only setting reads a file
+    from api.service.guardrails.rule_search import warnings_of  # noqa: PLC0415 - as above
 
     caller.require("admin")
     rules = read_rules(body)
@@ -231,17 +232,8 @@ class _OutcomeRows:
 
 def _row(entry: RuleEntry, outcomes: _OutcomeRows) -> GuardrailRow:
     return GuardrailRow(
+        **shared_fields(entry, GuardrailRow),
         guardrail_id=entry.rule.guardrail_id,
-        rule=entry.rule,
-        position=entry.position,
-        time=entry.time,
-        agent=entry.agent,
-        revision=entry.revision,
-        retired=entry.retired,
-        fired=entry.fired,
-        met=entry.met,
-        undecided=entry.undecided,
-        last_fired=entry.last_fired,
         after_fired=outcomes.count(entry.decisions_fired),
         after_met=outcomes.count(entry.decisions_met),
     )

@@ -17,6 +17,7 @@ from api.service.evaluation.evaluation_params import GateParams
 from api.service.evaluation.gate import get_gate
 from api.service.ledger import LedgerService
 from api.service.recent_drift import detect_recent_drift
+from api.service.shared_fields import shared_fields
 from api.service.webhooks.event_kinds import Kind
 from api.service.webhooks.server_events import ServerEvents
 from events.alert import AlertCheckpointUnsigned, AlertDriftDetected, AlertGateJudged, AlertReviewOverdue
@@ -199,12 +200,9 @@ class AlertChecks:
                     continue
                 yield AlertDriftDetected(
                     alert_id=_alert_id("drift", agent, alert.type, timestamp(week)),
+                    **shared_fields(alert, AlertDriftDetected),
                     agent=agent,
                     score=alert.type,
-                    recent=alert.recent,
-                    historical=alert.historical,
-                    change=alert.change,
-                    p=alert.p,
                     recent_reviews=drift.found[0],
                     historical_reviews=drift.found[1],
                     until=timestamp(week),

@@ -9,7 +9,6 @@ import asyncio
 import random
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import NamedTuple
 
 from api.service.ledger import LedgerService
 from api.service.server_log import log
@@ -31,12 +30,8 @@ ABANDONED_MAX = 500
 REASON_CHARS_MAX = 200
 
 
-class DeliveryNote(NamedTuple):
-    """An attempt, for the audit log."""
-
-    endpoint_id: str
-    message: Message
-    status: int
+NoteAttempt = Callable[[str, str, int, int], None]
+"""Notes an attempt for the audit log: endpoint, message, the event's position, and the status; 0 without an answer."""
 
 
 class Delivery:
@@ -49,7 +44,7 @@ class Delivery:
         endpoint: Endpoint,
         types: Sequence[str],
         position: int,
-        note: Callable[[DeliveryNote], None],
+        note: NoteAttempt,
     ) -> None:
         self.endpoint = endpoint
         self.types = tuple(types)
@@ -107,7 +102,7 @@ class Delivery:
         while message.position > self.position:
             self._attempts += 1
             result = await attempt(self.endpoint, message)
-            self._note(DeliveryNote(self.endpoint.id, message, result.status or 0))
+            self._note(self.endpoint.id, message.id, message.position, result.status or 0)
             if result.gone:
                 await self._end()
                 return False

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ from projections.webhook_index import WebhookIndex
 
 if TYPE_CHECKING:
     from api.service.webhooks.alert_checks import AlertChecks
-    from api.service.webhooks.delivery import Delivery, DeliveryNote
+    from api.service.webhooks.delivery import Delivery, NoteAttempt
 
 TICK_S = 0.5
 """Seconds between two looks at the file of the endpoints and at the head of the log."""
@@ -31,7 +31,7 @@ RESTART_S = 10.0
 class Dispatcher:
     """The webhooks of one ledger that is open for writing. `note` is called with each attempt."""
 
-    def __init__(self, ledger: LedgerService, note: "Callable[[DeliveryNote], None]") -> None:
+    def __init__(self, ledger: LedgerService, note: "NoteAttempt") -> None:
         assert ledger.log is not None
         self._ledger = ledger
         self._note = note

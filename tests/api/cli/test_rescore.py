@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from api.client.open_store import open_store
-from api.service.rescore import RescoreQuery, RescoreResult, rescore
+from api.service.rescore import RescoreQuery, rescore
+from api.service.rescore_comparison import RescoreResult
 from events.discovery import DiscoveryAttempted, DiscoveryStarted
 from events.model import ModelIdentity
 from events.payload import Payload

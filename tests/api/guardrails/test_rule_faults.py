@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from api.service.guardrails.field_types import UnusableValue, make_condition
-from api.service.guardrails.rule_faults import warnings_of
 from api.service.guardrails.rule_file import read_rules
-from api.service.guardrails.rule_search import can_fire, find_action
+from api.service.guardrails.rule_search import can_fire, find_action, warnings_of
 from events.guardrail import GuardrailCondition, GuardrailSet, Operator
 from ledger.errors import InvalidQuery
 from projections.guardrails.rule_evaluation import evaluate

@@ -153,7 +153,13 @@ REFUSED = [
             ("true", "a value by itself is not a condition"),
             ("action.a < 'b'", "The operator lt of a needs a number as its value"),
             ("!" * 99 + "action.a", "it nests more than 32 deep"),
-            ("action.tags.exists(t, t == 'a')", "'t' is not action.FIELD"),
+            ("action.tags.exists(t, t == 'a')", "the function 'exists' is not supported"),
+            ("action.a ! in [1]", "its parts do not fit together"),
+            ("(action.a) == 1", "'==' is not expected there"),
+            ("action.text.contains 'a'", "\"'a'\" is not expected there"),
+            ("action.a == 1 == 2", "its parts do not fit together"),
+            ("has(action.a,)", "')' is not expected there"),
+            ("action.class == 'x' && action.a[0]", "its parts do not fit together"),
         ]
     ),
 ]  # fmt: skip

@@ -9,8 +9,7 @@ import pytest
 
 from api.errors import ERROR_TABLE
 from api.http.app import routes
-from api.http.openapi.document import ANY_ERRORS
-from api.http.openapi.served_document import openapi_document
+from api.http.openapi.document import ANY_ERRORS, openapi_document
 from api.http.operation import HttpOperation
 from api.http.route_table import ROWS, operations
 from events.limits import HEAD_BYTES_MAX, URL_BYTES_MAX

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from api.http.openapi.served_document import openapi_document
+from api.http.openapi.document import openapi_document
 from api.http.route_table import operations
 from tests.api.http import schemathesis_checks
 from tests.support.paths import ROOT

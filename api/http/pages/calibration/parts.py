@@ -8,7 +8,7 @@ from api.http.request import Call
 from api.parameters import choice_parameter, declared, integer_parameter, parse_params
 from api.reports.plots.figures import FIGURES
 from api.reports.plots.groups import GROUPS_MAX
-from api.service.calibration_answers import find_calibration
+from api.service.calibration import find_calibration
 from api.service.calibration_params import CalibrationParams
 from api.service.event_params import AS_OF, Parameters
 from projections.calibration.words import HISTORY_PARTS

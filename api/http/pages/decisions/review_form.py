@@ -6,7 +6,7 @@ from typing import NamedTuple, get_args
 
 from api.http.pages.form import EVENT_ID, convert_fields, event_id_of, new_event_id, stated_texts
 from api.http.request import Call
-from api.service.decision_writer import RecordedReview, review_decision
+from api.service.decision_writer import RecordedReview, continue_decision
 from api.service.review_permission import may_review
 from events.decision import DecisionReviewed
 from events.errors import InvalidEvent, TallystickError
@@ -76,8 +76,9 @@ class RefusedReview(NamedTuple):
 
 
 async def post_form(call: Call, typed: Mapping[str, str]) -> RecordedReview:
-    """Record the review of a form. Errors: those of `review_decision`, InvalidEvent; nothing was written."""
-    return await review_decision(call.ledger, call.caller, _payload(typed), event_id=event_id_of(typed))
+    """Record the review of a form. Errors: those of `continue_decision`, InvalidEvent; nothing was written."""
+    payload, event_id = _payload(typed), event_id_of(typed)
+    return await continue_decision(RecordedReview, call.ledger, call.caller, payload, event_id=event_id)
 
 
 def _payload(typed: Mapping[str, str]) -> DecisionReviewed:

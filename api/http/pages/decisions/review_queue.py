@@ -21,7 +21,7 @@ from api.service.decision_search import to_query
 from api.service.decisions import find_decision, select_decisions
 from api.service.event_params import OFFSET
 from api.service.review_permission import may_review_some
-from api.service.review_sample import ReviewSample, draw_review_sample
+from api.service.review_sample import ReviewSample, get_review_sample
 from events.errors import TallystickError
 from ledger.errors import NotFound
 from projections.decisions.decision_selection import STAKES
@@ -118,7 +118,7 @@ async def _find_sampled(
     drawn = {name: parameters[name] for name in ("size", "seed", "drawn_at") if name in parameters}
     query = parse_params(ReviewSampleParams, {**filters, **drawn})
     # shared: the page may be computed on after its first request was answered
-    sample = await run_query(call, partial(draw_review_sample, call.ledger, query), shared=True)
+    sample = await run_query(call, partial(get_review_sample, call.ledger, query), shared=True)
     waiting = [each.decision_id for each in sample.decisions if each.outcome is None and not each.retracted]
     left = waiting[skipped:]
     json = address_of("/reviews/sample", {**filters, **drawn})

@@ -8,8 +8,8 @@ from api.http.pages.log.subject_address import subject_address
 from api.http.pages.page import page
 from api.http.request import Call
 from api.parameters import SINCE, UNTIL
-from api.service.event_list import newest_events
 from api.service.event_params import BEFORE, CORRELATION_ID, SOURCE, SUBJECT, TYPE, parse_event_query
+from api.service.event_search import newest_events
 from events.registry import VOCABULARY
 
 EVENTS_MAX = 50

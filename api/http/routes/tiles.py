@@ -16,7 +16,7 @@ from api.http.operation import BYTES, Answer, HttpOperation, json_answer
 from api.http.path_parameters import POSITION
 from api.http.request import Call, json_response
 from api.parameters import Parameter, integer_parameter
-from api.service import proofs, tiles
+from api.service import proofs
 from ledger.errors import InvalidQuery
 from ledger.transparency.tiles import TileAddress
 
@@ -66,9 +66,8 @@ NEWER_SIZE = integer_parameter("to", "The number of events in the newer tree; by
 
 
 @HttpOperation(
-    method="GET",
-    resource="tiles",
-    path="/tile/{level}/{tile:path}",
+    "GET",
+    "/tile/{level}/{tile:path}",
     path_parameters=(LEVEL, TILE),
     answers={
         200: Answer(
@@ -81,14 +80,13 @@ NEWER_SIZE = integer_parameter("to", "The number of events in the newer tree; by
 )
 async def get_tile(call: Call) -> Response:
     """Return a tile of the Merkle tree: 256 hashes of 32 bytes, or the first of them (C2SP tlog-tiles)."""
-    data = await tiles.tile(call.ledger, call.path(LEVEL), call.path(TILE))
+    data = await proofs.tile(call.ledger, call.path(LEVEL), call.path(TILE))
     return Response(data, headers={**_CACHED, "vary": "authorization"}, media_type=OCTETS)
 
 
 @HttpOperation(
-    method="GET",
-    resource="tiles",
-    path="/tile/entries/{tile:path}",
+    "GET",
+    "/tile/entries/{tile:path}",
     path_parameters=(TILE,),
     answers={
         200: Answer(
@@ -104,7 +102,7 @@ async def get_entries(call: Call) -> Response:
 
     The answer is compressed if Accept-Encoding names gzip.
     """
-    data = await tiles.entries(call.ledger, call.path(TILE))
+    data = await proofs.entries(call.ledger, call.path(TILE))
     headers = {**_CACHED, "vary": "authorization, accept-encoding"}
     if accepts_gzip(call.request.headers.get("accept-encoding", "")):
         data = await to_thread(compress, data, mtime=0)
@@ -113,9 +111,8 @@ async def get_entries(call: Call) -> Response:
 
 
 @HttpOperation(
-    method="GET",
-    resource="tiles",
-    path="/proofs/inclusion",
+    "GET",
+    "/proofs/inclusion",
     query=(EVENT_POSITION, SIZE),
     answers={200: json_answer("The proof; hashes in base64.", proofs.InclusionAnswer)},
 )
@@ -126,9 +123,8 @@ async def get_inclusion(call: Call) -> Response:
 
 
 @HttpOperation(
-    method="GET",
-    resource="tiles",
-    path="/proofs/consistency",
+    "GET",
+    "/proofs/consistency",
     query=(OLDER_SIZE, NEWER_SIZE),
     answers={200: json_answer("The proof; hashes in base64.", proofs.ConsistencyAnswer)},
 )
