@@ -122,17 +122,8 @@ def _known_review(event: Event) -> KnownReview:
 def new_decision(identified: IdentifiedRow) -> list[Draft]:
     """Return the events of a row whose decision the ledger does not have."""
     row, decision_id = identified.row, identified.decision_id
-    recorded = DecisionRecorded(
-        decision_id=decision_id,
-        decision=row.decision,
-        confidence=row.confidence,
-        category=row.category,
-        stakes=row.stakes,
-        project=row.project,
-        feature=row.feature,
-        cluster=row.cluster,
-        model=row.model,
-    )
+    values = {field: getattr(row, field) for field in ("decision", *COMPARED)}
+    recorded = DecisionRecorded(decision_id=decision_id, **values)
     event_id = f"{IMPORTED}{_digest(decision_id)}"
     drafts: list[Draft] = [VOCABULARY.draft_of(recorded, id=event_id, source=source_of(row.agent), time=row.time)]
     if row.question is not None:

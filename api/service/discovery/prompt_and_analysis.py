@@ -62,18 +62,9 @@ def analyze_response(answer: bytes, probe_id: str | None, names: NameRules) -> A
     """
     probe = get_probe(probe_id)
     analysis = analyze(answer.decode(errors="replace"), probe, names)
-    identity = analysis.identity
-    return AnalyzedResponse(
-        identity=identity,
-        key=analysis.key,
-        code=analysis.code,
-        score=None if analysis.score is None else _score_fields(analysis.score, probe),
-        known=analysis.known,
-        wrapper=analysis.wrapper,
-        verdict=analysis.verdict,
-        reason=analysis.reason,
-        unscored=analysis.unscored,
-    )
+    stated = {name: getattr(analysis, name) for name in AnalyzedResponse.__struct_fields__}
+    score = None if analysis.score is None else _score_fields(analysis.score, probe)
+    return AnalyzedResponse(**stated | {"score": score})
 
 
 def read_input(file: str, field: str) -> bytes:

@@ -12,16 +12,11 @@ from hashlib import sha256
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import structs
 
 from instruments.errors import FixtureFault
 from instruments.evals.benchmarks.case import Case, CaseError, convert_value
-from instruments.evals.benchmarks.opsbench_case import CaseTruth, build_case, parse_tool
-from instruments.evals.benchmarks.opsbench_labels import (
-    Process,
-    Sentence,
-    Word,
-    golden_tools,
-)
+from instruments.evals.benchmarks.opsbench_labels import Label, Sentence, Word, build_case, parse_tool
 from instruments.evals.suite.json_yaml_reader import json_value
 from instruments.yaml_reader import UnreadableFile
 
@@ -51,7 +46,7 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
     query: Sentence
     result: LabelledFault
     namespace: Word | None = None
-    process: Process | None = None
+    process: dict[str, tuple[Word, ...]] | None = None
 
 
 class TraceStepRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,23 +104,18 @@ def decode(files: Mapping[str, bytes], name: str, where: str) -> Case | list[Fix
 
 def _case(metadata: Metadata, traces: list[GoldenTrace], outputs: list[object] | None, name: str, where: str) -> Case:
     """Errors: CaseError."""
-    trace_tools = tuple(
-        tuple(parse_tool("tool_name", step.tool_name) for step in trace.diagnostic_trace) for trace in traces
-    )
-    truth = CaseTruth(
+    tools = [[parse_tool("tool_name", step.tool_name) for step in trace.diagnostic_trace] for trace in traces]
+    truth = Label(
         id=name,
         query=metadata.query,
-        cause=metadata.result.root_cause,
         namespace=metadata.namespace,
-        object=metadata.result.fault_object,
-        taxonomy=metadata.result.fault_taxonomy,
-        category=None,
-        paths=golden_tools(metadata.process) or trace_tools,
+        process=metadata.process,
+        **structs.asdict(metadata.result),
     )
     if outputs is not None:
-        return build_case(truth, FORMAT, where, _observations(outputs))
+        return build_case(truth, FORMAT, where, _observations(outputs), tools)
     observations = _observations([step.output for trace in traces for step in trace.diagnostic_trace])
-    return build_case(truth, FORMAT, where, observations, golden_evidence=bool(observations))
+    return build_case(truth, FORMAT, where, observations, tools, golden_evidence=bool(observations))
 
 
 def _cached_outputs(cache: dict[str, Any]) -> list[object]:

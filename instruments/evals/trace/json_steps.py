@@ -57,16 +57,11 @@ def _step(number: int, item: object) -> AgentStep:
     if stated.elapsed_ms is not None and not math.isfinite(stated.elapsed_ms):
         raise BadTrace(f"{place}.elapsed_ms is not a finite number.")
     failed = stated.error not in (None, False, "")
-    return AgentStep(
-        kind=stated.kind,
-        name=stated.name,
-        arguments=parse_arguments(stated.arguments),
-        output=stated.result if stated.output is None else stated.output,
-        ok=not failed if stated.ok is None and (failed or stated.error is not None) else stated.ok,
-        error=(stated.error if isinstance(stated.error, str) else "error") if failed else None,
-        started_at=stated.started_at,
-        elapsed_ms=stated.elapsed_ms,
-        model=stated.model,
-        input_tokens=stated.input_tokens,
-        output_tokens=stated.output_tokens,
-    )
+    fields = {name: getattr(stated, name) for name in AgentStep.__struct_fields__}
+    fields["arguments"] = parse_arguments(stated.arguments)
+    if stated.output is None:
+        fields["output"] = stated.result
+    if stated.ok is None and stated.error is not None:
+        fields["ok"] = not failed
+    fields["error"] = (stated.error if isinstance(stated.error, str) else "error") if failed else None
+    return AgentStep(**fields)

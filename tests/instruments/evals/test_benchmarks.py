@@ -18,7 +18,7 @@ from instruments.evals.benchmarks import (
     opsbench_labels,
     read_cases,
 )
-from instruments.evals.benchmarks.opsbench_case import common_tools
+from instruments.evals.benchmarks.opsbench_labels import common_tools
 from instruments.evals.suite.loader import load
 from instruments.evals.suite.writer import write_scenario
 from tests.instruments.evals.labels import (
