@@ -2,6 +2,8 @@
 
 from hashlib import sha256
 
+import msgspec
+
 
 def storable_text(text: str) -> str:
     """Return the text with each lone surrogate, which UTF-8 cannot encode, replaced by a question mark."""
@@ -11,3 +13,10 @@ def storable_text(text: str) -> str:
 def sha256_hex(text: str) -> str:
     """Return the SHA-256 of a text's UTF-8 bytes: 64 lower-case hex digits."""
     return sha256(text.encode()).hexdigest()
+
+
+def text_of(value: object) -> str:
+    """Return a text as it is, and any other value as JSON; empty for None."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return msgspec.json.encode(value).decode()

@@ -10,10 +10,8 @@ from events.host_names import is_wrapper
 from events.model import ModelIdentity
 from events.model_names import canonical_name, claim_key, is_unresolved
 from instruments.discovery.battery import Battery, read_parts
-from instruments.discovery.code_fences import split_blocks
-from instruments.discovery.identity_parser import IdentityClaims, find_identities
+from instruments.discovery.identity_parser import IdentityClaims
 from instruments.discovery.prompts import REFUSAL
-from instruments.discovery.scored_output import extract_output, mark_unfenced_code
 from instruments.probes import Probe, ProbeScore, Unscored
 from instruments.stored_text import storable_text
 
@@ -109,29 +107,16 @@ def analyze(answer: str | None, probe: Probe, names: NameRules = DEFAULT_NAMES) 
         return _analysis("empty", "the answer is empty")
     if _is_refusal(text):
         return _analysis("refused", f"the answer begins with {REFUSAL}")
-    if isinstance(probe, Battery):
-        return _analyze_battery(text, probe, names)
-    extracted = find_identities(mark_unfenced_code(split_blocks(text), probe))
-    identity, complaint = _resolve_claims(extracted)
-    if extracted.rest and extracted.rest[0].text and _is_refusal(extracted.rest[0].text) and identity is not None:
-        return _analysis("refused", f"the answer is {REFUSAL} beside an identity", identity, names=names)
-    code = extract_output(extracted.rest, probe)
-    verdict, reason = _verdict(identity, complaint, code, probe, names)
-    return _analysis(verdict, reason, identity, code, probe, names)
-
-
-def _analyze_battery(text: str, battery: Battery, names: NameRules) -> ResponseAnalysis:
-    """Analyse an answer to several probes. It is an answer if it has at least one part."""
-    found, outputs = read_parts(text, battery)
+    found, outputs = read_parts(text, probe)
     identity, complaint = _resolve_claims(found)
     if found.rest and found.rest[0].text and _is_refusal(found.rest[0].text) and identity is not None:
         return _analysis("refused", f"the answer is {REFUSAL} beside an identity", identity, names=names)
-    code = None if not any(outputs) else outputs[0] or ""
-    verdict, reason = _verdict(identity, complaint, code, battery, names)
-    analysis = _analysis(verdict, reason, identity, code, battery, names)
-    if code is None:
+    code = None if not any(outputs) else outputs[0] or ""  # one part of a battery is an answer
+    verdict, reason = _verdict(identity, complaint, code, probe, names)
+    analysis = _analysis(verdict, reason, identity, code, probe, names)
+    if code is None or not isinstance(probe, Battery):
         return analysis
-    parts = [_part(probe, output) for probe, output in zip(battery.probes, outputs, strict=True)]
+    parts = [_part(each, output) for each, output in zip(probe.probes, outputs, strict=True)]
     return structs.replace(analysis, parts=tuple(parts))
 
 

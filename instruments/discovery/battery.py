@@ -67,11 +67,14 @@ def probes_of(probe: Probe) -> tuple[Probe, ...]:
     return probe.probes if isinstance(probe, Battery) else (probe,)
 
 
-def read_parts(text: str, battery: Battery) -> BatteryAnswer:
-    """Find the identities and the output of each part of an answer; linear in its length.
+def read_parts(text: str, battery: Probe) -> BatteryAnswer:
+    """Find the identities and the output of each part of an answer, or of the whole; linear in its length.
 
     The identity is before the first part, or else anywhere.
     """
+    if not isinstance(battery, Battery):
+        identities = find_identities(mark_unfenced_code(split_blocks(text), battery))
+        return BatteryAnswer(identities, [extract_output(identities.rest, battery)])
     before, parts = _split_parts(text, len(battery.probes))
     identities = find_identities(split_blocks(before))
     stated_before = bool(identities.claims or identities.complaints)

@@ -127,10 +127,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         """
         if self.finished is not None:
             return []
-        if answer.failure is not None:
-            return self._with_ending(self._unanswered_events(answer))
-        analysis = analyze(answer.text, probe, names)
-        outcome = self._outcome(analysis)
+        analysis = None if answer.failure is not None else analyze(answer.text, probe, names)
+        outcome = self._outcome(answer, analysis)
         attempt = attempt_event(
             answer,
             analysis,
@@ -141,29 +139,18 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
             exclusion=build_exclusion(self.excluded),
         )
         events: list[Payload] = [attempt]
-        if analysis.identity is not None:
+        if analysis is not None and analysis.identity is not None:
             events += score_events(attempt, analysis.identity, analysis, probe)
-        return self._with_ending(self._with_signal(events, answer.text or ""))
+        return self._with_ending(self._with_signal(events, None if analysis is None else answer.text or ""))
 
-    def _outcome(self, analysis: ResponseAnalysis) -> AttemptOutcome:
+    def _outcome(self, answer: RouterAnswer, analysis: ResponseAnalysis | None) -> AttemptOutcome:
+        if analysis is None:
+            assert answer.failure is not None
+            return answer.failure
         if analysis.verdict != "identified":
             return analysis.verdict
         assert analysis.identity is not None
         return "repeat" if canonical_name(analysis.identity.model_name) in self.seen else "accepted"
-
-    def _unanswered_events(self, answer: RouterAnswer) -> list[Payload]:
-        """Build the events of an attempt without an answer."""
-        assert answer.failure is not None
-        attempt = attempt_event(
-            answer,
-            None,
-            run_id=self.run_id,
-            attempt=self.attempts + 1,
-            outcome=answer.failure,
-            iteration=None,
-            exclusion=build_exclusion(self.excluded),
-        )
-        return self._with_signal([attempt], None)
 
     def _with_signal(self, events: list[Payload], text: str | None) -> list[Payload]:
         """Return the events of an attempt, with an ORANGE signal if a person should look at it.

@@ -22,7 +22,6 @@ from msgspec import structs
 from events.decode_error_messages import locate_decode_error
 from events.evaluation import Component, Failure
 from events.json_check import replace_half_surrogates
-from events.limits import ANSWER_BYTES_MAX
 from instruments.evals.agent_error import AgentError, parse_agent_error
 from instruments.evals.analysis import Analysis, AnswerStatements, parse_analysis, parse_statements
 from instruments.evals.scenario import Scenario
@@ -30,7 +29,6 @@ from instruments.evals.trace.recorded import TRACE_FILE, TraceFile, read_trace
 from instruments.evals.trace.steps import RecordedTrace
 from instruments.routers.bounded_process import (
     ProcessResult,
-    describe_exit,
     run_process,
     split_command,
 )
@@ -148,8 +146,10 @@ class Agent:
         )
 
     def _reply(self, result: ProcessResult, file: TraceFile) -> AgentOutput:
-        failure, detail = self._failure(result)
-        if failure is None:
+        failure: Failure
+        if (failed := result.failure(self._timeout_s)) is not None:
+            failure, detail = failed[0], f"{self.program} {failed[1]}"
+        else:
             try:
                 answer, text = self._read(result.out.decode("utf-8", "replace").removeprefix("\ufeff"))
                 return AgentOutput(
@@ -185,16 +185,6 @@ class Agent:
             stated=parse_statements(whole),
             error=error,
         )
-
-    def _failure(self, result: ProcessResult) -> tuple[Failure | None, str | None]:
-        """Return the kind and the description of a failure; None if the command ended with exit code 0."""
-        if result.ending == "timeout":
-            return "timeout", f"{self.program} gave no whole answer within {self._timeout_s:g} s"
-        if result.ending == "flood":
-            return "flood", f"{self.program} wrote more than {ANSWER_BYTES_MAX:,} bytes and was ended"
-        if result.code != 0:
-            return "crash", f"{self.program} {describe_exit(result.code)}"
-        return None, None
 
     def _read(self, text: str) -> tuple[AgentAnswer, str | None]:
         """Return the answer in a text, and its redacted JSON. Errors: ValueError, in words; RecursionError."""

@@ -1,5 +1,8 @@
 """The score of one output, or why there is none."""
 
+from collections.abc import Mapping
+from typing import Self
+
 import msgspec
 
 
@@ -16,6 +19,12 @@ class ProbeScore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Scores of dimensions by label, each 0..1. Source: scorer."""
     apart: dict[str, int] | None = None
     """Counts by label that do not affect the total, each 0 or more. Source: scorer."""
+
+    @classmethod
+    def of_dimensions(cls, total: float, dimensions: Mapping[str, float], **apart: int) -> Self:
+        """Return the score of a valid output, rounded to six decimals."""
+        rounded = {name: round(value, 6) for name, value in dimensions.items()}
+        return cls(valid=True, total=round(total, 6), dimensions=rounded, apart=apart)
 
 
 class Unscored(msgspec.Struct, frozen=True):

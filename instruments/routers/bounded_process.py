@@ -43,6 +43,14 @@ class ProcessResult(NamedTuple):
     errors: bytes
     elapsed_ns: int
 
+    def failure(self, timeout_s: float) -> tuple[Literal["timeout", "flood", "crash"], str] | None:
+        """Return how the program failed, in words that follow its name; None if it ended with exit code 0."""
+        if self.ending == "timeout":
+            return "timeout", f"gave no whole answer within {timeout_s:g} s"
+        if self.ending == "flood":
+            return "flood", f"wrote more than {ANSWER_BYTES_MAX:,} bytes and was ended"
+        return None if self.code == 0 else ("crash", _describe_exit(self.code))
+
 
 def split_command(line: str, option: str, advice: str = "") -> list[str]:
     """Split a command line into words, and check that its program exists.
@@ -102,7 +110,7 @@ def run_process_blocking(
         child.end()
 
 
-def describe_exit(code: int | None) -> str:
+def _describe_exit(code: int | None) -> str:
     """Describe how a program ended, in words that follow its name; a negative code is that of a signal."""
     if code is None or code >= 0:
         return f"ended with exit code {code}"

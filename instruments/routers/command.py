@@ -4,9 +4,8 @@ import os
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from events.limits import ANSWER_BYTES_MAX
 from instruments.answer import RouterAnswer
-from instruments.routers.bounded_process import ProcessResult, describe_exit, run_process
+from instruments.routers.bounded_process import ProcessResult, run_process
 from instruments.routers.redaction import Redactor, secrets_in_arguments, secrets_in_environment
 from instruments.routers.router import (
     DETAIL_CHARS_MAX,
@@ -43,13 +42,10 @@ class CommandRouter:
         errors = shorten(self._redacted(result.errors)[-DETAIL_CHARS_MAX:])
         if result.ending == "timeout":
             return build_timeout(timeout_s, result.elapsed_ns, errors)
-        if result.ending == "flood":
-            detail = f"{self.program} wrote more than {ANSWER_BYTES_MAX:,} bytes and was ended"
-            return build_failure(detail, result.elapsed_ns)
-        if result.code != 0:
-            output = errors or shorten(self._redacted(result.out))
-            detail = f"{self.program} {describe_exit(result.code)}{f': {output}' if output else ''}"
-            return build_failure(detail, result.elapsed_ns)
+        if (failure := result.failure(timeout_s)) is not None:
+            kind, detail = failure
+            output = "" if kind == "flood" else errors or shorten(self._redacted(result.out))
+            return build_failure(f"{self.program} {detail}{f': {output}' if output else ''}", result.elapsed_ns)
         return build_answer(self._redacted(result.out), result.elapsed_ns)
 
     def _redacted(self, data: bytes) -> str:

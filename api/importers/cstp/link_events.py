@@ -40,7 +40,7 @@ def merge_links(
     stated = {decision.id: decision for decision in decisions}
     for decision in stated.values():
         for related in decision.related:
-            related.time = decision.time
+            related.created_at = decision.time
             first = links.setdefault(related.key, related)
             if first is not related:
                 _merge(first, related, stated, report)
@@ -90,7 +90,7 @@ def link_events(
         statements = known.get(link.key, ())
         if any(_is_same(link, event) for event in statements):
             continue
-        if statements and (link.time is None or link.time <= statements[-1].moment):
+        if statements and (link.created_at is None or link.created_at <= statements[-1].moment):
             weights = (_weight_of(statements[-1]), LEDGER), (link.weight, link.file)
             report.add_conflict(link.source_id, f"the link to {link.target_id} ({link.edge_type})", *weights)
             continue
@@ -108,7 +108,7 @@ def _is_same(link: SourceLink, event: Event) -> bool:
         return True
     same_context = link.context is None or data.context == link.context
     same_author = link.created_by is None or (data.created_by or event.agent) == link.created_by
-    return same_context and same_author and (link.time is None or link.time == event.moment)
+    return same_context and same_author and (link.created_at is None or link.created_at == event.moment)
 
 
 def _same_weight(first: float | None, second: float | None) -> bool:
@@ -135,4 +135,4 @@ def _draft(link: SourceLink, agent: str) -> Draft:
         context=link.context,
         created_by=created_by,
     )
-    return identified_draft(data, agent, link.time)
+    return identified_draft(data, agent, link.created_at)

@@ -31,19 +31,22 @@ _SEED_NAMES = {"source": "source_id", "target": "target_id", "type": "edge_type"
 """The names that the seed of CSTP's demonstration has for these fields."""
 
 
-class SourceLink(msgspec.Struct, kw_only=True):
+class _Edge(msgspec.Struct, kw_only=True):
+    source_id: str
+    target_id: str
+    edge_type: LinkType
+    weight: float | None = None
+    created_at: datetime | None = None
+    created_by: Label | None = None
+    context: str | None = None
+
+
+class SourceLink(_Edge, kw_only=True):
     """A link as a file states it. `related` says that it comes from `related_to`, and not from a graph file."""
 
     file: str
     field: str
-    source_id: str
-    target_id: str
-    edge_type: LinkType
-    weight: float | None
-    context: str | None
-    created_by: str | None
-    time: datetime | None
-    related: bool
+    related: bool = False
 
     @property
     def key(self) -> tuple[str, str, LinkType]:
@@ -55,16 +58,6 @@ class _Related(msgspec.Struct):
     id: str
     summary: str | None = None
     distance: Annotated[float, msgspec.Meta(ge=0)] | None = None
-
-
-class _Edge(msgspec.Struct):
-    source_id: str
-    target_id: str
-    edge_type: LinkType
-    weight: float | None = None
-    created_at: datetime | None = None
-    created_by: Label | None = None
-    context: str | None = None
 
 
 def read_related(value: object, decision_id: str, file: str, coercion: Coercion) -> list[SourceLink]:
@@ -85,7 +78,6 @@ def read_related(value: object, decision_id: str, file: str, coercion: Coercion)
             weight=weight_of_distance(related.distance),
             context=related.summary,
             created_by=SYSTEM,
-            time=None,
             related=True,
         )
         for field, related in filter(None, links)
@@ -160,22 +152,11 @@ def _read_line(line: bytes, number: int, file: str, coercion: Coercion) -> Sourc
     ends = {name: values[name] for name in ("source_id", "target_id")} if values is not None else {}
     if values is None or not _check_ends(ends, None, place, coercion):
         return None
-    edge = _Edge(**values)
-    if edge.weight is not None and not 0 < edge.weight <= 1:
-        coercion.add_loss(f"{place}.weight", edge.weight, "above 0 and at most 1")
-        edge.weight = None
-    return SourceLink(
-        file=file,
-        field=place,
-        source_id=edge.source_id,
-        target_id=edge.target_id,
-        edge_type=edge.edge_type,
-        weight=edge.weight,
-        context=edge.context,
-        created_by=edge.created_by,
-        time=edge.created_at,
-        related=False,
-    )
+    link = SourceLink(file=file, field=place, **values)
+    if link.weight is not None and not 0 < link.weight <= 1:
+        coercion.add_loss(f"{place}.weight", link.weight, "above 0 and at most 1")
+        link.weight = None
+    return link
 
 
 def _decode(line: bytes) -> Any:  # noqa: ANN401 - any JSON

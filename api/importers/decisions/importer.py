@@ -201,7 +201,7 @@ class _Comparison:
                 self._refuse([_ambiguous(row, self.matches.ambiguous[index])])
             elif decision_id not in known:
                 self._plan_new(row)
-            elif known[decision_id].retracted:
+            elif known[decision_id].state.retracted is not None:
                 result.retracted += 1
                 self.kinds.append(SAME)
             else:

@@ -15,8 +15,9 @@ from api.importers.decisions.rows import DecisionRow, IdentifiedRow
 from api.text_format import format_time
 from events.decision import DecisionAsked, DecisionRecorded, DecisionReviewed
 from events.envelope import Draft, Event, source_of, timestamp
+from events.payload import Payload
 from events.registry import VOCABULARY
-from projections.decisions.decision_state import fold_decision
+from projections.decisions.decision_state import DecisionState, HistoryEntry, fold_decision
 from tallystick.shapes.decisions import Outcome
 
 RETRACTED = "decision.retracted.v1"
@@ -51,28 +52,15 @@ class RowConflict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """Why it is a conflict, where the values do not show it."""
 
 
-class KnownReview(NamedTuple):
-    """A review in the ledger, and whether an import wrote it."""
-
-    outcome: Outcome
-    time: datetime
-    position: int
-    imported: bool
-
-
 class KnownDecision(NamedTuple):
-    """A decision of the ledger: its agent and time, the values first recorded and those now, and what followed."""
+    """A decision of the ledger, and the positions of its events that an import wrote."""
 
-    decision_id: str
-    agent: str
-    time: datetime
-    position: int
-    recorded: DecisionRecorded
-    current: DecisionRecorded
-    reviews: tuple[KnownReview, ...]
-    questions: tuple[tuple[str, int], ...]
-    """Each question with its position."""
-    retracted: bool
+    state: DecisionState
+    imported: frozenset[int]
+
+    def entries(self, kind: type[Payload]) -> list[HistoryEntry]:
+        """Return its events of a type, oldest first."""
+        return [entry for entry in self.state.history if isinstance(entry.data, kind)]
 
 
 class RowChanges(NamedTuple):
@@ -95,44 +83,17 @@ def known_decisions(lines: bytes) -> dict[str, KnownDecision]:
     known = {}
     for events in streams.values():
         state = fold_decision(events)
-        first = events[0].data
         assert state is not None
-        assert isinstance(first, DecisionRecorded), "a decision opens with decision.recorded"
-        known[state.decision_id] = KnownDecision(
-            decision_id=state.decision_id,
-            agent=state.agent,
-            time=state.recorded_at,
-            position=state.position,
-            recorded=first,
-            current=state.decision,
-            reviews=tuple(_known_review(event) for event in events if isinstance(event.data, DecisionReviewed)),
-            questions=tuple(
-                (event.data.question, event.position) for event in events if isinstance(event.data, DecisionAsked)
-            ),
-            retracted=any(event.name == RETRACTED for event in events),
-        )
+        imported = frozenset(event.position for event in events if event.id.startswith(IMPORTED))
+        known[state.decision_id] = KnownDecision(state, imported)
     return known
-
-
-def _known_review(event: Event) -> KnownReview:
-    assert isinstance(event.data, DecisionReviewed)
-    return KnownReview(event.data.outcome, event.moment, event.position, event.id.startswith(IMPORTED))
 
 
 def new_decision(identified: IdentifiedRow) -> list[Draft]:
     """Return the events of a row whose decision the ledger does not have."""
     row, decision_id = identified.row, identified.decision_id
-    recorded = DecisionRecorded(
-        decision_id=decision_id,
-        decision=row.decision,
-        confidence=row.confidence,
-        category=row.category,
-        stakes=row.stakes,
-        project=row.project,
-        feature=row.feature,
-        cluster=row.cluster,
-        model=row.model,
-    )
+    values = {field: getattr(row, field) for field in ("decision", *COMPARED)}
+    recorded = DecisionRecorded(decision_id=decision_id, **values)
     event_id = f"{IMPORTED}{_digest(decision_id)}"
     drafts: list[Draft] = [VOCABULARY.draft_of(recorded, id=event_id, source=source_of(row.agent), time=row.time)]
     if row.question is not None:
@@ -144,54 +105,56 @@ def new_decision(identified: IdentifiedRow) -> list[Draft]:
 
 def compare_row(identified: IdentifiedRow, known: KnownDecision) -> RowChanges:
     """Compare a row with the decision that it has in the ledger."""
-    row, decision_id = identified.row, known.decision_id
-    drafts, positions = [], [known.position]
+    row, decision_id = identified.row, known.state.decision_id
+    drafts, positions = [], [known.state.position]
     since = False
     if row.question is not None:
-        if known.questions and known.questions[-1][0] == row.question:
-            positions.append(known.questions[-1][1])
+        asked = known.entries(DecisionAsked)
+        if asked and asked[-1].data.question == row.question:
+            positions.append(asked[-1].position)
         else:
-            drafts.append(_question(row, decision_id, row.question, len(known.questions)))
+            drafts.append(_question(row, decision_id, row.question, len(asked)))
     if row.outcome is not None:
-        stated = _find_review(row, known.reviews)
-        since = stated is not None and stated is not known.reviews[-1]
+        reviews = known.entries(DecisionReviewed)
+        stated = _find_review(row, reviews, known.imported)
+        since = stated is not None and stated is not reviews[-1]
         if stated is not None:
             positions.append(stated.position)
         else:
-            drafts.append(_review(row, decision_id, row.outcome, len(known.reviews)))
+            drafts.append(_review(row, decision_id, row.outcome, len(reviews)))
     conflicts = list(_conflicts(identified, known))
     return RowChanges(
         drafts, conflicts, positions, since, any(conflict.field in ("agent", "decision") for conflict in conflicts)
     )
 
 
-def _find_review(row: DecisionRow, reviews: Sequence[KnownReview]) -> KnownReview | None:
+def _find_review(row: DecisionRow, reviews: Sequence[HistoryEntry], imported: frozenset[int]) -> HistoryEntry | None:
     """Return the review that a row states: the newest, or the newest imported one, which others may have replaced."""
-    newest_imported = next((review for review in reversed(reviews) if review.imported), None)
+    newest_imported = next((review for review in reversed(reviews) if review.position in imported), None)
     for review in (reviews[-1] if reviews else None, newest_imported):
         same_time = review is not None and row.review_time in (None, review.time)
-        if review is not None and review.outcome == row.outcome and same_time:
+        if review is not None and review.data.outcome == row.outcome and same_time:
             return review
     return None
 
 
 def _conflicts(identified: IdentifiedRow, known: KnownDecision) -> Iterator[RowConflict]:
-    row = identified.row
-    now, first = known.current, known.recorded  # a file may state the value of either
+    row, state = identified.row, known.state
+    now, first = state.decision, state.history[0].data  # a file may state the value of either
     pairs: list[tuple[str, object, tuple[object, ...]]] = [
-        ("agent", row.agent, (known.agent,)),
+        ("agent", row.agent, (state.agent,)),
         ("decision", row.decision, (now.decision, first.decision)),
         *((field, getattr(row, field), (getattr(now, field), getattr(first, field))) for field in COMPARED),
     ]
     if row.id is not None:
-        pairs.append(("time", row.time, (known.time,)))
+        pairs.append(("time", row.time, (state.recorded_at,)))
     for field, value, ledger_values in pairs:
         if value is None or value in ledger_values:
             continue
         late = field == "confidence" and ledger_values[0] is None
         yield RowConflict(
             line=identified.line,
-            decision_id=known.decision_id,
+            decision_id=state.decision_id,
             field=field,
             ledger=None if ledger_values[0] is None else _shown(ledger_values[0]),
             file=_shown(value),

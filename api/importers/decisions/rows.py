@@ -26,10 +26,6 @@ from ledger.errors import InvalidQuery
 from projections.decisions.decision_selection import STAKES
 from tallystick.shapes.decisions import Outcome
 
-FIELDS = (
-    "agent", "category", "decision", "confidence", "outcome", "id", "time", "review_time", "stakes", "project",
-    "feature", "question", "cluster", "model",
-)  # fmt: skip
 REQUIRED = ("agent", "decision")
 
 TEXT_BYTES_MAX = LINE_BYTES_MAX - 5_535
@@ -48,7 +44,7 @@ _parse_agent = lru_cache(4096)(parse_agent)
 
 
 class DecisionRow(NamedTuple):
-    """The values of a row, in the order of FIELDS."""
+    """The values of a row, by field."""
 
     agent: str
     category: str | None
@@ -64,6 +60,9 @@ class DecisionRow(NamedTuple):
     question: str | None
     cluster: str | None
     model: str | None
+
+
+FIELDS = DecisionRow._fields
 
 
 class IdentifiedRow(NamedTuple):
@@ -215,9 +214,9 @@ def _or_empty(parse: Callable[[str], object]) -> Callable[[str], object]:
 
 def _parsers(options: ValueOptions) -> dict[str, Callable[[str], object]]:
     """Return the parser of each field."""
-    return {
+    labels = ("category", "project", "feature", "question", "cluster", "model")
+    return dict.fromkeys(labels, _parse_label) | {
         "agent": _parse_agent,
-        "category": _parse_label,
         "decision": _parse_decision,
         "confidence": _or_empty(_parse_percentage if options.percent else _parse_confidence),
         "outcome": _or_empty(_outcome_parser(options.outcomes)),
@@ -225,9 +224,4 @@ def _parsers(options: ValueOptions) -> dict[str, Callable[[str], object]]:
         "time": _or_empty(parse_time),
         "review_time": _or_empty(parse_time),
         "stakes": _or_empty(_parse_stakes),
-        "project": _parse_label,
-        "feature": _parse_label,
-        "question": _parse_label,
-        "cluster": _parse_label,
-        "model": _parse_label,
     }

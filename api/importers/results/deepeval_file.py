@@ -78,9 +78,6 @@ class MetricScores(_Part, frozen=True):
 
     metric: str
     scores: list[Any] = []
-    passes: int = 0
-    fails: int = 0
-    errors: int = 0
 
 
 class PromptData(_Part, frozen=True):

@@ -51,7 +51,6 @@ class ImportedScore(msgspec.Struct, frozen=True, kw_only=True):
     stated together with `passed` exactly in the state `scored`; `threshold` is the lowest number of points that
     passes, if the tool states one. `answer` is the text of the agent, `detail` why there is no score. `fixture_digest`
     changes when input or expectation change, `expectation_digest` with the expectation alone (`content_digest`).
-    `weight` is None for 1.
     """
 
     sample: str
@@ -64,15 +63,11 @@ class ImportedScore(msgspec.Struct, frozen=True, kw_only=True):
     detail: str | None = None
     answer: str | None = None
     components: tuple[Component, ...] = ()
-    model: str | None = None
     reported_model: str | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost_usd: float | None = None
     elapsed_ns: int | None = None
-    confidence: float | None = None
-    response_id: str | None = None
-    weight: float | None = None
     fixture_digest: str | None = None
     expectation_digest: str | None = None
     time: datetime | None = None
@@ -191,7 +186,6 @@ def checked_component(
     expected: str | None = None,
     match_type: str | None = None,
     note: str | None = None,
-    text: str | None = None,
 ) -> Component:
     """Return a component for one check of another tool; with what it expected, its finding states that and a remark.
 
@@ -204,7 +198,6 @@ def checked_component(
             match_type=(match_type or name)[:LABEL_CHARS_MAX],
             matched=bool(passed),
             note=note or None,
-            text=text,
         )
         if expected
         else None

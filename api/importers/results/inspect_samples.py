@@ -7,7 +7,8 @@ import msgspec
 
 from api.importers.results.imported_run import ERROR_CHARS_MAX, ImportedFile, ImportedScore, content_digest, nanoseconds
 from api.importers.results.inspect_log import LogSample, LogScore
-from api.importers.results.lenient_json import number, text_of, time_of
+from api.importers.results.lenient_json import number, time_of
+from instruments.stored_text import text_of
 
 ATTACHMENT = "attachment://"
 """The beginning of a text that is among the attachments of the sample."""

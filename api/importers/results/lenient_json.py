@@ -66,13 +66,6 @@ def count_of(value: Any) -> int | None:  # noqa: ANN401 - any JSON value
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= COUNT_MAX else None
 
 
-def text_of(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    """Return a text as it is, and any other value as JSON; empty for None."""
-    if value is None or isinstance(value, str):
-        return value or ""
-    return msgspec.json.encode(value).decode()
-
-
 def time_of(text: str | None) -> datetime | None:
     """Return a time that a file states; None without one, or for a text that is none."""
     try:

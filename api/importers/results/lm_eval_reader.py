@@ -23,9 +23,10 @@ from api.importers.results.imported_run import (
     content_digest,
     points_of,
 )
-from api.importers.results.lenient_json import LenientDecoder, number, text_of
+from api.importers.results.lenient_json import LenientDecoder, number
 from api.importers.results.source_file import ResultsReader, SourceFile
 from events.evaluation import POINTS_MAX
+from instruments.stored_text import text_of
 
 PROGRAM = "lm_eval"
 

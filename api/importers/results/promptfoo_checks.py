@@ -11,10 +11,11 @@ from typing import Any
 from msgspec import structs
 
 from api.importers.results.imported_run import ImportedFile, checked_component, points_of
-from api.importers.results.lenient_json import number, text_of
+from api.importers.results.lenient_json import number
 from api.importers.results.promptfoo_file import Grading, ResultAssertion
 from events.evaluation import POINTS_MAX, WEIGHT_MAX, Component
 from events.limits import ITEMS_MAX
+from instruments.stored_text import text_of
 
 SET = "assert-set"
 """The type of a set of assertions."""

@@ -32,7 +32,7 @@ MODEL = "model"
 
 JSON = "application/json"
 
-SAME_FIELDS = set(EvalScored.__struct_fields__) & set(ImportedScore.__struct_fields__) - {"detail", "model"}
+SAME_FIELDS = set(EvalScored.__struct_fields__) & set(ImportedScore.__struct_fields__) - {"detail"}
 """Fields of a score that its event has under the same names, with the same values."""
 
 AttemptKey = tuple[str, int]
@@ -153,7 +153,7 @@ def _graded(file: ImportedFile, run: ImportedRun, run_id: str, scenario_id: str,
         agent=run.agent,
         agent_version=run.agent_version,
         detail=score.detail or None,
-        model=score.model or run.model,
+        model=run.model,
     )
     try:
         answer = None if score.answer is None else msgspec.json.encode({"answer": score.answer}).decode()

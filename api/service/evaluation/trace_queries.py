@@ -11,9 +11,9 @@ from api.service.evidence import read_blobs
 from api.service.ledger import View
 from api.service.operation import Answers
 from events.evaluation import EvalScored
-from instruments.evals.scoring.tool_calls import value_text
 from instruments.evals.trace.recorded import decode_trace
 from instruments.evals.trace.steps import TOOL, AgentStep, BadTrace
+from instruments.stored_text import text_of
 from ledger.errors import InvalidQuery, NotFound
 from ledger.threads import run_on_thread
 from projections.evaluation.evaluation_index import EvaluationIndex
@@ -96,5 +96,5 @@ def _find_row(run: Evaluation, attempt: str) -> tuple[str, ScoreRow]:
 def describe_step(step: AgentStep) -> str:
     """Return the error of a step and its arguments, or what a step without arguments says."""
     if step.error is not None and step.ok is False:
-        return f"{step.error}: {value_text(step.arguments)}".removesuffix(": ")
-    return value_text(step.arguments if step.kind == TOOL or step.arguments is not None else step.output)
+        return f"{step.error}: {text_of(step.arguments)}".removesuffix(": ")
+    return text_of(step.arguments if step.kind == TOOL or step.arguments is not None else step.output)

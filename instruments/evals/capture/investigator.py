@@ -12,12 +12,10 @@ from typing import Any
 import msgspec
 
 from events.errors import InvalidQuery
-from events.limits import ANSWER_BYTES_MAX
 from instruments.evals.capture.url_credentials import redact_urls_within
 from instruments.evals.suite.json_yaml_reader import json_value
 from instruments.routers.bounded_process import (
     ProcessResult,
-    describe_exit,
     run_process,
     split_command,
 )
@@ -47,12 +45,8 @@ class Investigator:
             result = await run_process(self._words, msgspec.json.encode(request), self._timeout_s)
         except OSError as error:
             raise _refuse(f"{self._program} cannot be run: {error.strerror or type(error).__name__}.") from None
-        if result.ending == "timeout":
-            raise self._no_investigation(result, f"gave no whole answer within {self._timeout_s:g} s.")
-        if result.ending == "flood":
-            raise self._no_investigation(result, f"wrote more than {ANSWER_BYTES_MAX:,} bytes and was ended.")
-        if result.code != 0:
-            raise self._no_investigation(result, f"{describe_exit(result.code)}.")
+        if (failure := result.failure(self._timeout_s)) is not None:
+            raise self._no_investigation(result, f"{failure[1]}.")
         try:
             value = json_value(result.out)
         except UnreadableFile as unreadable:

@@ -19,11 +19,10 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-import msgspec
-
 from events.evaluation import Component, PatternFinding
 from instruments.evals.scenario import PASS_POINTS, ToolExpectations, ToolSpec
 from instruments.evals.trace.steps import AgentStep, RecordedTrace
+from instruments.stored_text import text_of
 
 TOOLS = "tools"
 """The name of the component."""
@@ -115,20 +114,13 @@ def matches(spec: ToolSpec, call: AgentStep) -> bool:
     if spec.arguments is None:
         return True
     if isinstance(spec.arguments, str):
-        return _pattern(spec.arguments).match(value_text(call.arguments)) is not None
+        return _pattern(spec.arguments).match(text_of(call.arguments)) is not None
     return all(_argument_matches(call.arguments, key, pattern) for key, pattern in spec.arguments.items())
-
-
-def value_text(value: object) -> str:
-    """Return a text as it is, and another value as JSON; nothing for an absent one."""
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def call_text(call: AgentStep) -> str:
     """Return a call in one line: the tool, and its arguments as JSON."""
-    arguments = value_text(call.arguments)
+    arguments = text_of(call.arguments)
     return f"{call.name} {arguments}" if arguments else str(call.name)
 
 
@@ -144,7 +136,7 @@ def _argument_matches(arguments: object, key: str, pattern: str) -> bool:
                 return False
     else:
         value = value[key]
-    text = "null" if value is None else value_text(value)
+    text = "null" if value is None else text_of(value)
     return _pattern(pattern).match(text) is not None
 
 
@@ -181,4 +173,4 @@ def _calls_finding(most: int, calls: Sequence[NumberedCall]) -> PatternFinding:
 def _spec_text(spec: ToolSpec) -> str:
     if isinstance(spec, str) or spec.arguments is None:
         return spec if isinstance(spec, str) else spec.name
-    return f"{spec.name} {value_text(spec.arguments)}"
+    return f"{spec.name} {text_of(spec.arguments)}"

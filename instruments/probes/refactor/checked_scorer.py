@@ -2,25 +2,22 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple
 
 from msgspec import structs
 
-from instruments.probes.probe import Probe, Scorer
+from instruments.probes.probe import Probe
 from instruments.probes.refactor.behaviour import Outcome, Program, Runner, compare_behaviour
-from instruments.probes.refactor.call_graph import References, find_entry
 from instruments.probes.refactor.comment_count import find_comments
 from instruments.probes.refactor.comment_credit import count_credited
 from instruments.probes.refactor.go import GO
 from instruments.probes.refactor.go_behaviour import GoRunner
 from instruments.probes.refactor.hidden_inputs import Arguments, hidden_arguments
 from instruments.probes.refactor.language import Language
-from instruments.probes.refactor.parsed_source import Declaration, ParsedSource
+from instruments.probes.refactor.parsed_source import ParsedSource
 from instruments.probes.refactor.parser import parse_source
 from instruments.probes.refactor.python import PYTHON
 from instruments.probes.refactor.python_behaviour import PythonRunner
-from instruments.probes.refactor.renames import name_pairs
-from instruments.probes.refactor.scorer import REFACTOR_GO, REFACTOR_PYTHON, STRUCTURE, WEIGHTS
+from instruments.probes.refactor.scorer import REFACTOR_GO, REFACTOR_PYTHON, WEIGHTS, RefactorScorer
 from instruments.probes.score import ProbeScore, Unscored
 from instruments.sandbox.process import SandboxUnavailable
 
@@ -31,52 +28,28 @@ SCORES_KEPT = 256
 """Scores that are cached: one takes a second."""
 
 
-class Reached(NamedTuple):
-    """The declarations that the function in place of the original reaches, without functions that do nothing."""
-
-    entry: Declaration
-    declarations: set[Declaration]
-    others: set[Declaration]
-    """All other declarations; comments of theirs and of idle functions do not count."""
-
-    @property
-    def helpers(self) -> list[Declaration]:
-        """The functions other than the entry, in order."""
-        functions = (each for each in self.declarations if each.kind == "function" and each is not self.entry)
-        return sorted(functions, key=lambda each: each.start)
-
-    def without(self, idle: frozenset[Declaration]) -> "Reached":
-        """Return the same with some functions as others."""
-        return Reached(self.entry, self.declarations - idle, self.others | idle)
-
-
-class CheckedRefactorScorer:
+class CheckedRefactorScorer(RefactorScorer):
     """Runs an answer on hidden arguments, and counts the changes of a refactoring that does what the original does.
 
     The counts are those of `RefactorScorer`, without functions that can be replaced by nothing and comments that
     restate. A score depends on the text alone; without a sandbox there is none.
     """
 
-    def __init__(self, first: Scorer, version: str, original: str, language: Language, runner: Runner) -> None:
-        self.id = first.id
-        self.version = version
-        self._text = original
-        self._language = language
+    def __init__(self, id: str, version: str, language: Language, original: str, runner: Runner) -> None:  # noqa: A002
+        super().__init__(id, version, language, original)
         self._runner = runner
         self._scores: dict[str, ProbeScore] = {}
 
     @cached_property
-    def _original(self) -> tuple[ParsedSource, Reached, Program]:
-        source = parse_source(self._text, self._language)
-        assert source is not None, f"the original of {self.id} is not code"
-        reached = _reach(source, source.functions[0], self._language)
-        return source, reached, self._runner.program(source, reached.entry)
+    def _original_program(self) -> Program:
+        source, reached = self.original
+        return self._runner.program(source, reached.entry)
 
     def score(self, output: str) -> ProbeScore | Unscored:
         """Score any text. It is not valid if it does not parse, and unscored if it cannot be run here."""
         known = self._scores.get(output)
         if known is None:
-            source = parse_source(output, self._language)
+            source = parse_source(output, self.language)
             try:
                 known = ProbeScore(valid=False) if source is None else self._score_source(output, source)
             except SandboxUnavailable as error:
@@ -87,60 +60,30 @@ class CheckedRefactorScorer:
         return known
 
     def _score_source(self, output: str, source: ParsedSource) -> ProbeScore:
-        reached = _reach(source, self._original[1].entry, self._language)
+        reached = self.find_reached(source, self.original[1].entry)
         calls = hidden_arguments(self.id, output)
         program = self._runner.program(source, reached.entry)
         behaviour = compare_behaviour(self._expected(calls), program, reached.entry, reached.helpers, calls)
-        score = self._count(source, reached, behaviour.idle)
+        after = reached.without(behaviour.idle)
+        comments = find_comments(source, after.others, self.language)
+        credited = count_credited(comments, source, self.language)
+        score = self.count_changes(source, after, credited)
+        apart = {"unreached": sum(each.kind == "function" for each in reached.others)}
+        apart |= {"idle_helpers": len(behaviour.idle), "restating_comments": len(comments) - credited}
         counts = dict.fromkeys(WEIGHTS, 0) if reached.entry in behaviour.idle else score.counts or {}
         return structs.replace(
             score,
             total=_total(counts) if behaviour.is_kept else 0.0,
             counts=counts,
             dimensions={"behaviour": behaviour.right / behaviour.calls},
+            apart=(score.apart or {}) | apart,
         )
 
     def _expected(self, calls: Sequence[Arguments]) -> list[Outcome]:
-        outcomes = self._original[2].run([None], calls)
+        outcomes = self._original_program.run([None], calls)
         if not outcomes or len(outcomes[0]) != len(calls):
             raise SandboxUnavailable("the original does not run in the sandbox")
         return outcomes[0]
-
-    def _count(self, source: ParsedSource, reached: Reached, idle: frozenset[Declaration]) -> ProbeScore:
-        original, before, _ = self._original
-        after = reached.without(idle)
-        pairs = name_pairs(before.entry, original, after.entry, source, self._language)
-        comments = find_comments(source, after.others, self._language)
-        credited = count_credited(comments, source, self._language)
-        return ProbeScore(
-            valid=True,
-            counts={
-                "renames": sum(bool(new_names) and name not in new_names for name, new_names in pairs),
-                "function_splits": len(after.helpers),
-                "comments_added": credited,
-                "structural_changes": len(_structure(after.declarations) - _structure(before.declarations)),
-            },
-            apart={
-                "removed": sum(not new_names for _, new_names in pairs),
-                "unreached": sum(each.kind == "function" for each in reached.others),
-                "closures": sum(each.closures for each in after.declarations),
-                "idle_helpers": len(idle),
-                "restating_comments": len(comments) - credited,
-            },
-        )
-
-
-def _reach(source: ParsedSource, original: Declaration, language: Language) -> Reached:
-    references = References(source, language)
-    entry = find_entry(source, references, original, language)
-    reached = references.reachable_from(entry)
-    return Reached(entry, reached, set(source.declarations) - reached)
-
-
-def _structure(declarations: set[Declaration]) -> set[str]:
-    """Return the structural kinds of some declarations."""
-    kinds = {STRUCTURE[each.kind] for each in declarations if each.kind in STRUCTURE}
-    return kinds.union(*(each.features for each in declarations))
 
 
 def _total(counts: dict[str, int]) -> float:
@@ -153,7 +96,7 @@ def _total(counts: dict[str, int]) -> float:
 
 def _checked(probe: Probe, language: Language, runner: Runner) -> Probe:
     """Return a probe with the second version of its scorer beside the first."""
-    scorer = CheckedRefactorScorer(probe.scorer, "2", probe.stimulus, language, runner)
+    scorer = CheckedRefactorScorer(probe.id, "2", language, probe.stimulus, runner)
     return structs.replace(probe, scorer=scorer, older_scorers=(probe.scorer,))
 
 

@@ -1,6 +1,9 @@
 """The refactor probes: the model improves messy code; the scorer counts the changes on syntax trees."""
 
 from functools import cached_property
+from typing import NamedTuple
+
+from msgspec import structs
 
 from instruments.probes.probe import Probe
 from instruments.probes.refactor.call_graph import References, find_entry
@@ -11,7 +14,7 @@ from instruments.probes.refactor.parsed_source import Declaration, ParsedSource
 from instruments.probes.refactor.parser import parse_source
 from instruments.probes.refactor.python import PYTHON
 from instruments.probes.refactor.renames import name_pairs
-from instruments.probes.score import ProbeScore
+from instruments.probes.score import ProbeScore, Unscored
 
 WEIGHTS = {
     "renames": (0.3, 6),
@@ -25,64 +28,85 @@ STRUCTURE = {"type": "constant", "constant": "constant", "error": "error"}
 """The structural kind that a declaration adds, by the kind of the declaration."""
 
 
-class CodeCounts:
-    """Counts of the declarations that the function in place of the original reaches, and of the others."""
+class Reached(NamedTuple):
+    """The declarations that the function in place of the original reaches."""
 
-    def __init__(self, source: ParsedSource, language: Language, original: Declaration) -> None:
-        references = References(source, language)
-        self.source = source
-        self.entry = find_entry(source, references, original, language)
-        reached = references.reachable_from(self.entry)
-        unreached = set(source.declarations) - reached
-        self.functions = sum(declaration.kind == "function" for declaration in reached)
-        self.unreached = sum(declaration.kind == "function" for declaration in unreached)
-        self.closures = sum(declaration.closures for declaration in reached)
-        self.comments = len(find_comments(source, unreached, language))
-        self.structure = {STRUCTURE[declaration.kind] for declaration in reached if declaration.kind in STRUCTURE}
-        self.structure.update(*(declaration.features for declaration in reached))
+    entry: Declaration
+    declarations: set[Declaration]
+    others: set[Declaration]
+    """All other declarations; comments of theirs do not count."""
+
+    @property
+    def helpers(self) -> list[Declaration]:
+        """The functions other than the entry, in order."""
+        functions = (each for each in self.declarations if each.kind == "function" and each is not self.entry)
+        return sorted(functions, key=lambda each: each.start)
+
+    @property
+    def structure(self) -> set[str]:
+        """The structural kinds of the declarations."""
+        kinds = {STRUCTURE[each.kind] for each in self.declarations if each.kind in STRUCTURE}
+        return kinds.union(*(each.features for each in self.declarations))
+
+    def without(self, idle: frozenset[Declaration]) -> "Reached":
+        """Return the same with some functions as others."""
+        return Reached(self.entry, self.declarations - idle, self.others | idle)
 
 
 class RefactorScorer:
     """Counts the changes of a refactoring: renames, new functions, comments, structure.
 
-    The original is source text with one function that is not an external entry. The score is a function of the two
-    texts, the same in any process.
+    The original is source text with one function that is not an external entry, and without comments. The score is a
+    function of the two texts, the same in any process.
     """
 
     def __init__(self, id: str, version: str, language: Language, original: str) -> None:  # noqa: A002
         self.id = id
         self.version = version
-        self._language = language
+        self.language = language
         self._text = original
 
     @cached_property
-    def _original(self) -> CodeCounts:
-        source = parse_source(self._text, self._language)
+    def original(self) -> tuple[ParsedSource, Reached]:
+        """The original, and what its function reaches."""
+        source = parse_source(self._text, self.language)
         assert source is not None, f"the original of {self.id} is not code"
-        return CodeCounts(source, self._language, source.functions[0])
+        return source, self.find_reached(source, source.functions[0])
 
-    def score(self, output: str) -> ProbeScore:
+    def score(self, output: str) -> ProbeScore | Unscored:
         """Score any text. The score is not valid if `parse_source` does not accept the text."""
-        source = parse_source(output, self._language)
+        source = parse_source(output, self.language)
         if source is None:
             return ProbeScore(valid=False)
-        before = self._original
-        after = CodeCounts(source, self._language, before.entry)
-        pairs = name_pairs(before.entry, before.source, after.entry, source, self._language)
-        counts = {
-            "renames": sum(bool(new_names) and name not in new_names for name, new_names in pairs),
-            "function_splits": max(0, after.functions - before.functions),
-            "comments_added": max(0, after.comments - before.comments),
-            "structural_changes": len(after.structure - before.structure),
-        }
+        reached = self.find_reached(source, self.original[1].entry)
+        score = self.count_changes(source, reached, len(find_comments(source, reached.others, self.language)))
+        counts = score.counts or {}
+        total = sum(weight * min(1.0, counts[label] / enough) for label, (weight, enough) in WEIGHTS.items())
+        return structs.replace(score, total=total)
+
+    def find_reached(self, source: ParsedSource, original: Declaration) -> Reached:
+        """Return the function in place of the original, and what it reaches."""
+        references = References(source, self.language)
+        entry = find_entry(source, references, original, self.language)
+        reached = references.reachable_from(entry)
+        return Reached(entry, reached, set(source.declarations) - reached)
+
+    def count_changes(self, source: ParsedSource, after: Reached, comments: int) -> ProbeScore:
+        """Return the counts of a refactoring with some comments, without a total."""
+        original, before = self.original
+        pairs = name_pairs(before.entry, original, after.entry, source, self.language)
         return ProbeScore(
             valid=True,
-            total=sum(weight * min(1.0, counts[label] / enough) for label, (weight, enough) in WEIGHTS.items()),
-            counts=counts,
+            counts={
+                "renames": sum(bool(new_names) and name not in new_names for name, new_names in pairs),
+                "function_splits": len(after.helpers),
+                "comments_added": comments,
+                "structural_changes": len(after.structure - before.structure),
+            },
             apart={
                 "removed": sum(not new_names for _, new_names in pairs),
-                "unreached": after.unreached,
-                "closures": after.closures,
+                "unreached": sum(each.kind == "function" for each in after.others),
+                "closures": sum(each.closures for each in after.declarations),
             },
         )
 

@@ -96,6 +96,21 @@ def cited_beside(answer: TokenizedAnswer, mentions: Sequence[Mention], citations
     return cited_numbers
 
 
+def score_citations(
+    cited: set[int], needed: Sequence[frozenset[int]], supporting: frozenset[int], cited_max: int
+) -> float:
+    """Return how good the cited evidence is, 0..1; 0 if more than `cited_max` numbers are cited.
+
+    It is the harmonic mean of precision (cited numbers that are evidence: of `needed` or `supporting`) and recall (sets
+    of `needed` of which a number is cited).
+    """
+    found = sum(not numbers.isdisjoint(cited) for numbers in needed)
+    if not found or len(cited) > cited_max:
+        return 0.0
+    precision, recall = len(cited & supporting.union(*needed)) / len(cited), found / len(needed)
+    return 2 * precision * recall / (precision + recall)
+
+
 def _within(citations: Sequence[Citation], first: int, last: int) -> set[int]:
     low = bisect_left(citations, first, key=_word_index)
     return {citation.number for citation in citations[low : bisect_left(citations, last, key=_word_index)]}

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 import msgspec
 
 from instruments.probes.score import ProbeScore
-from instruments.probes.text.citations import CitationParser, cited_beside
+from instruments.probes.text.citations import CitationParser, cited_beside, score_citations
 from instruments.probes.text.mentions import Lexicon, denied_before
 from instruments.probes.text.tokens import PromptEcho, TokenizedAnswer, split_words
 
@@ -167,7 +167,7 @@ LABELS = {
 _ids = {line[:3].lower(): number for number, line in enumerate(TIMELINE.splitlines(), 1)}
 _times = {line[4:9]: number for number, line in enumerate(TIMELINE.splitlines(), 1)}
 line_citations = CitationParser("l", "line lines", _times)
-_echo = PromptEcho(TASK + TIMELINE, kept=_ids)
+_echo = PromptEcho(TokenizedAnswer.of(TASK + TIMELINE), kept=_ids)
 suspect_names = Lexicon({name: suspect.names for name, suspect in SUSPECTS.items()} | {"": UNSUSPICIOUS})
 _loose = Lexicon(
     {name: "|".join(filter(None, (suspect.names, suspect.also))) for name, suspect in SUSPECTS.items()}
@@ -202,12 +202,8 @@ class DebuggingScorer:
             "rejection": score_rejection(rejected, blamed),
             "fix": _score_fix(sections.get("fix") or text, labelled="fix" in sections),
         }
-        return ProbeScore(
-            valid=True,
-            total=round(sum(WEIGHTS[name] * value for name, value in dimensions.items()), 6),
-            dimensions={name: round(value, 6) for name, value in dimensions.items()},
-            apart={"suspects_blamed": len(blamed), "words": len(answer)},
-        )
+        total = sum(WEIGHTS[name] * value for name, value in dimensions.items())
+        return ProbeScore.of_dimensions(total, dimensions, suspects_blamed=len(blamed), words=len(answer))
 
 
 def _score_cause(blamed: set[str], cause_text: TokenizedAnswer) -> float:
@@ -223,13 +219,7 @@ def _score_evidence(sections: Mapping[str, TokenizedAnswer], answer: TokenizedAn
         citation.number
         for citation in line_citations.parse(section or _without_denials(answer), bare=section is not None)
     }
-    if len(cited) > EVIDENCE_LINES_MAX:
-        return 0.0
-    needed = sum(not lines.isdisjoint(cited) for lines in DECISIVE)
-    if not needed:
-        return 0.0
-    precision, recall = len(cited & SUPPORTING.union(*DECISIVE)) / len(cited), needed / len(DECISIVE)
-    return 2 * precision * recall / (precision + recall)
+    return score_citations(cited, DECISIVE, SUPPORTING, EVIDENCE_LINES_MAX)
 
 
 def _without_denials(answer: TokenizedAnswer) -> TokenizedAnswer:

@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from instruments.probes.probe import Probe
 from instruments.probes.score import ProbeScore
 from instruments.probes.text.change_direction import ChangeFinder
+from instruments.probes.text.citations import score_citations
 from instruments.probes.text.debugging_probe import (
     CAUSE,
     DECISIVE,
@@ -65,9 +66,7 @@ _placing = split_words("on of at for")
 _DENYING = split_words("not neither nor except ignore ignoring")
 
 _lines = {line[:3].lower(): number for number, line in enumerate(TIMELINE.splitlines(), 1)}
-_prompt = read_prose(TASK + TIMELINE)
-assert _prompt is not None, "the prompt is shorter than an answer may be"
-_echo = PromptEcho.of(_prompt, kept=_lines)
+_echo = PromptEcho(read_prose(TASK + TIMELINE), kept=_lines)
 _hosts = phrases_by_first_word({"healthy": f"inv {HEALTHY_HOST}", "changed": "inv 1|inv 2"})
 _sizes = phrases_by_first_word({"low": "5|five", "high": "50|fifty"})
 _contrast = split_words("while whereas but and")
@@ -115,12 +114,8 @@ class DebuggingScorer2:
             "fix": _score_fix(sections.get("fix") or text, labelled="fix" in sections),
         }
         worth = {name: value * (cause if name in {"evidence", "fix"} else 1.0) for name, value in dimensions.items()}
-        return ProbeScore(
-            valid=True,
-            total=round(sum(WEIGHTS[name] * value for name, value in worth.items()), 6),
-            dimensions={name: round(value, 6) for name, value in dimensions.items()},
-            apart={"suspects_blamed": len(blamed), "words": len(answer)},
-        )
+        total = sum(WEIGHTS[name] * value for name, value in worth.items())
+        return ProbeScore.of_dimensions(total, dimensions, suspects_blamed=len(blamed), words=len(answer))
 
 
 def _statements(sections: Mapping[str, TokenizedAnswer], text: TokenizedAnswer) -> list[Sentence]:
@@ -204,7 +199,7 @@ def _blamed(sections: Mapping[str, TokenizedAnswer], stated: list[Sentence], tex
             spans = [span for span in phrase_spans(sentence, _words) if span[2] == "blame"]
             blamed |= {
                 mention.name
-                for mention in suspect_names.mentions(_as_answer(sentence))
+                for mention in suspect_names.mentions(sentence.as_answer())
                 if not mention.denied
                 and sentence.asserts(mention.at, mention.end)
                 and any(mention.at - 6 <= end and start <= mention.end + 6 for start, end, _ in spans)
@@ -213,16 +208,12 @@ def _blamed(sections: Mapping[str, TokenizedAnswer], stated: list[Sentence], tex
 
 
 def _suspects(sentence: Sentence) -> set[str]:
-    mentions = suspect_names.mentions(_as_answer(sentence))
+    mentions = suspect_names.mentions(sentence.as_answer())
     return {
         mention.name
         for mention in mentions
         if not mention.denied and Status.DENIED not in sentence.status[mention.at : mention.end]
     }
-
-
-def _as_answer(sentence: Sentence) -> TokenizedAnswer:
-    return TokenizedAnswer(sentence.words, [False] * len(sentence.words), sentence.marks)
 
 
 def _score_evidence(sections: Mapping[str, TokenizedAnswer], text: TokenizedAnswer) -> float:
@@ -231,20 +222,14 @@ def _score_evidence(sections: Mapping[str, TokenizedAnswer], text: TokenizedAnsw
     bare = section is not None and not line_citations.parse(section)
     for sentence in read_sentences(section or text):
         denies_suspect = section is None and any(
-            mention.denied for mention in suspect_names.mentions(_as_answer(sentence))
+            mention.denied for mention in suspect_names.mentions(sentence.as_answer())
         )
         if not denies_suspect:
-            citations = line_citations.parse(_as_answer(sentence), bare=bare)
+            citations = line_citations.parse(sentence.as_answer(), bare=bare)
             cited |= {
                 each.number for each in citations if _DENYING.isdisjoint(sentence.words[max(0, each.at - 2) : each.at])
             }
-    if len(cited) > EVIDENCE_LINES_MAX:
-        return 0.0
-    needed = sum(not lines.isdisjoint(cited) for lines in DECISIVE)
-    if not needed:
-        return 0.0
-    precision, recall = len(cited & SUPPORTING.union(*DECISIVE)) / len(cited), needed / len(DECISIVE)
-    return 2 * precision * recall / (precision + recall)
+    return score_citations(cited, DECISIVE, SUPPORTING, EVIDENCE_LINES_MAX)
 
 
 def _score_fix(answer: TokenizedAnswer, *, labelled: bool) -> float:

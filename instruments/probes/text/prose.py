@@ -117,6 +117,10 @@ class Sentence(NamedTuple):
     start: int
     """The index of its first word in the answer."""
 
+    def as_answer(self) -> TokenizedAnswer:
+        """Return the sentence as an answer, without capitals."""
+        return TokenizedAnswer(self.words, [False] * len(self.words), self.marks)
+
     def asserts(self, start: int, end: int) -> bool:
         """Whether all words of a span are asserted."""
         return all(status is Status.ASSERTED for status in self.status[start:end])

@@ -11,6 +11,8 @@ Total: kept * faithful * within, each a dimension from 0 to 1:
 Sentences copied from the report are a valid summary, since the length forces a choice.
 """
 
+from math import prod
+
 import msgspec
 
 from instruments.probes.score import ProbeScore
@@ -126,7 +128,7 @@ NAMING = split_words(
 _report = TokenizedAnswer.of(REPORT)
 assert _report is not None, "the report is shorter than an answer may be"
 _report_words = frozenset(_report.words) | DERIVED
-_task_echo, _report_echo = PromptEcho(TASK), PromptEcho(REPORT)
+_task_echo, _report_echo = PromptEcho(TokenizedAnswer.of(TASK)), PromptEcho(_report)
 
 
 class SummarisingScorer:
@@ -152,12 +154,7 @@ class SummarisingScorer:
             "faithful": max(0.0, 1.0 - INVENTION_PENALTY * invented),
             "within": score_length(len(answer) / LENGTH_WORDS),
         }
-        return ProbeScore(
-            valid=True,
-            total=round(dimensions["kept"] * dimensions["faithful"] * dimensions["within"], 6),
-            dimensions={name: round(value, 6) for name, value in dimensions.items()},
-            apart={"inventions": invented, "words": len(answer)},
-        )
+        return ProbeScore.of_dimensions(prod(dimensions.values()), dimensions, inventions=invented, words=len(answer))
 
 
 def score_length(ratio: float) -> float:

@@ -13,6 +13,7 @@ A fact is a set of words near each other in one sentence. Payers and shares, roa
 """
 
 from collections.abc import Iterator
+from math import prod
 
 from instruments.probes.probe import Probe
 from instruments.probes.score import ProbeScore
@@ -64,10 +65,7 @@ _days = phrases_by_first_word(
 _waiting = phrases_by_first_word({"wait": _WAITING, "cross": _CROSSING})
 _reopening = frozenset(("reopen", "reopens", "reopening", "reopened", "opens"))
 
-_prompt_task, _prompt_report = read_prose(TASK), read_prose(REPORT)
-assert _prompt_task is not None, "a prompt is shorter than an answer may be"
-assert _prompt_report is not None, "a prompt is shorter than an answer may be"
-_task_echo, _report_echo = PromptEcho.of(_prompt_task), PromptEcho.of(_prompt_report)
+_task_echo, _report_echo = PromptEcho(read_prose(TASK)), PromptEcho(read_prose(REPORT))
 
 
 class SummarisingScorer2:
@@ -96,13 +94,8 @@ class SummarisingScorer2:
             "within": score_length(len(counted) / LENGTH_WORDS),
             "prose": min(1.0, max(0.0, (function_share(text) - PROSE_NONE) / (PROSE_FULL - PROSE_NONE))),
         }
-        total = dimensions["kept"] * dimensions["faithful"] * dimensions["within"] * dimensions["prose"]
-        return ProbeScore(
-            valid=True,
-            total=round(total, 6),
-            dimensions={name: round(value, 6) for name, value in dimensions.items()},
-            apart={"inventions": invented, "words": len(counted)},
-        )
+        total = prod(dimensions.values())
+        return ProbeScore.of_dimensions(total, dimensions, inventions=invented, words=len(counted))
 
 
 PAIRED = {"county two thirds, port one", "cyclists and walkers from 3 August", "cars from 30 November"}

@@ -140,20 +140,9 @@ class TokenizedAnswer:
 class PromptEcho:
     """The word runs of a prompt, used to find quotations from it in answers."""
 
-    def __init__(self, text: str, kept: Collection[str] = ()) -> None:
-        """`kept` are words that quotations keep: the numbers of lines."""
-        answer = TokenizedAnswer.of(text)
-        assert answer is not None, "a prompt is shorter than an answer may be"
-        self._take(answer, kept)
-
-    @classmethod
-    def of(cls, prompt: TokenizedAnswer, kept: Collection[str] = ()) -> Self:
-        """Return the runs of a prompt that was split otherwise than `TokenizedAnswer.of` does."""
-        echo = cls.__new__(cls)
-        echo._take(prompt, kept)
-        return echo
-
-    def _take(self, prompt: TokenizedAnswer, kept: Collection[str]) -> None:
+    def __init__(self, prompt: TokenizedAnswer | None, kept: Collection[str] = ()) -> None:
+        """`prompt` is split as answers are; `kept` are words that quotations keep: the numbers of lines."""
+        assert prompt is not None, "a prompt is shorter than an answer may be"
         self._runs = frozenset(_word_runs(prompt))
         self._kept = frozenset(kept)
 

@@ -17,7 +17,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 
 from instruments.probes.score import ProbeScore
-from instruments.probes.text.citations import Citation, CitationParser
+from instruments.probes.text.citations import Citation, CitationParser, score_citations
 from instruments.probes.text.mentions import Lexicon
 from instruments.probes.text.tokens import PromptEcho, TokenizedAnswer, split_words
 
@@ -62,7 +62,9 @@ VALUES = {
 LETTERS = {name: f"{text}|{name.lower()}" for name, text in VALUES.items()}
 """In the section of the claim, the letter alone is enough to name a claim."""
 
-NEEDED = frozenset((4, 5))
+NEEDED = (frozenset((4,)), frozenset((5,)))
+"""The needed evidence: one source of each set."""
+
 RELIED_SOURCES_MAX = 6
 """If an answer relies on more sources, the dimension `evidence` is 0."""
 
@@ -140,7 +142,7 @@ LABELS = {
 }
 
 source_citations = CitationParser("s", "source sources")
-_echo = PromptEcho(TASK + SOURCES, kept={f"s{number}" for number in range(1, 10)})
+_echo = PromptEcho(TokenizedAnswer.of(TASK + SOURCES), kept={f"s{number}" for number in range(1, 10)})
 claim_values, claim_letters = Lexicon(VALUES), Lexicon(LETTERS)
 _scale = Lexicon(
     {str(value): "|".join(word for word in SCALE if SCALE[word] == value) for value in set(SCALE.values())}
@@ -176,16 +178,12 @@ class WeightingScorer:
         dimensions = {
             "claim": claim,
             "confidence": 0.0 if probability is None else claim * score_confidence(probability),
-            "evidence": score_evidence(relied - set(rejected)),
+            "evidence": score_citations(relied - set(rejected), NEEDED, CONSISTENT, RELIED_SOURCES_MAX),
             "discounted": sum(0.5 + 0.5 * rejected[number] for number in REASONS if number in rejected.keys() - relied)
             / len(REASONS),
         }
-        return ProbeScore(
-            valid=True,
-            total=round(sum(WEIGHTS[name] * value for name, value in dimensions.items()), 6),
-            dimensions={name: round(value, 6) for name, value in dimensions.items()},
-            apart={"claims_made": len(claims), "words": len(answer)},
-        )
+        total = sum(WEIGHTS[name] * value for name, value in dimensions.items())
+        return ProbeScore.of_dimensions(total, dimensions, claims_made=len(claims), words=len(answer))
 
 
 def _classify_sources(
@@ -245,15 +243,6 @@ def _source_groups(answer: TokenizedAnswer, *, bare: bool) -> list[tuple[set[int
 
 def _gives_reason(number: int, answer_words: list[str]) -> bool:
     return number in REASONS and not REASONS[number].isdisjoint(answer_words)
-
-
-def score_evidence(relied: set[int]) -> float:
-    """Return the harmonic mean of precision and recall of the sources relied on, 0..1."""
-    needed = len(relied & NEEDED)
-    if not needed or len(relied) > RELIED_SOURCES_MAX:
-        return 0.0
-    precision, recall = len(relied & (NEEDED | CONSISTENT)) / len(relied), needed / len(NEEDED)
-    return 2 * precision * recall / (precision + recall)
 
 
 def score_confidence(probability: float) -> float:

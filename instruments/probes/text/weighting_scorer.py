@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from instruments.probes.probe import Probe
 from instruments.probes.score import ProbeScore
-from instruments.probes.text.citations import Citation
+from instruments.probes.text.citations import Citation, score_citations
 from instruments.probes.text.prose import (
     Sentence,
     Status,
@@ -30,6 +30,7 @@ from instruments.probes.text.tokens import PromptEcho, TokenizedAnswer, phrases_
 from instruments.probes.text.weighting_probe import (
     CLAIM,
     CONCLUDING,
+    CONSISTENT,
     DISMISSING,
     DISMISSING_WORDS,
     LABELS,
@@ -37,6 +38,7 @@ from instruments.probes.text.weighting_probe import (
     OWN_WORDS_MIN,
     PERCENT,
     REASONS,
+    RELIED_SOURCES_MAX,
     SOURCES,
     SURENESS,
     TASK,
@@ -48,7 +50,6 @@ from instruments.probes.text.weighting_probe import (
     last_sentence,
     parse_number,
     score_confidence,
-    score_evidence,
     source_citations,
     stated_probability,
 )
@@ -90,10 +91,9 @@ _object_before = split_words(
 )
 
 _ranging = split_words("to through")
+_good = frozenset[int]().union(*NEEDED)
 
-_prompt = read_prose(TASK + SOURCES)
-assert _prompt is not None, "the prompt is shorter than an answer may be"
-_echo = PromptEcho.of(_prompt, kept={f"s{number}" for number in range(1, 10)})
+_echo = PromptEcho(read_prose(TASK + SOURCES), kept={f"s{number}" for number in range(1, 10)})
 
 
 class Item(NamedTuple):
@@ -131,17 +131,14 @@ class WeightingScorer2:
         dimensions = {
             "claim": claim,
             "confidence": 0.0 if probability is None else claim * score_confidence(probability),
-            "evidence": score_evidence(relied - set(rejected)),
+            "evidence": score_citations(relied - set(rejected), NEEDED, CONSISTENT, RELIED_SOURCES_MAX),
             "discounted": sum(1.0 if rejected[number] else UNREASONED for number in good) / len(REASONS),
         }
         consistent = 0.0 if takes_back(text) else max(0.0, 1.0 - CONTRADICTION_PENALTY * contradictions)
         worth = dimensions | {"evidence": claim * dimensions["evidence"]}
-        return ProbeScore(
-            valid=True,
-            total=round(consistent * sum(WEIGHTS[name] * value for name, value in worth.items()), 6),
-            dimensions={name: round(value, 6) for name, value in (dimensions | {"consistent": consistent}).items()},
-            apart={"claims_made": len(claims), "words": len(answer)},
-        )
+        total = consistent * sum(WEIGHTS[name] * value for name, value in worth.items())
+        dimensions["consistent"] = consistent
+        return ProbeScore.of_dimensions(total, dimensions, claims_made=len(claims), words=len(answer))
 
 
 def _claims(section: TokenizedAnswer | None, text: TokenizedAnswer) -> set[str]:
@@ -149,7 +146,7 @@ def _claims(section: TokenizedAnswer | None, text: TokenizedAnswer) -> set[str]:
     part = section or text.sentences_with(CONCLUDING) or text
     claims: set[str] = set()
     for sentence in read_sentences(part):
-        for mention in names.mentions(_as_answer(sentence)):
+        for mention in names.mentions(sentence.as_answer()):
             if not mention.denied and sentence.asserts(mention.at, mention.end):
                 claims.add(mention.name)
             near = sentence.words[max(0, mention.at - 6) : mention.end + 6]
@@ -170,7 +167,7 @@ def _weigh(
         parts = [(text, False, False)]
     for part, is_evidence, is_discounted in parts:
         for item in _items(part, bare=is_evidence or is_discounted) if part is not None else ():
-            wrong = _contradicts(item) or (is_discounted and not item.numbers.isdisjoint(NEEDED))
+            wrong = _contradicts(item) or (is_discounted and not item.numbers.isdisjoint(_good))
             contradictions += wrong
             reasoned = {number for number in item.numbers if not wrong and _has_reason(item, number)}
             dismissed = is_discounted or (not is_evidence and _is_dismissed(item))
@@ -190,7 +187,7 @@ def _items(part: TokenizedAnswer, *, bare: bool) -> list[Item]:
     bare = bare and not source_citations.parse(part)
     for sentence in read_sentences(part):
         groups: list[list[Citation]] = []
-        for citation in source_citations.parse(_as_answer(sentence), bare=bare):
+        for citation in source_citations.parse(sentence.as_answer(), bare=bare):
             before = sentence.words[citation.at - 1] if citation.at else ""
             near = bool(groups) and citation.at - groups[-1][-1].at <= TOGETHER_WORDS
             if near and before not in _object_before - _ranging:
@@ -238,7 +235,7 @@ def _contradicts(item: Item) -> bool:
     sentence = item.sentence
     praised = any(kind == "praise" for _, _, kind in _spans(item, _quality, Status.ASSERTED))
     flawed = any(kind == "flaw" for _, _, kind in _spans(item, _quality, Status.ASSERTED))
-    good, poor = not item.numbers.isdisjoint(NEEDED), not item.numbers.isdisjoint(REASON_KINDS)
+    good, poor = not item.numbers.isdisjoint(_good), not item.numbers.isdisjoint(REASON_KINDS)
     if (good and flawed and not poor) or (poor and praised and not good and not flawed):
         return True
     if good and any(kind == "praise" for _, _, kind in _spans(item, _quality, Status.DENIED)) and not poor:
@@ -251,7 +248,7 @@ def _contradicts(item: Item) -> bool:
         return True
     if item.numbers == {1}:
         copying = [end for _, end, kind in _spans(item, _reasons, Status.ASSERTED) if kind == "copying"]
-        sources = source_citations.parse(_as_answer(sentence))
+        sources = source_citations.parse(sentence.as_answer())
         return any(each.number in {2, 3} and 0 <= each.at - end <= 2 for each in sources for end in copying)
     return False
 
@@ -283,10 +280,6 @@ def _probability(answer: TokenizedAnswer) -> float | None:
     if shares and max(shares) - min(shares) > SPREAD_MAX:
         return None
     return stated_probability(answer)
-
-
-def _as_answer(sentence: Sentence) -> TokenizedAnswer:
-    return TokenizedAnswer(sentence.words, [False] * len(sentence.words), sentence.marks)
 
 
 WEIGHTING = Probe(

@@ -15,7 +15,6 @@ from instruments.probes.refactor.checked_scorer import (
 from instruments.probes.refactor.hidden_inputs import hidden_arguments
 from instruments.probes.refactor.python import PYTHON
 from instruments.probes.refactor.python_behaviour import PythonRunner
-from instruments.probes.refactor.scorer import REFACTOR_PYTHON
 from instruments.sandbox.process import SandboxUnavailable
 from tests.instruments.probes import answers_go, answers_python
 from tests.instruments.probes.renaming import in_code
@@ -160,7 +159,7 @@ def test_a_function_whose_name_another_takes_does_nothing() -> None:
 
 @pytest.mark.slow
 def test_a_score_is_the_same_each_time_and_its_arguments_follow_from_the_bytes() -> None:
-    fresh = CheckedRefactorScorer(REFACTOR_PYTHON.scorer, "2", M, PYTHON, PythonRunner())
+    fresh = CheckedRefactorScorer("refactor-python", "2", PYTHON, M, PythonRunner())
     answer = answers_python.RIGHT["comprehensions"]
     assert fresh.score(answer) == scored("python", answer)
     one, again, other = (hidden_arguments("p", text) for text in (answer, answer, answer + "\n"))

@@ -18,6 +18,7 @@ from api.importers.decisions.row_comparison import KnownDecision, known_decision
 from api.importers.decisions.rows import IdentifiedRow, ValueOptions, read_rows
 from api.importers.decisions.tables import open_rows
 from api.service.store import LocalStore
+from events.decision import DecisionAsked, DecisionReviewed
 from events.envelope import Draft
 from ledger.errors import LedgerUnavailable
 from tallystick.shapes.appended import AppendResult
@@ -174,11 +175,11 @@ def ids(rows: list[TableRow], path: Path) -> list[str]:
 
 
 def outcomes(decision: KnownDecision | None) -> list[str]:
-    return [review.outcome for review in decision.reviews] if decision is not None else []
+    return [review.data.outcome for review in decision.entries(DecisionReviewed)] if decision is not None else []
 
 
 def questions(decision: KnownDecision | None) -> list[str]:
-    return [question for question, _ in decision.questions] if decision is not None else []
+    return [asked.data.question for asked in decision.entries(DecisionAsked)] if decision is not None else []
 
 
 def with_new(history: list[str], stated: str) -> list[str]:
@@ -197,9 +198,9 @@ def check(ledger: InProcess, before: dict[str, KnownDecision], revision: Revisio
         is_whole = new is not None and (outcomes(new), questions(new)) == stated
         assert is_whole or (not whole and new == old)
         if new is not None:
-            assert (new.agent, new.recorded.decision) == (row.agent, row.decision)
-            assert new.recorded.confidence == (float(row.confidence) if row.confidence else None)
-            assert not row.time or row.time.startswith(f"{new.time:%Y-%m-%d}")
+            assert (new.state.agent, new.state.history[0].data.decision) == (row.agent, row.decision)
+            assert new.state.history[0].data.confidence == (float(row.confidence) if row.confidence else None)
+            assert not row.time or row.time.startswith(f"{new.state.recorded_at:%Y-%m-%d}")
 
 
 @pytest.mark.trial("A1")
@@ -228,6 +229,6 @@ def test_the_ledger_has_what_the_last_table_states(drawn: list[Revision]) -> Non
         event(f"decisions: {len(imported)}")
         assert imported.keys() == once.keys()
         for name, decision in once.items():
-            assert imported[name].recorded == decision.recorded
+            assert imported[name].state.history[0].data == decision.state.history[0].data
             assert outcomes(imported[name])[-1:] == outcomes(decision)[-1:] or not outcomes(decision)
             assert questions(imported[name])[-1:] == questions(decision)[-1:] or not questions(decision)
