@@ -133,7 +133,7 @@ class GroupAdmission:
     def __init__(self, vocabulary: Vocabulary, head: Head, now: datetime, lookups: Lookups, rng: random.Random) -> None:
         self.rows: list[object] = []
         self.position = head.position
-        self.recorded_us = max(microseconds(now), head.recorded_us)
+        self.recorded_us = max(microseconds(now), head.recorded_us)  # I6, also after the clock was set back
         self._recorded = timestamp(moment_of(self.recorded_us))
         ms = self.recorded_us // 1000
         self._id_time = f"{ms >> 16:08x}-{ms & 0xFFFF:04x}"
@@ -157,6 +157,7 @@ class GroupAdmission:
             raise
 
     def _restore(self) -> None:
+        # the newest change first: a stream with several events of the batch ends as it was before the first
         for subject, head in reversed(self._streams_before):
             if head is None:
                 del self._streams[subject]
@@ -169,6 +170,7 @@ class GroupAdmission:
         draft, event_type, subject = entry.draft, entry.event_type, entry.subject
         source = draft.source
         assert source is not None
+        # before all other checks: a retry finds the log as its first append left it, which may refuse it
         if draft.id is not None and (taken := self._taken.get((source, draft.id))) is not None:
             return self._retry(entry, taken, index)
         if draft.added is not None:
@@ -277,6 +279,7 @@ class GroupAdmission:
         else:
             return
         refusal = LifecycleViolation(f"{detail}.", advice, subject=subject, index=index)
+        # a caller may report any other refusal as a stream that does not exist
         refusal.closed = head is not None and not event_type.begins and not event_type.reopens
         raise refusal
 
@@ -303,5 +306,6 @@ class GroupAdmission:
 
     def _make_id(self, position: int) -> str:
         """Return a UUIDv7 (RFC 9562): milliseconds, the low bits of the position, 62 random bits."""
+        # the highest two bits are the variant of RFC 9562: 1 and 0
         tail = (self._rng.getrandbits(62) | 1 << 63).to_bytes(8).hex()
         return f"{self._id_time}-7{position & 0xFFF:03x}-{tail[:4]}-{tail[4:]}"

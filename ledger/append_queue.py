@@ -88,7 +88,7 @@ class AppendQueue:
     async def _run(self) -> None:
         while not (self._closing and not self._queue):
             await self._wake.wait()
-            self._wake.clear()
+            self._wake.clear()  # before the queue is read, so that no append after that is missed
             while self._queue:
                 await asyncio.sleep(0)  # requests that the event loop has read join the group
                 group = self._take_group()
@@ -103,6 +103,7 @@ class AppendQueue:
     def _take_group(self) -> list[WaitingAppend]:
         group: list[WaitingAppend] = []
         events = 0
+        # never empty: a batch has at most BATCH_EVENTS_MAX events, which are fewer than a group may have
         while self._queue and events + len(self._queue[0].batch) <= GROUP_EVENTS_MAX:
             group.append(self._queue.popleft())
             events += len(group[-1].batch)

@@ -121,6 +121,7 @@ class PastStates:
         edition = self._edition()
         kept = self._states.pop((kind.name, position), None)
         state = kept[1] if kept is not None and kept[0] == edition else await fold(kind, position)
+        # saved or dropped meanwhile: the chunks that the state reads later may be deleted by now
         if edition is not None and edition == self._edition():
             self._states[kind.name, position] = edition, state
             for oldest in list(self._states)[:-STATES_MAX]:
@@ -254,6 +255,7 @@ class Engine:
             beside = [self._beside[kind.name] for kind in kinds if kind.name in self._beside]
             if not beside:
                 return self.position
+            # not awaited directly: a caller that leaves would cancel folds for which others wait
             await asyncio.wait(beside)
             for error in [task.exception() for task in beside if not task.cancelled()]:
                 if error is not None:
@@ -267,15 +269,18 @@ class Engine:
         if self._is_complete() and wanted <= self.position:
             return
         async with self._folding:
+            # another caller may have folded while this one waited for the lock
             if self._is_complete() and wanted <= self.position:
                 return
             try:
                 await self._fold_to_head(progress)
             except ViewDamaged:
+                # this time the snapshots are known to be damaged, and are discarded first
                 await self._fold_to_head(progress)
             except TallystickError:
                 raise
             except Exception:
+                # a line that cannot be used, or a fault of ours: only the former is left out
                 if not await self._examine():
                     raise
                 await self._fold_to_head(progress)
@@ -291,10 +296,12 @@ class Engine:
             await self._snapshots.discard()
         if not self._is_complete():
             await self._restore_missing(progress)
+        # before the head is read: an event that is committed just after it is not folded
         asked_s = time.monotonic()
         head = (await self._log.head()).position
         step = max(SNAPSHOT_EVENTS_MIN, head // SNAPSHOTS_PER_LOG_MAX)
         report = None if progress is None else lambda position, _: progress(position, head)
+        # every projection is folded beside, and joins when it has caught up
         if not self._live:
             self.position = self._saved = head
         while self.position < head:
@@ -349,12 +356,14 @@ class Engine:
                 self._beside.update((state.name, task) for state in states)
             else:
                 await self._fold(states, position, newest, progress)
+                # the snapshot of these states is the older one: another is due as early as if all were as old
                 self._saved = min(self._saved, position) if self._live else position
                 self._join(states)
 
     async def _fold_beside(self, states: Sequence[Projection], after: int) -> None:
         """Fold states that have no newer snapshot, while the others answer, and make them live."""
         try:
+            # without the lock until little is left, so that the others answer and fold meanwhile
             while self.position - after > SLICE_EVENTS:
                 upto = self.position
                 await self._fold(states, after, upto)
@@ -362,7 +371,7 @@ class Engine:
             async with self._folding:
                 await self._fold(states, after, self.position)
                 self._join(states)
-                self._saved = 0
+                self._saved = 0  # the next fold saves the states that joined
         except TallystickError:
             raise
         except Exception:
@@ -454,6 +463,7 @@ class Engine:
                         if not present.isdisjoint(projection.reads):
                             projection.fold(events)
                 except BaseException:
+                    # interrupted, also by a cancellation: some states have these events, and others do not
                     if live:
                         self._drop()
                     raise
@@ -462,11 +472,13 @@ class Engine:
                     self.position = after
                 if progress is not None:
                     progress(after, upto)
+        # lines that are left out at the end are in no slice
         if live:
             self.position = upto
 
     def _drop(self) -> None:
         """Drop the live states, because they cannot be used. The next fold begins at the newest usable snapshots."""
+        # a fold beside may itself find the fault, and must not cancel itself
         for task in set(self._beside.values()) - {asyncio.current_task()}:
             task.cancel()
         self._beside.clear()

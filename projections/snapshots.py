@@ -178,6 +178,7 @@ class Snapshots:
             while rows := self._reader.fetch(statement, (name, version, upto)):
                 position, root, seal, encoded = rows[0]
                 snapshot = Snapshot(name, version, position, root, encoded)
+                # a seal covers the digests of the chunks, and not whether the file still has these
                 if hmac.compare_digest(_seal(self._secret, snapshot), seal) and self._reader.has_all(
                     _digests(snapshot.contents)
                 ):
@@ -236,6 +237,7 @@ class Snapshots:
         After a failure nothing is returned.
         """
         assert self._connection is not None
+        # now, and not when they are saved: the live tables are folded further by then
         frozen = [{name: table.freeze() for name, table in state.tables().items()} for state in states]
         try:
             return await self._connection.run(_store_states, states, frozen)
@@ -297,6 +299,7 @@ def _save(
         tables = {name: table.saved() for name, table in state.tables.items()}
         contents = msgspec.msgpack.encode(Contents(state.state, tables))
         snapshots.append(Snapshot(state.name, state.version, position, root, contents))
+    # one transaction: no snapshot ever names a chunk that was deleted
     with connection:
         for snapshot in snapshots:
             row = (*snapshot[:4], _seal(secret, snapshot), snapshot.contents)
@@ -310,9 +313,10 @@ def _save(
 
 def _delete_older(connection: sqlite3.Connection, newest: Snapshot) -> None:
     """Delete the snapshots of a projection that are not kept beside its newest one."""
+    # snapshots after the newest position are not among these, and so are deleted
     usable = "SELECT position FROM snapshots WHERE name = ? AND version = ? AND position <= ? ORDER BY position"
     positions = [position for (position,) in connection.execute(usable, newest[:3])]
-    kept = [0]
+    kept = [0]  # an empty state, which needs no snapshot
     for position in positions[:-NEWEST_SNAPSHOTS]:
         if position - kept[-1] >= newest.position // EARLIER_APART:
             kept.append(position)
@@ -347,6 +351,7 @@ def _delete_all(connection: sqlite3.Connection) -> None:
 
 def _seal(secret: bytes, snapshot: Snapshot) -> bytes:
     head = f"tallystick snapshot\n{snapshot.name}\n{snapshot.version}\n{snapshot.position}\n".encode()
+    # of a fixed length: otherwise bytes could be moved between root and contents under the same seal
     digest = hmac.new(secret, head + sha256(snapshot.root).digest(), "sha256")
     digest.update(snapshot.contents)
     return digest.digest()

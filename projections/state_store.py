@@ -38,6 +38,7 @@ class StateStore:
         """
         snapshot = await self.snapshots.latest(kind.name, kind.version, upto)
         while snapshot is not None:
+            # another root: a backup was restored, and the log continued with other events
             if await self.root(snapshot.position) == snapshot.root:
                 try:
                     return await asyncio.to_thread(self.snapshots.restore, kind, snapshot), snapshot.position

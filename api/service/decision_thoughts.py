@@ -135,8 +135,10 @@ async def record_with_thoughts(
     """
     now = ledger.clock()
     companions = _Companions(question, tuple(related))
+    # adopted meanwhile: the index of a request is not folded again, and may list them as pending
     refused: set[str] = set()
     while True:
+        # a repetition cannot be built from what is pending now: its first post adopted what was pending then
         if (earlier := await _recorded(ledger, make_decision(now).decision_id)) is not None:
             return await _repeat_first_result(
                 ledger, caller, thinker, make_decision, event_id, earlier, companions, auto=auto
@@ -153,7 +155,7 @@ async def record_with_thoughts(
             if error.subject == f"decision/{decision.decision_id}":
                 continue  # the id is taken: by another decision, or by this one, recorded meanwhile
             if not thoughts:
-                raise
+                raise  # nothing can be left out: the next try would be refused, too
             refused.add(error.subject)
         except IdentityConflict as error:
             if error.position <= (await ledger.reader.head()).position:
@@ -163,6 +165,7 @@ async def record_with_thoughts(
                 )
         else:
             if placed.duplicate:
+                # the ledger compared the decision alone: with other companions it is another post
                 await _check_companions(ledger, placed.position, companions)
                 return await _first_result(ledger, thinker, placed, (), companions)
             return DecisionResult(placed, now, decision, len(thoughts), len(pending) - len(thoughts), found)
@@ -295,7 +298,7 @@ async def _add_pending_thoughts(
     thoughts = select_fitting(with_id, events, caller.source, event_id, auto=auto)
     if thoughts:
         return append_steps(with_id, thoughts, auto=auto), thoughts
-    return (with_id if named else decision), []
+    return (with_id if named else decision), []  # without an id, as the first post: so a retry is equal
 
 
 async def _free_id(ledger: LedgerService) -> str:
@@ -308,6 +311,7 @@ async def _free_id(ledger: LedgerService) -> str:
 
 async def _check_companions(ledger: LedgerService, position: int, companions: _Companions) -> None:
     """Check that an earlier post had the same question and links, or none. Errors: IdentityConflict."""
+    # the decision, its adoptions, its question and its links: no post has more
     page = await ledger.reader.read(Query(after=position - 1, limit=2 * ITEMS_MAX + 2))
     first, *later = VOCABULARY.events(page.ndjson)
     decision_id = first.subject.removeprefix("decision/")
@@ -357,8 +361,10 @@ async def _repeat_first_result(
     assert isinstance(first.data, DecisionRecorded)
     thoughts = await _thoughts_adopted_with(ledger, first)
     decision = append_steps(make_decision(first.moment), thoughts, auto=auto)
+    # the ledger or the first post made the id: a retry without one means the same decision
     if decision.decision_id is None:
         decision = structs.replace(decision, decision_id=first.data.decision_id)
+    # another post with the id of this decision is refused by the append below, whatever its companions
     if (caller.source, event_id) == (first.source, first.id):
         await _check_companions(ledger, first.position, companions)
     (placed,) = await ledger.record([VOCABULARY.draft_of(decision, id=event_id, time=first.moment)], caller)
@@ -376,6 +382,7 @@ async def _first_result(
     first = VOCABULARY.event(await ledger.event(placed.position))
     assert isinstance(first.data, DecisionRecorded)
     subjects = {thought.subject for thought in thoughts}
+    # as of the first post: later thoughts, and later adoptions, must not change the result of a retry
     pending = await _pending(ledger, thinker, first.moment, first.position)
     left = sum(entry.subject not in subjects for entry in pending)
     related = nearest_related(thoughts, first.data, companions.related)
@@ -386,6 +393,7 @@ async def _thoughts_adopted_with(ledger: LedgerService, first: Event) -> list[Ev
     """Return the thoughts that a decision adopted. Their adoptions follow the decision in the log."""
     page = await ledger.reader.read(Query(after=first.position, limit=ITEMS_MAX))
     name = first.subject.removeprefix("decision/")
+    # the log marks no end of a batch: what was posted with the decision has its source and its time
     adoptions = takewhile(
         lambda event: (
             isinstance(event.data, ThoughtAdopted)

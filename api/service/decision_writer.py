@@ -147,6 +147,7 @@ async def record_request(ledger: LedgerService, agent: Principal, request: Decis
     def made(moment: datetime) -> DecisionRecorded:
         dated = decision
         if request.review_after is not None:
+            # for a retry from the time of the first post: another date would be another content
             dated = structs.replace(decision, review_by=moment + request.review_after)
         return add_derived_bridge(dated, agent.source, event_id) if request.automatic else dated
 
@@ -162,6 +163,7 @@ async def record_request(ledger: LedgerService, agent: Principal, request: Decis
 
     thinker = request.thinker or Thinker(frozenset({agent.source}), ThoughtScope())
     related, auto = request.related, request.automatic
+    # before the append: a half-open breaker would take this decision as its probe, and then block it
     blocking = await breakers()
     recorded = await record_with_embedding(
         ledger,
@@ -172,6 +174,7 @@ async def record_request(ledger: LedgerService, agent: Principal, request: Decis
     )
     if recorded.placed.duplicate:
         blocking = await breakers((recorded.placed.position, recorded.moment))
+    # counted in the request: what is recorded may list the adopted thoughts as inputs already
     inputs, made_id = count_inputs(decision) + recorded.adopted, recorded.decision_id
     fired = await warnings_of_decision(
         ledger, agent, recorded.decision, made_id, inputs=inputs, context=request.action_context
@@ -201,6 +204,7 @@ async def continue_decision(
     Errors: NotFound; Forbidden, and those of `LedgerService.record`; nothing was written.
     """
     agent = act_as(caller, source)
+    # a whole id needs neither the scope `read` nor a projection
     if prefix and not await decision_exists(ledger, payload.decision_id):
         caller.require("read")
         payload = structs.replace(payload, decision_id=await find_decision_id(ledger, payload.decision_id))

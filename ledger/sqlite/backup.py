@@ -53,14 +53,17 @@ def copy_ledger(source: Path, target: Path, *, still: bool = False, progress: Pr
             closing(_reader(source, immutable)) as reader,
             closing(sqlite3.connect(target, isolation_level=None)) as writer,
         ):
+            # a copy that fails is thrown away, and a whole one is synced at the end
             writer.execute("PRAGMA journal_mode = OFF")
             writer.execute("PRAGMA synchronous = OFF")
             reader.execute("BEGIN")
+            # BEGIN alone reads nothing: only a first read fixes the state that is copied
             reader.execute("SELECT count(*) FROM sqlite_schema").fetchone()
             reader.backup(
                 writer, pages=STEP_PAGES, progress=lambda _, remaining, total: progress(total - remaining, total)
             )
         with closing(sqlite3.connect(target, isolation_level=None)) as copied:
+            # the header that was copied says that the file has a write-ahead log
             copied.execute("PRAGMA journal_mode = DELETE")
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL:

@@ -44,6 +44,7 @@ class WriterLock:
             ) from None
         instance = token_hex(INSTANCE_BYTES) if address is not None else None
         try:
+            # not by O_TRUNC: before the lock is held, the file names another process
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, msgspec.json.encode(LockHolder(os.getpid(), address, instance)), 0)
         except OSError as error:
@@ -86,6 +87,7 @@ def find_writer(ledger: Path) -> LockHolder | None:
         return None
     with os.fdopen(open_private(lock_path(ledger), os.O_RDONLY), "rb") as file:
         try:
+            # shared: two processes that ask at once must not take each other for the writer
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return holder

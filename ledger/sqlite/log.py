@@ -106,10 +106,12 @@ class SqliteLog(SqliteReader):
         path = follow_typed_link(path)
         for suffix in COMPANION_SUFFIXES:
             refuse_link(path.with_name(path.name + suffix))
+        # before the checks: the file must not change between a check and its use
         lock = WriterLock.acquire(path, address)
         opened: list[SqliteConnection] = []
         try:
             require_unmoved(path)
+            # before SQLite opens the file, which would drop the frames after a damaged one
             await asyncio.to_thread(require_undamaged, path)
             opened.append(writer := await _connect_writer(path))
             opened.append(reader := await connect_reader(path))
@@ -131,7 +133,8 @@ class SqliteLog(SqliteReader):
     async def close(self) -> None:
         await self._queue.close()
         self._open = False
-        self._committed.cancel()
+        self._committed.cancel()  # wakes the followers, which then end
+        # the reader first: the last connection moves the write-ahead log into the file, and a reader may not (I8)
         await self._connection.close()
         await self._writer.close()
         self._gauge.close()
@@ -147,6 +150,7 @@ class SqliteLog(SqliteReader):
 
     async def recorded_at(self, position: int) -> int:
         """Return when a position was recorded. The events of the last groups need no query: a group has one time."""
+        # up to the first of these heads, positions may be of groups whose time was forgotten
         if self._recent[0].position < position:
             for head in self._recent:
                 if position <= head.position:
@@ -187,11 +191,13 @@ class SqliteLog(SqliteReader):
 
     async def wait_for_events(self, seen: int) -> None:
         if self._head.position == seen and self._open:
+            # not awaited directly: the cancellation of one follower would cancel the future of all
             await asyncio.wait([self._committed])
 
     async def _commit(self, group: Group) -> None:
         written = await self._writer.write([waiting.batch for waiting in group], self._head, self._edge)
         grown = written.head != self._head
+        # before the answers: their callers may read at once what was appended
         self._head, self._edge = written.head, written.edge
         self._recent.append(written.head)
         answer_group(group, written.answers)
@@ -206,6 +212,7 @@ class SqliteLog(SqliteReader):
             if self._gauge.reaches(CHECKPOINT_PAGES):
                 await self._writer.connection.execute_fetchall(MOVE_WAL)
         except (sqlite3.Error, OSError) as error:
+            # on a full disk the log only stays as long as it is, until a later group moves it
             if not _is_full(error):
                 self._queue.broken = LedgerUnavailable(
                     f"The ledger failed to move its write-ahead log into the file: {error}. Nothing was lost.",
@@ -239,6 +246,7 @@ async def _connect_writer(path: Path) -> SqliteConnection:
     """Open the connection that writes and checkpoints. Errors: LedgerUnusable."""
     try:
         make_private_file(path)
+        # two threads use it in turn, never at once: see `writer.py`
         connection = await connect(path, isolation_level=None, cached_statements=64, check_same_thread=False)
     except (sqlite3.Error, OSError) as error:
         raise LedgerUnusable(f"{path} cannot be opened: {error}.", "Check its permissions.") from error
@@ -263,6 +271,6 @@ async def _prepare_file(connection: SqliteConnection, path: Path) -> None:
         raise LedgerUnusable(f"{path} cannot keep a write-ahead log (it stays {mode}).", "Use a local file system.")
     await connection.execute("PRAGMA synchronous = FULL")
     await connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-    await connection.execute("PRAGMA wal_autocheckpoint = 0")
+    await connection.execute("PRAGMA wal_autocheckpoint = 0")  # `_move_wal` moves it, and gets its errors
     if not tables:
         await connection.executescript(f"BEGIN IMMEDIATE; {CREATE} COMMIT;")

@@ -112,6 +112,7 @@ def _is_moved(log: int, header: bytes, pages: int) -> bool:
     while (frame := os.pread(log, FRAME_HEADER_BYTES, offset))[FRAME_SALTS] == header[SALTS]:
         written[int.from_bytes(frame[_PAGE])] = offset + FRAME_HEADER_BYTES
         if _is_commit(frame):
+            # pages after the last commit are those of a torn transaction, which the file need not have
             size = int.from_bytes(frame[_COMMIT_PAGES])
             newest |= written
             written.clear()
@@ -150,6 +151,7 @@ def _read(descriptor: int, frame_bytes: int, size: int) -> Iterator[bytes]:
     for remaining in range(size // frame_bytes, 0, -CHUNK_FRAMES):
         data = os.pread(descriptor, min(remaining, CHUNK_FRAMES) * frame_bytes, offset)
         offset += len(data)
+        # a server may have cut the file meanwhile, inside a frame
         yield data[: len(data) // frame_bytes * frame_bytes]
 
 
@@ -161,11 +163,11 @@ class _FrameWalk:
         self._salts = header[SALTS]
         self._order = _order(header)
         self._before: Sum = struct.unpack(">2I", header[_CHECKSUM])
-        self._broken: tuple[int, int] | None = None if valid_header else (0, 0)
-        self._follows = not valid_header
-        self._commit_seen = False
-        self._committed = False
-        self._candidates: tuple[Sum, Sum] | None = None
+        self._broken: tuple[int, int] | None = None if valid_header else (0, 0)  # number and page of the wrong frame
+        self._follows = not valid_header  # whether the correction and all frames after it form one chain
+        self._commit_seen = False  # whether the frame before is a commit that continues the checksum before it
+        self._committed = False  # whether a commit after the damage is proven
+        self._candidates: tuple[Sum, Sum] | None = None  # what the frame after the broken one may continue
 
     def walk(self, chunks: Iterator[bytes]) -> WalDamage | None:
         """Follow the checksums; return the damage, if a commit follows a frame or header with a wrong checksum."""
@@ -176,6 +178,7 @@ class _FrameWalk:
             for index, (first, second) in enumerate(sums):
                 frame = chunk[index * self.bytes : (index + 1) * self.bytes]
                 number += 1
+                # linear: the checksum before, advanced over as many zero words, plus what the words of this frame add
                 start = _advance(before, len(self._weights()[0]) // 2)
                 computed = (start[0] + first & _MASK, start[1] + second & _MASK)
                 if self._broken is None:
@@ -191,6 +194,7 @@ class _FrameWalk:
         """Record the first frame with a wrong checksum; return the checksum from which the next frame continues."""
         stored = _stored_checksum(frame)
         self._broken = (number, int.from_bytes(frame[_PAGE]))
+        # checksums do not cover salts: with a right one the salts were damaged, else it is a frame of an older log
         if frame[FRAME_SALTS] != self._salts:
             self._follows = stored == computed and _differing_bits(frame[FRAME_SALTS], self._salts) == 1
         elif _differing_bits(frame[_FRAME_CHECKSUM], struct.pack(">2I", *computed)) == 1:
@@ -207,9 +211,10 @@ class _FrameWalk:
         """Check a frame after the broken one: it is evidence only if it continues the checksum before it."""
         stored = _stored_checksum(frame)
         linked = frame[FRAME_SALTS] == self._salts and stored in (computed, self._alternative(computed))
-        self._candidates = None
+        self._candidates = None  # only the frame right after the broken one has two sums to continue
         commits = linked and _is_commit(frame)
         self._follows = self._follows and linked
+        # the two proofs of the module's docstring: a frame after a commit, or one chain from the correction to a commit
         self._committed = self._committed or (linked and self._commit_seen) or (self._follows and commits)
         self._commit_seen = commits
         return stored
@@ -230,6 +235,7 @@ class _FrameWalk:
         missing = [np.uint32((stored[half] - computed[half]) & _MASK) for half in (0, 1)]
         for bit in range(32):
             step = np.uint32(1 << bit)
+            # what flipping the bit adds modulo 2**32: its value if it is clear, minus its value if it is set
             change = np.where(words & step, np.uint32(_MASK - int(step) + 1 & _MASK), step)
             fits = (change * self._weights()[0] == missing[0]) & (change * self._weights()[1] == missing[1])
             if fits.any():
@@ -277,6 +283,7 @@ def _weights(count: int) -> "tuple[NDArray[np.uint32], NDArray[np.uint32]]":
     import numpy as np  # noqa: PLC0415 - as above
 
     first, second = np.empty(count, np.uint32), np.empty(count, np.uint32)
+    # from the last pair on: its first word adds to both sums, its second one only to the second sum
     even, odd = (1, 1), (0, 1)
     for index in range(count - 2, -1, -2):
         (first[index], second[index]), (first[index + 1], second[index + 1]) = even, odd
@@ -287,6 +294,7 @@ def _weights(count: int) -> "tuple[NDArray[np.uint32], NDArray[np.uint32]]":
 @cache
 def _power(pairs: int) -> tuple[int, int, int, int]:
     """Return the matrix that advances a checksum over some pairs of zero words."""
+    # one pair of zero words makes (a, b) into (a + b, a + 2 b); powers by repeated squaring
     result, step = (1, 0, 0, 1), (1, 1, 1, 2)
     while pairs:
         if pairs & 1:

@@ -126,6 +126,7 @@ class SqliteWriter:
     ) -> WrittenGroup:
         start_s = time.perf_counter()
         lookups, named_batches = self._look_up(connection, batches, head)
+        # without the admission: it is Python, and as slow on either thread
         look_up_s = time.perf_counter() - start_s
         group, answers = self._admit(lookups, named_batches, head)
         start_s = time.perf_counter()
@@ -154,6 +155,7 @@ class SqliteWriter:
             growth = self._hashing.submit(_grow_tree, edge, lines)
             with _transaction(connection):
                 _insert_rows(connection, group.rows)
+                # in the transaction: a full tile is never stored without its lines, and they never without it (I7)
                 edge, filled = growth.result()
                 connection.executemany(INSERT_TILE, filled)
         return WrittenGroup(answers, Head(group.position, group.recorded_us), edge)

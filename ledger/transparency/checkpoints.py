@@ -61,6 +61,7 @@ class CheckpointStore:
         store = cls(ledger, signer, stored, log)
         committed = (await log.head()).position
         signed = max((older.size for older in store._predecessors), default=0)
+        # not more than is committed: of a log that lost events the tree would never grow so far
         await store._check(await log.wait_for_tree(min(signed, committed)))
         return store
 
@@ -90,6 +91,7 @@ class CheckpointStore:
         await self._check(edge)
         signed = SignedCheckpoint(checkpoint, self._signer.sign(checkpoint.text()))
         await asyncio.to_thread(_store, self._ledger, signed)
+        # it continues all that it was compared with, so that from now on it stands for them
         self.newest, self._predecessors = signed, [signed]
         self._signed_s = time.monotonic()
         return signed
@@ -172,11 +174,13 @@ def replace_key(ledger: Path, name: str | None = None) -> Signer:
     Call it on a thread, with the writer's lock.
     Errors: InvalidQuery, for the log's present name; BadNote, LedgerUnusable, LedgerFull, LedgerUnavailable.
     """
+    # a damaged key can be replaced, too
     with suppress(BadNote):
         if name is not None and (signer := read_key(ledger)) is not None and signer.verifier.name == name:
             raise InvalidQuery(
                 "origin", f"{name} is this log already.", "A new key begins a new log: choose another name."
             )
+    # the key first: after a crash in between, the old checkpoints do not fit it, and the next start says so
     signer = make_key(ledger, name)
     for path in (checkpoint_path(ledger), witnessed_path(ledger)):
         set_aside(path)

@@ -68,6 +68,7 @@ class InclusionProver:
     def _tile_and_height(self, position: int) -> tuple[int, int]:
         """Return the number of a position's tile, and the height of its peak."""
         index = position - 1
+        # size has a peak for each of its bits; the highest bit in which the index differs is that of its peak
         return index // WIDTH, (index ^ self._size).bit_length() - 1
 
     async def _find_peaks(self) -> list[Peak]:

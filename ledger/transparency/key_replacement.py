@@ -33,6 +33,7 @@ async def replace_shared_key(ledger: Path, notes: Notes, name: str | None = None
         raise InvalidQuery("origin", f"{name} is this log already.", "A new key begins a new log: choose another name.")
     signer = new_signer(name)
     made = replacement_path(ledger, signer.verifier)
+    # before the notes name it: after a crash in between, nobody would have the private key of the log
     await asyncio.to_thread(_write, made, signer)
     if not await _change(notes, old, signer):
         await asyncio.to_thread(made.unlink, missing_ok=True)

@@ -56,6 +56,7 @@ def covering_nodes(first: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield the fewest nodes (level, index) that cover the leaves first..end-1, from left to right."""
     while first < end:
         level = (end - first).bit_length() - 1
+        # a perfect subtree begins at a multiple of its size, which 0 is of every size
         if first:
             level = min(level, (first & -first).bit_length() - 1)
         yield level, first >> level
@@ -109,6 +110,7 @@ def consistency_proof(old_size: int, size: int, node: NodeOf) -> list[bytes]:
         else:
             proof.append(subtree_hash(first, middle, node))
             first = middle
+    # from 0 on it is the older tree itself, whose root the verifier has
     if first:
         proof.append(subtree_hash(first, end, node))
     return proof[::-1]
@@ -127,6 +129,7 @@ def verify_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes],
             return False
         if node & 1 or node == last_node:
             computed = node_hash(sibling, computed)
+            # a node at the right edge without a sibling has no hash in the proof on these levels
             while not node & 1 and node:
                 node >>= 1
                 last_node >>= 1
@@ -148,10 +151,12 @@ def verify_consistency(old_size: int, size: int, proof: Sequence[bytes], old_roo
         return not proof and old_root == EMPTY_ROOT and (size > 0 or root == EMPTY_ROOT)
     if old_size == size:
         return not proof and old_root == root
+    # an older tree that is perfect is a node of the newer one, which the proof leaves out
     path = [old_root, *proof] if old_size & (old_size - 1) == 0 else list(proof)
     if not path:
         return False
     node, last_node = old_size - 1, size - 1
+    # up to the largest perfect subtree at the right edge of the older tree: both trees have it
     while node & 1:
         node >>= 1
         last_node >>= 1

@@ -93,8 +93,9 @@ class SharedCheckpointStore:
             _check_signature(seen, str(path), store.verifier)
         store.newest = seen
         await store._confirmed(store._refresh)
+        # `_refresh` checks only notes that are new to it: also without one, the log must continue what this node saw
         await store._confirmed(store._check)
-        store._signed_s = float("-inf")
+        store._signed_s = float("-inf")  # what was adopted delays no signature of this node
         return store
 
     async def checkpoint(self, covering: int = 0, *, at_once: bool = False) -> SignedCheckpoint:
@@ -127,6 +128,7 @@ class SharedCheckpointStore:
         """Sign the log as it is in the database; None, if another node was faster, or the server has changed."""
         edge, line = await self._confirmed(self._check)
         checkpoint, newest = Checkpoint(self.verifier.name, edge.size, edge.root()), self.newest
+        # without a row only the file of this node has it, and the other nodes need it
         if newest is not None and newest.checkpoint == checkpoint and self._row is not None:
             return newest
         if (signer := self._key.signer) is None:
@@ -136,6 +138,7 @@ class SharedCheckpointStore:
             raise self.unsigned
         content = SignedCheckpoint(checkpoint, signer.sign(checkpoint.text())).note.encode()
         seen = None if self._row is None else self._row.version
+        # the commit fails if the database no longer has this line: it was replaced after its tree was computed
         last = (edge.size, line) if edge.size else None
         if not await self._notes.compare_and_set(NEWEST, seen, content, last=last):
             await self._confirmed(self._refresh)
@@ -182,6 +185,7 @@ class SharedCheckpointStore:
             self._witnessed = _parse(witnessed, WITNESSED, self.verifier)
         row = await self._notes.read(NEWEST, self._row)
         if row is not None and row is not self._row:
+            # a change of the note that only one server has could be lost with that server (S5)
             row = await self._notes.read_durable(NEWEST)
         if row is None and self._row is not None:
             raise Forked(f"{self._row.version} checkpoints of the ledger were signed, and the database has none.")

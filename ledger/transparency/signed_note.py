@@ -78,6 +78,7 @@ class SignedNote(NamedTuple):
             raise BadNote(f"The note is not UTF-8: {error}.") from None
         if any(character < " " and character != "\n" for character in decoded):
             raise BadNote("The note contains a control character.")
+        # the last blank line: a text may have some of its own
         text, blank, lines = decoded.rpartition("\n\n")
         if not blank or not text or not lines.endswith("\n"):
             raise BadNote("This is not a signed note.", "A signed note is text, a blank line, and signature lines.")
@@ -275,6 +276,7 @@ def decode_base64(text: str, name: str) -> bytes:
 
 def _key_parts(text: str, shape: str) -> tuple[str, bytes, bytes]:
     """Return the name, id and bytes of a key. Errors: BadNote, which quotes no bytes."""
+    # at most twice: base64 has plus signs of its own
     parts = text.split("+", 2)
     if len(parts) != 3 or re.fullmatch(r"[0-9a-f]{8}", parts[1], re.ASCII) is None or not parts[2]:
         raise BadNote("This is not a key.", f"A key is {shape}.")

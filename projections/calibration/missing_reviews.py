@@ -259,6 +259,7 @@ def _compare(
     if found is None:
         return None
     shares = reviewed / reviewed.sum(), unreviewed / unreviewed.sum()
+    # of two classes that differ alike, the one with more unreviewed decisions is named
     most = int(np.argmax(np.abs(shares[0] - shares[1]) + TOLERANCE * shares[1]))
     return ReviewDifference(
         by=factor,

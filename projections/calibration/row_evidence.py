@@ -95,6 +95,7 @@ def _find_evidence(
     }
     if parts:
         places = np.array(list(parts))
+        # reviews without a cluster have the same stake for each number of reviews that are bet on in a cluster
         changed = np.repeat(stakes[:, np.newaxis, places], len(CLUSTER_REVIEWS), axis=1)
         changed += np.stack([part.log_factors for part in parts.values()], axis=2)
         for each, clustered in zip(logs, log_e_values(changed), strict=True):
@@ -113,6 +114,7 @@ def _sum_cells(groups: Groups, reviews: Sequence[AnyInts | Floats], check: Check
     """
     table, size = groups.table, len(groups.names.ranks)
     totals = np.zeros((_ROWS, len(reviews), size))
+    # the last of `reviews` has every cell that another one has: it adds those of missing outcomes
     rows = np.flatnonzero(~np.isnan(table.confidence) & reviews[-1].any(axis=1) & (groups.numbers >= 0))
     for start in range(0, len(rows), CELLS_AT_ONCE):
         check()

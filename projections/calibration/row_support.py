@@ -56,6 +56,7 @@ def support_rows(gap: Floats, evidence: RowEvidence) -> RowSupport:
         for logs in (evidence.off, evidence.within)
     )
     well = gap_sides(gap) == "well"
+    # the e-value that one more supported row would need: it is lower the more rows are supported
     rank = np.minimum(np.where(well, is_within.sum(), is_off.sum()) + 1, len(gap))
     return RowSupport(
         np.where(well, is_within, is_off),

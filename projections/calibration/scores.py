@@ -161,6 +161,7 @@ def _judge(bins: ConfidenceBins, verdict: Verdict, evidence: GapEvidence) -> _Ve
     side = gap_side(verdict)
     unsure = _unsure_because(side, evidence)
     gap = _without_rounding(bins.outcome_total / bins.reviewed - bins.mean_confidence)
+    # more reviews do not help where outcomes are missing or gaps cancel: no number is stated then
     needed = reviews_needed(bins, side, gap, evidence.clusters) if unsure == "evidence" else None if unsure else 0
     return {
         "interpretation": verdict,
@@ -181,6 +182,7 @@ def _unsure_because(side: GapSide, evidence: GapEvidence) -> UnsureBecause | Non
 
 def reviews_needed(bins: ConfidenceBins, side: GapSide, gap: float, clusters: Clusters | None) -> int | None:
     """Return after how many further reviews 80% of agents with a true gap have a verdict confirmed; None: no number."""
+    # the number is computed for independent reviews; one in a cluster counts as a share of these
     share = 1.0 if clusters is None else clusters.effective_reviews / bins.reviewed
     needed = reviews_for_verdict(side, Record(bins.confidence, share * bins.value_counts), gap)
     return None if needed is None else ceil(needed / share)

@@ -110,6 +110,7 @@ def _fieller(unlabelled: Sample, labelled: Sample, good: Sample, bad: Sample) ->
     square = gain**2 - z2 * (v1 + v0)
     linear = 2 * (z2 * f * v0 - gain * excess)
     constant = excess**2 - z2 * (f * f * (unlabelled.variance() + v0) + gain**2 * of_labels)
+    # then all rates fit, or all outside of an interval: the data cannot tell the judge from a coin
     if square <= 0:
         return Interval(0.0, 1.0)
     half = sqrt(max(0.0, linear**2 - 4 * square * constant))

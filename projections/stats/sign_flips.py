@@ -34,6 +34,7 @@ def sign_flip_p_value(sums: Ints) -> float:
         wider[size:] += chances / 2
         chances = wider
     total = abs(int(sums.sum()))
+    # a total is twice the sum of its positive numbers, less all sizes: this is the sum for the observed total
     as_high = (sum(sizes) + total) // 2
     return 1.0 if total == 0 else min(1.0, 2 * float(chances[as_high:].sum()))
 
@@ -54,6 +55,7 @@ def sign_flip_mean(sums: Floats, sizes: Floats, low: float, high: float) -> tupl
     draws = len(means) + unchanged
     as_low = unchanged + int((means <= _TOLERANCE).sum())
     as_high = unchanged + int((means >= -_TOLERANCE).sum())
+    # draws that flip nothing count on both sides: they are as extreme as the observed total
     place = int((1 - CONFIDENCE_LEVEL) / 2 * draws + _TOLERANCE) - unchanged
     bounds = Interval(float(means[place]), float(means[-1 - place])) if place >= 0 else Interval(low, high)
     return bounds, min(1.0, 2 * min(as_low, as_high) / draws)

@@ -69,6 +69,7 @@ def loss_p_values(strata: Strata, grid_max: int = _GRID_MAX) -> Floats:
     """
     count, width = strata.attempts_before.shape
     units = _units(strata, max(1, grid_max // (4 * width)))
+    # totals are -units * width to units * width: a shorter transform would add one end of them to the other
     size = 1 << (2 * units * width + 1).bit_length()
     laws = _laws(strata)
     transforms = np.stack([_transform(*law, units, size) for law in laws.rows.tolist()])
@@ -139,5 +140,6 @@ def _transform(before: int, now: int, failed: int, units: int, size: int) -> npt
     distribution = np.zeros(size)
     np.add.at(distribution, np.rint(units * changes).astype(np.int64) % size, chances)
     transform = np.fft.rfft(distribution)
+    # its logarithm is multiplied by a number of strata, which may be 0: 0 times infinity is not a number
     transform[transform == 0] = np.finfo(np.float64).tiny
     return np.asarray(np.log(transform), dtype=np.complex128)

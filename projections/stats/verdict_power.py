@@ -78,6 +78,7 @@ def reviews_for_verdict(side: GapSide, record: Record, gap: float) -> int | None
     share = n / n.sum()
     rate = np.clip(record.confidence + _true_shift(record.confidence, share, gap), 0, 1)
     chance = np.stack([share * (1 - rate), share * rate], axis=1)
+    # `_chance` divides the sum of the stakes by their number: weights that sum to 1 are multiplied by it
     weights = np.zeros(1) if side == "well" else GAP_LOG_WEIGHTS + log(len(GAP_LOG_WEIGHTS))
     return _find_reviews(
         [_make_walks(record, factors, chance, weights) for factors in log_factors(side, record.confidence)]
@@ -110,6 +111,7 @@ def _merge_cells(record: Record) -> Record:
 
 def _make_walks(record: Record, factors: Floats, chance: Floats, weights: Floats) -> _Walks:
     """Return the walks of some bets, given the chances of outcomes 0 and 1 at each confidence, and their weights."""
+    # of the future only outcomes 0 and 1 are assumed; what is recorded may have partial ones
     step, start = factors[:, :, ::2], np.tensordot(factors, record.counts, axes=2) + weights
     mean = np.tensordot(step, chance, axes=2)
     leader = int(mean.argmax())
@@ -128,6 +130,7 @@ def _true_shift(confidence: Floats, share: Floats, gap: float) -> float:
     shift = gap
     for _ in range(8):
         found = float(share @ (np.clip(confidence + shift, 0, 1) - confidence))
+        # only confidences that are not cut off move with the shift: the slope for Newton's method
         free = float(share[(confidence + shift > 0) & (confidence + shift < 1)].sum())
         if abs(found - gap) < 1e-9 or free == 0:
             break
@@ -140,6 +143,7 @@ def _find_reviews(walks: list[_Walks]) -> int | None:
     low, high, below, above = 1.0, float(REVIEWS_MAX), 0.0, 1.0
     for _ in range(_REFINEMENTS):
         n = np.geomspace(low, high, _GRID)
+        # Bonferroni: two conditions hold together with at least the sum of their chances minus 1
         power = np.sum([_chance(one, n) for one in walks], axis=0) - (len(walks) - 1)
         enough = np.flatnonzero(power >= POWER)
         if not len(enough):
@@ -160,6 +164,7 @@ def _chance(walks: _Walks, n: Floats) -> Floats:
     level = walks.start[:, np.newaxis] + walks.mean[:, np.newaxis] * n
     if deviation <= 0:
         return np.asarray(np.logaddexp.reduce(level) >= limit, dtype=np.float64)
+    # one normal number z moves all walks: find the one at which the sum of stakes reaches the limit
     slope = walks.deviation[:, np.newaxis] * root
     z = np.clip((limit - level[walks.leader]) / slope[walks.leader], -_Z_MAX, _Z_MAX)
     for _ in range(_NEWTON_STEPS):
