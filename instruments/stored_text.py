@@ -1,8 +1,11 @@
-"""Texts as events store them: without characters that UTF-8 cannot encode, and their digests."""
+"""Values as events store them: texts that UTF-8 can encode, their digests, and counts."""
 
 from hashlib import sha256
 
 import msgspec
+
+from events.limits import LABEL_CHARS_MAX
+from events.payload import COUNT_MAX
 
 
 def storable_text(text: str) -> str:
@@ -20,3 +23,13 @@ def text_of(value: object) -> str:
     if value is None or isinstance(value, str):
         return value or ""
     return msgspec.json.encode(value).decode()
+
+
+def count_of(value: object) -> int | None:
+    """Return a count that an event can state; None for any other value."""
+    return value if type(value) is int and 0 <= value <= COUNT_MAX else None
+
+
+def label_of(value: object) -> str | None:
+    """Return a text that fits into a label of an event; None for any other value."""
+    return value if isinstance(value, str) and 0 < len(value) <= LABEL_CHARS_MAX else None

@@ -118,11 +118,8 @@ class BenchmarkImport:
             captured=recorded.captured,
             revised=recorded.revised,
             knew=recorded.unchanged,
-            inputs=ceiling.inputs,
-            truths=ceiling.truths,
-            ambiguous=ceiling.ambiguous,
-            answerable=ceiling.answerable,
             ceiling=ceiling.share,
+            **{name: getattr(ceiling, name) for name in ("inputs", "truths", "ambiguous", "answerable")},
             golden_evidence=sum(case.golden_evidence for case in self._cases.values()),
             elapsed_ms=round((time.monotonic() - self._began) * 1000),
         )

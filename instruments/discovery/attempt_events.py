@@ -6,13 +6,12 @@ from events.discovery import AttemptOutcome, DiscoveryAttempted
 from events.limits import LABEL_CHARS_MAX
 from events.model import ModelIdentity
 from events.model_names import is_unresolved
-from events.payload import COUNT_MAX
 from events.probe import ProbeScored, score_id_of
 from instruments.answer import RouterAnswer
 from instruments.discovery.answer_analysis import ResponseAnalysis
 from instruments.discovery.battery import probes_of
 from instruments.probes import Probe, ProbeScore
-from instruments.stored_text import sha256_hex, storable_text
+from instruments.stored_text import count_of, sha256_hex, storable_text
 
 CUT_OFF = "cut off at the endpoint's limit of tokens"
 
@@ -53,8 +52,8 @@ def attempt_event(
         response_digest=None if response is None else sha256_hex(response),
         output=None if output == response else output,
         output_digest=None if output is None else sha256_hex(output),
-        elapsed_ns=_storable_count(answer.elapsed_ns),
-        tokens_used=_storable_count(answer.tokens_used),
+        elapsed_ns=count_of(answer.elapsed_ns),
+        tokens_used=count_of(answer.tokens_used),
         detail=storable_text(detail or "")[:DETAIL_CHARS_MAX] or None,
     )
 
@@ -115,8 +114,3 @@ def _score_event(
         apart=score.apart,
         reported_model=attempt.reported_model,
     )
-
-
-def _storable_count(value: int | None) -> int | None:
-    """Return a count; None if it is outside the range of counts in events."""
-    return value if value is not None and 0 <= value <= COUNT_MAX else None

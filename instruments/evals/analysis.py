@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from events.limits import LABEL_CHARS_MAX
 from instruments.evals.usage import Usage, parse_usage
+from instruments.stored_text import label_of
 
 
 class RootCause(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,13 +84,8 @@ def parse_statements(answer: Mapping[str, Any]) -> AnswerStatements:
 
     confidence = first("confidence", (int, float))
     return AnswerStatements(
-        model=_label(first("model", (str,))),
-        reported_model=_label(first("reported_model", (str,))),
+        model=label_of(first("model", (str,))),
+        reported_model=label_of(first("reported_model", (str,))),
         confidence=float(confidence) if confidence is not None and 0 <= confidence <= 1 else None,
         usage=parse_usage(answer),
     )
-
-
-def _label(text: str | None) -> str | None:
-    """Return a text that fits into the field of an event."""
-    return text if text is not None and 0 < len(text) <= LABEL_CHARS_MAX else None

@@ -6,8 +6,7 @@ from typing import Any
 import msgspec
 
 from events.evaluation import COST_USD_MAX
-from events.limits import LABEL_CHARS_MAX
-from events.payload import COUNT_MAX
+from instruments.stored_text import count_of, label_of
 
 INPUT_NAMES = ("input_tokens", "prompt_tokens")
 OUTPUT_NAMES = ("output_tokens", "completion_tokens")
@@ -36,10 +35,10 @@ def parse_usage(answer: Mapping[str, Any]) -> Usage:
     sources = [source for source in (answer, inner) if isinstance(source, Mapping)]
     stated = [usage for source in sources if isinstance(usage := source.get("usage"), Mapping)]
     return Usage(
-        input_tokens=_first(_tokens(usage.get(name)) for usage in stated for name in INPUT_NAMES),
-        output_tokens=_first(_tokens(usage.get(name)) for usage in stated for name in OUTPUT_NAMES),
+        input_tokens=_first(count_of(usage.get(name)) for usage in stated for name in INPUT_NAMES),
+        output_tokens=_first(count_of(usage.get(name)) for usage in stated for name in OUTPUT_NAMES),
         cost_usd=_first(_cost(usage.get("cost_usd")) for usage in stated),
-        response_id=_first(_label(source.get("response_id")) for source in sources),
+        response_id=_first(label_of(source.get("response_id")) for source in sources),
     )
 
 
@@ -47,13 +46,5 @@ def _first(values: Iterator[Any]) -> Any:  # noqa: ANN401 - the kind of the valu
     return next((value for value in values if value is not None), None)
 
 
-def _tokens(value: object) -> int | None:
-    return value if type(value) is int and 0 <= value <= COUNT_MAX else None
-
-
 def _cost(value: object) -> float | None:
     return float(value) if type(value) in (int, float) and 0 <= value <= COST_USD_MAX else None  # type: ignore[operator, arg-type]
-
-
-def _label(value: object) -> str | None:
-    return value if isinstance(value, str) and 0 < len(value) <= LABEL_CHARS_MAX else None

@@ -3,8 +3,7 @@
 import json
 from typing import Any, NamedTuple
 
-from events.limits import LABEL_CHARS_MAX
-from events.payload import COUNT_MAX
+from instruments.stored_text import count_of, label_of
 
 
 class ChatCompletion(NamedTuple):
@@ -29,14 +28,14 @@ def parse_completion(body: bytes) -> ChatCompletion | str:
     message = first.get("message") if isinstance(first, dict) else None
     if not isinstance(message, dict):
         return f"answered without a message in choices: {error_message(body)}"
-    model, usage = reply.get("model"), reply.get("usage")
+    model, usage = label_of(reply.get("model")), reply.get("usage")
     counts = usage if isinstance(usage, dict) else {}
     return ChatCompletion(
         text=_content(message),
-        model=_replace_surrogates(model) if isinstance(model, str) and 0 < len(model) <= LABEL_CHARS_MAX else None,
-        tokens=_count(counts.get("total_tokens")),
-        input_tokens=_count(counts.get("prompt_tokens")),
-        output_tokens=_count(counts.get("completion_tokens")),
+        model=None if model is None else _replace_surrogates(model),
+        tokens=count_of(counts.get("total_tokens")),
+        input_tokens=count_of(counts.get("prompt_tokens")),
+        output_tokens=count_of(counts.get("completion_tokens")),
         cut_off=first is not None and first.get("finish_reason") == "length",
     )
 
@@ -47,10 +46,6 @@ def error_message(body: bytes) -> str:
     error = reply.get("error") if isinstance(reply, dict) else None
     message = error.get("message") if isinstance(error, dict) else error
     return _replace_surrogates(message) if isinstance(message, str) and message else _decode_text(body)
-
-
-def _count(value: object) -> int | None:
-    return value if type(value) is int and 0 <= value <= COUNT_MAX else None
 
 
 def _content(message: dict[str, Any]) -> str:

@@ -58,7 +58,7 @@ def other_contents(path: Path) -> str | None:
     suffix = path.suffix.lower()
     if suffix in YAML_SUFFIXES:
         return _contents_of_yaml(path)
-    if path.name == _STATES_NAME or (suffix == LINES_SUFFIX and _first_line(path).keys() >= _STATES_KEYS):
+    if path.name == _STATES_NAME or (suffix == LINES_SUFFIX and first_line(path).keys() >= _STATES_KEYS):
         return BREAKER_STATES
     audited = path.parent.name.lower() == "audit" or path.name.lower().startswith("audit")
     return AUDIT if audited and suffix in DATA_SUFFIXES else None
@@ -84,7 +84,7 @@ def _is_rule(value: object) -> bool:
     return isinstance(value, dict) and "id" in value and any(key.startswith(_RULE_KEYS) for key in value)
 
 
-def _first_line(path: Path) -> Mapping[str, Any]:
+def first_line(path: Path) -> Mapping[str, Any]:
     """Return the first line of a file of JSON lines; nothing if it is not an object."""
     try:
         with path.open("rb") as file:

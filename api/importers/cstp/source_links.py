@@ -12,11 +12,11 @@ from typing import Annotated, Any
 import msgspec
 
 from api.importers.cstp.coerce import Coercion
+from api.importers.cstp.other_files import first_line
 from api.importers.cstp.report import CstpImportResult
 from api.importers.values import InvalidValue, parse_stream_id
 from api.service.link_target import WEIGHT_MIN, weight_of_distance
 from events.decode_error_messages import DECODE_ERRORS
-from events.limits import BODY_BYTES_MAX
 from events.link import LinkType
 from events.payload import Label
 
@@ -116,14 +116,7 @@ def _check_ends(ends: Mapping[str, str], other: str | None, field: str, coercion
 
 def is_graph_file(path: Path) -> bool:
     """Return whether a file of JSON lines is a graph: by its name, or by its first line."""
-    if path.name in GRAPH_NAMES:
-        return True
-    try:
-        with path.open("rb") as file:
-            first = _decode(file.readline(BODY_BYTES_MAX))
-    except OSError:
-        return False
-    return isinstance(first, dict) and _rename(first).keys() >= _EDGE_ENDS
+    return path.name in GRAPH_NAMES or _rename(first_line(path)).keys() >= _EDGE_ENDS
 
 
 _EDGE_ENDS = {"source_id", "target_id"}

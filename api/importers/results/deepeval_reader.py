@@ -31,11 +31,11 @@ from api.importers.results.imported_run import (
     nanoseconds,
     points_of,
 )
-from api.importers.results.lenient_json import count_of, number
+from api.importers.results.lenient_json import number
 from api.importers.results.source_file import ResultsReader, SourceFile
 from events.evaluation import POINTS_MAX
 from events.limits import ITEMS_MAX, LABEL_CHARS_MAX
-from instruments.stored_text import text_of
+from instruments.stored_text import count_of, text_of
 
 PROGRAM = "deepeval"
 

@@ -12,7 +12,6 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from api.importers.values import InvalidValue, parse_time
-from events.payload import COUNT_MAX
 
 _T = TypeVar("_T")
 _token = re.compile(rb'"(?:[^"\\]|\\.)*+"|-?Infinity|NaN')
@@ -59,11 +58,6 @@ def number(value: Any) -> float | None:  # noqa: ANN401 - any JSON value
         return None
     as_float = float(value)
     return as_float if as_float - as_float == 0 else None
-
-
-def count_of(value: Any) -> int | None:  # noqa: ANN401 - any JSON value
-    """Return a count that an event can state; None for anything else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= COUNT_MAX else None
 
 
 def time_of(text: str | None) -> datetime | None:

@@ -20,7 +20,7 @@ from api.importers.results.imported_run import (
     nanoseconds,
     points_of,
 )
-from api.importers.results.lenient_json import count_of, number, time_of
+from api.importers.results.lenient_json import number, time_of
 from api.importers.results.promptfoo_checks import checked_components, message_of
 from api.importers.results.promptfoo_file import (
     FAILED_WITH_ERROR,
@@ -35,7 +35,7 @@ from api.importers.results.promptfoo_file import (
 from api.importers.results.source_file import ResultsReader, SourceFile
 from events.evaluation import POINTS_MAX
 from events.limits import LABEL_CHARS_MAX
-from instruments.stored_text import text_of
+from instruments.stored_text import count_of, text_of
 
 PROGRAM = "promptfoo"
 

@@ -124,13 +124,8 @@ def report_run(prepared: PreparedRun, outcome: Outcome) -> ImportedRunReport:
 
 def report_file(file: ImportedFile) -> ImportedFileReport:
     """Return the report of a file, without its runs."""
-    return ImportedFileReport(
-        file=file.file,
-        format=file.format,
-        imported_from=file.imported_from,
-        source_digest=file.source_digest,
-        not_kept=file.not_kept,
-    )
+    fields = [name for name in ImportedFileReport.__struct_fields__ if name != "runs"]
+    return ImportedFileReport(**{name: getattr(file, name) for name in fields})
 
 
 def _mean(values: list[float], weights: list[float]) -> float | None:

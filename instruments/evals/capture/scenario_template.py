@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from instruments.evals.capture.alertmanager import FiringAlert
 from instruments.evals.scenario import UNEDITED
@@ -42,16 +43,16 @@ _target_types = ("pod", "service", "node")
 
 
 class ScenarioDetails(msgspec.Struct, frozen=True, kw_only=True):
-    """Details of a captured scenario; None if not known."""
+    """Details of a captured scenario, in the order of `scenario.yaml`; None if not known."""
 
     name: str
-    failure_type: str
     family: str | None
     cluster: str | None
+    failure_type: str
     description: str | None
-    source: str
     captured_at: datetime
     captured_by: str | None
+    source: str
     time_window: str
 
 
@@ -139,15 +140,8 @@ def scenario_description(about: ScenarioDetails, investigation: dict[str, Any]) 
     """Build `scenario.yaml`, with texts to replace in place of the expectations."""
     labels, cluster = alert_labels(investigation), _labelled_cluster(investigation)
     shown = {name: labels[name] for name in _shown_labels if name in labels}
-    texts: dict[str, Any] = {
-        "name": about.name,
-        "family": about.family,
-        "cluster": about.cluster,
-        "failure_type": about.failure_type,
-        "description": about.description,
+    texts: dict[str, Any] = structs.asdict(about) | {
         "captured_at": _format_time(about.captured_at),
-        "captured_by": about.captured_by,
-        "source": about.source,
         "alert_labels": shown | ({} if cluster is None else {"cluster": cluster}) or None,
         "expected_outcomes": _expected(about.failure_type),
         "scoring": {
@@ -159,7 +153,7 @@ def scenario_description(about: ScenarioDetails, investigation: dict[str, Any]) 
         },
         "test_config": {"time_window": about.time_window, "enable_llm": False, "enable_diagnostics": True},
     }
-    return {name: value for name, value in texts.items() if value is not None}
+    return {name: value for name, value in texts.items() if value is not None and name != "time_window"}
 
 
 def _expected(failure_type: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ appends whole lines. If the file cannot be read or written, or is a symbolic lin
 
 import os
 import stat
-import sys
+import struct
 import zlib
 from array import array
 from base64 import b64decode, b64encode
@@ -74,7 +74,7 @@ def _lines(path: Path | None) -> list[bytes]:
 
 
 def _encode(key: str, vector: "Vector[float]") -> bytes:
-    body = f"{key} ".encode() + b64encode(_little_endian(vector).tobytes())
+    body = f"{key} ".encode() + b64encode(struct.pack(f"<{len(vector)}f", *vector))
     return body + f" {zlib.crc32(body):08x}\n".encode()
 
 
@@ -84,14 +84,7 @@ def _decode(line: bytes) -> "tuple[str, Vector[float]] | None":
         return None
     key, _, numbers = body.partition(b" ")
     try:
-        vector = array("f", b64decode(numbers, validate=True))
-        return key.decode("ascii"), _little_endian(vector)
-    except ValueError:
+        packed = b64decode(numbers, validate=True)
+        return key.decode("ascii"), array("f", struct.unpack(f"<{len(packed) // 4}f", packed))
+    except (ValueError, struct.error):
         return None
-
-
-def _little_endian(vector: "Vector[float]") -> "Vector[float]":
-    if sys.byteorder == "big":
-        vector = vector[:]
-        vector.byteswap()
-    return vector

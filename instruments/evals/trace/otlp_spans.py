@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from events.limits import LABEL_CHARS_MAX
-from events.payload import COUNT_MAX
 from instruments.evals.trace.steps import MODEL, STEPS_MAX, TOOL, AgentStep, BadTrace, parse_arguments
+from instruments.stored_text import count_of
 
 _KINDS = {
     "execute_tool": TOOL,
@@ -146,8 +146,8 @@ def _parse(span: dict[str, Any], place: str) -> _GenAISpan | None:
             started_at=_time_text(start_ns),
             elapsed_ms=(end_ns - start_ns) / _NS_PER_MS if end_ns >= start_ns > 0 else None,
             model=_label(attributes.get("gen_ai.response.model") or attributes.get("gen_ai.request.model")),
-            input_tokens=_count(attributes.get("gen_ai.usage.input_tokens")),
-            output_tokens=_count(attributes.get("gen_ai.usage.output_tokens")),
+            input_tokens=count_of(_whole_number(attributes.get("gen_ai.usage.input_tokens"))),
+            output_tokens=count_of(_whole_number(attributes.get("gen_ai.usage.output_tokens"))),
         ),
     )
 
@@ -189,11 +189,6 @@ def _whole_number(value: object) -> int | None:
     if isinstance(value, str) and len(value) <= 20 and value.isascii() and value.removeprefix("-").isdigit():
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _count(value: object) -> int | None:
-    number = _whole_number(value)
-    return number if number is not None and 0 <= number <= COUNT_MAX else None
 
 
 def _label(value: object) -> str | None:
