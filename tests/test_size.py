@@ -23,8 +23,8 @@ SLACK = 300
 """Lines that may be written before the number has to be stated again."""
 
 LIMITS: Mapping[str, int] = {
-    "lines": 123_600,
-    "lines of api": 66_100,
+    "lines": 120_600,
+    "lines of api": 63_100,
     "routes": 76,
     "verbs": 90,
     "options": 481,
