@@ -260,7 +260,6 @@ async def _continue_decision(
 ) -> _Recorded:
     """Append an event of a recorded decision. Errors: as `review_decision`."""
     agent = act_as(caller, source)
-    # a whole id needs neither the scope `read` nor a projection
     if prefix and not await decision_exists(ledger, payload.decision_id):
         caller.require("read")
         payload = structs.replace(payload, decision_id=await find_decision_id(ledger, payload.decision_id))
