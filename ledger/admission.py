@@ -133,7 +133,7 @@ class GroupAdmission:
     def __init__(self, vocabulary: Vocabulary, head: Head, now: datetime, lookups: Lookups, rng: random.Random) -> None:
         self.rows: list[object] = []
         self.position = head.position
-        self.recorded_us = max(microseconds(now), head.recorded_us)  # I6, also after the clock was set back
+        self.recorded_us = max(microseconds(now), head.recorded_us)
         self._recorded = timestamp(moment_of(self.recorded_us))
         ms = self.recorded_us // 1000
         self._id_time = f"{ms >> 16:08x}-{ms & 0xFFFF:04x}"

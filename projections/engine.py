@@ -269,7 +269,6 @@ class Engine:
         if self._is_complete() and wanted <= self.position:
             return
         async with self._folding:
-            # another caller may have folded while this one waited for the lock
             if self._is_complete() and wanted <= self.position:
                 return
             try:
@@ -371,7 +370,7 @@ class Engine:
             async with self._folding:
                 await self._fold(states, after, self.position)
                 self._join(states)
-                self._saved = 0  # the next fold saves the states that joined
+                self._saved = 0
         except TallystickError:
             raise
         except Exception:
@@ -472,7 +471,6 @@ class Engine:
                     self.position = after
                 if progress is not None:
                     progress(after, upto)
-        # lines that are left out at the end are in no slice
         if live:
             self.position = upto
 

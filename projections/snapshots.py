@@ -313,10 +313,9 @@ def _save(
 
 def _delete_older(connection: sqlite3.Connection, newest: Snapshot) -> None:
     """Delete the snapshots of a projection that are not kept beside its newest one."""
-    # snapshots after the newest position are not among these, and so are deleted
     usable = "SELECT position FROM snapshots WHERE name = ? AND version = ? AND position <= ? ORDER BY position"
     positions = [position for (position,) in connection.execute(usable, newest[:3])]
-    kept = [0]  # an empty state, which needs no snapshot
+    kept = [0]
     for position in positions[:-NEWEST_SNAPSHOTS]:
         if position - kept[-1] >= newest.position // EARLIER_APART:
             kept.append(position)

@@ -42,7 +42,7 @@ class Backoff:
 
     def next_wait(self, retry_after_s: float | None = None) -> float | None:
         """Return how many seconds to wait before the next attempt; None if the time is used up."""
-        longest_s = min(LONGEST_S, FIRST_S * 2.0 ** min(self._waits, 32))
+        longest_s = min(LONGEST_S, FIRST_S * 2.0 ** min(self._waits, 32))  # 2.0**1024 overflows
         wait_s = max(longest_s * (0.5 + 0.5 * self._draw()), retry_after_s or 0.0)
         if self.elapsed_s + wait_s > self._total_s:
             return None

@@ -68,6 +68,7 @@ class EventStream:
         """Return the request for the events after the last one received."""
         self._parser = MessageParser()
         self._received_bytes = False
+        # an outage goes on over requests that bring no event, so that its time is used up
         self._outage = self._outage or Backoff(self._retry_s)
         headers = {"accept": MEDIA_TYPE, "cache-control": "no-store", "last-event-id": str(self._after)}
         return Request(method="GET", path="/events", query=self._query, headers=headers)

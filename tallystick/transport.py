@@ -21,6 +21,7 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 def new_client(settings: Settings) -> httpx.Client:
     """Return an httpx client. It uses no proxy for a server on this machine."""
+    # httpx reads the proxies in the environment only for a client without a transport of its own
     transport = httpx.HTTPTransport() if all(map(is_loopback, settings.urls)) else None
     return httpx.Client(transport=transport, **_options(settings))
 
@@ -125,6 +126,7 @@ def failure_of(error: httpx.HTTPError | httpx.InvalidURL, url: str) -> Failure:
         return Failure(url, detail, True, "Name the authority that signed its certificate in SSL_CERT_FILE.")
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
         return Failure(url, detail, False, "Is the server running there? Check the address.")
+    # a request that cannot be sent, or an answer that is not one of Tallystick, will be the same at each try
     lasting = isinstance(error, httpx.UnsupportedProtocol | httpx.LocalProtocolError | httpx.DecodingError)
     if lasting or not isinstance(error, httpx.TransportError):
         return Failure(url, detail, True, "Check the address.", isinstance(error, httpx.DecodingError))

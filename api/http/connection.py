@@ -229,6 +229,7 @@ class HttpConnection(HttpToolsProtocol):
         self._chunk = len(data)
         self._unparsed += self._chunk
         super().data_received(data)
+        # what completes neither a head nor a part of a body: an endless head, chunk extension or trailer
         if self._unparsed > HEAD_BYTES_MAX and self._closing_s is None:
             self._refuse(_head_too_large())
 
@@ -242,11 +243,12 @@ class HttpConnection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._fault = self._find_fault_of_head()
         if self._fault is not None:
-            raise self._fault
+            raise self._fault  # an error of the parser for uvicorn, which then calls `send_400_response`
         self.scope["connection"] = self  # type: ignore[typeddict-unknown-key]
         super().on_headers_complete()
         if self._reserved:
             self.cycle.keep_alive = False
+        # uvicorn appends trailers to this list, which without this is that of the request's own headers
         self.headers = _TRAILERS
         self._phase = _Phase.BODY
         self._body = 0
@@ -258,6 +260,7 @@ class HttpConnection(HttpToolsProtocol):
         super()._start_asgi_task(cycle, app)
 
     def on_response_complete(self) -> None:
+        # before uvicorn starts the next pipelined request, which gets another writer
         self._writer.flush()
         self._answered_s = self.loop.time()
         self._held = False
@@ -271,6 +274,7 @@ class HttpConnection(HttpToolsProtocol):
             return AddressTooLong(f"The address is over {URL_BYTES_MAX:,} bytes.", "Send several requests.")
         if len(self.headers) > HEADERS_MAX:
             return _head_too_large()
+        # an upper bound, because a chunk may have more than the head: only then the sizes are added up
         if self._first_chunk + self._unparsed + self._chunk > HEAD_BYTES_MAX:
             size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
             if size > HEAD_BYTES_MAX:

@@ -228,6 +228,7 @@ def uvicorn_config(app: Starlette) -> uvicorn.Config:
         access_log=False,
         log_config=None,
         server_header=False,
+        # no header may change the address by which connections are limited and logged
         proxy_headers=False,
         timeout_graceful_shutdown=STOP_S,
     )

@@ -135,7 +135,7 @@ async def record_with_thoughts(
     """
     now = ledger.clock()
     companions = _Companions(question, tuple(related))
-    # adopted meanwhile: the index of a request is not folded again, and may list them as pending
+    # left out at the next try, also where the index still lists them as pending, so that the loop ends
     refused: set[str] = set()
     while True:
         # a repetition cannot be built from what is pending now: its first post adopted what was pending then

@@ -204,7 +204,6 @@ async def continue_decision(
     Errors: NotFound; Forbidden, and those of `LedgerService.record`; nothing was written.
     """
     agent = act_as(caller, source)
-    # a whole id needs neither the scope `read` nor a projection
     if prefix and not await decision_exists(ledger, payload.decision_id):
         caller.require("read")
         payload = structs.replace(payload, decision_id=await find_decision_id(ledger, payload.decision_id))

@@ -110,6 +110,7 @@ class KeptAnswers:
 
     def _rests(self, kept: _Kept) -> bool:
         """Return whether an answer is too new to be computed again."""
+        # to compute for `took_s` and then to rest for so long takes `busy_share` of a core
         rest_s = kept.took_s * (1 / self._busy_share - 1)
         return time.monotonic() - kept.ended_s < rest_s
 

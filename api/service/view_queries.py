@@ -48,7 +48,7 @@ def query_check() -> Callable[[], None]:
     """Return a function that pauses the running query, and raises QueryStopped if it is to stop, for its thread."""
     running = _running.get()
     worked_from_s = time.monotonic()
-    credit_s = 0.0
+    credit_s = 0.0  # by how much it has worked longer than paused
 
     def check() -> None:
         nonlocal worked_from_s, credit_s
@@ -57,6 +57,7 @@ def query_check() -> Callable[[], None]:
         now_s = time.monotonic()
         worked_s = now_s - worked_from_s
         pause_s = running.pauses.pause_s(worked_s, credit_s + worked_s)
+        # a stop ends the pause at once
         if running.stop.wait(pause_s) if pause_s else running.stop.is_set():
             raise QueryStopped
         if pause_s:
@@ -135,6 +136,7 @@ class QueryTurns:
         self, query: Callable[[], Coroutine[Any, Any, _Result]], use: TokenUse | None, stop: Event
     ) -> _Result:
         async with AsyncExitStack() as turn:
+            # first the turn of the token: its waiting queries must not hold the turns that all share
             if use is not None:
                 await turn.enter_async_context(use.query_turn)
             await turn.enter_async_context(self._turns)

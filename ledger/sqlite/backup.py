@@ -53,7 +53,6 @@ def copy_ledger(source: Path, target: Path, *, still: bool = False, progress: Pr
             closing(_reader(source, immutable)) as reader,
             closing(sqlite3.connect(target, isolation_level=None)) as writer,
         ):
-            # a copy that fails is thrown away, and a whole one is synced at the end
             writer.execute("PRAGMA journal_mode = OFF")
             writer.execute("PRAGMA synchronous = OFF")
             reader.execute("BEGIN")

@@ -106,7 +106,6 @@ class SqliteLog(SqliteReader):
         path = follow_typed_link(path)
         for suffix in COMPANION_SUFFIXES:
             refuse_link(path.with_name(path.name + suffix))
-        # before the checks: the file must not change between a check and its use
         lock = WriterLock.acquire(path, address)
         opened: list[SqliteConnection] = []
         try:
@@ -133,7 +132,7 @@ class SqliteLog(SqliteReader):
     async def close(self) -> None:
         await self._queue.close()
         self._open = False
-        self._committed.cancel()  # wakes the followers, which then end
+        self._committed.cancel()
         # the reader first: the last connection moves the write-ahead log into the file, and a reader may not (I8)
         await self._connection.close()
         await self._writer.close()
@@ -150,7 +149,6 @@ class SqliteLog(SqliteReader):
 
     async def recorded_at(self, position: int) -> int:
         """Return when a position was recorded. The events of the last groups need no query: a group has one time."""
-        # up to the first of these heads, positions may be of groups whose time was forgotten
         if self._recent[0].position < position:
             for head in self._recent:
                 if position <= head.position:
@@ -246,7 +244,6 @@ async def _connect_writer(path: Path) -> SqliteConnection:
     """Open the connection that writes and checkpoints. Errors: LedgerUnusable."""
     try:
         make_private_file(path)
-        # two threads use it in turn, never at once: see `writer.py`
         connection = await connect(path, isolation_level=None, cached_statements=64, check_same_thread=False)
     except (sqlite3.Error, OSError) as error:
         raise LedgerUnusable(f"{path} cannot be opened: {error}.", "Check its permissions.") from error
@@ -271,6 +268,6 @@ async def _prepare_file(connection: SqliteConnection, path: Path) -> None:
         raise LedgerUnusable(f"{path} cannot keep a write-ahead log (it stays {mode}).", "Use a local file system.")
     await connection.execute("PRAGMA synchronous = FULL")
     await connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-    await connection.execute("PRAGMA wal_autocheckpoint = 0")  # `_move_wal` moves it, and gets its errors
+    await connection.execute("PRAGMA wal_autocheckpoint = 0")
     if not tables:
         await connection.executescript(f"BEGIN IMMEDIATE; {CREATE} COMMIT;")

@@ -155,7 +155,6 @@ class SqliteWriter:
             growth = self._hashing.submit(_grow_tree, edge, lines)
             with _transaction(connection):
                 _insert_rows(connection, group.rows)
-                # in the transaction: a full tile is never stored without its lines, and they never without it (I7)
                 edge, filled = growth.result()
                 connection.executemany(INSERT_TILE, filled)
         return WrittenGroup(answers, Head(group.position, group.recorded_us), edge)

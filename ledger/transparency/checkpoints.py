@@ -91,7 +91,6 @@ class CheckpointStore:
         await self._check(edge)
         signed = SignedCheckpoint(checkpoint, self._signer.sign(checkpoint.text()))
         await asyncio.to_thread(_store, self._ledger, signed)
-        # it continues all that it was compared with, so that from now on it stands for them
         self.newest, self._predecessors = signed, [signed]
         self._signed_s = time.monotonic()
         return signed

@@ -95,7 +95,7 @@ class SharedCheckpointStore:
         await store._confirmed(store._refresh)
         # `_refresh` checks only notes that are new to it: also without one, the log must continue what this node saw
         await store._confirmed(store._check)
-        store._signed_s = float("-inf")  # what was adopted delays no signature of this node
+        store._signed_s = float("-inf")
         return store
 
     async def checkpoint(self, covering: int = 0, *, at_once: bool = False) -> SignedCheckpoint:

@@ -78,7 +78,6 @@ class SignedNote(NamedTuple):
             raise BadNote(f"The note is not UTF-8: {error}.") from None
         if any(character < " " and character != "\n" for character in decoded):
             raise BadNote("The note contains a control character.")
-        # the last blank line: a text may have some of its own
         text, blank, lines = decoded.rpartition("\n\n")
         if not blank or not text or not lines.endswith("\n"):
             raise BadNote("This is not a signed note.", "A signed note is text, a blank line, and signature lines.")

@@ -90,7 +90,6 @@ class LogTree:
     async def _hashes(self, level: int, number: int, width: int) -> list[bytes]:
         if width == 0:
             return []
-        # of an older, smaller tree: its tile has the first hashes of the partial one
         if width <= len(partial := self._edge.partial(level, number)):
             return list(partial[:width])
         if stored := await self._reader.tiles(level, number, 1):
@@ -99,7 +98,6 @@ class LogTree:
         if level == 0:
             return await self.leaves(first, first + width)
         roots = [_tile_root(hashes) for hashes in await self._reader.tiles(level - 1, first, width)]
-        # full tiles of the newest lines, where the tree that is stored lags behind the log
         missing = [await self._hashes(level - 1, first + index, WIDTH) for index in range(len(roots), width)]
         return roots + [perfect_root(hashes) for hashes in missing]
 

@@ -92,7 +92,6 @@ def sum_cells(groups: Groups, check: Check) -> CellSums:
     total, n, outcome_sum, squares = (table.counts.astype(np.float64) @ _CELL_SUMS).T
     check()
     n, outcome_sum, squares = n * stated, outcome_sum * stated, squares * stated
-    # the sum of (c - o)^2 over the reviews of a cell, which all have one confidence
     loss = n * c**2 - 2 * c * outcome_sum + squares
 
     def summed(values: Floats) -> Floats:
@@ -141,7 +140,6 @@ def _group_cells(table: CountTable, group_by: GroupBy, check: Check) -> "tuple[G
     used_ranks = ranks[table.columns[field][used]]
     present = np.zeros(len(names), dtype=bool)
     present[used_ranks] = True
-    # numbered again, in the order of names and without gaps: only names that the table has are groups
     numbers = np.zeros(len(table.columns[field]), dtype=np.intp)
     numbers[used] = (np.cumsum(present) - 1)[used_ranks]
     check()

@@ -162,7 +162,6 @@ class CellNumbers:
             for value, values, column in zip(key, self._values, self._group_values, strict=True):
                 column.append(values.numbers.setdefault(value, len(values.numbers)))
         else:
-            # no group is without a cell: any of them has its number
             group = self._cell_group[next(iter(numbers.values()))]
         numbers[confidence] = cell
         self._cell_group.append(group)

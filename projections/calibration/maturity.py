@@ -164,7 +164,6 @@ def _number_delays(
     delay = np.minimum(_step(delay_us - 1), _STEPS - 1)
     kind = np.where(delay_us > 0, (_GOOD[outcome] * _STEPS + age) * _STEPS + delay, _MISSING + age)
     kind, counts = np.where(due_us != 0, _DATED, kind), outcome != RETRACTED
-    # when each reaches its next step of age: the counts hold until the first of them does
     older_us = (made_us + (_SECOND_US << (age + 1)))[counts & (kind != _DATED)]
     return int(older_us.min(initial=NEVER_US)), (pairs[cell] * _WIDTH + kind)[counts]
 
@@ -224,7 +223,6 @@ def _learn(came: Ints) -> RowNumbers:
     of_older = np.cumsum(came[:, :, ::-1], axis=2)[:, :, ::-1]  # by the least step of age
     within = np.cumsum(of_older, axis=3)  # by the largest step of delay
     steps = np.arange(_STEPS - 1)
-    # of decisions at least twice as old as a horizon, the reviews within it, and within twice its time
     half, whole = within[:, :, steps + 1, steps], within[:, :, steps + 1, steps + 1]
     late = whole - half
     at_most = late + _LEAST_BOUND + _BOUND_SLOPE * np.sqrt(late)

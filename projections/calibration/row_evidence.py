@@ -95,7 +95,6 @@ def _find_evidence(
     }
     if parts:
         places = np.array(list(parts))
-        # reviews without a cluster have the same stake for each number of reviews that are bet on in a cluster
         changed = np.repeat(stakes[:, np.newaxis, places], len(CLUSTER_REVIEWS), axis=1)
         changed += np.stack([part.log_factors for part in parts.values()], axis=2)
         for each, clustered in zip(logs, log_e_values(changed), strict=True):

@@ -99,7 +99,6 @@ def mean_of_clusters(moments: ClusterMoments, low: float, high: float) -> Cluste
     found = robust_mean(mean, spread, low, high)
     if not spread.few or spread.clusters == 1:
         return found
-    # the sums of the values themselves, because the hypothesis is that their mean is 0
     interval, p = sign_flip_mean(excess + mean * sizes, sizes, low, high)
     return found._replace(interval=interval, p=p)
 
@@ -135,7 +134,6 @@ def robust_mean(mean: float, spread: ClusterSpread, low: float, high: float) -> 
     n, clusters = spread.n, spread.clusters
     if clusters == 1:
         return ClusteredMean(mean, None, None, 1, 1.0)
-    # the correction for few clusters, as n / (n - 1) for few values
     deviation = sqrt(clusters / (clusters - 1) * spread.excess_square) / n
     alone = sqrt(spread.variance / (n - 1))
     effective_n = n * min(1.0, (alone / deviation) ** 2) if deviation > _TOLERANCE else float(n)

@@ -81,7 +81,6 @@ def gap_wagers(confidence: Floats, outcome: Floats) -> Floats:
     Shapes: n confidences and n outcomes, both 0..1; a row for each bet.
     """
     most = LOSS_MAX / np.maximum(1 - confidence, _TINY)
-    # a bet of size b loses b (1 - c) of its stake at an outcome of 1: smaller ones are made where that is over LOSS_MAX
     return np.asarray(np.minimum(_gap, most) * (confidence - outcome))
 
 
@@ -157,14 +156,12 @@ def log_e_above_zero(values: Floats, cluster: Ints) -> float:
             order that does not depend on them.
     """
     order = np.argsort(cluster, kind="stable")
-    # values without a cluster, numbered -1, are first
     named = order[np.searchsorted(cluster[order], 0) :]
     wager = gap_wagers(np.zeros(len(values)), -values)  # of a stake at most LOSS_MAX is lost at a value of -1
     total = np.log1p(wager[:, cluster < 0]).sum(axis=1)[:, np.newaxis] + GAP_LOG_WEIGHTS[:, np.newaxis]
     if len(named):
         _, starts, sizes = np.unique(cluster[named], return_index=True, return_counts=True)
         factors = cluster_factors(wager[:, named], np.arange(len(named)), starts, sizes)
-        # a column for each of CLUSTER_REVIEWS, among which the weight of a bet is divided
         total = total + factors.sum(axis=2) - log(len(CLUSTER_REVIEWS))
     return float(np.logaddexp.reduce(total, axis=None))
 

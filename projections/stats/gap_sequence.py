@@ -47,7 +47,6 @@ def gap_sequence(n: int, difference_sum: float, square_sum: float, largest: int 
     `difference_sum` is the sum of outcome minus confidence. `square_sum` is the sum of the squares of its sums by
     cluster, and `largest` the number of reviews of the largest cluster; a review without a cluster is one of its own.
     """
-    # sums of clusters are divided by `largest` to be at least -1, and the result is multiplied again
     mean, half = difference_sum / n, largest * _half_width(square_sum / largest**2) / n
     return Interval(max(-1.0, mean - half), min(1.0, mean + half))
 
@@ -59,7 +58,6 @@ def log_e_within(n: Floats, difference_sum: Floats, square_sum: Floats, largest:
     is at least 40.
     """
     square = square_sum / largest**2
-    # against a gap below -GAP_MARGIN, and against one above GAP_MARGIN: it is within if both are refuted
     sides = (sign * difference_sum + GAP_MARGIN * n for sign in (1, -1))
     return np.minimum(*(_log_mean_bets(side / largest, square) for side in sides))
 

@@ -98,7 +98,6 @@ class ShiftLayout:
         self._kernel = np.minimum.outer(at[self._candidate], at) - self.before[:, self._candidate].T @ scaled
         """The expected sum at each point if the means shift by -1 at each candidate."""
         edges = np.append(0, at)
-        # each window ends at the first edge that is at least WINDOW values after its beginning
         stops = np.searchsorted(edges, edges + WINDOW)
         self._from = np.flatnonzero(stops < len(edges))
         self._to = stops[self._from]

@@ -164,7 +164,6 @@ def _chance(walks: _Walks, n: Floats) -> Floats:
     level = walks.start[:, np.newaxis] + walks.mean[:, np.newaxis] * n
     if deviation <= 0:
         return np.asarray(np.logaddexp.reduce(level) >= limit, dtype=np.float64)
-    # one normal number z moves all walks: find the one at which the sum of stakes reaches the limit
     slope = walks.deviation[:, np.newaxis] * root
     z = np.clip((limit - level[walks.leader]) / slope[walks.leader], -_Z_MAX, _Z_MAX)
     for _ in range(_NEWTON_STEPS):

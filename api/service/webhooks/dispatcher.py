@@ -89,8 +89,10 @@ class Dispatcher:
 
     async def _read_endpoints(self) -> None:
         """Read the endpoints if their file has changed. While it cannot be used, they stay as they were."""
+        # before the file is read: what changes in between is read at the next look
         version = self._store.version()
         try:
+            # most ledgers never had an endpoint: for them no projection is folded
             if not self._known and version is None and not await self._left_over():
                 self._known = True
             elif version != self._version or not self._known:
@@ -140,6 +142,7 @@ class Dispatcher:
     async def _remove(self, endpoint_id: str) -> None:
         self._deliveries.pop(endpoint_id, None)
         if (task := self._tasks.pop(endpoint_id, None)) is not None:
+            # first of all, so that nothing is delivered after the event that says that the endpoint has ended
             task.cancel()
             await asyncio.wait([task])
         last = await self._ledger.head_position()

@@ -121,6 +121,7 @@ def _texts(groups: Iterable[Group], denied: Group) -> list[str]:
         if text and len(text) < remaining_chars and not search.matches_any(denied, _location([text])):
             chosen.append(text)
             remaining_chars -= len(text) + 2
+    # joined, texts may match what none of them matches alone; to find out which ones would take many searches
     while search.matches_any(denied, _location(chosen)) or search.matches_any(denied, _location(["; ".join(chosen)])):
         chosen = chosen[: len(chosen) // 2]
     return chosen

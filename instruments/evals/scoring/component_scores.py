@@ -94,6 +94,7 @@ def score_root_cause(search: PatternSearch, analysis: Analysis, expected: Expect
             continue
         if points * min(credit, ceiling) > best:
             best, best_location = points * min(credit, ceiling), location
+        # the locations descend by points: no later one can be better
         if credit == CLAIMED:
             break
         if location.name == ROOT_CAUSE and credit > DENIED:
@@ -147,6 +148,7 @@ def score_hypothesis_quality(
     if not patterns:
         return None
     any_class = hypothesis_classes + modes
+    # without `all_of`, a class that a field states needs no hypothesis that contains it
     satisfied: list[Found] = [] if conditions.required else [CLAIMED]
     hypotheses: list[tuple[Hypothesis, TextLocation, Found]] = []
     stated_class = answer_texts.stated_class_location(analysis)

@@ -21,6 +21,7 @@ FILE_BYTES_MAX = 64 * 1024 * 1024
 FILE_MODE = stat.S_IRUSR | stat.S_IWUSR
 """Only its owner may read a new file: vectors reveal the texts."""
 
+# O_NONBLOCK: to open a named pipe would otherwise wait for its other end
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -52,6 +53,7 @@ class EmbeddingCache:
             with suppress(OSError), os.fdopen(os.open(self._path, _APPEND, FILE_MODE), "ab", buffering=0) as file:
                 if os.fstat(file.fileno()).st_size + len(lines) > FILE_BYTES_MAX:
                     file.truncate(0)
+                # a line that another process left torn ends here
                 file.write(b"\n" + lines)
 
     def _store(self, key: str, vector: "Vector[float]") -> None:

@@ -56,6 +56,7 @@ def mention_context(text: str, start: int, end: int) -> MentionContext:
     match, before, after = head[0] + match + tail[0], before[: head.start()], after[tail.end() :]
     before_start = max((found.end() for found in SENTENCE_END.finditer(before)), default=0)
     after_end = SENTENCE_END.search(after)
+    # a question mark stays: it is a hedge
     question = after_end.end() if after_end and after_end[0] == "?" else None
     after_stop = question or (after_end.start() if after_end else None)
     return MentionContext(before[before_start:], match, after[:after_stop])

@@ -35,6 +35,7 @@ class Credit(NamedTuple):
 
 def credit_of_match(text: str, start: int, end: int, rules: ReadingRules) -> Credit:
     """Return the credit of characters `start` to `end` of a text."""
+    # the match is all of the text: no sentence around it could deny it
     if not text[:start].strip() and not text[end:].strip():
         return Credit(CLAIMED)
     context = mention_context(text, start, end)
@@ -89,6 +90,7 @@ def alternatives_in(context: MentionContext) -> int:
     """Return how many alternatives the clause of a match lists; 1 if it lists none."""
     clause = _number_or.sub("_", context.clause())
     last = max((found.end() for found in _or.finditer(clause)), default=0)
+    # an "or" in the match is one of the pattern
     if not last or _or.search(_number_or.sub("_", context.match)):
         return 1
     either = _either.search(clause)

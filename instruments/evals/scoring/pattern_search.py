@@ -140,7 +140,7 @@ class PatternSearch:
                 best = match
             if best.credit.value == CLAIMED:
                 return best
-        return unknown or best
+        return unknown or best  # what was not searched may have a better one
 
     def _with_credit(self, match: PatternMatch, location: TextLocation) -> PatternMatch:
         if not self.reads_language:
@@ -201,7 +201,7 @@ class PatternSearch:
                         yield self._unknown(pattern, f"{result} in {item.where}")
                     break
                 yield PatternMatch(item, *result)
-                at = max(result[1], result[0] + 1)
+                at = max(result[1], result[0] + 1)  # past an empty match, which would be found for ever
 
     def _semantic(self, pattern: ExpectedPattern, location: TextLocation) -> PatternMatch | Unknown | None:
         literal = self._find(pattern._replace(match_type="substring"), location)

@@ -65,6 +65,7 @@ def _sequence(pattern: str, at: int) -> tuple[tuple[Words, ...], int]:
             at = count.end() + (pattern[count.end() : count.end() + 1] in {"?", "+"})
         if letter is not None and (count is None or count[0] == "+"):
             run += letter
+        # what follows a repeated letter need not follow the letters before it directly
         if letter is None or count is not None:
             words += [(run,)] * (len(run) >= CHARS_MIN)
             run = ""
@@ -82,6 +83,7 @@ def _atom(pattern: str, at: int) -> tuple[tuple[Words, ...], str | None, int]:
         if flags is not None:
             return (), None, flags.end()
         opening = _opening.match(pattern, at)
+        # such as a look-ahead: what it has need not occur
         if opening is None:
             raise _Unsupported
         inner, end = _alternatives(pattern, opening.end())

@@ -35,7 +35,7 @@ DIGITS = 6
 TEXT_CHARS_MAX = 200
 """Characters of a call that a finding quotes."""
 
-_INDEX_DIGITS = 7
+_INDEX_DIGITS = 7  # no list is so long, and `int` refuses thousands of digits
 
 NumberedCall = tuple[int, AgentStep]
 """A call, and the number of its step from 1."""

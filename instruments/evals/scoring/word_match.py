@@ -46,6 +46,7 @@ def _is_boundary(text: str, at: int) -> bool:
     before, after = text[at - 1 : at] if at else "", text[at : at + 1]
     if not (before.isalnum() and after.isalnum()):
         return True
+    # of several capitals, as in HTTPServer, only one before a small letter begins a word
     return after.isupper() and (not before.isupper() or text[at + 1 : at + 2].islower())
 
 
