@@ -222,7 +222,8 @@ async def _import_runs(
 
     from api.cli.open_ledger import open_store
     from api.cli.output import show_progress
-    from api.importers.runs.importer import FileFault, RunImportResult, import_runs, read_runs
+    from api.importers.batch_append import FileFault
+    from api.importers.runs.importer import RunImportResult, import_runs, read_runs
 
     result, reports = RunImportResult(), read_runs(files, agent)
     for item in reports:
