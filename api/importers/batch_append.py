@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 import msgspec
 
@@ -27,6 +27,26 @@ class Batch(NamedTuple):
     drafts: list[Draft]
     lines: Sequence[int]
     noun: str = "line"
+
+
+class FileFault(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A file, or a run of it, that was not imported: the reason, and what to do.
+
+    `conflict`: the ledger has another run with this id, of a run report.
+    """
+
+    file: str
+    run_id: str | None = None
+    field: str | None = None
+    detail: str
+    advice: str
+    conflict: bool = False
+
+    @classmethod
+    def of(cls, error: TallystickError, path: str, run_id: str | None = None, advice: str = "") -> Self:
+        """Return the fault of a file from an error, with more advice."""
+        advice = f"{error.advice} {advice}".strip()
+        return cls(file=path, run_id=run_id, field=error.field, detail=error.detail, advice=advice)
 
 
 class AppendTotals(msgspec.Struct):

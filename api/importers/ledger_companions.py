@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from api.importers.ledger_rebuild import IMPORTED, NotesTarget
+from api.importers.ledger_rebuild import IMPORTED
 from api.service.backup import REBUILT, SIGNED, read_companions, write_beside
 from api.service.shared_tokens import TOKENS
 from events.limits import NOTE_BYTES_MAX
@@ -18,6 +19,9 @@ from ledger.transparency.shared_checkpoints import NEWEST, WITNESSED
 from ledger.transparency.shared_keys import KEY
 from ledger.transparency.signed_note import SignedCheckpoint, Signer
 
+if TYPE_CHECKING:
+    from ledger.verify.database_rebuild import DatabaseRebuild
+
 SHARED = {".tokens": TOKENS, ".checkpoint": NEWEST, ".witnessed": WITNESSED}
 """The files of a ledger that are notes in a database, by the endings of their names."""
 
@@ -26,7 +30,7 @@ def copy_companions(
     source: Place,
     target: Place,
     notes: Mapping[str, bytes],
-    shared: NotesTarget | None,
+    shared: "DatabaseRebuild | None",
     *,
     with_key: bool,
 ) -> None:

@@ -15,10 +15,10 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from api.importers.ledger_companions import copy_companions
-from api.importers.ledger_rebuild import LedgerImportResult, NotesTarget, Rebuild, begin_rebuild
+from api.importers.ledger_rebuild import LedgerImportResult, begin_rebuild
 from api.progress import ReportProgress
 from api.service.open_log import needing_extra, open_reader
 from api.verify.verification import Given, read_options, run_verification
@@ -35,7 +35,11 @@ from ledger.transparency.tiles import WIDTH
 from ledger.transparency.tree import LogTree
 from ledger.verify import EvidenceCheck, FileFindings, Findings, LineHeaders, OrderCheck, TreeRebuild
 from ledger.verify.ledger_file import read_bundled_key, read_notes
+from ledger.verify.ledger_rebuild import LedgerRebuild
 from ledger.verify.merkle_rebuild import KnownRoots
+
+if TYPE_CHECKING:
+    from ledger.verify.database_rebuild import DatabaseRebuild
 
 PAGE_EVENTS = 16 * WIDTH
 """Lines that are read, and written in one transaction."""
@@ -130,7 +134,7 @@ def move_ledger(
                     return LedgerImportResult(str(target), False, 0, report)
                 rebuild.verify(report.root)
                 pieces, missing = transfer.copy_evidence(target, without=without_evidence)
-                shared = rebuild if isinstance(rebuild, NotesTarget) else None
+                shared = None if isinstance(rebuild, LedgerRebuild) else rebuild
                 copy_companions(source, target, transfer.notes, shared, with_key=with_key or not keep)
             except BaseException:
                 _lift(old, sealed_before=sealed_before)
@@ -176,7 +180,7 @@ def _lift(old: _Source, *, sealed_before: bool) -> None:
 class _Transfer:
     """Copies the lines of a ledger into another place, and verifies them."""
 
-    def __init__(self, old: _Source, rebuild: Rebuild, progress: ReportProgress) -> None:
+    def __init__(self, old: _Source, rebuild: "LedgerRebuild | DatabaseRebuild", progress: ReportProgress) -> None:
         self._old = old
         self._rebuild = rebuild
         self._progress = progress

@@ -1,10 +1,9 @@
 """Rebuild a ledger from a complete export, after verifying the export."""
 
-from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,15 +14,16 @@ from api.verify import VerifyReport
 from api.verify.export import read_manifest, verify_export
 from api.verify.package import Package, open_package
 from api.verify.verification import read_options, run_verification
-from events.errors import TallystickError
 from events.limits import EVIDENCE_BYTES_MAX, NOTE_BYTES_MAX
 from ledger.atomic_file import replace_whole
 from ledger.errors import UnusableExport
 from ledger.evidence_store import EvidenceStore
 from ledger.place import Place
 from ledger.transparency.keys import path_beside
-from ledger.verify import LineHeaders
 from ledger.verify.ledger_rebuild import LedgerRebuild
+
+if TYPE_CHECKING:
+    from ledger.verify.database_rebuild import DatabaseRebuild
 
 
 class LedgerImportResult(msgspec.Struct, frozen=True):
@@ -44,42 +44,11 @@ class LedgerImportResult(msgspec.Struct, frozen=True):
     """The server that a ledger in a database was read from, if it is a standby."""
 
 
-class Rebuild(Protocol):
-    """A ledger that is being rebuilt: add every page of its lines, call `verify`, then `open`."""
+def begin_rebuild(place: Place) -> "AbstractContextManager[LedgerRebuild | DatabaseRebuild]":
+    """Begin to rebuild a ledger in a file or in a database. Errors: LedgerLocked, LedgerUnusable, LedgerFull.
 
-    @property
-    def failure(self) -> TallystickError | None:
-        """Return why the lines cannot be a ledger, or could not be written."""
-        ...
-
-    def add(self, lines: Sequence[bytes], headers: Sequence[LineHeaders]) -> None:
-        """Write the next lines; if that fails, set `failure`."""
-        ...
-
-    def verify(self, root: bytes) -> None:
-        """Verify what was written, and compare its root. Errors: LedgerUnusable, and `failure`."""
-        ...
-
-    def open(self) -> None:
-        """Give the ledger its name, or mark it as complete. Errors: LedgerUnusable, LedgerUnavailable; OSError."""
-        ...
-
-    def discard(self) -> None:
-        """Remove what was written. Errors: LedgerUnusable."""
-        ...
-
-
-@runtime_checkable
-class NotesTarget(Protocol):
-    """A ledger in a database, whose nodes share notes."""
-
-    def put_notes(self, notes: Mapping[str, bytes]) -> None:
-        """Store notes, by name. Errors: LedgerUnavailable."""
-        ...
-
-
-def begin_rebuild(place: Place) -> AbstractContextManager[Rebuild]:
-    """Begin to rebuild a ledger in a file or in a database. Errors: LedgerLocked, LedgerUnusable, LedgerFull."""
+    Add every page of its lines, then call `verify`, then `open`.
+    """
     if place.database is None:
         return LedgerRebuild.begin(place.path)
     with needing_extra():

@@ -105,7 +105,7 @@ class Agent:
         """Run the command for a scenario; never raises. Cancelling ends the command."""
         request = build_question(scenario, self._enable_llm)
         try:
-            with TraceFile() as file:
+            with TraceFile.make() as file:
                 environment = {**os.environ, REPLAY: "1", TRACE_FILE: str(file.path)}
                 if self._network is None:
                     return self._reply(await run_process(self._words, request, self._timeout_s, environment), file)

@@ -159,6 +159,11 @@ def describe_seconds(seconds: float) -> str:
     return f"{seconds / 60:.3g} min" if seconds >= 600 else f"{seconds:.6g} s"
 
 
+def stated_wait_s(status: int, headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that a busy endpoint asks to wait; None if it is not busy, or states none."""
+    return parse_retry_after(headers.get("retry-after", "")) if status in BUSY_STATUSES else None
+
+
 def parse_retry_after(value: str) -> float | None:
     """Return the seconds to wait; None if the value is neither a number of seconds nor a date."""
     value = value.strip()

@@ -18,11 +18,10 @@ from events.limits import ANSWER_BYTES_MAX
 from instruments.answer import RouterAnswer
 from instruments.routers.chat_completion import ChatCompletion, error_message, parse_completion
 from instruments.routers.endpoint_limits import (
-    BUSY_STATUSES,
     OUTAGE_STATUSES,
     EndpointLimits,
     PauseTooLong,
-    parse_retry_after,
+    stated_wait_s,
 )
 from instruments.routers.http_endpoint import HttpEndpoint
 from instruments.routers.redaction import Redactor
@@ -118,7 +117,7 @@ class OpenAIRouter:
     async def _post(self, client: httpx.AsyncClient, request: object) -> _Reply:
         started_ns = time.monotonic_ns()
         async with client.stream("POST", self._endpoint.url, json=request) as response:
-            wait_s = _stated_wait_s(response)
+            wait_s = stated_wait_s(response.status_code, response.headers)
             if wait_s is not None and self.limits is not None:
                 self.limits.pause(self._endpoint.host, wait_s)
             body = await _read_body(response)
@@ -143,12 +142,6 @@ class OpenAIRouter:
             output_tokens=completion.output_tokens,
             cut_off=completion.cut_off,
         )
-
-
-def _stated_wait_s(response: httpx.Response) -> float | None:
-    """Return the seconds that a busy endpoint asks to wait; None if it is not busy, or states none."""
-    busy = response.status_code in BUSY_STATUSES
-    return parse_retry_after(response.headers.get("retry-after", "")) if busy else None
 
 
 async def _read_body(response: httpx.Response) -> bytes:

@@ -63,7 +63,7 @@ def _enter() -> None:
     loopback = socket.if_nametoindex("lo")
     _ask_kernel(_NEW_LINK, 0, struct.pack("=BxHiII", 0, 0, loopback, _UP, _UP), "the loopback interface")
     _add_route(socket.AF_INET, _HOST_SCOPE, loopback)
-    if _has_ipv6():
+    if has_ipv6():
         _add_route(socket.AF_INET6, 0, loopback)
 
 
@@ -84,7 +84,8 @@ def _ask_kernel(kind: int, flags: int, body: bytes, what: str) -> None:
         raise OSError(-code, f"{what}: {os.strerror(-code)}")
 
 
-def _has_ipv6() -> bool:
+def has_ipv6() -> bool:
+    """Tell whether the kernel has IPv6."""
     try:
         socket.socket(socket.AF_INET6, socket.SOCK_STREAM).close()
     except OSError:

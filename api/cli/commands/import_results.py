@@ -52,12 +52,13 @@ async def _import(files: list[str], options: "ResultsOptions", target: LedgerTar
     """Import the files. The ledger is opened only when one could be read."""
     from itertools import chain
 
+    from api.importers.batch_append import FileFault
     from api.importers.results.importer import import_results, read_files
-    from api.importers.results.report import ResultsFault, ResultsImport
+    from api.importers.results.report import ResultsImport
 
     result, items = ResultsImport(dry_run=options.dry_run), read_files(files, options)
     for item in items:
-        if not isinstance(item, ResultsFault):
+        if not isinstance(item, FileFault):
             async with open_store(target, writable=not options.dry_run) as store:
                 await import_results(chain([item], items), store, result, show_progress)
             break

@@ -190,7 +190,8 @@ async def _import_runs(
     """Import the runs. The ledger is opened only when a file could be read."""
     from itertools import chain
 
-    from api.importers.runs.importer import FileFault, RunImportResult, import_runs, read_runs
+    from api.importers.batch_append import FileFault
+    from api.importers.runs.importer import RunImportResult, import_runs, read_runs
 
     result, reports = RunImportResult(), read_runs(files, agent)
     for item in reports:

@@ -6,7 +6,8 @@ from rich.console import Console
 from rich.text import Text
 
 from api.cli.output import figure, format_speed, make_facts, open_console, print_note, table_of, truncate
-from api.importers.runs.importer import FileFault, RunImportResult
+from api.importers.batch_append import FileFault
+from api.importers.runs.importer import RunImportResult
 from api.importers.runs.score_check import TOLERANCE, UnsupportedScore
 from api.service.discovery.queries import RunPage
 from api.text_format import (

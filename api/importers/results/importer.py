@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from api.importers.batch_append import BATCH_EVENTS, split_batches
+from api.importers.batch_append import BATCH_EVENTS, FileFault, split_batches
 from api.importers.results.deepeval_reader import DEEPEVAL
 from api.importers.results.imported_run import ImportedFile
 from api.importers.results.inspect_reader import INSPECT
@@ -22,7 +22,6 @@ from api.importers.results.promptfoo_reader import PROMPTFOO
 from api.importers.results.report import (
     ImportedFileReport,
     Outcome,
-    ResultsFault,
     ResultsImport,
     report_file,
     report_run,
@@ -43,6 +42,8 @@ _encode = msgspec.json.Encoder().encode
 PreparedFile = tuple[ImportedFile, list[PreparedRun]]
 """A file with the events of its runs."""
 
+NOTHING = "Nothing of it was written."
+
 READERS: tuple[ResultsReader, ...] = (INSPECT, LM_EVAL, PROMPTFOO, DEEPEVAL)
 
 
@@ -61,7 +62,7 @@ class ResultsOptions(msgspec.Struct, frozen=True, kw_only=True):
                 raise InvalidQuery(name, f"it has {len(value)} characters.", f"Use 1..{LABEL_CHARS_MAX} characters.")
 
 
-def read_files(paths: Iterable[str], options: ResultsOptions) -> Iterator[PreparedFile | ResultsFault]:
+def read_files(paths: Iterable[str], options: ResultsOptions) -> Iterator[PreparedFile | FileFault]:
     """Yield each file with the events of its runs, or its fault. Errors: InvalidQuery, for a wrong option."""
     for path in paths:
         try:
@@ -69,7 +70,7 @@ def read_files(paths: Iterable[str], options: ResultsOptions) -> Iterator[Prepar
         except TallystickError as error:
             if isinstance(error, InvalidQuery) and error.field != "FILE":
                 raise
-            yield _fault_of(error, path)
+            yield FileFault.of(error, path, advice=NOTHING)
 
 
 def read_file(path: str, options: ResultsOptions) -> PreparedFile:
@@ -87,13 +88,8 @@ def read_file(path: str, options: ResultsOptions) -> PreparedFile:
     return file, prepared
 
 
-def _fault_of(error: TallystickError, path: str, run_id: str | None = None) -> ResultsFault:
-    advice = f"{error.advice} Nothing of it was written.".lstrip()
-    return ResultsFault(file=path, run_id=run_id, field=error.field, detail=error.detail, advice=advice)
-
-
 async def import_results(
-    files: Iterator[PreparedFile | ResultsFault],
+    files: Iterator[PreparedFile | FileFault],
     store: EventStore,
     result: ResultsImport,
     progress: OpenProgress,
@@ -106,7 +102,7 @@ async def import_results(
     writer = _RunWriter(store, result, progress)
     try:
         while (item := await asyncio.to_thread(next, files, None)) is not None:
-            if isinstance(item, ResultsFault):
+            if isinstance(item, FileFault):
                 result.faults.append(item)
                 continue
             file, runs = item
@@ -153,14 +149,14 @@ class _RunWriter:
                         await self._append(missing, report)
                     except (AppendRefused, InvalidEvent) as error:
                         self._result.runs -= 1
-                        self._result.faults.append(_fault_of(error, file.file, run.run_id))
+                        self._result.faults.append(FileFault.of(error, file.file, run.run_id, NOTHING))
                         return
         file.runs.append(report_run(run, outcome))
 
     def _refuse(self, file: ImportedFileReport, run: PreparedRun, difference: str) -> None:
         self._result.conflicts += 1
         file.runs.append(report_run(run, "conflict"))
-        fault = ResultsFault(
+        fault = FileFault(
             file=file.file,
             run_id=run.run_id,
             detail=f"the ledger has run {run.run_id} with other content: {difference}. Nothing of the run was written.",

@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from api.importers.batch_append import FileFault
 from api.importers.results.imported_run import Format, ImportedFile, NotKept
 from api.importers.results.run_events import PreparedRun
 from projections.evaluation.aggregation import scenario_weights, tally_scores
@@ -18,16 +19,6 @@ TOLERANCE = 1e-9
 """Relative difference up to which two means are equal."""
 
 _NAN = float("nan")
-
-
-class ResultsFault(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A file, or a run of it, that was not imported: the reason, and what to do."""
-
-    file: str
-    run_id: str | None = None
-    field: str | None = None
-    detail: str
-    advice: str
 
 
 class ImportedRunReport(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -72,7 +63,7 @@ class ResultsImport(msgspec.Struct, kw_only=True):
     """
 
     files: list[ImportedFileReport] = []
-    faults: list[ResultsFault] = []
+    faults: list[FileFault] = []
     conflicts: int = 0
     runs: int = 0
     there: int = 0

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from api.importers.batch_append import STREAMS_MAX, split_batches
+from api.importers.batch_append import STREAMS_MAX, FileFault, split_batches
 from api.importers.runs import reader
 from api.importers.runs.score_check import UnsupportedScore, unsupported_scores
 from api.importers.runs.to_events import RunEvents, run_events
@@ -29,17 +29,6 @@ from instruments.probes import SCORERS
 from ledger.errors import AppendRefused, Gone, InvalidQuery, LifecycleViolation
 from ledger.threads import run_on_thread
 from projections.discovery.run_report import REPORTED_SCORER_ID, DiscoveryRun, RunReport, build_report
-
-
-class FileFault(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A file that was not imported: the reason, and what to do. `conflict`: the ledger has another run with this id."""
-
-    file: str
-    run_id: str | None = None
-    field: str | None = None
-    detail: str
-    advice: str
-    conflict: bool = False
 
 
 class RunImportResult(msgspec.Struct, kw_only=True):
@@ -72,7 +61,7 @@ def read_runs(paths: Iterable[str], agent: str | None) -> Iterator[RunEvents | F
         try:
             yield _read_events(path, agent)
         except TallystickError as error:
-            yield fault_of(error, path)
+            yield FileFault.of(error, path)
 
 
 def read_run(path: str, agent: str | None) -> RunEvents:
@@ -88,11 +77,6 @@ def _read_events(path: str, agent: str | None) -> RunEvents:
 def _check_agent(agent: str | None) -> None:
     if agent is not None and not is_valid_agent(agent):
         raise InvalidQuery("agent", f"{agent!r} cannot be an agent's name.", "Use 1..64 letters, digits and ._:@/+-.")
-
-
-def fault_of(error: TallystickError, path: str, run_id: str | None = None) -> FileFault:
-    """Return the fault of a file from an error."""
-    return FileFault(file=path, run_id=run_id, field=error.field, detail=error.detail, advice=error.advice)
 
 
 async def import_runs(
@@ -200,7 +184,7 @@ class _Writer:
                 return
             (run,) = new
             if await self._new_runs(new):  # otherwise another process has written it meanwhile
-                self._result.faults.append(fault_of(error, run.file, run.run_id))
+                self._result.faults.append(FileFault.of(error, run.file, run.run_id))
 
     async def _append(self, runs: Sequence[RunEvents]) -> None:
         result = self._result

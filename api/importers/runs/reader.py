@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from events.decode_error_messages import DECODE_ERRORS, locate_decode_error
+from events.decode_error_messages import DECODE_ERRORS, explain_decode_error
 from events.errors import InvalidEvent, MalformedInput
-from events.json_check import half_surrogate_error
 from events.limits import BODY_BYTES_MAX, STREAM_ID_CHARS_MAX
 from events.payload import COUNT_MAX, STREAM_ID_PATTERN, STREAM_ID_SHAPE
 from ledger.regular_file import open_input
@@ -16,7 +15,6 @@ from projections.discovery.run_report import TOTAL_KEY, RunReport, report_models
 _decode = msgspec.json.Decoder(RunReport).decode
 _run_id = re.compile(STREAM_ID_PATTERN)
 _time = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
-_field_name = re.compile(r"field `(?P<name>[^`]+)`")
 
 MIB = 1 << 20
 
@@ -44,12 +42,11 @@ def decode_report(body: bytes) -> RunReport:
         raise MalformedInput("It is empty.", "A run report is one JSON object.")
     try:
         report = _decode(body)
-    except msgspec.ValidationError as error:
-        raise _decode_error(error) from None
     except DECODE_ERRORS as error:
-        raise half_surrogate_error(body) or MalformedInput(
-            f"It is not well-formed JSON: {error}.", "Send UTF-8 JSON; NaN and Infinity are not JSON numbers."
-        ) from None
+        wrong = explain_decode_error(error, (), fields=RunReport.__struct_fields__, shape=RunReport, body=body)
+        if isinstance(error, msgspec.ValidationError) and wrong.field is None:
+            wrong.detail = wrong.detail.replace("the body", "it is not a run report")
+        raise wrong from None
     _check(report)
     return report
 
@@ -72,7 +69,7 @@ def _check(report: RunReport) -> None:
     """Check what the types do not. Errors: InvalidEvent."""
     run_id = report.run_id
     if run_id is not None and (len(run_id) > STREAM_ID_CHARS_MAX or _run_id.fullmatch(run_id) is None):
-        raise _invalid("run_id", f"{report.run_id!r} cannot name a run", _ID_ADVICE)
+        raise _invalid("run_id", f"{report.run_id!r} cannot name a run", f"Use {STREAM_ID_SHAPE}.")
     parse_time("start_time", report.start_time)
     if report.end_time is not None:
         parse_time("end_time", report.end_time)
@@ -112,24 +109,5 @@ def _check_score(field: str, score: dict[str, int | float]) -> None:
             raise _invalid(f"{field}.{name}", f"{value} is not a count", f"Only {TOTAL_KEY} may be a fraction.")
 
 
-_ID_ADVICE = f"Use {STREAM_ID_SHAPE}."
-
-
-def _decode_error(error: msgspec.ValidationError) -> InvalidEvent:
-    """Return a decoder's error as one with field, detail and advice."""
-    path, text = locate_decode_error(error)
-    field = path.lstrip(".")
-    if name := _field_name.search(text):
-        field = f"{field}.{name['name']}".lstrip(".")
-    if text.startswith("object contains unknown field"):
-        return _invalid(field, "is not a field of a run report", "Omit it, or correct its name.")
-    if text.startswith("object missing required field"):
-        return _invalid(field, "is required and missing", "Add it.")
-    if not field:
-        return _invalid("", f"it is not a run report: {text}", "A run report is one JSON object.")
-    advice = _ID_ADVICE if field == "run_id" else "Correct the value."
-    return _invalid(field, text, advice)
-
-
 def _invalid(field: str, detail: str, advice: str) -> InvalidEvent:
-    return InvalidEvent(f"{field}: {detail}." if field else f"{detail}.", advice, field=field or None)
+    return InvalidEvent(f"{field}: {detail}.", advice, field=field)

@@ -15,7 +15,7 @@ import msgspec
 from events.limits import ANSWER_BYTES_MAX
 from instruments.evals.scoring.embedding_cache import Vector
 from instruments.routers.chat_completion import error_message
-from instruments.routers.endpoint_limits import BUSY_STATUSES, EndpointLimits, PauseTooLong, parse_retry_after
+from instruments.routers.endpoint_limits import EndpointLimits, PauseTooLong, stated_wait_s
 from instruments.routers.http_endpoint import HttpEndpoint
 from instruments.routers.redaction import Redactor
 from instruments.routers.router import shorten
@@ -88,8 +88,8 @@ class EmbeddingsClient:
 
     def _pause(self, response: httpx.Response) -> None:
         """Let nobody ask the endpoint until the time that it states, if it is busy."""
-        wait_s = parse_retry_after(response.headers.get("retry-after", ""))
-        if self.limits is not None and response.status_code in BUSY_STATUSES and wait_s is not None:
+        wait_s = stated_wait_s(response.status_code, response.headers)
+        if self.limits is not None and wait_s is not None:
             self.limits.pause(self._endpoint.host, wait_s)
 
     def _post(self, client: httpx.Client, request: object) -> tuple[int, bytes]:

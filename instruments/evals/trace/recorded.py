@@ -4,12 +4,12 @@ An answer's `trace` is used if there is one; otherwise the file, if the agent wr
 """
 
 import os
-import shutil
 import stat
-import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple, Self
 
 import msgspec
 
@@ -24,20 +24,17 @@ TRACE_FILE = "TALLYSTICK_TRACE_FILE"
 _json = msgspec.json.Encoder().encode
 
 
-class TraceFile:
-    """A path for the spans of one attempt, in a folder of its own that is removed at the end. Errors: OSError."""
+class TraceFile(NamedTuple):
+    """A path for the spans of one attempt."""
 
-    def __init__(self) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="tallystick-trace-"))
-        self.path = self._folder / "spans.jsonl"
+    path: Path
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
+    @classmethod
+    @contextmanager
+    def make(cls) -> Iterator[Self]:
+        """Make a path in a folder of its own, which is removed at the end. Errors: OSError."""
+        with TemporaryDirectory(prefix="tallystick-trace-", ignore_cleanup_errors=True) as folder:
+            yield cls(Path(folder) / "spans.jsonl")
 
     def read(self) -> bytes:
         """Return what the agent wrote; nothing if there is no file. Errors: BadTrace."""

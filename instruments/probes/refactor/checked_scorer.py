@@ -6,17 +6,16 @@ from functools import cached_property
 from msgspec import structs
 
 from instruments.probes.probe import Probe
-from instruments.probes.refactor.behaviour import Outcome, Program, Runner, compare_behaviour
+from instruments.probes.refactor.behaviour import MakeProgram, Outcome, Program, PythonProgram, compare_behaviour
 from instruments.probes.refactor.comment_count import find_comments
 from instruments.probes.refactor.comment_credit import count_credited
 from instruments.probes.refactor.go import GO
-from instruments.probes.refactor.go_behaviour import GoRunner
+from instruments.probes.refactor.go_behaviour import GoProgram
 from instruments.probes.refactor.hidden_inputs import Arguments, hidden_arguments
 from instruments.probes.refactor.language import Language
 from instruments.probes.refactor.parsed_source import ParsedSource
 from instruments.probes.refactor.parser import parse_source
 from instruments.probes.refactor.python import PYTHON
-from instruments.probes.refactor.python_behaviour import PythonRunner
 from instruments.probes.refactor.scorer import REFACTOR_GO, REFACTOR_PYTHON, WEIGHTS, RefactorScorer
 from instruments.probes.score import ProbeScore, Unscored
 from instruments.sandbox.process import SandboxUnavailable
@@ -35,15 +34,15 @@ class CheckedRefactorScorer(RefactorScorer):
     restate. A score depends on the text alone; without a sandbox there is none.
     """
 
-    def __init__(self, id: str, version: str, language: Language, original: str, runner: Runner) -> None:  # noqa: A002
+    def __init__(self, id: str, version: str, language: Language, original: str, make: MakeProgram) -> None:  # noqa: A002
         super().__init__(id, version, language, original)
-        self._runner = runner
+        self._make_program = make
         self._scores: dict[str, ProbeScore] = {}
 
     @cached_property
     def _original_program(self) -> Program:
         source, reached = self.original
-        return self._runner.program(source, reached.entry)
+        return self._make_program(source, reached.entry)
 
     def score(self, output: str) -> ProbeScore | Unscored:
         """Score any text. It is not valid if it does not parse, and unscored if it cannot be run here."""
@@ -62,7 +61,7 @@ class CheckedRefactorScorer(RefactorScorer):
     def _score_source(self, output: str, source: ParsedSource) -> ProbeScore:
         reached = self.find_reached(source, self.original[1].entry)
         calls = hidden_arguments(self.id, output)
-        program = self._runner.program(source, reached.entry)
+        program = self._make_program(source, reached.entry)
         behaviour = compare_behaviour(self._expected(calls), program, reached.entry, reached.helpers, calls)
         after = reached.without(behaviour.idle)
         comments = find_comments(source, after.others, self.language)
@@ -94,12 +93,12 @@ def _total(counts: dict[str, int]) -> float:
     return round(BEHAVIOUR_SHARE + (1 - BEHAVIOUR_SHARE) * (changes + min(comments, changes)), 6)
 
 
-def _checked(probe: Probe, language: Language, runner: Runner) -> Probe:
+def _checked(probe: Probe, language: Language, make_program: MakeProgram) -> Probe:
     """Return a probe with the second version of its scorer beside the first."""
-    scorer = CheckedRefactorScorer(probe.id, "2", language, probe.stimulus, runner)
+    scorer = CheckedRefactorScorer(probe.id, "2", language, probe.stimulus, make_program)
     return structs.replace(probe, scorer=scorer, older_scorers=(probe.scorer,))
 
 
-REFACTOR_GO_CHECKED = _checked(REFACTOR_GO, GO, GoRunner())
-REFACTOR_PYTHON_CHECKED = _checked(REFACTOR_PYTHON, PYTHON, PythonRunner())
+REFACTOR_GO_CHECKED = _checked(REFACTOR_GO, GO, GoProgram)
+REFACTOR_PYTHON_CHECKED = _checked(REFACTOR_PYTHON, PYTHON, PythonProgram)
 """The same tasks; their scorer also checks the behaviour."""

@@ -146,14 +146,6 @@ func Call{self._suffix}(a []int, b string, c bool) (int, string, error) {{ {rece
         return build_go({"answer.go": text, "call.go": call}, _MAIN.replace("@", self._suffix))
 
 
-class GoRunner:
-    """Makes Go programs."""
-
-    def program(self, source: ParsedSource, entry: Declaration) -> GoProgram:
-        """Return the program; it is compiled when it first runs."""
-        return GoProgram(source, entry)
-
-
 def _changed_bodies(function: Declaration, name: str) -> list[tuple[Change, str]]:
     """Return the changes of a function, each with the statement that does it.
 

@@ -33,7 +33,7 @@ AFTER_WORDS = 25
 JOINING = split_words("and or nor the a an both also as well neither either")
 """Words allowed between the members of an enumeration."""
 
-DENIALS = split_phrases(
+DENIALS = (
     "ruled out|red herring|red herrings|unrelated|innocent|cleared|exonerated|excluded|rejected|dismissed|discarded|"
     "coincidence|coincidental|coincided|irrelevant|not the cause|not a cause|not the root cause|not the actual cause|"
     "not the culprit|not the problem|not the reason|not the issue|not the trigger|not the source|not responsible|"
@@ -57,7 +57,7 @@ class Mention(NamedTuple):
 Occurrence = tuple[str, int, int]
 """A name, the index of its first word, and the index after its last word."""
 
-_denials = phrases_by_first_word({"denial": "|".join(" ".join(phrase) for phrase in DENIALS)})
+_denials = phrases_by_first_word({"denial": DENIALS})
 
 
 class Lexicon:

@@ -172,7 +172,8 @@ def test_save_reads_a_pipe_and_names_what_has_no_name(tmp_path: Path) -> None:
     assert shown(ledger, first["run_id"]) == {**nameless, "run_id": first["run_id"]}
     said = done(ledger, "run", "save", "--report-file", "-", given=msgspec.json.encode(report("named", "m", "n")))
     assert said.text.startswith("Run named saved, 2 results.\n2 stated scores not supported by the output")
-    assert refused(ledger, "run", "save", "--report-file", "-", given=b"{").startswith("error: standard input: It is")
+    said_of_brace = refused(ledger, "run", "save", "--report-file", "-", given=b"{")
+    assert said_of_brace.startswith("error: standard input: Not well-formed JSON")
     assert refused(ledger, "run", "save", "--report-file", tmp_path).startswith(f"error: {tmp_path}: It cannot be read")
 
 

@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from instruments.probes import PROBES, ProbeScore, Unscored, find_probe, scorer_name
+from instruments.probes.refactor.behaviour import PythonProgram
 from instruments.probes.refactor.checked_scorer import (
     BEHAVIOUR_SHARE,
     REFACTOR_GO_CHECKED,
@@ -14,7 +15,6 @@ from instruments.probes.refactor.checked_scorer import (
 )
 from instruments.probes.refactor.hidden_inputs import hidden_arguments
 from instruments.probes.refactor.python import PYTHON
-from instruments.probes.refactor.python_behaviour import PythonRunner
 from instruments.sandbox.process import SandboxUnavailable
 from tests.instruments.probes import answers_go, answers_python
 from tests.instruments.probes.renaming import in_code
@@ -159,7 +159,7 @@ def test_a_function_whose_name_another_takes_does_nothing() -> None:
 
 @pytest.mark.slow
 def test_a_score_is_the_same_each_time_and_its_arguments_follow_from_the_bytes() -> None:
-    fresh = CheckedRefactorScorer("refactor-python", "2", PYTHON, M, PythonRunner())
+    fresh = CheckedRefactorScorer("refactor-python", "2", PYTHON, M, PythonProgram)
     answer = answers_python.RIGHT["comprehensions"]
     assert fresh.score(answer) == scored("python", answer)
     one, again, other = (hidden_arguments("p", text) for text in (answer, answer, answer + "\n"))
@@ -172,7 +172,7 @@ def test_without_a_sandbox_there_is_no_score(monkeypatch: pytest.MonkeyPatch) ->
     def refuse(*_: object) -> None:
         raise SandboxUnavailable("nothing protects here")
 
-    monkeypatch.setattr("instruments.probes.refactor.python_behaviour.run_in_sandbox", refuse)
+    monkeypatch.setattr("instruments.probes.refactor.behaviour.run_in_sandbox", refuse)
     assert SCORERS["python"].score(M + "# now\n") == Unscored("nothing protects here")
     monkeypatch.setenv("PATH", "")
     assert SCORERS["go"].score(REFACTOR_GO_CHECKED.stimulus + "// now\n") == Unscored(
