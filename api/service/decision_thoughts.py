@@ -8,6 +8,7 @@ adopt the same thought, the ledger accepts one; the other reads again and retrie
 import random
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from hashlib import sha256
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -200,8 +201,21 @@ def _drafts(
     if companions != _Companions() or found:
         assert decision.decision_id is not None, "a decision that other events name has an id"
         payloads = [*companions.payloads(decision.decision_id), *links_to(found, decision.decision_id)]
-        drafts += [VOCABULARY.draft_of(payload, time=now) for payload in payloads]
+        drafts += [
+            VOCABULARY.draft_of(payload, id=_companion_id(event_id, number), time=now)
+            for number, payload in enumerate(payloads)
+        ]
     return drafts
+
+
+def _companion_id(event_id: str | None, number: int) -> str | None:
+    """Return the id of an event that is posted with a decision; None, if the decision may be posted only once.
+
+    A decision that is posted twice at the same moment is one event. So must be what comes with it.
+    """
+    if event_id is None:
+        return None
+    return f"companion/{sha256(event_id.encode()).hexdigest()}/{number}"
 
 
 async def step_number(ledger: LedgerService, placed: AppendedEvent) -> int:
