@@ -250,7 +250,9 @@ async def get_stream(call: Call) -> Response:
 
 
 async def _page(ledger: LedgerService, page: LogPage) -> Response:
-    return Response(page_json(page, (await ledger.reader.head()).position), media_type=JSON)
+    # an event can be read a moment before the log notes that it is the newest one
+    head = max([(await ledger.reader.head()).position, *page.positions])
+    return Response(page_json(page, head), media_type=JSON)
 
 
 async def _lines(call: Call, query: Query) -> AsyncIterator[bytes]:
