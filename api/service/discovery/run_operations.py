@@ -276,7 +276,7 @@ def _attempt_taken_error(run_id: str, recorded: DiscoveryAttempted) -> AttemptTa
 def _find_probes(config: RunConfig) -> list[Probe]:
     """Return the newest version of each probe of a run. Errors: InvalidEvent."""
     if config.probes is None:
-        return [_find_probe(config.probe_id)]
+        return [_find_probe(config.probe_id, "probe_id")]
     detail = None
     if len(set(config.probes)) < len(config.probes):
         detail = f"probes names one twice: {', '.join(config.probes)}."
@@ -284,15 +284,14 @@ def _find_probes(config: RunConfig) -> list[Probe]:
         detail = f"probe_id {config.probe_id!r} is not the first of probes, {config.probes[0]!r}."
     if detail is not None:
         raise InvalidEvent(detail, "Name each probe once, in probes only.", field="probes")
-    return [_find_probe(probe_id) for probe_id in config.probes]
+    return [_find_probe(probe_id, "probes") for probe_id in config.probes]
 
 
-def _find_probe(probe_id: str) -> Probe:
-    """Return the newest version of a probe. Errors: InvalidEvent."""
+def _find_probe(probe_id: str, field: str) -> Probe:
+    """Return the newest version of a probe that a field names. Errors: InvalidEvent."""
     probe = find_probe(probe_id)
     if probe is None:
-        detail = f"probe_id {probe_id!r} is not a probe."
-        raise InvalidEvent(detail, f"Probes: {PROBE_IDS}.", field="probe_id")
+        raise InvalidEvent(f"{field} {probe_id!r} is not a probe.", f"Probes: {PROBE_IDS}.", field=field)
     return probe
 
 

@@ -116,9 +116,13 @@ class Dispatcher:
             if endpoint.id in self._deliveries or (state is not None and state.ended is not None):
                 continue
             if state is None:
-                after = min(endpoint.after, await self._ledger.head_position())
-                await self._events.record([WebhookStarted(endpoint_id=endpoint.id, after=after, kinds=endpoint.kinds)])
-            self._start(endpoint, endpoint.after if state is None else state.position)
+                # a log that was restored may be shorter than when the endpoint was added
+                position = min(endpoint.after, await self._ledger.head_position())
+                started = WebhookStarted(endpoint_id=endpoint.id, after=position, kinds=endpoint.kinds)
+                await self._events.record([started])
+            else:
+                position = state.position
+            self._start(endpoint, position)
 
     def _start(self, endpoint: Endpoint, position: int) -> None:
         from api.service.webhooks.delivery import Delivery  # noqa: PLC0415 - loads httpx: most ledgers have no endpoint

@@ -81,7 +81,9 @@ def test_a_single_probe_is_a_run_as_before(asker: Asker) -> None:
 )
 def test_a_battery_that_cannot_be_is_refused(asker: Asker, config: dict[str, object], said: str) -> None:
     response = asker.ask("POST", "/discovery", {"probe_id": "debugging", **config})
-    assert said in problem(response, 422, "invalid-event")["detail"]
+    error = problem(response, 422, "invalid-event")
+    assert said in error["detail"]
+    assert error["field"] == "probes"
 
 
 def test_the_golden_response_is_the_first_accepted_one_byte_for_byte(asker: Asker) -> None:
