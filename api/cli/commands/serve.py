@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from api.cli.ledger_target import LedgerTarget, verb
+from api.cli.ledger_target import LedgerTarget, compute_on_one_thread, verb
 from api.cli.options import choice, option
 from api.cli.output import print_note, show_progress
 from events import limits
@@ -18,8 +18,6 @@ LEVELS = ("debug", "info", "warning", "error")
 ANY_CASE = (*map(str.upper, LEVELS), *map(str.title, LEVELS))
 LIMITS = "Limits"
 LIMIT_MAX = 100_000
-BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-"""Environment variables with the number of threads that numpy's libraries compute on, read when numpy is imported."""
 
 
 def _limit(text: str, *, low: float = 0, high: float | None = LIMIT_MAX) -> Any:  # noqa: ANN401 - as `typer.Option`
@@ -97,7 +95,7 @@ def serve(
 
     Example: tallystick --ledger team.db serve --port 8321
     """
-    _compute_on_one_thread()
+    compute_on_one_thread()
     from api.http.audit_log import AuditLog
     from api.http.connection_table import ConnectionLimits
     from api.http.limits import RequestLimits
@@ -139,17 +137,6 @@ def _with_key(place: "Place", key: Path | None) -> "Place":
 
     read_key(place.path, key)
     return replace(place, key=key)
-
-
-def _compute_on_one_thread() -> None:
-    """Let a query compute on one core: on every core it would keep requests waiting. Call it before numpy is imported.
-
-    Sums in another order differ in the last digits, so figures do not depend on the number of cores, either.
-    """
-    import os
-
-    for name in BLAS_THREADS:
-        os.environ.setdefault(name, "1")
 
 
 def _run(place: "Place", host: str, port: int, log_level: str, settings: "ServerSettings") -> None:

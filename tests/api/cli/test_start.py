@@ -14,8 +14,8 @@ from tests.support.paths import ROOT
 pytestmark = pytest.mark.slow
 
 LARGE = {
-    "cryptography", "httpx", "jinja2", "mcp", "numpy", "prometheus_client", "pyarrow", "regex", "scipy",
-    "scipy.optimize", "starlette", "tree_sitter", "uvicorn", "uvloop", "yaml",
+    "cryptography", "httpx", "jinja2", "mcp", "numpy", "prometheus_client", "pyarrow", "pydantic", "regex",
+    "scipy", "scipy.optimize", "starlette", "tree_sitter", "uvicorn", "uvloop", "yaml",
 }  # fmt: skip
 """Packages that take 5 ms to half a second to load."""
 
