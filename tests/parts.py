@@ -72,6 +72,7 @@ OWNERS: Mapping[str, str] = {
     "tests/api/search": "sockets",
     "tests/api/service": "processes",
     "tests/api/service/test_webhook_attempts.py": "webhooks",
+    "tests/api/service/test_webhook_position.py": "webhooks",
     "tests/api/test_both_logs.py": "postgres",
     "tests/api/test_nodes_on_postgresql.py": "postgres",
     "tests/api/verify": "commands",

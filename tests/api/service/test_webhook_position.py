@@ -4,6 +4,8 @@ import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from api.service.ledger import LedgerService
 from api.service.webhooks.dispatcher import Dispatcher
 from api.service.webhooks.endpoint_store import DEFAULT_PACE, EndpointStore
@@ -11,6 +13,8 @@ from api.service.webhooks.server_events import ServerEvents
 from tests.api.http.webhook_receiver import receiving
 from tests.api.service.ledgers import within
 from tests.events.alert_samples import ALERT_SAMPLES
+
+pytestmark = pytest.mark.slow
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
