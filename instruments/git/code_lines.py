@@ -17,8 +17,10 @@ FIX_FILES_MAX: Final = 40
 """A change of more files is no fix, whatever it says."""
 
 _made = re.compile(rb"(^|/)(vendor|node_modules|dist|build|generated|__snapshots__|snapshots)/|\.min\.[a-z]+$")
-_comment = re.compile(rb"\s*(#|//|/\*|\*|<!--|--)")
-_letter = re.compile(rb"[A-Za-z0-9]")
+_comment = re.compile(rb"\s*(#|//|/\*|\*)")
+_LINE_BYTES_MIN: Final = 3
+"""A shorter line is blank, or brackets."""
+
 _fix = re.compile(r"\b(fix(es|ed|ing)?|bug(s|fix|fixes)?|hotfix(es)?|regressions?|broken|repair(s|ed|ing)?)\b", re.I)
 _no_fix = re.compile(r"\b(typos?|lint(er|ing)?|format(ting)?|docs?|changelog|comments?)\b", re.IGNORECASE)
 
@@ -31,7 +33,7 @@ def is_code(path: bytes) -> bool:
 
 def counts(path: bytes, line: bytes) -> bool:
     """Return whether a line is in figures: code, and not blank, brackets or a comment."""
-    return is_code(path) and _letter.search(line) is not None and _comment.match(line) is None
+    return is_code(path) and len(line.strip()) >= _LINE_BYTES_MIN and _comment.match(line) is None
 
 
 def says_fix(subject: str) -> bool:
