@@ -105,7 +105,9 @@ def read_history(
         head=head,
         changes=changes.landed(),
         unresolved_reverts=unresolved,
-        main_merged=sum(commit.subject.startswith(("Merge branch 'main'", "Merge branch 'master'")) for commit in chain),
+        main_merged=sum(
+            commit.subject.startswith(("Merge branch 'main'", "Merge branch 'master'")) for commit in chain
+        ),
         is_shallow=repository.text("rev-parse", "--is-shallow-repository") == "true",
     )
 

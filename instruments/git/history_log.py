@@ -71,16 +71,17 @@ def read_changes(repository: Repository, head: str) -> Iterator[Change]:
     """Yield the changes of a head's first-parent chain, the oldest first. Errors: RepositoryUnreadable."""
     words = ("log", "--first-parent", "--reverse", "--root", *_DIFF, _FORMAT, head, "--")
     with repository.output(*words) as stream:
-        yield from _parse(stream)
+        yield from parse_changes(stream)
 
 
 def read_commits(repository: Repository, head: str) -> Iterator[Commit]:
     """Yield every commit that a head contains. Errors: RepositoryUnreadable."""
     with repository.output("log", "--encoding=UTF-8", _FORMAT, head, "--") as stream:
-        yield from (change.commit for change in _parse(stream))
+        yield from (change.commit for change in parse_changes(stream))
 
 
-def _parse(stream: IO[bytes]) -> Iterator[Change]:
+def parse_changes(stream: IO[bytes]) -> Iterator[Change]:
+    """Yield the changes that `git log` prints, in its order."""
     commit: Commit | None = None
     edits: list[FileEdit] = []
     while line := _read_line(stream):
@@ -101,10 +102,10 @@ def _read_line(stream: IO[bytes]) -> bytes:
     line = stream.readline(LINE_BYTES_MAX)
     if len(line) < LINE_BYTES_MAX or line.endswith(b"\n"):
         return line
-    digest = blake2b(line, digest_size=16)
+    sign, digest = line[:1], blake2b(line[1:], digest_size=16)
     while not line.endswith(b"\n") and (line := stream.readline(LINE_BYTES_MAX)):
         digest.update(line)
-    return line[:1] + digest.hexdigest().encode() + b"\n"
+    return sign + digest.hexdigest().encode() + b"\n"
 
 
 def _read_header(stream: IO[bytes], line: bytes) -> Commit:
@@ -144,5 +145,7 @@ def _read_hunk(stream: IO[bytes], old_start: int, count: int) -> Hunk:
 def _path(text: bytes, prefix: bytes) -> bytes | None:
     text = text.rstrip(b"\n").rstrip(b"\t")
     if text.startswith(b'"'):
-        text = _octal.sub(lambda it: bytes([int(it[1], 8)]) if len(it[1]) == 3 else _escapes.get(it[1], it[1]), text[1:-1])
+        text = _octal.sub(
+            lambda it: bytes([int(it[1], 8)]) if len(it[1]) == 3 else _escapes.get(it[1], it[1]), text[1:-1]
+        )
     return None if text == b"/dev/null" else text.removeprefix(prefix)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
-from instruments.git.history_log import FileEdit, Hunk
+from instruments.git.history_log import FileEdit
 
 UNKNOWN: Final = -1
 """The origin of lines that no diff has shown, as those of a file that was binary before."""

@@ -80,7 +80,9 @@ class Repository:
     def _said(self, process: "subprocess.Popen[bytes]") -> str:
         assert process.stderr is not None
         lines = process.stderr.read(_STDERR_BYTES).decode(errors="replace").splitlines()
-        return next((line for line in lines if line.startswith(("fatal:", "error:"))), "".join(lines[:1])) or "no reason"
+        return (
+            next((line for line in lines if line.startswith(("fatal:", "error:"))), "".join(lines[:1])) or "no reason"
+        )
 
 
 def _advice(said: str) -> str:
