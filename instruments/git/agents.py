@@ -88,7 +88,7 @@ class Mark(msgspec.Struct, frozen=True):
 
 
 class OwnRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Marks of an agent that the owner of a repository names: whole addresses, ends of names, beginnings of branches."""
+    """Marks of an agent that the owner of a repository names: addresses, ends of names, beginnings of branches."""
 
     addresses: tuple[str, ...] = ()
     name_endings: tuple[str, ...] = ()

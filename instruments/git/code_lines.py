@@ -21,8 +21,12 @@ _comment = re.compile(rb"\s*(#|//|/\*|\*)")
 _LINE_BYTES_MIN: Final = 3
 """A shorter line is blank, or brackets."""
 
-_fix = re.compile(r"\b(fix(es|ed|ing)?|bug(s|fix|fixes)?|hotfix(es)?|regressions?|broken|repair(s|ed|ing)?)\b", re.IGNORECASE)
-_no_fix = re.compile(r"\b(typos?|lint(er|ing)?|format(ting)?|docs?|changelog|comments?)\b", re.IGNORECASE)
+_fix = re.compile(
+    r"\b(fix(es|ed|ing)?|bug(s|fix|fixes)?|hotfix(es)?|regressions?|broken|repair(s|ed|ing)?)\b", re.IGNORECASE
+)
+_no_fix = re.compile(
+    r"\b(fix(es|ed|ing)?|bug(s|fix|fixes)?|hotfix(es)?|regressions?|broken|repair(s|ed|ing)?)\b", re.IGNORECASE
+)
 
 
 def is_code(path: bytes) -> bool:

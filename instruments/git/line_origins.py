@@ -6,11 +6,11 @@ change removes and adds again elsewhere keeps its origin, which blame does not s
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
-from instruments.git.history_log import FileEdit
+from instruments.git.history_log import FileEdit, Hunk
 
 UNKNOWN: Final = -1
 """The origin of lines that no diff has shown, as those of a file that was binary before."""
@@ -26,6 +26,15 @@ class LineCounts(NamedTuple):
     ended: Mapping[int, int]
 
 
+class _Place(NamedTuple):
+    """Where a change adds a line."""
+
+    lines: "array[int]"
+    index: int
+    path: bytes
+    text: bytes
+
+
 class LineOrigins:
     """The origin of each line of each file, as of the newest change that was applied."""
 
@@ -33,6 +42,7 @@ class LineOrigins:
         """`counted` tells, by path and text, which lines are in the counts."""
         self._counted = counted
         self._moves = moves
+        # a line is 2 times the index of its origin, plus 1 if it is counted
         self._files: dict[bytes, array[int]] = {}
 
     def origins(self, path: bytes) -> Sequence[int]:
@@ -41,43 +51,58 @@ class LineOrigins:
 
     def apply(self, change: int, edits: Iterable[FileEdit]) -> LineCounts:
         """Apply the edits of a change with this index, which is higher than that of the change before."""
-        # a line is 2 times the index of its origin, plus 1 if it is counted
         after: dict[bytes, array[int]] = {}
         gone: set[bytes] = set()
         removed: dict[bytes, list[int]] = defaultdict(list)
-        places: list[tuple[array[int], int, bytes, bytes]] = []
+        places: list[_Place] = []
+        # every file is read before one is stored: two may exchange their names
         for edit in edits:
             before = array("q") if edit.old is None else self._files.get(edit.old, array("q"))
-            lines = array("q")
-            at = 0
-            for hunk in edit.hunks:
-                start = hunk.old_start - bool(hunk.removed)
-                end = start + len(hunk.removed)
-                if len(before) < end:
-                    before = before + array("q", [2 * UNKNOWN] * (end - len(before)))
-                for text, line in zip(hunk.removed, before[start:end], strict=True):
-                    removed[text.strip()].append(line)
-                lines += before[at:start]
-                if edit.new is not None:
-                    places += ((lines, len(lines) + place, edit.new, text) for place, text in enumerate(hunk.added))
-                lines.extend([0] * len(hunk.added))
-                at = end
-            lines += before[at:]
             if edit.old is not None:
                 gone.add(edit.old)
+            lines = _edited(before, edit.hunks, removed)
             if edit.new is not None:
                 after[edit.new] = lines
-        born = 0
-        for lines, place, path, text in places:
-            key = text.strip()
-            if self._moves and len(key) >= _MOVED_BYTES_MIN and removed.get(key):
-                lines[place] = removed[key].pop(0)
-            else:
-                is_counted = self._counted(path, text)
-                lines[place] = 2 * change + is_counted
-                born += is_counted
+                places += (_Place(lines, index, edit.new, text) for index, text in _added(edit.hunks))
         for path in gone:
             self._files.pop(path, None)
         self._files.update(after)
+        born = sum(self._place(change, place, removed) for place in places)
         ended = Counter(line >> 1 for line in chain.from_iterable(removed.values()) if line & 1)
         return LineCounts(born, ended)
+
+    def _place(self, change: int, place: _Place, removed: Mapping[bytes, list[int]]) -> bool:
+        """Give an added line its origin; return whether it is a new line that is counted."""
+        text = place.text.strip()
+        if self._moves and len(text) >= _MOVED_BYTES_MIN and (same := removed.get(text)):
+            place.lines[place.index] = same.pop()
+            return False
+        is_counted = self._counted(place.path, place.text)
+        place.lines[place.index] = 2 * change + is_counted
+        return is_counted
+
+
+def _edited(before: "array[int]", hunks: Iterable[Hunk], removed: Mapping[bytes, list[int]]) -> "array[int]":
+    """Return a file's lines with 0 for each that is added; collect those that are removed, by their text."""
+    lines = array("q")
+    at = 0
+    for hunk in hunks:
+        start = hunk.old_start - bool(hunk.removed)
+        end = start + len(hunk.removed)
+        if len(before) < end:
+            before = before + array("q", [2 * UNKNOWN] * (end - len(before)))
+        for text, line in zip(hunk.removed, before[start:end], strict=True):
+            removed[text.strip()].append(line)
+        lines += before[at:start]
+        lines.extend([0] * len(hunk.added))
+        at = end
+    return lines + before[at:]
+
+
+def _added(hunks: Iterable[Hunk]) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that hunks add, each with its 0-based place in the new file."""
+    grown = 0
+    for hunk in hunks:
+        start = hunk.old_start - bool(hunk.removed) + grown
+        yield from enumerate(hunk.added, start)
+        grown += len(hunk.added) - len(hunk.removed)

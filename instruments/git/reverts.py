@@ -6,6 +6,7 @@ A revert that is applied again was nevertheless a revert.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import Final, Literal
@@ -105,8 +106,6 @@ def _named_ids(message: str) -> Iterator[str]:
 
 def _complete(text: str, shas: list[str]) -> list[str]:
     """Return the only id that begins with a text."""
-    from bisect import bisect_left
-
     at = bisect_left(shas, text)
     found = [sha for sha in shas[at : at + 2] if sha.startswith(text)]
     return found if len(found) == 1 else []

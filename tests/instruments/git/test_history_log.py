@@ -50,7 +50,8 @@ def test_new_deleted_renamed_and_binary_files() -> None:
 
 def test_names_that_git_quotes() -> None:
     (edit,) = edits_of(
-        'diff --git "a/t\\tab.py" "b/t\\tab.py"\n--- "a/t\\tab.py"\n+++ "b/q\\"\\\\\\303\\251.py"\n@@ -1 +1 @@\n-a\n+b\n'
+        'diff --git "a/t\\tab.py" "b/t\\tab.py"\n'
+        '--- "a/t\\tab.py"\n+++ "b/q\\"\\\\\\303\\251.py"\n@@ -1 +1 @@\n-a\n+b\n'
     )
     assert (edit.old, edit.new) == (b"t\tab.py", b'q"\\\xc3\xa9.py')
 
