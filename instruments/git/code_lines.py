@@ -24,9 +24,7 @@ _LINE_BYTES_MIN: Final = 3
 _fix = re.compile(
     r"\b(fix(es|ed|ing)?|bug(s|fix|fixes)?|hotfix(es)?|regressions?|broken|repair(s|ed|ing)?)\b", re.IGNORECASE
 )
-_no_fix = re.compile(
-    r"\b(fix(es|ed|ing)?|bug(s|fix|fixes)?|hotfix(es)?|regressions?|broken|repair(s|ed|ing)?)\b", re.IGNORECASE
-)
+_no_fix = re.compile(r"\b(typos?|lint(er|ing)?|format(ting)?|docs?|changelog|comments?)\b", re.IGNORECASE)
 
 
 def is_code(path: bytes) -> bool:
