@@ -41,12 +41,14 @@ def explain_decode_error(
     fields: Collection[str] = (),
     shape: Any = None,  # noqa: ANN401 - any type that msgspec can decode
     body: bytes | msgspec.Raw = b"",
+    whole: str | None = None,
 ) -> InvalidEvent:
     """Return the error to raise in place of a decoder's error.
 
     `types` are the known type names. `index` is the event's 0-based place in its batch, if the decoder got that
     event alone. `fields` are the field names of a request that is not an event. `shape` is the type of the event or
     request, if it is known: the values of its enumerations are then listed. `body` is what could not be decoded.
+    `whole` names what is decoded, in a message about no field of it; None: the event, or the body of a request.
     """
     if not isinstance(error, msgspec.ValidationError):
         return half_surrogate_error(body, index) or MalformedInput(
@@ -57,6 +59,7 @@ def explain_decode_error(
     message, path = located["message"], _path.match(located["path"] or "$")
     assert path is not None
     field = path["field"].rstrip(".")
+    whole = whole or ("the body" if fields else "the event")
     if path["index"] is not None:
         index = int(path["index"])
     if match := _named_field.search(message):
@@ -68,7 +71,7 @@ def explain_decode_error(
         advice = f"Use one of: {', '.join(allowed)}."
     else:
         inside = field_names(shape, field.rpartition(".")[0]) if "." in field and shape is not None else ()
-        detail, advice = _explain(in_json_words(message), field, types, (inside or fields) if fields else ())
+        detail, advice = _explain(in_json_words(message), field, types, (inside or fields) if fields else (), whole)
         if not fields and message.startswith("Object contains unknown field"):
             near = get_close_matches(field.rpartition(".")[2], inside, n=1)
             advice = f"Did you mean {near[0]}? {advice}" if near else advice
@@ -98,7 +101,7 @@ def _rename_types(text: str, names: Mapping[str, str]) -> str:
     return _types.sub(lambda types: _type.sub(lambda name: names.get(name[0], name[0]), types[0]), text)
 
 
-def _explain(message: str, field: str, types: Collection[str], fields: Collection[str]) -> tuple[str, str]:
+def _explain(message: str, field: str, types: Collection[str], fields: Collection[str], whole: str) -> tuple[str, str]:
     if field == "type" and message.startswith("Invalid value"):
         value = message.removeprefix("Invalid value ")
         near = get_close_matches(value.strip("'"), types, n=1, cutoff=0.5)
@@ -122,8 +125,7 @@ def _explain(message: str, field: str, types: Collection[str], fields: Collectio
         )
     if message.endswith("with a timezone component"):
         return f"{field}: the time has no zone.", "Write Z for UTC, or an offset: 2026-02-05T14:30:00+01:00."
-    subject = field or ("the body" if fields else "the event")
-    return f"{subject}: {message[0].lower()}{message[1:]}.", "Correct the value."
+    return f"{field or whole}: {message[0].lower()}{message[1:]}.", "Correct the value."
 
 
 def _shown(value: str) -> str:

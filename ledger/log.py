@@ -37,6 +37,10 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     firsts: str = ""
     """A kind of streams, as `decision`: the page states where the stream of each of their events begins."""
 
+    def end(self, head: int) -> int:
+        """Return the position before which its events are, in a log up to `head`."""
+        return head + 1 if self.before is None else min(self.before, head + 1)
+
 
 class LogPage(NamedTuple):
     """One page of stored lines in the order of the query.

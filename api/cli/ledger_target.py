@@ -118,9 +118,13 @@ def update_stored_options(
 
     A value that is not typed is set as an environment variable, or the default.
     """
+    # not the context's own parameters: some versions of Typer keep them as they were typed
+    given = {
+        "ledger": ledger, "state": state, "durability": durability, "url": url, "token": token, "as_json": as_json,
+    }  # fmt: skip
     if context.obj is None:
         context.obj = LedgerTarget(ledger, state, durability, url, token, as_json, frozenset())
-    context.obj = with_typed(context, context.params)
+    context.obj = with_typed(context, given)
 
 
 _, *_common = inspect.signature(update_stored_options).parameters.values()

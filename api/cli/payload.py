@@ -43,10 +43,9 @@ def convert_text(name: str, text: str | None, kind: Any) -> str | None:  # noqa:
     try:
         converted: str | None = msgspec.convert(text, kind | None)
     except msgspec.ValidationError as error:
-        explained = explain_decode_error(error, ())
-        raise InvalidEvent(
-            f"{name}: {explained.detail.removeprefix('the event: ')}", explained.advice, field=name
-        ) from None
+        explained = explain_decode_error(error, (), whole=name)
+        explained.field = name
+        raise explained from None
     return converted
 
 

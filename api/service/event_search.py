@@ -38,7 +38,7 @@ async def search_events(view: View, query: Query, search_s: float = SEARCH_S) ->
     """Find the first `limit` events of a query, or those that are found in the time. Errors: InvalidQuery."""
     end_s = monotonic() + search_s
     head = (await view.reader.head()).position
-    low, high = query.after, min(query.before if query.before is not None else head + 1, head + 1)
+    low, high = query.after, query.end(head)
     descending = query.order == "desc"
     found = EventSearch([], [], None, more=False)
     window = FIRST_WINDOW_EVENTS

@@ -6,8 +6,6 @@ from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Self, TypeVar
 
-from msgspec import structs
-
 from api.parameters import parse_instant
 from api.principal import OWNER, Forbidden, Principal
 from api.progress import OpenProgress, no_progress
@@ -176,8 +174,6 @@ class View:
         await self._check_cursor(query.after)
         end = await self.head_position()
         self._note(end)
-        if self.position is not None:
-            query = structs.replace(query, before=min(query.before or end + 1, end + 1))
         async with aclosing(scan_narrowed(self.reader, self.engine, query, end)) as pages:
             async for page in pages:
                 note_read(page.positions)

@@ -36,7 +36,7 @@ async def read_narrowed(log: LogReader, engine: Engine, query: Query) -> LogPage
 
 async def scan_narrowed(log: LogReader, engine: Engine, query: Query, head: int) -> AsyncGenerator[LogPage, None]:
     """Yield the pages that the log has for a query up to a position. Errors: LedgerUnavailable."""
-    query = structs.replace(query, before=min(query.before or head + 1, head + 1))
+    query = structs.replace(query, before=query.end(head))
     if _can_be_narrowed(query):
         with suppress(ViewDamaged):
             async with aclosing(_narrowed(engine, query, head)) as parts:
@@ -94,7 +94,7 @@ async def _narrowed(engine: Engine, query: Query, head: int) -> AsyncGenerator[Q
     from projections.event_index import EventIndex, Span  # noqa: PLC0415 - it loads numpy; most reads do not need it
 
     index, position = await engine.newest(EventIndex, head)
-    after, before = query.after, min(head + 1, query.before if query.before is not None else head + 1)
+    after, before = query.after, query.end(head)
     known, rest = Span(after, min(before, position + 1)), Span(max(after, position), before)
     parts = _known_parts(index, query, known)
     if query.order == "asc":

@@ -2,14 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from enum import Enum
-from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 from docs._generate.markdown import block, code, joined, prose, table
 from docs._generate.program import Verb, command, verbs
 
-_words = {str: "TEXT", int: "NUMBER", float: "NUMBER", Path: "PATH"}
+_words = {"int": "NUMBER", "int range": "NUMBER", "float": "NUMBER", "float range": "NUMBER", "path": "PATH"}
 _example = re.compile(r"^(?:Examples?|Example): *(.*)$")
 
 
@@ -101,11 +99,9 @@ def _rows(parameters: list[Any]) -> Iterator[list[str]]:
 
 def _description(parameter: Any) -> Iterator[str]:  # noqa: ANN401 - Typer names no public type for it
     yield prose(parameter.help or "")
-    if values := choices_of(parameter):
-        yield f"One of {', '.join(map(code, values))}."
     if parameter.required:
         yield "Required."
-    default = parameter.default.value if isinstance(parameter.default, Enum) else parameter.default
+    default = parameter.default
     if default is True:
         yield "On by default."
     elif default not in (None, False, ()) and not callable(default):
@@ -128,18 +124,4 @@ def value_of(parameter: Any) -> str:  # noqa: ANN401 - as `_description`
         return str(parameter.metavar)
     if not parameter.opts[0].startswith("-"):
         return str(parameter.name).upper()
-    if values := choices_of(parameter):
-        return "|".join(values)
-    return _words.get(_annotation(parameter), "TEXT")
-
-
-def choices_of(parameter: Any) -> list[str]:  # noqa: ANN401 - as `_description`
-    """Return the values that a parameter allows, if they are named."""
-    annotation = _annotation(parameter)
-    if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return [str(member.value) for member in annotation]
-    return [str(value) for value in get_args(annotation)] if get_origin(annotation) is Literal else []
-
-
-def _annotation(parameter: Any) -> Any:  # noqa: ANN401 - as `_description`
-    return getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
+    return _words.get(parameter.type.name, "TEXT")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from docs._generate.command_line import choices_of, parameters_of, usage_of, value_of, variables, variables_of
+from docs._generate.command_line import parameters_of, usage_of, value_of, variables, variables_of
 from docs._generate.program import Verb, command, verbs
 
 PAGE = Path(__file__).parent.parent / "tallystick.1"
@@ -137,8 +137,6 @@ def _parameters(parameters: list[Any]) -> Iterator[str]:
 
 def _description(parameter: Any) -> Iterator[str]:  # noqa: ANN401 - Typer names no public type for it
     yield parameter.help or ""
-    if values := choices_of(parameter):
-        yield f"One of {', '.join(values)}."
     if parameter.required:
         yield "Required."
     if names := variables_of(parameter):

@@ -50,7 +50,7 @@ class PastDecisions(ScopeOutcomes, frozen=True, kw_only=True, omit_defaults=True
     gap_interval: Interval | None
     """The interval of `gap`, at one look."""
     widened: tuple[Widening, ...]
-    """What the decisions need not share with the planned one (stakes, confidence, category): too few are closer."""
+    """Which of stakes, confidence and category they need not share with the planned one, since too few do."""
     narrower: tuple[ScopeOutcomes, ...]
     """The closer scopes, which have too few reviews."""
     correction: Correction | None

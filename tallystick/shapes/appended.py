@@ -41,7 +41,7 @@ class GuardrailWarning(msgspec.Struct, frozen=True, kw_only=True):
     """A guardrail that fired on a recorded decision."""
 
     guardrail_id: str
-    """The rule, or `circuit_breaker:SCOPE`; `not-evaluated` if the decision could not be evaluated."""
+    """The rule, or a circuit breaker with its scope; `not-evaluated` if the decision could not be evaluated."""
     message: str
     """What the rule says."""
     severity: str

@@ -43,10 +43,8 @@ def decode_report(body: bytes) -> RunReport:
     try:
         report = _decode(body)
     except DECODE_ERRORS as error:
-        wrong = explain_decode_error(error, (), fields=RunReport.__struct_fields__, shape=RunReport, body=body)
-        if isinstance(error, msgspec.ValidationError) and wrong.field is None:
-            wrong.detail = wrong.detail.replace("the body", "it is not a run report")
-        raise wrong from None
+        fields, whole = RunReport.__struct_fields__, "it is not a run report"
+        raise explain_decode_error(error, (), fields=fields, shape=RunReport, body=body, whole=whole) from None
     _check(report)
     return report
 

@@ -24,6 +24,7 @@ from tests.api.cli.evaluating import (
     wait_for_asked,
 )
 from tests.support.server import served
+from tests.support.wait import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -203,8 +204,8 @@ def test_a_resumed_run_waits_for_a_recorded_retry_after(ledger: Path, tmp_path: 
     fixtures = suite(tmp_path / "kube", NAMES[:3])
     fail(notes, {NAMES[0]: 1}, retry_after_s=6)
     with evaluating(ledger, fixtures, "--agent", line, "--run", "one", "--retries", 1) as process:
-        while not (ledger.exists() and scores(ledger)) and process.poll() is None:
-            time.sleep(0.05)
+        wait_for_asked(notes, 1, process)
+        wait_until(lambda: scores(ledger), process)
         process.kill()
     assert tries(ledger) == [(NAMES[0], 1, 0)]
     assert evaluate(ledger, fixtures, "--agent", line, "--resume", "one").code == 0
@@ -230,8 +231,8 @@ def test_ctrl_c_ends_a_wait(ledger: Path, tmp_path: Path, notes: Path, line: str
     fixtures = suite(tmp_path / "kube", NAMES[:2])
     fail(notes, {NAMES[0]: 1}, retry_after_s=3_000)
     with evaluating(ledger, fixtures, "--agent", line, "--run", "one", "--retries", 5) as process:
-        while not (ledger.exists() and scores(ledger)) and process.poll() is None:
-            time.sleep(0.05)
+        wait_for_asked(notes, 1, process)
+        wait_until(lambda: scores(ledger), process)
         process.send_signal(signal.SIGINT)
         process.communicate()
     assert process.returncode == 130

@@ -208,6 +208,13 @@ def test_only_marked_positions_are_read(tmp_path: Path, monkeypatch: pytest.Monk
         assert asked == []
 
 
+def test_a_read_before_position_0_has_no_events(tmp_path: Path) -> None:
+    @within(tmp_path / "t.db")
+    async def _scenario(service: LedgerService) -> None:
+        await service.record([recorded("d1")], OWNER)
+        assert [page async for page in service.scan(Query(before=0))] == []
+
+
 def test_equal_marks_of_other_correlation_ids_are_not_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_index, "_mark", lambda _: 1)
 
