@@ -12,7 +12,7 @@ from api.principal import (
 )
 from api.rate_limit import QueryTimeout, RateLimited, ServerLimitReached, TokenLimitReached, TooManyRefusals
 from events.errors import InvalidEvent, MalformedInput, NothingWritten, TallystickError
-from instruments.errors import BadExpression, BadFixtures, FixtureExists, NoScenarios
+from instruments.errors import BadExpression, BadFixtures, FixtureExists, NoScenarios, SourceUnreadable
 from ledger.errors import (
     BadNote,
     Damaged,
@@ -147,6 +147,7 @@ ERROR_TABLE: dict[type[TallystickError], ErrorCodes] = {
     BadExpression: ErrorCodes("Invalid selection", 400, INVALID_PARAMS, 2),
     BadFixtures: ErrorCodes("Scenarios that cannot be scored", 422, INVALID_PARAMS, 2),
     NoScenarios: ErrorCodes("No scenarios", 422, INVALID_PARAMS, 2),
+    SourceUnreadable: ErrorCodes("Unreadable source", 422, INVALID_PARAMS, 2),
     NotFound: ErrorCodes("Not found", 404, INVALID_PARAMS, 1),
     Gone: ErrorCodes("Erased", 410, INVALID_PARAMS, 1),
     LedgerDamaged: ErrorCodes("Ledger damaged", 500, INTERNAL_ERROR, 1),

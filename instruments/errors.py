@@ -1,4 +1,4 @@
-"""Errors of suites. They are outside `evals`, because every command knows them and few load a suite."""
+"""Errors of suites and sources. They are here, because every command knows them and few load a suite or a source."""
 
 from collections.abc import Sequence
 
@@ -45,3 +45,7 @@ class BadExpression(TallystickError):
     """A filter expression with a syntax error."""
 
     field = "-k"
+
+
+class SourceUnreadable(NothingWritten):
+    """A repository, or a file of another program, that cannot be read."""

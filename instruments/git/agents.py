@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from events.errors import TallystickError
+from instruments.errors import SourceUnreadable
 from instruments.git.history_log import Commit
 
 RuleKind = Literal["author", "trailer", "footer", "branch", "owner"]
@@ -95,19 +95,15 @@ class OwnRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     branches: tuple[str, ...] = ()
 
 
-class BadRules(TallystickError):
-    """A file of rules that cannot be used."""
-
-
 def read_rules(file: Path) -> Mapping[str, OwnRule]:
-    """Read a TOML file with one table [agents.NAME] for each agent. Errors: BadRules."""
+    """Read a TOML file with one table [agents.NAME] for each agent. Errors: SourceUnreadable."""
     advice = 'Write for each agent: [agents.NAME], and addresses = ["bot@example.com"], name_endings or branches.'
     try:
         return msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), _Rules).agents
     except OSError as error:
-        raise BadRules(f"{file} cannot be read: {error.strerror}.", "Name a file that exists.") from None
+        raise SourceUnreadable(f"{file} cannot be read: {error.strerror}.", "Name a file that exists.") from None
     except (ValueError, msgspec.ValidationError) as error:
-        raise BadRules(f"{file}: {error}.", advice) from None
+        raise SourceUnreadable(f"{file}: {error}.", advice) from None
 
 
 class _Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -175,7 +171,7 @@ def _model_of(agent: str, name: str) -> str | None:
     """Return the model that the name in a trailer has: of `Claude Opus 4.6` all, of `aider (MODEL)` the model."""
     if agent == "aider":
         return name.partition("(")[2].rpartition(")")[0] or None
-    return name if agent == "claude" and name not in {"Claude", "Claude Code"} else None
+    return name if agent == "claude" and name not in {"Claude", "Claude Code", "claude[bot]"} else None
 
 
 def _merged_branch(commit: Commit) -> str:

@@ -10,14 +10,11 @@ CODE_ENDINGS: Final = frozenset(
     b"py go ts tsx js jsx mjs cjs rs java c h cc cpp hpp cs rb php swift kt sh bash html css scss vue svelte sql scm "
     b"lua".split()
 )
-BORN_LINES_MAX: Final = 3_000
-"""A change with more counted lines is left out of figures about lines: one such change would be the figure."""
-
 FIX_FILES_MAX: Final = 40
 """A change of more files is no fix, whatever it says."""
 
 _made = re.compile(rb"(^|/)(vendor|node_modules|dist|build|generated|__snapshots__|snapshots)/|\.min\.[a-z]+$")
-_comment = re.compile(rb"\s*(#|//|/\*|\*)")
+_comment = re.compile(rb"\s*(#|//|/\*|\*|<!--|\"\"\")")
 _LINE_BYTES_MIN: Final = 3
 """A shorter line is blank, or brackets."""
 

@@ -4,10 +4,12 @@ A squash or a direct push lands itself, a merge all that it brings. A change lan
 monotone, since clocks run back. Nothing later than the newest landing is known: it is the watermark of every figure.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
+from instruments.errors import SourceUnreadable
 from instruments.git.agents import Mark, OwnRule, agents_of, marks_of
 from instruments.git.code_lines import FIX_FILES_MAX, counts, is_code, says_fix
 from instruments.git.history_log import Change, Commit, FileEdit, read_changes, read_commits
@@ -69,10 +71,12 @@ class History(msgspec.Struct, frozen=True):
     changes: Sequence[LandedChange]
     unresolved_reverts: int
     """Commits that say that they take back a change which is not here."""
+    resolved_reverts: Mapping[RevertForm, int]
+    """Commits that say what they take back, by how it was found."""
     main_merged: int
     """Changes that merge the main line into itself, as when people push such merges: units are then coarse."""
     is_shallow: bool
-    """Whether older changes are missing: their lines are unknown, and the first change seems to make all."""
+    """Whether older changes are missing: their lines are not counted."""
 
     @property
     def watermark_s(self) -> int:
@@ -83,7 +87,7 @@ class History(msgspec.Struct, frozen=True):
 def read_history(
     repository: Repository, rules: Mapping[str, OwnRule], show_progress: ShowProgress = lambda done, total: None
 ) -> History:
-    """Read the history that HEAD has. Errors: RepositoryUnreadable."""
+    """Read the history that HEAD has. Errors: SourceUnreadable."""
     head = repository.text("rev-parse", "HEAD")
     commits = list(read_commits(repository, head))[::-1]
     landed_by = _landings(commits, head)
@@ -92,7 +96,10 @@ def read_history(
     brought: dict[int, list[Commit]] = {index: [] for index in range(len(chain))}
     for commit in commits:
         brought[place[landed_by[commit.sha]]].append(commit)
-    changes = _Changes(brought, rules)
+    ignored = _ignored(repository, head)
+    if is_shallow := repository.text("rev-parse", "--is-shallow-repository") == "true":
+        ignored |= {chain[0].sha}  # its lines are from changes that are not here
+    changes = _Changes(brought, rules, ignored)
     for done, change in enumerate(read_changes(repository, head), 1):
         changes.add(change)
         show_progress(done, len(chain))
@@ -105,10 +112,11 @@ def read_history(
         head=head,
         changes=changes.landed(),
         unresolved_reverts=unresolved,
+        resolved_reverts=Counter(revert.form for revert in found),
         main_merged=sum(
             commit.subject.startswith(("Merge branch 'main'", "Merge branch 'master'")) for commit in chain
         ),
-        is_shallow=repository.text("rev-parse", "--is-shallow-repository") == "true",
+        is_shallow=is_shallow,
     )
 
 
@@ -131,12 +139,32 @@ def _landings(commits: Iterable[Commit], head: str) -> Mapping[str, str]:
     return landed
 
 
+def _ignored(repository: Repository, head: str) -> frozenset[str]:
+    """Return the ids of the changes that `git blame` would ignore, such as those that only format."""
+    try:
+        text = repository.text("show", f"{head}:.git-blame-ignore-revs")
+    except SourceUnreadable:  # most have no such file
+        return frozenset()
+    return frozenset(line.partition("#")[0].strip().lower() for line in text.splitlines())
+
+
+def _of_code(edits: Iterable[FileEdit]) -> Iterable[FileEdit]:
+    """Return what a change does to code. A line that moves to a file of another kind ends, as one that is deleted."""
+    for edit in edits:
+        old, new = (path if path is not None and is_code(path) else None for path in (edit.old, edit.new))
+        if old is not None or new is not None:
+            yield FileEdit(old, new, edit.hunks)
+
+
 class _Changes:
     """The changes of a chain, as they are read."""
 
-    def __init__(self, brought: Mapping[int, Sequence[Commit]], rules: Mapping[str, OwnRule]) -> None:
+    def __init__(
+        self, brought: Mapping[int, Sequence[Commit]], rules: Mapping[str, OwnRule], ignored: frozenset[str]
+    ) -> None:
         self._brought = brought
         self._rules = rules
+        self._ignored = ignored
         self._origins = LineOrigins(counts)
         self._landed: list[LandedChange] = []
         self._ended: list[list[LinesEnded]] = []
@@ -147,7 +175,8 @@ class _Changes:
         """Add the next change."""
         index, commit = len(self._landed), change.commit
         brought = self._brought[index]
-        lines = self._origins.apply(index, change.edits)
+        is_ignored = commit.sha in self._ignored
+        lines = self._origins.apply(index, _of_code(change.edits), is_ignored=is_ignored)
         files = {edit.new or edit.old for edit in change.edits}
         self._landed.append(
             LandedChange(
@@ -158,7 +187,7 @@ class _Changes:
                 commits=len(brought),
                 files=len(files),
                 code_files=sum(path is not None and is_code(path) for path in files),
-                is_fix=says_fix(commit.subject) and len(files) <= FIX_FILES_MAX,
+                is_fix=says_fix(commit.subject) and len(files) <= FIX_FILES_MAX and not is_ignored,
                 born=lines.born,
             )
         )
@@ -178,7 +207,12 @@ class _Changes:
             self._by_content[key] = index
 
     def note_revert(self, by: int, of: int, form: RevertForm) -> None:
-        """Note that a change takes another one back. What is said counts before what is seen in the content."""
+        """Note that a change takes another one back. What is said counts before what is seen in the content.
+
+        A commit that is taken back before it lands with its revert condemns nothing.
+        """
+        if by == of:
+            return
         known = [one for one in self._reverted[of] if one.by != by]
         self._reverted[of] = sorted([*known, ChangeReverted(by, form)], key=lambda one: one.by)
 

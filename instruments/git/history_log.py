@@ -68,14 +68,14 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def read_changes(repository: Repository, head: str) -> Iterator[Change]:
-    """Yield the changes of a head's first-parent chain, the oldest first. Errors: RepositoryUnreadable."""
+    """Yield the changes of a head's first-parent chain, the oldest first. Errors: SourceUnreadable."""
     words = ("log", "--first-parent", "--reverse", "--root", *_DIFF, _FORMAT, head, "--")
     with repository.output(*words) as stream:
         yield from parse_changes(stream)
 
 
 def read_commits(repository: Repository, head: str) -> Iterator[Commit]:
-    """Yield every commit that a head contains. Errors: RepositoryUnreadable."""
+    """Yield every commit that a head contains. Errors: SourceUnreadable."""
     with repository.output("log", "--encoding=UTF-8", _FORMAT, head, "--") as stream:
         yield from (change.commit for change in parse_changes(stream))
 
@@ -113,8 +113,9 @@ def _read_header(stream: IO[bytes], line: bytes) -> Commit:
     while not text.endswith(b"\0\0\n") and (line := stream.readline()):
         text += line
     parts = text.decode(errors="replace").split("\0")
-    sha, parents, authored, committed, *names, message = parts[1 : len(_HEADER) + 1]
-    return Commit(sha, tuple(parents.split()), int(authored), int(committed), *names, message.strip())
+    sha, parents, authored, committed, author, address, committer, its_address, message = parts[1 : len(_HEADER) + 1]
+    times = int(authored), int(committed)
+    return Commit(sha, tuple(parents.split()), *times, author, address, committer, its_address, message.strip())
 
 
 def _read_edit_line(stream: IO[bytes], line: bytes, edit: FileEdit) -> None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from events.errors import TallystickError
+from instruments.errors import SourceUnreadable
 
 _SETTINGS = (
     "safe.directory=*",  # nothing of the repository is run, so it may be anybody's
@@ -35,10 +35,6 @@ _ENVIRONMENT = {
 _STDERR_BYTES = 2_000
 
 
-class RepositoryUnreadable(TallystickError):
-    """A git repository that cannot be read, or none."""
-
-
 class Repository:
     """A git repository at a folder, or the one that contains it."""
 
@@ -46,7 +42,7 @@ class Repository:
         self.path = path
 
     def text(self, *words: str) -> str:
-        """Return what a git command prints, without white space at its ends. Errors: RepositoryUnreadable."""
+        """Return what a git command prints, without white space at its ends. Errors: SourceUnreadable."""
         with self.output(*words) as stream:
             return stream.read().decode(errors="replace").strip()
 
@@ -54,7 +50,7 @@ class Repository:
     def output(self, *words: str) -> Iterator[IO[bytes]]:
         """Run a git command; yield its output, which must be read to its end.
 
-        Errors: RepositoryUnreadable, if there is no git, or if the command fails: then what was read is incomplete.
+        Errors: SourceUnreadable, if there is no git, or if the command fails: then what was read is incomplete.
         """
         environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         try:
@@ -66,7 +62,7 @@ class Repository:
                 stderr=subprocess.PIPE,
             )
         except FileNotFoundError:
-            raise RepositoryUnreadable("There is no command git.", "Install git.") from None
+            raise SourceUnreadable("There is no command git.", "Install git.") from None
         assert process.stdout is not None
         with process:
             try:
@@ -75,7 +71,7 @@ class Repository:
                 process.stdout.close()
                 said = self._said(process)
         if process.returncode:
-            raise RepositoryUnreadable(f"{self.path}: git ended with {process.returncode}: {said}", _advice(said))
+            raise SourceUnreadable(f"{self.path}: git ended with {process.returncode}: {said}", _advice(said))
 
     def _said(self, process: "subprocess.Popen[bytes]") -> str:
         assert process.stderr is not None

@@ -106,6 +106,8 @@ BREAKERS = (
     Verb("list", "List the circuit breakers with their states.", "breakers:list_breakers"),
 )
 
+ADOPT = (Verb("git", "Show what became of the changes in git repositories, by agent.", "adopt:git"),)
+
 VERBS = (
     Verb("record", "Record a decision.", "record:record", panel=RECORD),
     Verb("review", "Record how a decision turned out.", "review:review", panel=RECORD),
@@ -113,6 +115,7 @@ VERBS = (
     Verb("link", "Link a decision to another one.", "link:link", panel=RECORD),
     Verb("append", "Append events from a file or a pipe.", "append:append", panel=RECORD),
     Verb("import", "Import decisions, run reports and exports.", verbs=IMPORT, panel=RECORD),
+    Verb("adopt", "See what agents did, from what you have already.", verbs=ADOPT, panel=ASK),
     Verb("evidence", "Store material beside the log, read it, and erase it.", verbs=EVIDENCE, panel=RECORD),
     Verb("status", "Show what a ledger contains, which process writes it, and its state.", "status:status", panel=ASK),
     Verb("calibration", "Compare stated confidence with outcomes.", "calibration:calibration", panel=ASK),

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from instruments.git.agents import ROBOT, BadRules, Mark, OwnRule, agents_of, marks_of, read_rules
+from instruments.errors import SourceUnreadable
+from instruments.git.agents import ROBOT, Mark, OwnRule, agents_of, marks_of, read_rules
 from instruments.git.history_log import Commit
 from tests.instruments.git.commits import commit
 
@@ -109,12 +110,12 @@ def test_rules_of_the_owner(tmp_path: Path) -> None:
 def test_rules_that_cannot_be_used(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "agents.toml"
     file.write_text(text)
-    with pytest.raises(BadRules) as caught:
+    with pytest.raises(SourceUnreadable) as caught:
         read_rules(file)
     assert said in caught.value.detail
     assert "addresses" in caught.value.advice
 
 
 def test_rules_that_do_not_exist(tmp_path: Path) -> None:
-    with pytest.raises(BadRules, match="No such file"):
+    with pytest.raises(SourceUnreadable, match="No such file"):
         read_rules(tmp_path / "none.toml")

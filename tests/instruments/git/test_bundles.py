@@ -1,4 +1,4 @@
-"""Real histories: origins of lines are those of git blame, and figures those of their README."""
+"""Real histories: origins of lines are those of git blame."""
 
 import random
 import re
@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from instruments.git.code_lines import BORN_LINES_MAX
-from instruments.git.history import History
 from instruments.git.history_log import read_changes
 from instruments.git.line_origins import UNKNOWN, LineOrigins
 from instruments.git.repository import Repository
@@ -17,7 +15,6 @@ from tests.support.paths import SHARED
 
 BUNDLES = ("superpowers", "playwright-mcp", "tools")
 BLAMED_FILES = 30
-DAY_S = 86_400
 
 pytestmark = [
     pytest.mark.slow,
@@ -33,7 +30,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Reposito
     def open_bundle(name: str) -> Repository:
         path = folder / name
         if not path.exists():
-            subprocess.run(["git", "clone", "-q", SHARED / "git" / f"{name}.bundle", path], check=True)
+            subprocess.run(["git", "clone", "-q", str(SHARED / "git" / f"{name}.bundle"), str(path)], check=True)
         return Repository(path)
 
     return open_bundle
@@ -41,7 +38,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Reposito
 
 def blamed(path: Path, name: str) -> list[str]:
     """The id that git blame gives for each line."""
-    command = ["git", "-C", path, "blame", "--first-parent", "-w", "--porcelain", "HEAD", "--", name]
+    command = ["git", "-C", str(path), "blame", "--first-parent", "-w", "--porcelain", "HEAD", "--", name]
     done = subprocess.run(command, check=True, capture_output=True)
     return [match[1].decode() for match in re.finditer(rb"^([0-9a-f]{40}) \d+ \d+", done.stdout, re.MULTILINE)]
 
@@ -64,16 +61,3 @@ def test_origins_are_those_of_blame(opened: Callable[[str], Repository], bundle:
             assert [shas[index] for index in found] == expected, name
             compared += len(expected)
     assert compared > 1_000
-
-
-def survival(history: History, agent: str | None, days: int) -> tuple[int, float]:
-    """Lines born in changes that are old enough, and the share of them that are alive after some days."""
-    born = alive = 0
-    for change in history.changes:
-        if list(change.agents) != [agent] * (agent is not None) or not 0 < change.born <= BORN_LINES_MAX:
-            continue
-        end_s = change.landed_s + days * DAY_S
-        if end_s <= history.watermark_s:
-            born += change.born
-            alive += change.born - sum(one.lines for one in change.ended if history.changes[one.by].landed_s <= end_s)
-    return born, alive / born

@@ -1,0 +1,142 @@
+"""Read the changes of git repositories and what became of them, without a ledger."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from api.importers.adopt.repositories import find_repositories
+from api.importers.batch_append import FileFault
+from api.progress import OpenProgress
+from api.text_format import pluralize
+from events.errors import TallystickError
+from instruments.git.agents import read_rules
+from instruments.git.history import History, LandedChange, read_history
+from instruments.git.repository import Repository
+from projections.changes.outcomes import (
+    DAY_S,
+    SURVIVAL_DAYS,
+    UNMARKED,
+    ChangeFacts,
+    Fix,
+    outcomes_by_agent,
+)
+from tallystick.shapes.changes import ChangeOutcomes
+
+COARSE_SHARE = 0.05
+"""With more changes that merge the main line into itself, a change is often a person's whole work of days."""
+
+
+class GitOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How repositories are read."""
+
+    since: datetime | None = None
+    """Only changes that landed then or later are in the figures."""
+    agent: str | None = None
+    """Only figures of this agent, or of `unmarked`."""
+    rules_file: Path | None = None
+    """The owner's own rules for recognising agents."""
+
+
+class RepositoryChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """The changes of a repository's main line, and what became of them."""
+
+    path: str
+    """Its folder."""
+    head: str
+    """The newest change that was read."""
+    landed: int
+    """How many changes landed in the time that figures are about."""
+    since: datetime | None
+    """When the first of them landed, UTC; None without any."""
+    seen_through: datetime
+    """When the newest change landed, UTC: what became of changes is known until then."""
+    agents: list[ChangeOutcomes]
+    """The figures, by agent."""
+    reverts: dict[str, int]
+    """How many commits say which change they take back, by how that is known: sha, pull_request, subject."""
+    unresolved_reverts: int
+    """How many say that they take back a change which is not here."""
+    caveats: list[str]
+    """What limits the figures."""
+
+
+class GitPreview(msgspec.Struct, kw_only=True):
+    """The repositories that were read, and those that could not be."""
+
+    repositories: list[RepositoryChanges] = []
+    faults: list[FileFault] = []
+
+
+def preview_repositories(paths: Sequence[Path], options: GitOptions, progress: OpenProgress) -> GitPreview:
+    """Read the repositories at and below some folders.
+
+    Errors: InvalidQuery, for a path without a repository; SourceUnreadable.
+    """
+    rules = {} if options.rules_file is None else read_rules(options.rules_file)
+    preview = GitPreview()
+    for path in find_repositories(paths):
+        try:
+            with progress(path.name, "changes") as report:
+                history = read_history(Repository(path), rules, report)
+        except TallystickError as error:
+            preview.faults.append(FileFault.of(error, str(path)))
+        else:
+            preview.repositories.append(_describe(path, history, options))
+    return preview
+
+
+def _describe(path: Path, history: History, options: GitOptions) -> RepositoryChanges:
+    since_s = 0 if options.since is None else options.since.timestamp()
+    facts = [facts for facts in change_facts(history) if facts.landed_s >= since_s]
+    agents = outcomes_by_agent(facts, history.watermark_s)
+    return RepositoryChanges(
+        path=str(path),
+        head=history.head,
+        landed=len(facts),
+        since=datetime.fromtimestamp(facts[0].landed_s, UTC) if facts else None,
+        seen_through=datetime.fromtimestamp(history.watermark_s, UTC),
+        agents=[figures for figures in agents if options.agent in {None, figures.agent}],
+        reverts={str(form): count for form, count in history.resolved_reverts.items()},
+        unresolved_reverts=history.unresolved_reverts,
+        caveats=list(_caveats(history, agents)),
+    )
+
+
+def change_facts(history: History) -> Sequence[ChangeFacts]:
+    """Return what is known of each change of a history."""
+    return [_facts(change, history) for change in history.changes]
+
+
+def _facts(change: LandedChange, history: History) -> ChangeFacts:
+    fix = next((ended.by for ended in change.ended if history.changes[ended.by].is_fix), None)
+    return ChangeFacts(
+        agents=tuple(change.agents),
+        marks=tuple(dict.fromkeys(mark.rule for mark in change.marks)),
+        models=tuple(dict.fromkeys(mark.model for mark in change.marks if mark.model is not None)),
+        landed_s=change.landed_s,
+        born=change.born,
+        reverted_s=history.changes[change.reverted[0].by].landed_s if change.reverted else None,
+        fix=None if fix is None else Fix(history.changes[fix].landed_s, fix),
+        alive=tuple(
+            change.born - sum(ended.lines for ended in change.ended if history.changes[ended.by].landed_s <= end_s)
+            for end_s in (change.landed_s + days * DAY_S for days in SURVIVAL_DAYS)
+            if end_s <= history.watermark_s
+        ),
+    )
+
+
+def _caveats(history: History, agents: Iterable[ChangeOutcomes]) -> Iterable[str]:
+    by_agent = {figures.agent: figures for figures in agents}
+    if UNMARKED in by_agent:
+        yield "Unmarked changes may be an agent's, too: most agents can leave no mark, and squashes drop them."
+    if any("+" in agent for agent in by_agent):
+        yield "A change with marks of several agents is in a row of its own."
+    if history.is_shallow:
+        yield "This is a shallow clone: earlier changes are missing. Get them: git fetch --unshallow."
+    if history.main_merged > COARSE_SHARE * len(history.changes):
+        merged = pluralize(history.main_merged, "change")
+        yield f"{merged} merged the main line into itself, as people do before a push: such a change is many at once."
+    if history.unresolved_reverts:
+        yield f"Not found: what {pluralize(history.unresolved_reverts, 'commit')} by their own words took back."

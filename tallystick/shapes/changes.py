@@ -1,0 +1,105 @@
+"""Changes of code that landed, and what became of them, by the agent that made them. Intervals are 95%, at one look."""
+
+from datetime import datetime
+
+import msgspec
+
+from tallystick.shapes.parts import Interval
+
+
+class CountedShare(msgspec.Struct, frozen=True, kw_only=True):
+    """A share of counted changes."""
+
+    count: int
+    """How many have the property."""
+    n: int
+    """Of how many."""
+    rate: float
+    """`count` / `n`, 0..1."""
+    interval: Interval
+    """Wilson's interval of `rate`."""
+
+
+class EstimatedShare(msgspec.Struct, frozen=True, kw_only=True):
+    """A share by some day, estimated also from changes that are younger."""
+
+    rate: float
+    """The estimate, 0..1."""
+    at_risk: int
+    """How many changes are at least as old and had not failed before."""
+    interval: Interval | None
+    """Its interval; None with too few at risk."""
+
+
+class KeptShares(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of the changes that are at least some days old, by that age."""
+
+    days: int
+    """The age."""
+    kept: CountedShare
+    """Neither reverted nor fixed."""
+    reverted: CountedShare
+    """A later change took them back."""
+    fixed: CountedShare
+    """A later change that says that it repairs something changed lines of theirs. They may be reverted, too."""
+    fixed_within_a_day: int
+    """Those of the fixed ones whose first fix came within 24 hours, often in the same sitting."""
+    fixes: int
+    """How many changes the first fixes are: one may repair several."""
+
+
+class EstimatedShares(msgspec.Struct, frozen=True, kw_only=True):
+    """The same shares by some day, with changes that are younger used as far as they have come."""
+
+    kept: EstimatedShare
+    """Neither reverted nor fixed (Kaplan-Meier)."""
+    reverted: EstimatedShare
+    """Reverted before any fix (Aalen-Johansen)."""
+    fixed: EstimatedShare
+    """Fixed before any revert (Aalen-Johansen)."""
+
+
+class LinesAlive(msgspec.Struct, frozen=True, kw_only=True):
+    """How many lines of changes still exist some days after they landed. It describes changes; it judges none."""
+
+    days: int
+    """The number of days."""
+    changes: int
+    """How many changes are at least so old."""
+    lines: int
+    """How many lines they gave birth to."""
+    rate: float
+    """The share of these lines that exists, 0..1."""
+    mean_rate: float
+    """The mean share by change, 0..1."""
+
+
+class ChangeOutcomes(msgspec.Struct, frozen=True, kw_only=True):
+    """The changes that one agent's marks are on, and what became of those with code."""
+
+    agent: str
+    """The agent; several are joined by `+`. `robot`: a program that is no agent. `unmarked`: nothing shows who."""
+    landed: int
+    """How many changes landed."""
+    recognised_by: dict[str, int]
+    """How many changes each kind of mark is on: author, trailer, footer, branch, owner."""
+    models: dict[str, int]
+    """How many changes name a model, by its name."""
+    with_code: int
+    """Changes with lines of code, and not too many: the figures below are about them."""
+    too_large: int
+    """Changes that are left out of the figures below, since they have too many lines."""
+    matured: KeptShares | None
+    """The outcome by the last day of the window, of changes that are at least so old; None if none is."""
+    so_far: KeptShares | None
+    """The outcome by an earlier day, if no change has completed the window; None if there is no such day."""
+    estimated: EstimatedShares | None
+    """The outcome by the last day of the window, estimated from all; None if nothing is at risk by then."""
+    pending: int
+    """Changes that are younger than the window, and did not fail."""
+    failed_early: int
+    """Changes that are younger than the window, and failed: they count when they are as old."""
+    first_due: datetime | None
+    """When the first pending change completes the window, UTC; None if none is pending."""
+    lines_alive: list[LinesAlive]
+    """Lines that exist after 14, 30 and 90 days."""

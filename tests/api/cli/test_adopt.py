@@ -1,0 +1,69 @@
+"""adopt: what people see of their repositories without a ledger."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.api.cli.command import done, tally
+from tests.instruments.git.made_repository import MadeRepository
+
+pytestmark = pytest.mark.slow
+
+CLAUDE = "Co-authored-by: Claude Opus 4.6 <noreply@anthropic.com>"
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> MadeRepository:
+    made = MadeRepository(tmp_path / "work" / "made")
+    made.change({"a.py": "one two three four five"}, f"Begin\n\n{CLAUDE}", day=0)
+    made.change({"a.py": "one two three four six"}, "Fix the end", day=3)
+    made.change({"b.py": "seven eight"}, f"Add b\n\n{CLAUDE}", day=4)
+    made.change({"c.py": "nine"}, day=20)
+    return made
+
+
+def test_a_preview_is_a_table_and_says_what_limits_it(made: MadeRepository, tmp_path: Path) -> None:
+    ended = done(tmp_path / "none.db", "adopt", "git", made.path, COLUMNS="80")
+    lines = ended.text.splitlines()
+    assert lines[0] == f"{made.path}: 4 changes landed since 2026-01-01"
+    assert lines[2].split() == ["claude", "2", "2", "0.500", "2", "0.095", "to", "0.905", "0", "1", "0", "-"]
+    assert "claude: recognised by trailer 2; models: Claude Opus 4.6 2." in lines
+    assert "Unmarked changes may be an agent's, too: most agents can leave no mark, and squashes drop them." in lines
+    assert lines[-2].startswith("Seen through the newest change, 2026-01-21 00:00:00 UTC, ")
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_the_same_as_json(made: MadeRepository, tmp_path: Path) -> None:
+    (found,) = json.loads(done(tmp_path / "none.db", "adopt", "git", tmp_path / "work", "--json").out)["repositories"]
+    figures = {agent["agent"]: agent for agent in found["agents"]}
+    assert (found["path"], found["landed"], found["head"]) == (str(made.path), 4, made.git("rev-parse", "HEAD"))
+    assert figures["claude"]["matured"]["fixed"]["count"] == 1
+    assert figures["unmarked"]["pending"] == 1
+
+
+def test_agents_whose_changes_are_young_have_no_rate(tmp_path: Path) -> None:
+    made = MadeRepository(tmp_path / "made")
+    for day in range(4):
+        made.change({f"{day}.py": "one two"}, day=day)
+    text = done(tmp_path / "none.db", "adopt", "git", made.path).text
+    assert (
+        "unmarked: No change has completed its 14 days: no rate yet. First due 2026-01-15. Of the 3 that are at least "
+        "1 day old, 3 were kept for so long (1.000, 0.439 to 1.000). Failed so far: 0. Pending: 4."
+    ) in text
+
+
+def test_what_cannot_be_read_is_an_error_of_one_line(made: MadeRepository, tmp_path: Path) -> None:
+    nowhere = tmp_path / "none.db"
+    (tmp_path / "empty").mkdir()
+    ended = tally(nowhere, "adopt", "git", tmp_path / "empty")
+    assert (ended.code, "contains no git repository down to 4 levels." in ended.err) == (2, True)
+    MadeRepository(tmp_path / "work" / "new")
+    ended = tally(nowhere, "adopt", "git", tmp_path / "work")
+    assert (ended.code, ended.err.count("\n")) == (1, 1)
+    assert "Name a repository with commits." in ended.err
+    assert str(made.path) in ended.text
+    assert tally(nowhere, "adopt", "git", tmp_path / "work" / "new").code == 2
+    (tmp_path / "rules.toml").write_text("[agents.x]\naddress = 'a'\n", encoding="utf-8")
+    ended = tally(nowhere, "adopt", "git", made.path, "--rules", tmp_path / "rules.toml")
+    assert (ended.code, "[agents.NAME]" in ended.err) == (2, True)
