@@ -31,6 +31,7 @@ ING = {
 
 
 SMALL = {
+    "instruments.git.code_lines": "rules of thumb, with the errors that the manual names for each",
     "api.cli.progress_bar": "it loads rich, which only long work needs",
     "instruments.routers.command": "loaded for a router that is a command only",
     "projections.observation_counts": "a projection of its own, named in the registry",

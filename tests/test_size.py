@@ -23,11 +23,11 @@ SLACK = 300
 """Lines that may be written before the number has to be stated again."""
 
 LIMITS: Mapping[str, int] = {
-    "lines": 120_600,
-    "lines of api": 63_100,
+    "lines": 122_000,
+    "lines of api": 63_400,
     "routes": 76,
-    "verbs": 90,
-    "options": 481,
+    "verbs": 91,
+    "options": 485,
     "CSTP methods": 34,
     "tools of MCP": 28,
     "event types": 56,

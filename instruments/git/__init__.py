@@ -1,1 +1,1 @@
-"""What git histories show about changes: who made them, and what became of them. Nothing of a repository is changed."""
+"""What git histories show about changes: who made them, and their outcomes. Nothing of a repository is changed."""

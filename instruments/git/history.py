@@ -1,4 +1,4 @@
-"""What became of the changes of a repository's main line: a change is what a commit of the first-parent chain lands.
+"""The outcomes of the changes of a repository's main line: a change is what a commit of the first-parent chain lands.
 
 A squash or a direct push lands itself, a merge all that it brings. A change landed at its committer's time, made
 monotone, since clocks run back. Nothing later than the newest landing is known: it is the watermark of every figure.
@@ -12,7 +12,7 @@ import msgspec
 from instruments.errors import SourceUnreadable
 from instruments.git.agents import Mark, OwnRule, agents_of, marks_of
 from instruments.git.code_lines import FIX_FILES_MAX, counts, is_code, says_fix
-from instruments.git.history_log import Change, Commit, FileEdit, read_changes, read_commits
+from instruments.git.history_log import Commit, CommitDiff, FileEdit, read_changes, read_commits
 from instruments.git.line_origins import LineOrigins
 from instruments.git.repository import Repository
 from instruments.git.reverts import INVERSE_S_MAX, RevertForm, content_key, find_reverts, number_of
@@ -171,7 +171,7 @@ class _Changes:
         self._reverted: list[list[ChangeReverted]] = []
         self._by_content: dict[bytes, int] = {}
 
-    def add(self, change: Change) -> None:
+    def add(self, change: CommitDiff) -> None:
         """Add the next change."""
         index, commit = len(self._landed), change.commit
         brought = self._brought[index]
@@ -207,7 +207,7 @@ class _Changes:
             self._by_content[key] = index
 
     def note_revert(self, by: int, of: int, form: RevertForm) -> None:
-        """Note that a change takes another one back. What is said counts before what is seen in the content.
+        """Note that a change takes another one back. Its message counts before its content.
 
         A commit that is taken back before it lands with its revert condemns nothing.
         """
@@ -217,7 +217,7 @@ class _Changes:
         self._reverted[of] = sorted([*known, ChangeReverted(by, form)], key=lambda one: one.by)
 
     def landed(self) -> Sequence[LandedChange]:
-        """Return the changes with what became of them."""
+        """Return the changes with their outcomes."""
         return [
             msgspec.structs.replace(change, ended=tuple(ended), reverted=tuple(reverted))
             for change, ended, reverted in zip(self._landed, self._ended, self._reverted, strict=True)

@@ -60,14 +60,14 @@ class FileEdit(msgspec.Struct, gc=False):
     hunks: list[Hunk] = []
 
 
-class Change(msgspec.Struct, frozen=True):
+class CommitDiff(msgspec.Struct, frozen=True):
     """A commit of the first-parent chain, and what it does to files."""
 
     commit: Commit
     edits: Sequence[FileEdit]
 
 
-def read_changes(repository: Repository, head: str) -> Iterator[Change]:
+def read_changes(repository: Repository, head: str) -> Iterator[CommitDiff]:
     """Yield the changes of a head's first-parent chain, the oldest first. Errors: SourceUnreadable."""
     words = ("log", "--first-parent", "--reverse", "--root", *_DIFF, _FORMAT, head, "--")
     with repository.output(*words) as stream:
@@ -80,21 +80,21 @@ def read_commits(repository: Repository, head: str) -> Iterator[Commit]:
         yield from (change.commit for change in parse_changes(stream))
 
 
-def parse_changes(stream: IO[bytes]) -> Iterator[Change]:
+def parse_changes(stream: IO[bytes]) -> Iterator[CommitDiff]:
     """Yield the changes that `git log` prints, in its order."""
     commit: Commit | None = None
     edits: list[FileEdit] = []
     while line := _read_line(stream):
         if line.startswith(b"\0"):
             if commit is not None:
-                yield Change(commit, edits)
+                yield CommitDiff(commit, edits)
             commit, edits = _read_header(stream, line), []
         elif line.startswith(b"diff --git "):
             edits.append(FileEdit(hunks=[]))
         elif edits:
             _read_edit_line(stream, line, edits[-1])
     if commit is not None:
-        yield Change(commit, edits)
+        yield CommitDiff(commit, edits)
 
 
 def _read_line(stream: IO[bytes]) -> bytes:

@@ -140,7 +140,7 @@ def _due(pending: Sequence[ChangeFacts]) -> datetime | None:
 
 
 def _kept_by(days: int, changes: Iterable[ChangeFacts], watermark_s: int) -> KeptShares | None:
-    """Return what became of the changes of an age by that age; None if there are none."""
+    """Return the outcomes of the changes of an age by that age; None if there are none."""
     aged = [change for change in changes if _is_aged(change, days, watermark_s)]
     if not aged:
         return None

@@ -1,4 +1,4 @@
-"""Changes of code that landed, and what became of them, by the agent that made them. Intervals are 95%, at one look."""
+"""Changes of code that landed, and their outcomes, by the agent that made them. Intervals are 95%, at one look."""
 
 from datetime import datetime
 
@@ -32,7 +32,7 @@ class EstimatedShare(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KeptShares(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of the changes that are at least some days old, by that age."""
+    """The outcomes of the changes that are at least some days old, by that age."""
 
     days: int
     """The age."""
@@ -43,7 +43,7 @@ class KeptShares(msgspec.Struct, frozen=True, kw_only=True):
     fixed: CountedShare
     """A later change that says that it repairs something changed lines of theirs. They may be reverted, too."""
     fixed_within_a_day: int
-    """Those of the fixed ones whose first fix came within 24 hours, often in the same sitting."""
+    """Those of the fixed ones whose first fix came within 24 hours, often part of the same work."""
     fixes: int
     """How many changes the first fixes are: one may repair several."""
 
@@ -75,7 +75,7 @@ class LinesAlive(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangeOutcomes(msgspec.Struct, frozen=True, kw_only=True):
-    """The changes that one agent's marks are on, and what became of those with code."""
+    """The changes that one agent's marks are on, and the outcomes of those with code."""
 
     agent: str
     """The agent; several are joined by `+`. `robot`: a program that is no agent. `unmarked`: nothing shows who."""

@@ -106,7 +106,7 @@ BREAKERS = (
     Verb("list", "List the circuit breakers with their states.", "breakers:list_breakers"),
 )
 
-ADOPT = (Verb("git", "Show what became of the changes in git repositories, by agent.", "adopt:git"),)
+ADOPT = (Verb("git", "Show the outcomes of the changes in git repositories, by agent.", "adopt:git"),)
 
 VERBS = (
     Verb("record", "Record a decision.", "record:record", panel=RECORD),

@@ -23,7 +23,7 @@ def git(
         Path | None, option("Your own marks of agents: TOML with a table [agents.NAME] for each.", "FILE")
     ] = None,
 ) -> None:
-    """Show what became of the changes in git repositories, by agent.
+    """Show the outcomes of the changes in git repositories, by agent.
 
     Agents are known by the marks that they leave in commits; a change without one is unmarked. A change is kept if
     it is neither reverted nor fixed within 14 days, and counts when it is so old. Without a path: the repository

@@ -1,1 +1,1 @@
-"""Read what people have already, such as git repositories: what agents did there, and what became of it."""
+"""Read what people have already, such as git repositories: what agents did there, and what the outcomes are."""

@@ -1,4 +1,4 @@
-"""Read the changes of git repositories and what became of them, without a ledger."""
+"""Read the changes of git repositories and their outcomes, without a ledger."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -40,7 +40,7 @@ class GitOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RepositoryChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """The changes of a repository's main line, and what became of them."""
+    """The changes of a repository's main line, and their outcomes."""
 
     path: str
     """Its folder."""
@@ -51,7 +51,7 @@ class RepositoryChanges(msgspec.Struct, frozen=True, kw_only=True):
     since: datetime | None
     """When the first of them landed, UTC; None without any."""
     seen_through: datetime
-    """When the newest change landed, UTC: what became of changes is known until then."""
+    """When the newest change landed, UTC: outcomes are known until then."""
     agents: list[ChangeOutcomes]
     """The figures, by agent."""
     reverts: dict[str, int]

@@ -1,4 +1,4 @@
-"""Histories of repositories that the tests make: what became of each change."""
+"""Histories of repositories that the tests make: the outcome of each change."""
 
 import subprocess
 from pathlib import Path

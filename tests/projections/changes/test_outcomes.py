@@ -1,4 +1,4 @@
-"""What became of changes as of a watermark: answers worked out by hand."""
+"""The outcomes of changes as of a watermark: answers worked out by hand."""
 
 from datetime import UTC, datetime
 
