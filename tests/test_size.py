@@ -23,11 +23,11 @@ SLACK = 300
 """Lines that may be written before the number has to be stated again."""
 
 LIMITS: Mapping[str, int] = {
-    "lines": 122_000,
-    "lines of api": 63_400,
+    "lines": 122_600,
+    "lines of api": 63_600,
     "routes": 76,
-    "verbs": 91,
-    "options": 485,
+    "verbs": 92,
+    "options": 491,
     "CSTP methods": 34,
     "tools of MCP": 28,
     "event types": 56,

@@ -16,8 +16,11 @@ import msgspec
 from instruments.errors import SourceUnreadable
 from instruments.git.history_log import Commit
 
-RuleKind = Literal["author", "trailer", "footer", "branch", "owner"]
-"""Where the mark is. `owner`: a rule of the repository's owner."""
+RuleKind = Literal["author", "trailer", "footer", "branch", "owner", "request", "stated"]
+"""Where the mark is.
+
+`owner`: a rule of the repository's owner. `request`: the pull request that landed it. `stated`: a table says it.
+"""
 
 ROBOT: Final = "robot"
 """Programs that are no agents, such as those that renew dependencies."""
@@ -115,6 +118,24 @@ def marks_of(commit: Commit, rules: Mapping[str, OwnRule]) -> Sequence[Mark]:
     return list(dict.fromkeys([*_own_marks(commit, rules), *_author_marks(commit), *_message_marks(commit.message)]))
 
 
+_LOGINS = {"copilot": "copilot", "claude": "claude", "cursoragent": "cursor"}
+"""Accounts of forges beside those of applications."""
+
+
+def marks_of_account(login: str, branch: str, rules: Mapping[str, OwnRule]) -> Iterable[Mark]:
+    """Yield the marks of a pull request: its author's account at the forge, and its branch."""
+    name = login.removeprefix("app/").removesuffix("[bot]")
+    for agent, rule in rules.items():
+        if login in rule.addresses or login.endswith(rule.name_endings) or branch.startswith(rule.branches):
+            yield Mark(agent, "owner")
+    known = _BOT_NAMES.get(f"{name}[bot]") or _LOGINS.get(login.lower())
+    if known is not None:
+        yield Mark(known, "author")
+    elif _ROBOTS.search(login.removeprefix("app/")) is not None:
+        yield Mark(ROBOT, "author")
+    yield from _branch_marks(branch)
+
+
 def agents_of(marks: Iterable[Mark]) -> Sequence[str]:
     """Return the agents of some marks by name; a robot counts only if there is no agent."""
     agents = sorted({mark.agent for mark in marks})
@@ -161,10 +182,11 @@ def _message_marks(message: str) -> Iterable[Mark]:
     for agent, footer in _FOOTERS.items():
         if footer.search(message) is not None:
             yield Mark(agent, "footer")
-    branch = _branch(message)
-    for agent in _BRANCHES:
-        if branch.startswith(f"{agent}/"):
-            yield Mark(agent, "branch")
+    yield from _branch_marks(_branch(message))
+
+
+def _branch_marks(branch: str) -> Iterable[Mark]:
+    return (Mark(agent, "branch") for agent in _BRANCHES if branch.startswith(f"{agent}/"))
 
 
 def _model_of(agent: str, name: str) -> str | None:

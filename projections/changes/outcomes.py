@@ -8,7 +8,7 @@ as far as they have come. Changes that are neither old enough nor failed are a n
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Final, Literal
+from typing import Final, Literal, Protocol, TypeVar
 
 import msgspec
 import numpy as np
@@ -92,11 +92,23 @@ class ChangeFacts(msgspec.Struct, frozen=True):
 
 def outcomes_by_agent(changes: Iterable[ChangeFacts], watermark_s: int) -> Sequence[ChangeOutcomes]:
     """Return the outcomes of each agent's changes, agents with most changes first, and unmarked ones last."""
-    by_agent: dict[str, list[ChangeFacts]] = {}
-    for change in changes:
-        by_agent.setdefault("+".join(change.agents) or UNMARKED, []).append(change)
-    order = sorted(by_agent, key=lambda agent: (agent == UNMARKED, -len(by_agent[agent]), agent))
-    return [_outcomes(agent, by_agent[agent], watermark_s) for agent in order]
+    return [_outcomes(agent, landed, watermark_s) for agent, landed in by_agent(changes)]
+
+
+class _Marked(Protocol):
+    @property
+    def agents(self) -> tuple[str, ...]: ...
+
+
+_Facts = TypeVar("_Facts", bound=_Marked)
+
+
+def by_agent(facts: Iterable[_Facts]) -> Sequence[tuple[str, Sequence[_Facts]]]:
+    """Return the facts of each agent, or of several together, those with most first, and unmarked ones last."""
+    found: dict[str, list[_Facts]] = {}
+    for one in facts:
+        found.setdefault("+".join(one.agents) or UNMARKED, []).append(one)
+    return sorted(found.items(), key=lambda item: (item[0] == UNMARKED, -len(item[1]), item[0]))
 
 
 def _outcomes(agent: str, landed: Sequence[ChangeFacts], watermark_s: int) -> ChangeOutcomes:
@@ -107,8 +119,8 @@ def _outcomes(agent: str, landed: Sequence[ChangeFacts], watermark_s: int) -> Ch
     return ChangeOutcomes(
         agent=agent,
         landed=len(landed),
-        recognised_by=_counts(change.marks for change in landed),
-        models=_counts(change.models for change in landed),
+        recognised_by=count_names(change.marks for change in landed),
+        models=count_names(change.models for change in landed),
         with_code=len(changes),
         too_large=sum(change.born > BORN_LINES_MAX for change in landed),
         matured=matured,
@@ -129,7 +141,8 @@ def _is_aged(change: ChangeFacts, days: int, watermark_s: int) -> bool:
     return change.landed_s + days * DAY_S <= watermark_s
 
 
-def _counts(names: Iterable[Iterable[str]]) -> dict[str, int]:
+def count_names(names: Iterable[Iterable[str]]) -> dict[str, int]:
+    """Return how often each name occurs, the most frequent first."""
     return dict(Counter(name for some in names for name in some).most_common())
 
 
@@ -149,9 +162,9 @@ def _kept_by(days: int, changes: Iterable[ChangeFacts], watermark_s: int) -> Kep
     failed = sum(change.was_reverted_by(days) or change.fix_by(days) is not None for change in aged)
     return KeptShares(
         days=days,
-        kept=_share(len(aged) - failed, len(aged)),
-        reverted=_share(reverted, len(aged)),
-        fixed=_share(len(fixes), len(aged)),
+        kept=share_of(len(aged) - failed, len(aged)),
+        reverted=share_of(reverted, len(aged)),
+        fixed=share_of(len(fixes), len(aged)),
         fixed_within_a_day=sum(change.fix_by(1) is not None for change in aged),
         fixes=len({fix.by for fix in fixes}),
     )
@@ -165,7 +178,8 @@ def _kept_so_far(changes: Sequence[ChangeFacts], watermark_s: int) -> KeptShares
     return None
 
 
-def _share(count: int, n: int) -> CountedShare:
+def share_of(count: int, n: int) -> CountedShare:
+    """Return a share with its interval; n > 0."""
     return CountedShare(count=count, n=n, rate=count / n, interval=wilson_interval(count, n))
 
 
@@ -184,13 +198,14 @@ def _estimated(changes: Sequence[ChangeFacts], watermark_s: int) -> EstimatedSha
     if not kept.at_risk:
         return None
     return EstimatedShares(
-        kept=_estimate(kept),
-        reverted=_estimate(incidence(time_s, cause, _REVERTED, at_s)),
-        fixed=_estimate(incidence(time_s, cause, _FIXED, at_s)),
+        kept=estimate_of(kept),
+        reverted=estimate_of(incidence(time_s, cause, _REVERTED, at_s)),
+        fixed=estimate_of(incidence(time_s, cause, _FIXED, at_s)),
     )
 
 
-def _estimate(share: ShareByTime) -> EstimatedShare:
+def estimate_of(share: ShareByTime) -> EstimatedShare:
+    """Return an estimate with its interval."""
     return EstimatedShare(rate=share.rate, at_risk=share.at_risk, interval=share.interval)
 
 

@@ -103,3 +103,39 @@ class ChangeOutcomes(msgspec.Struct, frozen=True, kw_only=True):
     """When the first pending change completes the window, UTC; None if none is pending."""
     lines_alive: list[LinesAlive]
     """Lines that exist after 14, 30 and 90 days."""
+
+
+class EndedByDay(msgspec.Struct, frozen=True, kw_only=True):
+    """How many requests were merged, or closed without a merge, by an age."""
+
+    days: int
+    """The age."""
+    matured: CountedShare | None
+    """Of the requests that are at least so old; None if none is."""
+    estimated: EstimatedShare | None
+    """Of all, where one that ended otherwise can do so no more (Aalen-Johansen); None if none is at risk by then."""
+
+
+class RequestOutcomes(msgspec.Struct, frozen=True, kw_only=True):
+    """The pull requests of an agent, and their outcomes."""
+
+    agent: str
+    """The agent; several are joined by `+`. `unmarked`: nothing shows who."""
+    requests: int
+    """How many there are."""
+    merged: int
+    """How many are merged."""
+    closed: int
+    """How many are closed without a merge. That says little: many are closed by a timer, or for another request."""
+    pending: int
+    """How many are open: neither accepted nor refused."""
+    recognised_by: dict[str, int]
+    """How many requests each kind of mark is on."""
+    merged_by: list[EndedByDay]
+    """Merged by 1 and 14 days."""
+    closed_by: list[EndedByDay]
+    """Closed without a merge by 7 and 14 days. A jump between two days is that of a timer."""
+    reviews: dict[str, int] | None
+    """The result of reviews: approved, changes_requested, none; None if the list does not have it."""
+    checks: dict[str, int] | None
+    """The checks of merged and closed requests: green, red, flaky, none; None if the list does not have them."""

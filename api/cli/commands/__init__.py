@@ -106,7 +106,10 @@ BREAKERS = (
     Verb("list", "List the circuit breakers with their states.", "breakers:list_breakers"),
 )
 
-ADOPT = (Verb("git", "Show the outcomes of the changes in git repositories, by agent.", "adopt:git"),)
+ADOPT = (
+    Verb("git", "Show the outcomes of the changes in git repositories, by agent.", "adopt:git"),
+    Verb("pulls", "Show the outcomes of pull requests, by agent.", "adopt:pulls"),
+)
 
 VERBS = (
     Verb("record", "Record a decision.", "record:record", panel=RECORD),

@@ -1,14 +1,18 @@
 """adopt: see what agents did, from what people have already."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from api.cli.ledger_target import LedgerTarget, verb
 from api.cli.open_ledger import show
 from api.cli.options import argument, option
 from api.cli.output import show_progress
 
+if TYPE_CHECKING:
+    from api.importers.adopt.git_changes import GitOptions
+
 Since = Annotated[str | None, option("Only what happened then or later is in the figures.", "TIME")]
+Rules = Annotated[Path | None, option("Your own marks of agents: TOML with a table [agents.NAME] for each.", "FILE")]
 Agent = Annotated[str | None, option("Only the figures of this agent, or of `unmarked`.", "NAME")]
 
 
@@ -19,9 +23,7 @@ def git(
     *,
     since: Since = None,
     agent: Agent = None,
-    rules: Annotated[
-        Path | None, option("Your own marks of agents: TOML with a table [agents.NAME] for each.", "FILE")
-    ] = None,
+    rules: Rules = None,
 ) -> None:
     """Show the outcomes of the changes in git repositories, by agent.
 
@@ -33,10 +35,48 @@ def git(
     Example: tallystick adopt git ~/work --since 2026-01-01
     """
     from api.cli.render.adopt import print_git_preview
-    from api.importers.adopt.git_changes import GitOptions, preview_repositories
-    from api.parameters import parse_instant
+    from api.importers.adopt.git_changes import preview_repositories
 
-    options = GitOptions(since=None if since is None else parse_instant("since", since), agent=agent, rules_file=rules)
-    preview = preview_repositories(paths or [Path()], options, show_progress)
+    preview = preview_repositories(paths or [Path()], _options(since, agent, rules), show_progress)
     code = (1 if preview.repositories else 2) if preview.faults else 0
     show(target, preview, print_git_preview, code=code)
+
+
+@verb(ledger=False)
+def pulls(
+    target: LedgerTarget,
+    files: Annotated[list[Path], argument("Lists of pull requests.", "FILE...")],
+    *,
+    repository: Annotated[
+        Path | None, option("The repository of the requests: show what they landed, too.", "PATH")
+    ] = None,
+    since: Since = None,
+    seen_through: Annotated[
+        str | None, option("When the lists were made. Without it: the newest time in them.", "TIME")
+    ] = None,
+    agent: Agent = None,
+    rules: Rules = None,
+) -> None:
+    """Show the outcomes of pull requests, by agent.
+
+    A list is what `gh pr list --json FIELDS`, or the REST interface of GitHub or GitLab prints, or CSV with agent,
+    created_at, closed_at and merged_at. Agents are known by the account that opened a request, and by its branch.
+    Nothing is written, and no forge is asked.
+
+    Example: tallystick adopt pulls pulls.json --repository .
+    """
+    from api.cli.render.adopt import print_request_preview
+    from api.importers.adopt.pull_requests import preview_requests
+    from api.parameters import parse_instant
+
+    through = None if seen_through is None else parse_instant("seen_through", seen_through, end=True)
+    options = _options(since, agent, rules)
+    preview = preview_requests(files, options, show_progress, seen_through=through, repository=repository)
+    show(target, preview, print_request_preview)
+
+
+def _options(since: str | None, agent: str | None, rules: Path | None) -> "GitOptions":
+    from api.importers.adopt.git_changes import GitOptions
+    from api.parameters import parse_instant
+
+    return GitOptions(since=None if since is None else parse_instant("since", since), agent=agent, rules_file=rules)

@@ -8,8 +8,9 @@ from rich.console import Console
 from api.cli.output import make_table, open_console, print_note
 from api.cli.table import FittedTable
 from api.importers.adopt.git_changes import GitPreview, RepositoryChanges
+from api.importers.adopt.pull_requests import RequestPreview
 from api.text_format import format_count, format_figure, format_interval, format_time, one_line, pluralize
-from tallystick.shapes.changes import ChangeOutcomes, KeptShares
+from tallystick.shapes.changes import ChangeOutcomes, KeptShares, RequestOutcomes
 
 ID_CHARS = 12
 """Characters of the id of a change."""
@@ -119,3 +120,46 @@ def _so_far(figures: ChangeOutcomes) -> str:
             f"kept for so long ({format_figure(kept.rate)}, {format_interval(kept.interval)})."
         )
     return f"{text} Failed so far: {figures.failed_early:,}. Pending: {figures.pending:,}."
+
+
+def print_request_preview(preview: RequestPreview) -> None:
+    """Print the figures of requests, and of the changes that they landed."""
+    console = open_console()
+    console.print(pluralize(preview.requests, "pull request"), style="bold")
+    if preview.agents:
+        console.print(_request_table(preview.agents))
+        for figures in preview.agents:
+            marks = {kind: count for kind, count in figures.recognised_by.items() if kind != "stated"}
+            known = (("recognised by", marks), ("reviews", figures.reviews), ("checks", figures.checks))
+            parts = [f"{label} {_counts(counts)}" for label, counts in known if counts]
+            if parts:
+                console.print(f"{one_line(figures.agent)}: {'; '.join(parts)}.", soft_wrap=True)
+    for caveat in preview.caveats:
+        console.print(caveat, style="dim", soft_wrap=True)
+    console.print(f"Seen through {format_time(preview.seen_through)} UTC.", style="dim")
+    for repository in preview.repositories:
+        console.print()
+        _print_repository(console, repository)
+
+
+def _request_table(agents: Sequence[RequestOutcomes]) -> FittedTable:
+    days = [merged.days for merged in agents[0].merged_by]
+    shares = [name for day in days for name in (f"by day {day}", f"estimate {day}")]
+    numbers = ("requests", "merged", "closed", "pending", *shares)
+    table = make_table(
+        "agent", "requests", "merged", "closed", "pending", *shares, "95% interval",
+        right=numbers, wrap=("agent",), drop=shares[-3::-1],
+    )  # fmt: skip
+    for figures in agents:
+        rates = []
+        for merged in figures.merged_by:
+            rates += ["-" if merged.matured is None else format_figure(merged.matured.rate)]
+            rates += ["-" if merged.estimated is None else format_figure(merged.estimated.rate)]
+        last = figures.merged_by[-1].estimated
+        table.add_row(
+            one_line(figures.agent),
+            *map(format_count, (figures.requests, figures.merged, figures.closed, figures.pending)),
+            *rates,
+            format_interval(None if last is None else last.interval),
+        )
+    return table

@@ -1,18 +1,20 @@
 """Read the changes of git repositories and their outcomes, without a ledger."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
+from msgspec import structs
 
 from api.importers.adopt.repositories import find_repositories
 from api.importers.batch_append import FileFault
 from api.progress import OpenProgress
 from api.text_format import pluralize
 from events.errors import TallystickError
-from instruments.git.agents import read_rules
+from instruments.git.agents import Mark, OwnRule, read_rules
 from instruments.git.history import History, LandedChange, read_history
+from instruments.git.pull_requests import PullRequest
 from instruments.git.repository import Repository
 from projections.changes.outcomes import (
     DAY_S,
@@ -37,6 +39,10 @@ class GitOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Only figures of this agent, or of `unmarked`."""
     rules_file: Path | None = None
     """The owner's own rules for recognising agents."""
+
+    def read_rules(self) -> Mapping[str, OwnRule]:
+        """Read the file of rules. Errors: SourceUnreadable."""
+        return {} if self.rules_file is None else read_rules(self.rules_file)
 
 
 class RepositoryChanges(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,17 +75,19 @@ class GitPreview(msgspec.Struct, kw_only=True):
     faults: list[FileFault] = []
 
 
-def preview_repositories(paths: Sequence[Path], options: GitOptions, progress: OpenProgress) -> GitPreview:
-    """Read the repositories at and below some folders.
+def preview_repositories(
+    paths: Sequence[Path], options: GitOptions, progress: OpenProgress, requests: Sequence[PullRequest] = ()
+) -> GitPreview:
+    """Read the repositories at and below some folders. Requests that landed changes are marks on these.
 
     Errors: InvalidQuery, for a path without a repository; SourceUnreadable.
     """
-    rules = {} if options.rules_file is None else read_rules(options.rules_file)
+    rules = options.read_rules()
     preview = GitPreview()
     for path in find_repositories(paths):
         try:
             with progress(path.name, "changes") as report:
-                history = read_history(Repository(path), rules, report)
+                history = with_request_marks(read_history(Repository(path), rules, report), requests)
         except TallystickError as error:
             preview.faults.append(FileFault.of(error, str(path)))
         else:
@@ -102,6 +110,22 @@ def _describe(path: Path, history: History, options: GitOptions) -> RepositoryCh
         unresolved_reverts=history.unresolved_reverts,
         caveats=list(_caveats(history, agents)),
     )
+
+
+def with_request_marks(history: History, requests: Iterable[PullRequest]) -> History:
+    """Return a history in which changes have the marks of the requests that landed them, by id, or else by number."""
+    by_sha = {request.merge_sha: request for request in requests if request.merge_sha is not None}
+    by_number = {request.number: request for request in requests if request.merged_s is not None}
+    by_number.pop(None, None)
+
+    def marked(change: LandedChange) -> LandedChange:
+        request = by_sha.get(change.sha) or by_number.get(change.number)
+        if request is None:
+            return change
+        marks = (Mark(mark.agent, "request") for mark in request.marks)
+        return structs.replace(change, marks=tuple(dict.fromkeys([*change.marks, *marks])))
+
+    return structs.replace(history, changes=[marked(change) for change in history.changes])
 
 
 def change_facts(history: History) -> Sequence[ChangeFacts]:

@@ -67,3 +67,24 @@ def test_what_cannot_be_read_is_an_error_of_one_line(made: MadeRepository, tmp_p
     (tmp_path / "rules.toml").write_text("[agents.x]\naddress = 'a'\n", encoding="utf-8")
     ended = tally(nowhere, "adopt", "git", made.path, "--rules", tmp_path / "rules.toml")
     assert (ended.code, "[agents.NAME]" in ended.err) == (2, True)
+
+
+def test_pull_requests_are_a_table_and_the_changes_that_they_landed(made: MadeRepository, tmp_path: Path) -> None:
+    file = tmp_path / "pulls.json"
+    landed = {"author": {"login": "app/claude"}, "createdAt": "2026-01-01T00:00:00Z"}
+    requests = [
+        landed | {"mergedAt": "2026-01-21T00:00:00Z", "mergeCommit": {"oid": made.git("rev-parse", "HEAD")}},
+        landed | {"closedAt": "2026-01-02T00:00:00Z", "statusCheckRollup": []},
+        landed,
+    ]
+    file.write_text(json.dumps(requests), encoding="utf-8")
+    text = done(tmp_path / "none.db", "adopt", "pulls", file, "--repository", made.path, COLUMNS="80").text
+    lines = text.splitlines()
+    assert lines[0] == "3 pull requests"
+    assert lines[2].split()[:5] == ["claude", "3", "1", "1", "1"]
+    assert "claude: recognised by author 3; checks none 1." in lines
+    assert "claude: recognised by trailer 2, request 1; models: Claude Opus 4.6 2." in lines
+    asked = json.loads(done(tmp_path / "none.db", "adopt", "pulls", file, "--json").out)
+    assert (asked["requests"], asked["agents"][0]["pending"], asked["repositories"]) == (3, 1, [])
+    ended = tally(tmp_path / "none.db", "adopt", "pulls", tmp_path / "none.json")
+    assert (ended.code, "Name a file that exists." in ended.err) == (2, True)
