@@ -32,7 +32,7 @@ from tests.tallystick.proxy import proxying
 
 EXPECTED: dict[type[TallystickError], set[str]] = {
     InvalidEvent: {"invalid-event", "malformed-input", "line-too-long", "bad-fixtures", "no-scenarios",
-                   "unusable-export", "bad-note"},
+                   "unusable-export", "bad-note", "source-unreadable"},
     InvalidQuery: {"invalid-query", "bad-expression"},
     Conflict: {"stream-conflict", "lifecycle-violation", "identity-conflict", "run-ended", "attempt-taken", "occupied",
                "fixture-exists"},

@@ -104,7 +104,11 @@ FILE: dict[Words, tuple[Value, ...]] = {
 }
 """Verbs that work on a ledger file alone."""
 
-NOTHING: dict[Words, tuple[Value, ...]] = {("schema",): (), ("probe", "list"): (), ("probe", "prompt"): ()}
+PULLS = ROOT / "tests" / "instruments" / "git" / "pulls.csv"
+NOTHING: dict[Words, tuple[Value, ...]] = {
+    ("schema",): (), ("probe", "list"): (), ("probe", "prompt"): (), ("adopt", "pulls"): (PULLS,),
+    ("adopt", "git"): (ROOT,),
+}  # fmt: skip
 """Verbs that need no ledger."""
 
 

@@ -44,7 +44,7 @@ WRAPPED_MIN = 16
 """The narrowest that a column becomes before another one is left out."""
 
 NO_TABLE = (
-    "record", "review", "append", "import decisions", "import cstp", "import ledger", "evidence put", "evidence get",
+    "record", "review", "append", "import decisions", "import cstp", "import ledger", "adopt git", "adopt pulls", "evidence put", "evidence get",
     "evidence erase", "advice", "eval gate", "eval import", "model register", "model alias", "probe prompt",
     "model wrapper add", "model wrapper remove",
     "probe analyze", "checkpoint", "receipt", "witness", "export", "key show", "key make", "serve", "token add",
