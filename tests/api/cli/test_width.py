@@ -44,14 +44,14 @@ WRAPPED_MIN = 16
 """The narrowest that a column becomes before another one is left out."""
 
 NO_TABLE = (
-    "record", "review", "append", "import decisions", "import cstp", "import ledger", "adopt git", "adopt pulls", "evidence put", "evidence get",
+    "record", "review", "append", "import decisions", "import cstp", "import ledger", "evidence put", "evidence get",
     "evidence erase", "advice", "eval gate", "eval import", "model register", "model alias", "probe prompt",
     "model wrapper add", "model wrapper remove",
     "probe analyze", "checkpoint", "receipt", "witness", "export", "key show", "key make", "serve", "token add",
     "token revoke", "backup", "restore", "schema", "retract", "doctor", "link", "mcp", "breakers set", "guardrail set",
     "guardrail retire", "webhook add", "webhook show", "webhook remove", "webhook test",
     "ledger create", "ledger check", "ledger list", "eval label", "eval labels", "eval suite save", "eval suite diff",
-    "eval export",
+    "eval export", "adopt git", "adopt pulls",
 )  # fmt: skip
 """The verbs that print no table: lines, which a terminal wraps, or JSON. Those of `ledger` need PostgreSQL, and have a
 test of their own."""
