@@ -18,9 +18,11 @@ from ledger.clock import microseconds
 from projections.arrays import Ints
 from projections.calibration.calibration_filter import KeyFilter
 from projections.calibration.cells import CellNumbers, CellParts, Cells
+from projections.calibration.cluster_rows import ClusterRows
 from projections.calibration.count_table import CountSelection, CountsWithin, CountTable
 from projections.calibration.counted_columns import CountedColumns
 from projections.calibration.counted_decisions import CountedDecisions, DecisionRows
+from projections.calibration.kept_groups import KeptGroups
 from projections.calibration.maturity import DelayCounts, Maturity
 from projections.calibration.span_counts import CountSpans
 from projections.column_table import ColumnTable, equal_tables
@@ -69,6 +71,7 @@ class OutcomeCounts(SavedState):
         self._maturity: Maturity | None = None
         self._questions: dict[str, int] = {}
         self._spans, self._delays = CountSpans(), DelayCounts()
+        self._clusters: dict[tuple[KeyFilter, tuple[int, ...]], KeptGroups[ClusterRows | None]] = {}
         self._position = 0
         self.restated: dict[int, int] = {}
         """Amendments of unreviewed decisions in the last batch: row number of the decision by position of the event."""
@@ -194,7 +197,9 @@ class OutcomeCounts(SavedState):
     def decisions(self, key_filter: KeyFilter, when: TimeRange) -> CountedDecisions:
         """Return the matching decisions that were made within a range of time, as they are now."""
         texts = list(self._questions), list(self.numbers.clusters.texts)
-        return CountedDecisions(self._cells.now(), self._columns(), key_filter, *when.bounds_us(), *texts)
+        return CountedDecisions(
+            self._cells.now(), self._columns(), key_filter, *when.bounds_us(), *texts, self._clusters
+        )
 
     def rows(self, key_filter: KeyFilter, when: TimeRange, *, waiting: bool = False) -> DecisionRows:
         """Return a row for each matching decision made within a range of time, as `CountedDecisions.rows` does."""

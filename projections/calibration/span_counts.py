@@ -6,46 +6,35 @@ counted decision by decision. What is kept is much smaller than the rows: where 
 its rows are counted each time. The sum over all groups is kept, too, while none of them changes.
 """
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from projections.arrays import Ints
 from projections.calibration.counted_columns import CountedColumns
+from projections.calibration.kept_groups import Held, KeptGroups
 from projections.query_check import Check, no_check
 
 ROWS_PER_COUNT: Final = 2
 """Counts of a group of rows are kept if it has at least this many rows for each."""
 
 
-_COUNTED: Final = ("cell", "outcome", "due_us")
-
-
-class _Span(NamedTuple):
-    """A group of rows as it was counted, since and until when it holds, and its counts by number.
-
-    `counts` is None if they are too many to be kept.
-    """
-
-    rows: int
-    stamps: list[int]
-    since_us: int
-    until_us: int
-    counts: tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]] | None
+_Counts = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]] | None
+"""Numbers of counts, and the counts; None if they are too many to be kept."""
 
 
 class CountSpans:
     """Kept counts of groups of rows, until one of their decisions changes. Threads share it."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, _Span] = {}
-        self._whole: tuple[list[_Span], Ints] | None = None
+        self.kept: KeptGroups[_Counts] = KeptGroups()
+        self._whole: tuple[list[Held[_Counts]], Ints] | None = None
         """All groups, and the sum of their counts."""
 
     def count(self, columns: CountedColumns, since_us: int, until_us: int, size: int, check: Check = no_check) -> Ints:
         """Return the `size` counts of the decisions made within a range of time, both ends included."""
-        total, spans = np.zeros(size, dtype=np.int64), list[_Span]()
+        total, spans = np.zeros(size, dtype=np.int64), list[Held[_Counts]]()
         parts, whole = list(columns.within(since_us, until_us)), self._whole
         everything = len(parts) == columns.counted.groups and all(isinstance(places, slice) for _, places in parts)
         if everything and whole is not None and len(whole[0]) == len(parts):
@@ -63,34 +52,22 @@ class CountSpans:
             self._whole = spans, total.copy()
         return total
 
-    def _valid(self, columns: CountedColumns, group: int) -> _Span | None:
+    def _valid(self, columns: CountedColumns, group: int) -> Held[_Counts] | None:
         """Return what is kept of a group, if it holds."""
-        start, end = columns.counted.bounds(group)
-        span = self._kept.get(group)
-        if span is None or span[:2] != (end - start, _stamps(columns, group)):
-            return None
-        return span if span.since_us <= columns.maturity.now_us < span.until_us else None
+        return self.kept.get(group, columns.state(group), columns.maturity.now_us)
 
-    def _add(self, total: Ints, columns: CountedColumns, group: int) -> _Span:
+    def _add(self, total: Ints, columns: CountedColumns, group: int) -> Held[_Counts]:
         """Add the counts of a whole group, and return what is kept of it."""
-        span = self._valid(columns, group)
-        if span is not None and span.counts is not None:
-            numbers, counts = span.counts
+        held = self._valid(columns, group)
+        if held is not None and held.value is not None:
+            numbers, counts = held.value
             total[numbers] += counts
-            return span
+            return held
         counted = np.bincount(columns.count_numbers(group, slice(None)))
         total[: len(counted)] += counted
-        if span is not None:
-            return span
-        start, end = columns.counted.bounds(group)
-        used = np.flatnonzero(counted)
-        few = len(used) * ROWS_PER_COUNT <= end - start
+        if held is not None:
+            return held
+        state, used = columns.state(group), np.flatnonzero(counted)
+        few = len(used) * ROWS_PER_COUNT <= state.rows
         kept = (used.astype(np.uint32), counted[used].astype(np.uint32)) if few else None
-        now_us, until_us = columns.maturity.now_us, columns.next_due(group)
-        span = self._kept[group] = _Span(end - start, _stamps(columns, group), now_us, until_us, kept)
-        return span
-
-
-def _stamps(columns: CountedColumns, group: int) -> list[int]:
-    """Return numbers of which one is another after what is counted of a group changed."""
-    return [*(columns.counted.stamp(name, group) for name in _COUNTED), columns.maturity.version]
+        return self.kept.put(group, state, columns.maturity.now_us, columns.next_due(group), kept)
