@@ -60,9 +60,10 @@ def join(parts: Sequence[ClusterRows]) -> ClusterRows:
     return ClusterRows._make(np.concatenate(columns) for columns in zip(NO_ROWS, *parts, strict=True))
 
 
-NO_ROWS: Final = ClusterRows(
-    np.zeros(0, np.uint32), np.zeros(0, np.uint8), np.zeros(0, np.uint32), np.zeros(0, np.int64), np.zeros(0, np.uint32)
-)
+CLUSTER_TYPES: Final = np.uint32, np.uint8, np.uint32, np.int64, np.uint32
+"""The types of the columns of ClusterRows."""
+
+NO_ROWS: Final = ClusterRows._make(np.zeros(0, kind) for kind in CLUSTER_TYPES)
 
 
 def count_alike(rows: ClusterRows, alike: AlikeCells) -> ClusterRows | None:

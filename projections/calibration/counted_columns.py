@@ -1,13 +1,13 @@
 """The columns of all decisions at one moment, read group by group of rows, so that only the needed part is loaded."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from projections.arrays import Ints, RowNumbers
-from projections.calibration.kept_groups import State, state_of
+from projections.calibration.kept_groups import Column, State, state_of
 from projections.calibration.maturity import Maturity
 from projections.column_table import ColumnTable
 from projections.decisions.time_bounds import GroupTimes
@@ -115,9 +115,19 @@ class CountedColumns(NamedTuple):
         cell = self.counted.chunk("cell", group)[places]
         return cell.astype(np.int64) * COUNTS_WIDTH + self._counts_of(group, places)
 
-    def state(self, group: int, *others: int) -> State:
+    @property
+    def used(self) -> Sequence[Column]:
+        """The columns on which counts depend."""
+        return [(self.counted, name) for name in _COUNTED]
+
+    @property
+    def used_with_clusters(self) -> Sequence[Column]:
+        """The columns on which counts by named cluster depend."""
+        return [*self.used, (self.recorded, "cluster")]
+
+    def state(self, group: int) -> State:
         """Return the state of a group of rows on which counts depend."""
-        return state_of(self.counted, group, _COUNTED, self.maturity.version, *others)
+        return state_of(self.used, group, self.maturity.version)
 
     def next_due(self, group: int) -> int:
         """Return when the next decision of a group of rows is due; NEVER_US if all are."""

@@ -9,11 +9,11 @@ import numpy.typing as npt
 from projections.arrays import RowNumbers
 from projections.calibration.calibration_filter import KeyFilter
 from projections.calibration.cells import Cells
-from projections.calibration.cluster_rows import AlikeCells, ClusterRows, count_alike, join
+from projections.calibration.cluster_rows import CLUSTER_TYPES, AlikeCells, ClusterRows, count_alike, join
 from projections.calibration.count_table import CATEGORY_FIELD
 from projections.calibration.counted_columns import COLUMNS_COUNT, COUNTS_WIDTH, OPEN, CountedColumns, Places
 from projections.calibration.dependence import NewestReviews
-from projections.calibration.kept_groups import KEPT_KINDS_MAX, KeptGroups
+from projections.calibration.kept_groups import KEPT_KINDS_MAX, KeptGroups, state_of
 from projections.calibration.named_clusters import NO_REVIEWS, NamedReviews, OrderedReviews
 from projections.calibration.reviewed_decisions import DatedDecisions, ReviewedDecisions
 from projections.column_table import ColumnTable
@@ -46,7 +46,7 @@ class CountedDecisions(NamedTuple):
     until_us: int
     questions: list[str]
     clusters: list[str]
-    kept: dict[tuple[KeyFilter, tuple[int, ...]], KeptGroups[ClusterRows | None]]
+    kept: dict[tuple[KeyFilter, tuple[int, ...]], KeptGroups[ClusterRows]]
     within: npt.NDArray[np.bool_] | None = None
 
     def history(self, check: Check = no_check, *, asked: bool = True) -> ReviewedDecisions:
@@ -108,7 +108,7 @@ class CountedDecisions(NamedTuple):
             return NO_REVIEWS
         cells, kept = self.cells, None
         if alike is not None and self.within is None:
-            kept = self.kept.setdefault((self.key_filter, alike.fields), KeptGroups())
+            kept = self.kept.setdefault((self.key_filter, alike.fields), KeptGroups(ClusterRows, *CLUSTER_TYPES))
             while len(self.kept) > KEPT_KINDS_MAX:
                 self.kept.pop(next(iter(self.kept)), None)
         parts = []
@@ -126,11 +126,11 @@ class CountedDecisions(NamedTuple):
         group: int,
         places: RowNumbers | slice,
         alike: AlikeCells | None,
-        kept: KeptGroups[ClusterRows | None] | None,
+        kept: KeptGroups[ClusterRows] | None,
     ) -> ClusterRows:
         """Return the reviews of named clusters in a group of rows; those of a whole group are kept."""
         columns, now_us = self.columns, self.columns.maturity.now_us
-        state = columns.state(group, columns.recorded.stamp("cluster", group))
+        state = state_of(columns.used_with_clusters, group, columns.maturity.version)
         held = None if kept is None else kept.get(group, state, now_us)
         if held is not None and held.value is not None and isinstance(places, slice):
             return held.value

@@ -14,6 +14,7 @@ The numbers of reviews from which horizons are learnt are kept for each group of
 changes or reaches another step of age (`DelayCounts`).
 """
 
+from collections.abc import Sequence
 from functools import cached_property
 from hashlib import blake2b
 from typing import Final, NamedTuple
@@ -23,7 +24,7 @@ import numpy.typing as npt
 
 from projections.arrays import AnyInts, Ints, RowNumbers, count_each
 from projections.calibration.cells import Cells
-from projections.calibration.kept_groups import KeptGroups, state_of
+from projections.calibration.kept_groups import Column, KeptGroups, state_of
 from projections.column_table import ColumnTable
 from projections.outcome_codes import OUTCOME_VALUES, RETRACTED
 
@@ -127,24 +128,37 @@ class Maturity:
         return learn_horizons(numbers, counts, int(self._cells.agent_category.max(initial=-1)) + 1)
 
 
+class NumberedDelays(NamedTuple):
+    """Numbers of agent and category, age and delay, and how many decisions of a group of rows have each."""
+
+    numbers: Ints
+    counts: Ints
+
+
 class DelayCounts:
     """Kept counts of groups of rows by agent and category, and of their reviews by age and delay. Threads share it."""
 
     def __init__(self) -> None:
-        self.kept: KeptGroups[tuple[Ints, Ints]] = KeptGroups()
+        self.kept = KeptGroups(NumberedDelays, np.int64, np.int64)
 
     def count(self, recorded: ColumnTable, counted: ColumnTable, cells: Cells, now_us: int) -> tuple[Ints, Ints]:
         """Return numbers (number of agent and category * _WIDTH + its count), and how many decisions have each."""
-        found = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+        found = [NumberedDelays(np.zeros(0, np.int64), np.zeros(0, np.int64))]
         for group in range(counted.groups):
-            state = state_of(counted, group, _NUMBERED)
+            state = state_of(delay_columns(counted), group)
             held = self.kept.get(group, state, now_us)
             if held is None:
                 until_us, number = _number_delays(recorded, counted, group, cells.agent_category, now_us)
-                held = self.kept.put(group, state, now_us, until_us, count_each(number))
+                held = self.kept.put(group, state, now_us, until_us, NumberedDelays(*count_each(number)))
+            assert held.value is not None, "it is always kept"
             found.append(held.value)
         numbers, counts = map(np.concatenate, zip(*found, strict=True))
         return numbers, counts
+
+
+def delay_columns(counted: ColumnTable) -> Sequence[Column]:
+    """Return the columns from which delays are counted."""
+    return [(counted, name) for name in _NUMBERED]
 
 
 def _number_delays(
