@@ -120,11 +120,6 @@ class CountedColumns(NamedTuple):
         """The columns on which counts depend."""
         return [(self.counted, name) for name in _COUNTED]
 
-    @property
-    def used_with_clusters(self) -> Sequence[Column]:
-        """The columns on which counts by named cluster depend."""
-        return [*self.used, (self.recorded, "cluster")]
-
     def state(self, group: int) -> State:
         """Return the state of a group of rows on which counts depend."""
         return state_of(self.used, group, self.maturity.version)

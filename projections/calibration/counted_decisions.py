@@ -13,7 +13,7 @@ from projections.calibration.cluster_rows import CLUSTER_TYPES, AlikeCells, Clus
 from projections.calibration.count_table import CATEGORY_FIELD
 from projections.calibration.counted_columns import COLUMNS_COUNT, COUNTS_WIDTH, OPEN, CountedColumns, Places
 from projections.calibration.dependence import NewestReviews
-from projections.calibration.kept_groups import KEPT_KINDS_MAX, KeptGroups, state_of
+from projections.calibration.kept_groups import KEPT_KINDS_MAX, KeptGroups
 from projections.calibration.named_clusters import NO_REVIEWS, NamedReviews, OrderedReviews
 from projections.calibration.reviewed_decisions import DatedDecisions, ReviewedDecisions
 from projections.column_table import ColumnTable
@@ -130,7 +130,7 @@ class CountedDecisions(NamedTuple):
     ) -> ClusterRows:
         """Return the reviews of named clusters in a group of rows; those of a whole group are kept."""
         columns, now_us = self.columns, self.columns.maturity.now_us
-        state = state_of(columns.used_with_clusters, group, columns.maturity.version)
+        state = columns.state(group)  # the cluster of a decision never changes
         held = None if kept is None else kept.get(group, state, now_us)
         if held is not None and held.value is not None and isinstance(places, slice):
             return held.value

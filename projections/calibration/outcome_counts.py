@@ -201,7 +201,7 @@ class OutcomeCounts(SavedState):
                 self._delays.kept.saved(delay_columns(columns.counted)),
                 self._spans.saved(columns),
                 key,
-                [] if clusters is None else clusters.saved(columns.used_with_clusters),
+                [] if clusters is None else clusters.saved(columns.used),
             )
         )
 
@@ -211,7 +211,7 @@ class OutcomeCounts(SavedState):
         self._delays.kept.restore(delay_columns(columns.counted), found.delays)
         self._spans.restore(columns, found.spans)
         kept = self._clusters[found.kind] = KeptGroups(ClusterRows, *CLUSTER_TYPES)
-        kept.restore(columns.used_with_clusters, found.clusters)
+        kept.restore(columns.used, found.clusters)
 
     def cells(self) -> Cells:
         """Return the cells as they are now."""
