@@ -61,7 +61,7 @@ class Calibration(Projection):
         def count() -> bytes:
             alike = alike_cells(selection.cells, "confidence_bucket")
             selection.counts.count(no_check)
-            decisions.named(alike)
+            decisions.view_clusters(alike)
             return self._cells.saved_counts(decisions.columns, (decisions.key_filter, alike.fields))
 
         return count

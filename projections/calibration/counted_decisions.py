@@ -1,5 +1,7 @@
 """Decisions at one moment, read from their columns on any thread: reviewed ones, dated ones, or a row for each."""
 
+from collections.abc import Sequence
+from operator import is_
 from typing import Any, NamedTuple
 
 import msgspec
@@ -13,9 +15,10 @@ from projections.calibration.cluster_rows import CLUSTER_TYPES, AlikeCells, Clus
 from projections.calibration.count_table import CATEGORY_FIELD
 from projections.calibration.counted_columns import COLUMNS_COUNT, COUNTS_WIDTH, OPEN, CountedColumns, Places
 from projections.calibration.dependence import NewestReviews
-from projections.calibration.kept_groups import KEPT_KINDS_MAX, KeptGroups
-from projections.calibration.named_clusters import NO_REVIEWS, NamedReviews, OrderedReviews
+from projections.calibration.kept_groups import KEPT_KINDS_MAX, Held, KeptGroups
+from projections.calibration.named_clusters import NO_REVIEWS, NamedReviews, OlderClusters, OrderedReviews, ViewClusters
 from projections.calibration.reviewed_decisions import DatedDecisions, ReviewedDecisions
+from projections.calibration.span_counts import NEWEST_GROUPS
 from projections.column_table import ColumnTable
 from projections.outcome_codes import OUTCOME_VALUES, OUTCOMES_COUNT, UNREVIEWED
 from projections.query_check import Check, no_check
@@ -33,6 +36,23 @@ class DecisionRows(msgspec.Struct, frozen=True):
     outcome: npt.NDArray[np.uint8]
 
 
+class KeptOlder(NamedTuple):
+    """What was found of the older groups of rows: clusters before the first one with newer reviews, and other rows."""
+
+    held: Sequence[Held[ClusterRows]]
+    first: int
+    clusters: OlderClusters
+    rest: ClusterRows
+
+
+class KeptClusters:
+    """What is kept of named clusters for one kind of question. Threads share it."""
+
+    def __init__(self) -> None:
+        self.groups = KeptGroups(ClusterRows, *CLUSTER_TYPES)
+        self.older: KeptOlder | None = None
+
+
 class CountedDecisions(NamedTuple):
     """The columns of decisions at one moment, and a filter of them. Later folding does not change what it returns.
 
@@ -46,7 +66,7 @@ class CountedDecisions(NamedTuple):
     until_us: int
     questions: list[str]
     clusters: list[str]
-    kept: dict[tuple[KeyFilter, tuple[int, ...]], KeptGroups[ClusterRows]]
+    kept: dict[tuple[KeyFilter, tuple[int, ...]], KeptClusters]
     within: npt.NDArray[np.bool_] | None = None
 
     def history(self, check: Check = no_check, *, asked: bool = True) -> ReviewedDecisions:
@@ -99,57 +119,78 @@ class CountedDecisions(NamedTuple):
         difference = OUTCOME_VALUES[outcome[order]] - self.cells.confidence[cell]
         return NewestReviews(difference, cell, cluster[order].astype(np.int64) - 1, time_us)
 
-    def named(self, alike: AlikeCells | None = None, check: Check = no_check) -> NamedReviews:
-        """Return the reviews of named clusters, in the order of their clusters.
-
-        Reviews may be one row if they are `alike`. What is found of a group of rows is then kept.
-        """
+    def named(self, check: Check = no_check) -> NamedReviews:
+        """Return the reviews of named clusters, in the order of their clusters."""
         if not self.clusters:
             return NO_REVIEWS
-        cells, kept = self.cells, None
-        if alike is not None and self.within is None:
-            kept = self.kept.setdefault((self.key_filter, alike.fields), KeptGroups(ClusterRows, *CLUSTER_TYPES))
-            while len(self.kept) > KEPT_KINDS_MAX:
-                self.kept.pop(next(iter(self.kept)), None)
         parts = []
         for group, places in self.columns.within(self.since_us, self.until_us):
             check()
-            parts.append(self._cluster_rows(group, places, alike, kept))
-        found = join(parts).in_order()
-        levels, level = cells.levels.numbered
-        number = level[found.cell]
-        outcome = OUTCOME_VALUES[found.outcome]
-        return NamedReviews.of(found.cell, levels, number, outcome, found.cluster, found.n.astype(np.float64))
+            parts.append(self._cluster_rows(group, places))
+        return self._reviews(join(parts).in_order())
 
-    def _cluster_rows(
-        self,
-        group: int,
-        places: RowNumbers | slice,
-        alike: AlikeCells | None,
-        kept: KeptGroups[ClusterRows] | None,
-    ) -> ClusterRows:
-        """Return the reviews of named clusters in a group of rows; those of a whole group are kept."""
-        columns, now_us = self.columns, self.columns.maturity.now_us
-        state = columns.state(group)  # the cluster of a decision never changes
-        held = None if kept is None else kept.get(group, state, now_us)
-        if held is not None and held.value is not None and isinstance(places, slice):
-            return held.value
+    def view_clusters(self, alike: AlikeCells, check: Check = no_check) -> ViewClusters:
+        """Return the reviews of named clusters for a view. They may be one row if they are `alike`.
+
+        What is found of a full group of rows is kept, and what follows for clusters without newer reviews.
+        """
+        if not self.clusters:
+            return ViewClusters(NO_REVIEWS, None)
+        kept = self.kept.setdefault((self.key_filter, alike.fields), KeptClusters())
+        while len(self.kept) > KEPT_KINDS_MAX:
+            self.kept.pop(next(iter(self.kept)), None)
+        parts, held = list[ClusterRows](), list[Held[ClusterRows] | None]()
+        for group, places in self.columns.within(self.since_us, self.until_us):
+            check()
+            if isinstance(places, slice):
+                whole = self._held_rows(group, alike, kept.groups)
+                held.append(whole)
+                parts.append(self._cluster_rows(group, places) if whole.value is None else whole.value)
+            else:
+                held.append(None)
+                parts.append(self._cluster_rows(group, places))
+        newest = join(parts[-NEWEST_GROUPS:])
+        known = [one for one in held[:-NEWEST_GROUPS] if one is not None and one.value is not None]
+        if not known or len(known) != self.columns.counted.groups - NEWEST_GROUPS:
+            return ViewClusters(self._reviews(join(parts).in_order()), None)
+        first = int(newest.cluster.min(initial=len(self.clusters) + 1))
+        older = kept.older
+        if older is None or older.first != first or not _same(older.held, known):
+            rows = join(parts[:-NEWEST_GROUPS]).in_order()
+            place = int(np.searchsorted(rows.cluster, first))
+            others = OlderClusters(self._reviews(rows.take(np.arange(place))), {})
+            older = kept.older = KeptOlder(known, first, others, rows.take(np.arange(place, len(rows.cell))))
+        return ViewClusters(self._reviews(join([older.rest, newest]).in_order()), older.clusters)
+
+    def _reviews(self, found: ClusterRows) -> NamedReviews:
+        """Return rows that are in order, as reviews."""
+        levels, level = self.cells.levels.numbered
+        n, outcome = found.n.astype(np.float64), OUTCOME_VALUES[found.outcome]
+        return NamedReviews.of(found.cell, levels, level[found.cell], outcome, found.cluster, n)
+
+    def _held_rows(self, group: int, alike: AlikeCells, kept: KeptGroups[ClusterRows]) -> Held[ClusterRows]:
+        """Return what is kept of a whole group of rows."""
+        now_us, state = self.columns.maturity.now_us, self.columns.state(group)  # clusters never change
+        held = kept.get(group, state, now_us)
+        if held is None:
+            counted = count_alike(self._cluster_rows(group, slice(None)), alike)
+            held = kept.put(group, state, now_us, self.columns.next_due(group), counted)
+        return held
+
+    def _cluster_rows(self, group: int, places: RowNumbers | slice) -> ClusterRows:
+        """Return the reviews of named clusters in a group of rows."""
+        columns = self.columns
         some = columns.narrowed(group, places, self._cells(stated=True), _REVIEWED)
         cluster = columns.recorded.chunk("cluster", group)[some]
         due_us = columns.maturity.due_us(group, some)
         made_us = columns.recorded.chunk("time_us", group)[some]
-        rows = ClusterRows(
+        return ClusterRows(
             columns.counted.chunk("cell", group)[some],
             columns.counted.chunk("outcome", group)[some],
             cluster,
             np.where(due_us > 0, due_us, made_us),
             np.ones(len(cluster), np.uint32),
         ).take(cluster > 0)
-        if kept is None or alike is None or held is not None or not isinstance(places, slice):
-            return rows
-        counted = count_alike(rows, alike)
-        kept.put(group, state, now_us, columns.next_due(group), counted)
-        return rows if counted is None else counted
 
     def in_order_of_due(self, check: Check = no_check) -> OrderedReviews:
         """Return the reviews with a stated confidence in the order in which their decisions were due."""
@@ -199,3 +240,7 @@ class CountedDecisions(NamedTuple):
         matching = self.cells.matching_groups(self.key_filter)
         chosen = (matching if self.within is None else matching & self.within)[self.cells.group]
         return chosen & ~np.isnan(self.cells.confidence) if stated else chosen
+
+
+def _same(one: Sequence[Held[ClusterRows]], other: Sequence[Held[ClusterRows]]) -> bool:
+    return len(one) == len(other) and all(map(is_, one, other))

@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
+from msgspec import structs
 
 from projections.arrays import AnyInts, Floats, Ints, RowNumbers, split_runs
+from projections.calibration.words import GroupBy
 from projections.query_check import Check, no_check
 from projections.stats.clustered_mean import DesignEffect
 from projections.stats.gap_martingale import BETS, CLUSTER_REVIEWS, cluster_factors, wagers
@@ -100,6 +102,31 @@ class ClusterPart(msgspec.Struct, frozen=True, dict=True):
             outcome=self.outcome[inside],
             n=self.n[inside],
             cluster=place[self.cluster[inside]],
+        )
+
+    def merged(self) -> "ClusterPart":
+        """Return the same reviews, with those of one cluster that are alike in one row."""
+        levels, level = np.unique(self.confidence, return_inverse=True)
+        outcome = np.rint(2 * self.outcome).astype(np.intp)
+        key = (self.cluster * len(levels) + level) * len(_OUTCOMES) + outcome
+        _, first, row = np.unique(key, return_index=True, return_inverse=True)
+        return structs.replace(
+            self,
+            confidence=self.confidence[first],
+            outcome=self.outcome[first],
+            n=np.bincount(row, self.n),
+            cluster=self.cluster[first],
+        )
+
+    def join(self, other: "ClusterPart") -> "ClusterPart":
+        """Return the clusters of both, which have none in common."""
+        return ClusterPart(
+            log_factors=self.log_factors + other.log_factors,
+            sizes=np.concatenate([self.sizes, other.sizes]),
+            confidence=np.concatenate([self.confidence, other.confidence]),
+            outcome=np.concatenate([self.outcome, other.outcome]),
+            n=np.concatenate([self.n, other.n]),
+            cluster=np.concatenate([self.cluster, other.cluster + len(self.sizes)]),
         )
 
     def _sum(self, values: Floats) -> Floats:
@@ -210,3 +237,40 @@ def _sum(values: Floats, kinds: RowNumbers, n: Floats) -> Floats:
 
 
 NO_REVIEWS = OrderedReviews(np.zeros(0, np.intp), np.zeros(0), np.zeros(0), np.zeros(0, np.int64)).named()
+
+
+class OlderClusters(NamedTuple):
+    """Clusters without newer reviews, and what they change in each group, by the name of a grouping."""
+
+    reviews: NamedReviews
+    parts: dict[GroupBy | None, dict[int, ClusterPart]]
+
+    def by_group(self, name: GroupBy | None, group: RowNumbers, check: Check) -> dict[int, ClusterPart]:
+        """Return what the clusters change in each group. It is kept, but for models: their names may come to mean one."""
+        found = self.parts.get(name)
+        if found is None or name == "model":
+            parts = self.reviews.by_group(group, check)
+            found = self.parts[name] = {number: part.merged() for number, part in parts.items()}
+        return found
+
+
+class ViewClusters(NamedTuple):
+    """The reviews of named clusters of a view: of those with newer reviews, and of others, if they are kept."""
+
+    newer: NamedReviews
+    older: OlderClusters | None
+
+    @property
+    def has_reviews(self) -> bool:
+        """Whether there is one."""
+        return len(self.newer.cell) > 0 or (self.older is not None and len(self.older.reviews.cell) > 0)
+
+    def by_group(self, name: GroupBy | None, group: RowNumbers, check: Check = no_check) -> dict[int, ClusterPart]:
+        """Return what clusters change in each group of a grouping, given the group of each cell (-1: none)."""
+        newer = self.newer.by_group(group, check)
+        if self.older is None:
+            return newer
+        found = dict(self.older.by_group(name, group, check))
+        for number, part in newer.items():
+            found[number] = found[number].join(part) if number in found else part
+        return found

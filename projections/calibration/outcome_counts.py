@@ -19,11 +19,10 @@ from ledger.clock import microseconds
 from projections.arrays import Ints
 from projections.calibration.calibration_filter import KeyFilter
 from projections.calibration.cells import CellNumbers, CellParts, Cells
-from projections.calibration.cluster_rows import CLUSTER_TYPES, ClusterRows
 from projections.calibration.count_table import CountSelection, CountsWithin, CountTable
 from projections.calibration.counted_columns import CountedColumns
-from projections.calibration.counted_decisions import CountedDecisions, DecisionRows
-from projections.calibration.kept_groups import KeptGroups, SavedGroup
+from projections.calibration.counted_decisions import CountedDecisions, DecisionRows, KeptClusters
+from projections.calibration.kept_groups import SavedGroup
 from projections.calibration.maturity import DelayCounts, Maturity, delay_columns
 from projections.calibration.span_counts import CountSpans, SavedCounts
 from projections.column_table import ColumnTable, equal_tables
@@ -81,7 +80,7 @@ class OutcomeCounts(SavedState):
         self._maturity: Maturity | None = None
         self._questions: dict[str, int] = {}
         self._spans, self._delays = CountSpans(), DelayCounts()
-        self._clusters: dict[tuple[KeyFilter, tuple[int, ...]], KeptGroups[ClusterRows]] = {}
+        self._clusters: dict[tuple[KeyFilter, tuple[int, ...]], KeptClusters] = {}
         self._position = 0
         self.restated: dict[int, int] = {}
         """Amendments of unreviewed decisions in the last batch: row number of the decision by position of the event."""
@@ -201,7 +200,7 @@ class OutcomeCounts(SavedState):
                 self._delays.kept.saved(delay_columns(columns.counted)),
                 self._spans.saved(columns),
                 key,
-                [] if clusters is None else clusters.saved(columns.used),
+                [] if clusters is None else clusters.groups.saved(columns.used),
             )
         )
 
@@ -210,8 +209,8 @@ class OutcomeCounts(SavedState):
         found, columns = msgspec.msgpack.decode(saved, type=SavedOutcomes), self._columns()
         self._delays.kept.restore(delay_columns(columns.counted), found.delays)
         self._spans.restore(columns, found.spans)
-        kept = self._clusters[found.kind] = KeptGroups(ClusterRows, *CLUSTER_TYPES)
-        kept.restore(columns.used, found.clusters)
+        kept = self._clusters[found.kind] = KeptClusters()
+        kept.groups.restore(columns.used, found.clusters)
 
     def cells(self) -> Cells:
         """Return the cells as they are now."""

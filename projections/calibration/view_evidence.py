@@ -58,19 +58,20 @@ def find_evidence(
 ) -> ViewEvidence:
     """Read the named clusters and the newest reviews of the decisions of a selection."""
     cells, values = selection.cells, selection.values
-    newest, named = decisions.newest(DEPENDENCE_REVIEWS, check), decisions.named(alike_cells(cells, group_by), check)
+    newest = decisions.newest(DEPENDENCE_REVIEWS, check)
+    named = decisions.view_clusters(alike_cells(cells, group_by), check)
     category = cells.columns[CATEGORY_FIELD][cells.group[newest.cell]]
     everything = np.zeros(len(cells), dtype=np.intp)
     overall = GroupEvidence(
         {None: 0},
-        named.by_group(everything, check),
+        named.by_group(None, everything, check),
         estimate_dependence(newest, everything[newest.cell], category),
     )
     groupings = {}
-    for one in dict.fromkeys((group_by, *(ROW_GROUPINGS if len(named.cell) else ()))):
+    for one in dict.fromkeys((group_by, *(ROW_GROUPINGS if named.has_reviews else ()))):
         check()
         group, numbers = number_groups(cells, values, one)
         groupings[one] = GroupEvidence(
-            numbers, named.by_group(group, check), estimate_dependence(newest, group[newest.cell], category)
+            numbers, named.by_group(one, group, check), estimate_dependence(newest, group[newest.cell], category)
         )
     return ViewEvidence(overall.of(None), groupings)

@@ -121,25 +121,27 @@ def test_figures_are_those_of_single_reviews(counted: list[bool], monkeypatch: p
 def test_each_cluster_has_its_first_reviews_one_by_one() -> None:
     """Random rows, in three ways of grouping: what clusters change is that of all rows."""
     rng = np.random.default_rng(5)
-    calibration = folded(history(2, 900))
+    calibration = folded(history(2, 1_300))
     decisions = calibration.decisions(CalibrationFilter())
     cells, values = decisions.cells, calibration.selection(CalibrationFilter()).values
     single = decisions.named()
     for group_by in GROUPINGS:
-        together = decisions.named(alike_cells(cells, group_by))
-        assert len(together.cell) < len(single.cell)
-        assert together.n.sum() == len(single.cell)
-        for grouping in {group_by, "category", "confidence_bucket"}:
-            group, _ = number_groups(cells, values, grouping)
-            found, expected = together.by_group(group), single.by_group(group)
-            assert found.keys() == expected.keys()
-            for number, part in expected.items():
-                assert found[number].log_factors == pytest.approx(part.log_factors, abs=1e-9)
-                assert found[number].sizes.tolist() == part.sizes.tolist()
-                assert found[number].sums == pytest.approx(part.sums)
-                assert (found[number].square, found[number].product) == pytest.approx((part.square, part.product))
-                low = float(rng.choice([0.6, 0.63, 0.7]))
-                assert found[number].within(low, 1).sums == pytest.approx(part.within(low, 1).sums)
+        for _ in range(2):  # the second time from what is kept
+            together = decisions.view_clusters(alike_cells(cells, group_by))
+            assert together.older is not None
+            assert len(together.newer.cell) + len(together.older.reviews.cell) < len(single.cell)
+            assert together.newer.n.sum() + together.older.reviews.n.sum() == len(single.cell)
+            for grouping in dict.fromkeys((group_by, *GROUPINGS[:2])):
+                group, _ = number_groups(cells, values, grouping)
+                found, expected = together.by_group(grouping, group), single.by_group(group)
+                assert found.keys() == expected.keys()
+                for number, part in expected.items():
+                    assert found[number].log_factors == pytest.approx(part.log_factors, abs=1e-9)
+                    assert found[number].sizes.tolist() == part.sizes.tolist()
+                    assert found[number].sums == pytest.approx(part.sums)
+                    assert (found[number].square, found[number].product) == pytest.approx((part.square, part.product))
+                    low = float(rng.choice([0.6, 0.63, 0.7]))
+                    assert found[number].within(low, 1).sums == pytest.approx(part.within(low, 1).sums)
 
 
 def test_a_restart_counts_only_what_is_newer(monkeypatch: pytest.MonkeyPatch) -> None:
