@@ -23,11 +23,11 @@ SLACK = 300
 """Lines that may be written before the number has to be stated again."""
 
 LIMITS: Mapping[str, int] = {
-    "lines": 122_600,
-    "lines of api": 63_600,
+    "lines": 123_950,
+    "lines of api": 64_000,
     "routes": 76,
-    "verbs": 92,
-    "options": 491,
+    "verbs": 93,
+    "options": 493,
     "CSTP methods": 34,
     "tools of MCP": 28,
     "event types": 56,

@@ -109,6 +109,7 @@ BREAKERS = (
 ADOPT = (
     Verb("git", "Show the outcomes of the changes in git repositories, by agent.", "adopt:git"),
     Verb("pulls", "Show the outcomes of pull requests, by agent.", "adopt:pulls"),
+    Verb("sessions", "Show what sessions of coding agents on this machine did.", "adopt:sessions"),
 )
 
 VERBS = (

@@ -75,6 +75,32 @@ def pulls(
     show(target, preview, print_request_preview)
 
 
+@verb(ledger=False)
+def sessions(
+    target: LedgerTarget,
+    paths: Annotated[list[Path] | None, argument("Files of sessions, or folders with some.", "[PATH...]")] = None,
+    *,
+    since: Annotated[str | None, option("Only sessions that went on then or later.", "TIME")] = None,
+) -> None:
+    """Show what sessions of coding agents on this machine did: answers, models, tokens, tools, denials.
+
+    They are those of Claude Code, Codex and Gemini CLI, and exports of opencode. Without a path: those in the usual
+    places. Answers are counted once, though files repeat them. Texts are not shown. Nothing is written. Exit code 1: a
+    file could not be read; 2: there is no session.
+
+    Example: tallystick adopt sessions --since 2026-11-01
+    """
+    from datetime import UTC, datetime
+
+    from api.cli.render.sessions import print_sessions
+    from api.importers.adopt.sessions import preview_sessions
+    from api.parameters import parse_instant
+
+    oldest = None if since is None else parse_instant("since", since)
+    preview = preview_sessions(paths or [], datetime.now(UTC), show_progress, since=oldest)
+    show(target, preview, print_sessions, code=(1 if preview.faults else 0) if preview.programs else 2)
+
+
 def _options(since: str | None, agent: str | None, rules: Path | None) -> "GitOptions":
     from api.importers.adopt.git_changes import GitOptions
     from api.parameters import parse_instant
