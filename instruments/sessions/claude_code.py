@@ -15,11 +15,11 @@ import msgspec
 from instruments.sessions.json_lines import FileLines, read_lines
 from instruments.sessions.session import (
     OTHER_TOOL,
-    AgentAnswer,
-    AgentCall,
     AgentSession,
     Basis,
     By,
+    SessionAnswer,
+    SessionCall,
     Tokens,
     Verdict,
     words,
@@ -176,7 +176,7 @@ class ClaudeCodeReader:
             owner = self._owners.setdefault(message.id, session)
             answer = owner.answers.get(message.id)
             if answer is None:
-                answer = AgentAnswer(message.id, message.model, None, line.timestamp, Tokens())
+                answer = SessionAnswer(message.id, message.model, None, line.timestamp, Tokens())
                 owner.answers[message.id] = answer
         if answer is not None and message.usage is not None:
             _raise(answer.tokens, message.usage)
@@ -184,7 +184,7 @@ class ClaudeCodeReader:
             if block.type == "tool_use" and block.id and block.id not in self._owners:
                 self._owners[block.id] = session
                 tool = block.name if block.name in TOOLS else OTHER_TOOL
-                session.calls[block.id] = AgentCall(block.id, tool, line.timestamp)
+                session.calls[block.id] = SessionCall(block.id, tool, line.timestamp)
                 if "gh pr create" in _command(block.input):
                     self._opening.add(block.id)
 

@@ -15,11 +15,11 @@ import msgspec
 from instruments.sessions.json_lines import FileLines, read_lines
 from instruments.sessions.session import (
     OTHER_TOOL,
-    AgentAnswer,
-    AgentCall,
     AgentSession,
     Basis,
     By,
+    SessionAnswer,
+    SessionCall,
     Tokens,
     Verdict,
     words,
@@ -167,7 +167,7 @@ class _Thread:
         if part in _CALLS and name and name not in self._owners:
             self._owners[name] = session
             tool = _text(item.get("name")) or part.removesuffix("_call")
-            session.calls[name] = AgentCall(name, tool if tool in TOOLS else OTHER_TOOL, time)
+            session.calls[name] = SessionCall(name, tool if tool in TOOLS else OTHER_TOOL, time)
             if part == "web_search_call":
                 session.calls[name].verdict = "ok" if item.get("status") == "completed" else None
             if "gh pr create" in _joined(item.get("arguments") or item.get("input")):
@@ -175,7 +175,7 @@ class _Thread:
         elif part in _RESULTS and (call := self._owners.get(name, session).calls.get(name)) is not None:
             self._add_result(call, _joined(item.get("output")), session)
 
-    def _add_result(self, call: AgentCall, output: str, session: AgentSession) -> None:
+    def _add_result(self, call: SessionCall, output: str, session: AgentSession) -> None:
         if call.verdict is None:
             call.verdict, call.by, call.basis = _judge(output)
         for commit in _commit.findall(output.replace("\\n", "\n")):
@@ -216,7 +216,7 @@ class _Thread:
         self._answers += 1
         name = f"{self._thread}:{self._answers}"
         tokens = Tokens(input=max(0, grown[0] - grown[1]), output=grown[2], cache_read=grown[1])
-        session.answers[name] = AgentAnswer(name, None, self._model, time, tokens)
+        session.answers[name] = SessionAnswer(name, None, self._model, time, tokens)
 
 
 def _judge(output: str) -> tuple[Verdict | None, By | None, Basis | None]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from instruments.sessions.json_lines import FileLines, read_lines
-from instruments.sessions.session import OTHER_TOOL, AgentAnswer, AgentCall, AgentSession, Tokens, Verdict, words
+from instruments.sessions.session import OTHER_TOOL, AgentSession, SessionAnswer, SessionCall, Tokens, Verdict, words
 
 PROGRAM: Final = "gemini-cli"
 TOOLS: Final = words(
@@ -79,11 +79,11 @@ def _add(message: dict[str, Any], session: AgentSession) -> None:
         output=used.get("output", 0) + used.get("thoughts", 0),
         cache_read=used.get("cached", 0),
     )
-    session.answers[name] = AgentAnswer(name, model if isinstance(model, str) else None, None, time, tokens)
+    session.answers[name] = SessionAnswer(name, model if isinstance(model, str) else None, None, time, tokens)
     for call in message.get("toolCalls") or ():
         if isinstance(call, dict) and isinstance(call.get("id"), str):
             tool, verdict = str(call.get("name")), _STATUS.get(str(call.get("status")))
-            made = session.calls[call["id"]] = AgentCall(
+            made = session.calls[call["id"]] = SessionCall(
                 call["id"], tool if tool in TOOLS else OTHER_TOOL, time, verdict
             )
             if verdict == "interrupted":

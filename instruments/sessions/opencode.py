@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from instruments.sessions.json_lines import FileLines
-from instruments.sessions.session import OTHER_TOOL, AgentAnswer, AgentCall, AgentSession, Tokens, words
+from instruments.sessions.session import OTHER_TOOL, AgentSession, SessionAnswer, SessionCall, Tokens, words
 
 PROGRAM: Final = "opencode"
 TOOLS: Final = words(
@@ -54,16 +54,16 @@ def _add(message: dict[str, Any], session: AgentSession) -> None:
             int(cache.get("read") or 0),
             int(cache.get("write") or 0),
         )
-        session.answers[name] = AgentAnswer(name, None, info.get("modelID"), time, tokens)
+        session.answers[name] = SessionAnswer(name, None, info.get("modelID"), time, tokens)
         session.api_errors += info.get("error") is not None
     for part in message.get("parts") or ():
         if part.get("type") == "tool":
             session.calls[str(part.get("callID"))] = _call(part, time)
 
 
-def _call(part: dict[str, Any], time: str) -> AgentCall:
+def _call(part: dict[str, Any], time: str) -> SessionCall:
     tool, state = str(part.get("tool")), part.get("state") or {}
-    call = AgentCall(str(part.get("callID")), tool if tool in TOOLS else OTHER_TOOL, time)
+    call = SessionCall(str(part.get("callID")), tool if tool in TOOLS else OTHER_TOOL, time)
     if state.get("status") == "completed":
         call.verdict = "ok"
     elif state.get("status") == "error":

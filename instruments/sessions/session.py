@@ -36,7 +36,7 @@ class Tokens(msgspec.Struct):
         self.cache_write += other.cache_write
 
 
-class AgentAnswer(msgspec.Struct):
+class SessionAnswer(msgspec.Struct):
     """An answer of a model."""
 
     id: str
@@ -48,7 +48,7 @@ class AgentAnswer(msgspec.Struct):
     tokens: Tokens
 
 
-class AgentCall(msgspec.Struct):
+class SessionCall(msgspec.Struct):
     """A call of a tool."""
 
     id: str
@@ -71,8 +71,8 @@ class AgentSession(msgspec.Struct, kw_only=True):
     last_time: str = ""
     is_headless: bool = False
     """Whether a program asked, and no person."""
-    answers: dict[str, AgentAnswer] = {}
-    calls: dict[str, AgentCall] = {}
+    answers: dict[str, SessionAnswer] = {}
+    calls: dict[str, SessionCall] = {}
     prompts: int = 0
     """Prompts that people or programs wrote, not what the agent's program adds."""
     interruptions: int = 0

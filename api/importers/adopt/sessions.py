@@ -17,7 +17,7 @@ from instruments.sessions.codex import CodexReader
 from instruments.sessions.gemini import GeminiReader
 from instruments.sessions.json_lines import FileLines
 from instruments.sessions.opencode import OpencodeReader
-from instruments.sessions.session import AgentCall, AgentSession, Tokens
+from instruments.sessions.session import AgentSession, SessionCall, Tokens
 from ledger.errors import InvalidQuery
 from tallystick.shapes.sessions import Denials, ModelAnswers, ProgramSessions, TokenCounts, ToolCalls
 
@@ -260,7 +260,7 @@ def _models(sessions: Iterable[AgentSession]) -> list[ModelAnswers]:
     ]
 
 
-def _tools(calls: Iterable[AgentCall]) -> list[ToolCalls]:
+def _tools(calls: Iterable[SessionCall]) -> list[ToolCalls]:
     verdicts: dict[str, Counter[str | None]] = {}
     for call in calls:
         verdicts.setdefault(call.tool, Counter())[call.verdict] += 1
