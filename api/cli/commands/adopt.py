@@ -17,6 +17,37 @@ Agent = Annotated[str | None, option("Only the figures of this agent, or of `unm
 
 
 @verb(ledger=False)
+def everything(
+    target: LedgerTarget,
+    paths: Annotated[list[Path] | None, argument("Git repositories, or folders with some.", "[PATH...]")] = None,
+    *,
+    session_paths: Annotated[
+        list[Path] | None, option("Files of sessions, or folders with some; may be repeated.", "PATH", "--sessions")
+    ] = None,
+    since: Since = None,
+    agent: Agent = None,
+    rules: Rules = None,
+) -> None:
+    """Show what agents did here: changes in git repositories and their outcomes, and sessions on this machine.
+
+    Without a path: the repository here, or those below this folder. Without --sessions: those in the usual places of
+    Claude Code, Codex and Gemini CLI. Nothing is written, fetched or run. Exit code 1: something could not be read; 2:
+    there is nothing.
+
+    Example: tallystick adopt ~/work
+    """
+    from datetime import UTC, datetime
+
+    from api.cli.render.sessions import print_overview
+    from api.importers.adopt.overview import preview_all
+    from api.parameters import parse_instant
+
+    options, oldest = _options(since, agent, rules), None if since is None else parse_instant("since", since)
+    preview = preview_all(paths or [], session_paths or [], options, datetime.now(UTC), show_progress, since=oldest)
+    show(target, preview, print_overview, code=(1 if preview.faults else 0) if preview.found else 2)
+
+
+@verb(ledger=False)
 def git(
     target: LedgerTarget,
     paths: Annotated[list[Path] | None, argument("Git repositories, or folders with some.", "[PATH...]")] = None,

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from api.cli.output import make_table, open_console, print_note
+from api.cli.render.adopt import print_git_preview
 from api.cli.table import FittedTable
+from api.importers.adopt.overview import AdoptPreview
 from api.importers.adopt.sessions import SessionsPreview
 from api.text_format import format_count, one_line, pluralize
 from tallystick.shapes.sessions import ModelAnswers, ProgramSessions, ToolCalls
@@ -14,6 +16,23 @@ TOOLS_MAX = 10
 """Tools that are printed; --json has all."""
 
 NOTHING = "No session of a coding agent is here. Name a folder with some: tallystick adopt sessions DIR"
+
+
+CALIBRATION = """\
+To see whether an agent knows how sure it may be, let it record decisions with a confidence:
+  Claude Code  claude mcp add tallystick -- tallystick --ledger "$PWD/agents.db" mcp
+  Codex        codex mcp add tallystick -- tallystick --ledger "$PWD/agents.db" mcp
+  any other    a client of MCP runs: tallystick --ledger FILE mcp"""
+"""How the first confidence comes into a ledger."""
+
+
+def print_overview(preview: AdoptPreview) -> None:
+    """Print what is in repositories, then what is in sessions, then how to get calibration."""
+    if not preview.git.repositories:
+        print_note("No git repository is here. Name a folder with some: tallystick adopt PATH")
+    print_git_preview(preview.git)
+    print_sessions(preview.sessions)
+    open_console().print(f"\n{CALIBRATION}", soft_wrap=True)
 
 
 def print_sessions(preview: SessionsPreview) -> None:

@@ -109,6 +109,7 @@ SESSION = ROOT / "tests" / "instruments" / "sessions" / "gemini.json"
 NOTHING: dict[Words, tuple[Value, ...]] = {
     ("schema",): (), ("probe", "list"): (), ("probe", "prompt"): (), ("adopt", "pulls"): (PULLS,),
     ("adopt", "git"): (ROOT,), ("adopt", "sessions"): (SESSION,),
+    ("adopt", "all"): (ROOT, "--sessions", SESSION),
 }  # fmt: skip
 """Verbs that need no ledger."""
 
