@@ -85,6 +85,11 @@ class ColumnTable:
         """The number of groups."""
         return -(-self._rows // self._group_rows)
 
+    @property
+    def full_groups(self) -> int:
+        """The number of groups that have all their rows."""
+        return self._rows // self._group_rows
+
     def bounds(self, group: int) -> tuple[int, int]:
         """Return the first row of a group, and the row after its last."""
         return group * self._group_rows, min(self._rows, (group + 1) * self._group_rows)
@@ -216,10 +221,11 @@ class ColumnTable:
 
     def saved(self) -> SavedTable:
         """Return the table by the digests of its chunks. Of a frozen table, any thread may ask it."""
-        columns = {name: [self._digest(name, group) for group in range(self.groups)] for name in self._chunks}
+        columns = {name: [self.digest(name, group) for group in range(self.groups)] for name in self._chunks}
         return SavedTable(self._rows, columns)
 
-    def _digest(self, name: str, group: int) -> bytes:
+    def digest(self, name: str, group: int) -> bytes:
+        """Return the digest of a chunk; ALL_ZERO if it is zero. Of a frozen table, any thread may ask it."""
         chunk = self._chunks[name][group]
         if chunk is None:
             return ALL_ZERO
@@ -233,7 +239,7 @@ class ColumnTable:
         """Yield digest and bytes of each chunk that is not saved in a source."""
         for name in self._chunks:
             for group in range(self.groups):
-                chunk, digest = self._chunks[name][group], self._digest(name, group)
+                chunk, digest = self._chunks[name][group], self.digest(name, group)
                 if chunk is not None and digest != ALL_ZERO and chunk.source is not source:
                     yield digest, self.chunk(name, group).tobytes()
 

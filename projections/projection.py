@@ -1,7 +1,7 @@
 """The interface of a projection: a named, versioned state that folds events, and pure views of that state."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, ClassVar
 
@@ -34,6 +34,16 @@ class Projection(SavedState, ABC):
     def tables(self) -> "Mapping[str, ColumnTable]":
         """Return the tables of the state by name: what grows with every event, loaded and saved chunk by chunk."""
         return {}
+
+    def kept(self) -> "Callable[[], bytes] | None":
+        """Return a function that computes, on any thread, what views keep of the state as it is now; None for nothing.
+
+        It is saved beside the state, and is no part of it: without it views are slower, and not different.
+        """
+        return None
+
+    def take_kept(self, kept: bytes) -> None:
+        """Take what views kept of a restored state. For other bytes it may raise any error."""
 
     @abstractmethod
     def summary(self) -> Mapping[str, object]:

@@ -14,7 +14,7 @@ import asyncio
 import hmac
 import logging
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -67,10 +67,11 @@ _PROBE = "SELECT name, version, position, root, seal, contents, digest, bytes FR
 
 
 class Contents(msgspec.Struct, frozen=True):
-    """What a snapshot holds: the digest of the encoded state, and the tables of the state."""
+    """What a snapshot holds: digests of the encoded state and of what views keep (empty: nothing), and the tables."""
 
     state: bytes
     tables: dict[str, SavedTable]
+    kept: bytes = b""
 
 
 class Snapshot(NamedTuple):
@@ -85,12 +86,13 @@ class Snapshot(NamedTuple):
 
 
 class StoredState(NamedTuple):
-    """A state that is stored but for its tables, which are frozen."""
+    """A state that is stored but for its tables, which are frozen, and for what views keep, which is computed later."""
 
     name: str
     version: int
     state: bytes
     tables: "Mapping[str, ColumnTable]"
+    kept: Callable[[], bytes] | None
 
 
 class Snapshots:
@@ -197,6 +199,8 @@ class Snapshots:
             raise ValueError("other tables were saved")
         for name, table in tables.items():
             table.restore(contents.tables[name], self._reader)
+        if contents.kept:
+            state.take_kept(self._reader.read(contents.kept))
         return state
 
     def count_damaged(self, snapshot: Snapshot) -> int:
@@ -239,8 +243,9 @@ class Snapshots:
         assert self._connection is not None
         # now, and not when they are saved: the live tables are folded further by then
         frozen = [{name: table.freeze() for name, table in state.tables().items()} for state in states]
+        kept = [state.kept() for state in states]
         try:
-            return await self._connection.run(_store_states, states, frozen)
+            return await self._connection.run(_store_states, states, frozen, kept)
         except sqlite3.Error as error:
             self._delete_damaged(error)
             return []
@@ -268,12 +273,15 @@ class Snapshots:
 
 
 def _store_states(
-    connection: sqlite3.Connection, states: Sequence[Projection], frozen: "Sequence[Mapping[str, ColumnTable]]"
+    connection: sqlite3.Connection,
+    states: Sequence[Projection],
+    frozen: "Sequence[Mapping[str, ColumnTable]]",
+    kept: Sequence[Callable[[], bytes] | None],
 ) -> list[StoredState]:
     """Store each state before the next one is encoded, so that only one of them is in memory."""
     stored = []
-    for state, tables in zip(states, frozen, strict=True):
-        stored.append(StoredState(state.name, state.version, _store_chunk(connection, state.encode()), tables))
+    for state, tables, keep in zip(states, frozen, kept, strict=True):
+        stored.append(StoredState(state.name, state.version, _store_chunk(connection, state.encode()), tables, keep))
     return stored
 
 
@@ -297,7 +305,8 @@ def _save(
         for table in state.tables.values():
             store_chunks(connection, table.unsaved(source))
         tables = {name: table.saved() for name, table in state.tables.items()}
-        contents = msgspec.msgpack.encode(Contents(state.state, tables))
+        kept = b"" if state.kept is None else _store_chunk(connection, state.kept())
+        contents = msgspec.msgpack.encode(Contents(state.state, tables, kept))
         snapshots.append(Snapshot(state.name, state.version, position, root, contents))
     # one transaction: no snapshot ever names a chunk that was deleted
     with connection:
@@ -339,7 +348,7 @@ def _digests(contents: bytes) -> set[bytes]:
     """Return the digests of all chunks of a snapshot. Errors: msgspec.DecodeError."""
     named = msgspec.msgpack.decode(contents, type=Contents)
     columns = [digests for table in named.tables.values() for digests in table.columns.values()]
-    return {named.state}.union(*columns) - {ALL_ZERO}
+    return {named.state, named.kept}.union(*columns) - {ALL_ZERO}
 
 
 def _delete_all(connection: sqlite3.Connection) -> None:

@@ -1,6 +1,6 @@
 """The calibration projection: are agents as good as the confidence that they state?"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import msgspec
@@ -49,6 +49,25 @@ class Calibration(Projection):
     def cells(self) -> OutcomeCounts:
         """The counts, which another projection of the same decisions may share."""
         return self._cells
+
+    def kept(self) -> Callable[[], bytes] | None:
+        from projections.calibration.cell_groups import alike_cells
+
+        if not self._cells.counted.full_groups:
+            return None
+        everything = CalibrationFilter()
+        selection, decisions = self.selection(everything), self.decisions(everything)
+
+        def count() -> bytes:
+            alike = alike_cells(selection.cells, "confidence_bucket")
+            selection.counts.count(no_check)
+            decisions.named(alike)
+            return self._cells.saved_counts(decisions.columns, (decisions.key_filter, alike.fields))
+
+        return count
+
+    def take_kept(self, kept: bytes) -> None:
+        self._cells.restore_counts(kept)
 
     def encode(self) -> bytes:
         return self._cells.encode()

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from projections.arrays import Floats
 from projections.calibration.cells import Cells
+from projections.calibration.cluster_rows import AlikeCells
 from projections.calibration.confidence_bins import REVIEWED_VALUES
 from projections.calibration.count_table import CATEGORY_FIELD, MODEL_FIELD, CountSelection, CountTable
 from projections.calibration.counted_columns import COLUMNS_COUNT
@@ -124,6 +125,14 @@ def number_groups(
         names, ranks = values[field].in_order()
         return ranks[numbers], {name: number for number, name in enumerate(names)}
     return numbers, values[field].numbers
+
+
+def alike_cells(cells: Cells, group_by: GroupBy) -> AlikeCells:
+    """Return which reviews a view by some groups may count together."""
+    fields, (levels, level) = fields_of(group_by), cells.levels.numbered
+    by_field = (cells.columns[field][cells.group].astype(np.intp) for field in fields)
+    groupings = [np.zeros(len(cells), np.intp), bucket_numbers(levels)[level], *by_field]
+    return AlikeCells(fields, groupings, cells.representative(fields))
 
 
 def _group_cells(table: CountTable, group_by: GroupBy, check: Check) -> "tuple[GroupNames, npt.NDArray[np.intp]]":

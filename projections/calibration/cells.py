@@ -88,6 +88,12 @@ class Cells:
             found = self._merged[fields] = self._merge(fields)
         return found
 
+    def representative(self, fields: tuple[int, ...]) -> RowNumbers:
+        """Return for each cell the first one of its confidence that is alike in some fields. Later ones change none."""
+        number = self.merged(fields).number
+        _, first = np.unique(number, return_index=True)
+        return np.asarray(first[number])
+
     def _merge(self, fields: tuple[int, ...]) -> "MergedCells":
         _, example, of_group = np.unique(
             np.stack([self.columns[field] for field in fields]), axis=1, return_index=True, return_inverse=True

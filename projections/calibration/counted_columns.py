@@ -1,12 +1,13 @@
 """The columns of all decisions at one moment, read group by group of rows, so that only the needed part is loaded."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from projections.arrays import Ints, RowNumbers
+from projections.calibration.kept_groups import Column, State, state_of
 from projections.calibration.maturity import Maturity
 from projections.column_table import ColumnTable
 from projections.decisions.time_bounds import GroupTimes
@@ -14,6 +15,8 @@ from projections.outcome_codes import OUTCOMES_COUNT, RETRACTED, UNREVIEWED
 from projections.query_check import Check
 
 NEVER_US: Final = 2**63 - 1
+
+_COUNTED: Final = ("cell", "outcome", "due_us")
 
 WAITING: Final = OUTCOMES_COUNT
 """The first of the counts of decisions that are not due yet, which no figure uses: one for each of OUTCOMES."""
@@ -91,18 +94,35 @@ class CountedColumns(NamedTuple):
             if missing <= 0:
                 break
             check()
-            some = _narrow(inside, cells[self.counted.chunk("cell", group)[inside]])
-            found = counts[self._counts_of(group, some)]
-            some = _narrow(some, found)
-            if found.any():
+            some = self.narrowed(group, inside, cells, counts)
+            size = (
+                self.counted.bounds(group)[1] - self.counted.bounds(group)[0] if isinstance(some, slice) else len(some)
+            )
+            if size:
                 parts.append((group, some if isinstance(some, slice) else some.astype(narrow)))
-            missing -= int(np.count_nonzero(found))
+            missing -= size
         return Places(parts[::-1])
+
+    def narrowed(
+        self, group: int, places: RowNumbers | slice, cells: npt.NDArray[np.bool_], counts: npt.NDArray[np.bool_]
+    ) -> RowNumbers | slice:
+        """Return those of some places in a group of rows that have one of some cells and are in one of some counts."""
+        some = _narrow(places, cells[self.counted.chunk("cell", group)[places]])
+        return _narrow(some, counts[self._counts_of(group, some)])
 
     def count_numbers(self, group: int, places: RowNumbers | slice) -> Ints:
         """Return the number of the count of each of some decisions: cell * COUNTS_WIDTH + its count."""
         cell = self.counted.chunk("cell", group)[places]
         return cell.astype(np.int64) * COUNTS_WIDTH + self._counts_of(group, places)
+
+    @property
+    def used(self) -> Sequence[Column]:
+        """The columns on which counts depend."""
+        return [(self.counted, name) for name in _COUNTED]
+
+    def state(self, group: int) -> State:
+        """Return the state of a group of rows on which counts depend."""
+        return state_of(self.used, group, self.maturity.version)
 
     def next_due(self, group: int) -> int:
         """Return when the next decision of a group of rows is due; NEVER_US if all are."""

@@ -6,11 +6,14 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from projections.arrays import RowNumbers
 from projections.calibration.calibration_filter import KeyFilter
 from projections.calibration.cells import Cells
+from projections.calibration.cluster_rows import CLUSTER_TYPES, AlikeCells, ClusterRows, count_alike, join
 from projections.calibration.count_table import CATEGORY_FIELD
 from projections.calibration.counted_columns import COLUMNS_COUNT, COUNTS_WIDTH, OPEN, CountedColumns, Places
 from projections.calibration.dependence import NewestReviews
+from projections.calibration.kept_groups import KEPT_KINDS_MAX, KeptGroups
 from projections.calibration.named_clusters import NO_REVIEWS, NamedReviews, OrderedReviews
 from projections.calibration.reviewed_decisions import DatedDecisions, ReviewedDecisions
 from projections.column_table import ColumnTable
@@ -33,7 +36,7 @@ class DecisionRows(msgspec.Struct, frozen=True):
 class CountedDecisions(NamedTuple):
     """The columns of decisions at one moment, and a filter of them. Later folding does not change what it returns.
 
-    `within` is a mask of groups that decisions must be in, too; None: any.
+    `within` is a mask of groups that decisions must be in, too; None: any. `kept` has what was found of clusters.
     """
 
     cells: Cells
@@ -43,6 +46,7 @@ class CountedDecisions(NamedTuple):
     until_us: int
     questions: list[str]
     clusters: list[str]
+    kept: dict[tuple[KeyFilter, tuple[int, ...]], KeptGroups[ClusterRows]]
     within: npt.NDArray[np.bool_] | None = None
 
     def history(self, check: Check = no_check, *, asked: bool = True) -> ReviewedDecisions:
@@ -95,9 +99,57 @@ class CountedDecisions(NamedTuple):
         difference = OUTCOME_VALUES[outcome[order]] - self.cells.confidence[cell]
         return NewestReviews(difference, cell, cluster[order].astype(np.int64) - 1, time_us)
 
-    def named(self, check: Check = no_check) -> NamedReviews:
-        """Return the reviews of named clusters, in the order of their clusters."""
-        return self.in_order_of_due(check).named() if self.clusters else NO_REVIEWS
+    def named(self, alike: AlikeCells | None = None, check: Check = no_check) -> NamedReviews:
+        """Return the reviews of named clusters, in the order of their clusters.
+
+        Reviews may be one row if they are `alike`. What is found of a group of rows is then kept.
+        """
+        if not self.clusters:
+            return NO_REVIEWS
+        cells, kept = self.cells, None
+        if alike is not None and self.within is None:
+            kept = self.kept.setdefault((self.key_filter, alike.fields), KeptGroups(ClusterRows, *CLUSTER_TYPES))
+            while len(self.kept) > KEPT_KINDS_MAX:
+                self.kept.pop(next(iter(self.kept)), None)
+        parts = []
+        for group, places in self.columns.within(self.since_us, self.until_us):
+            check()
+            parts.append(self._cluster_rows(group, places, alike, kept))
+        found = join(parts).in_order()
+        levels, level = cells.levels.numbered
+        number = level[found.cell]
+        outcome = OUTCOME_VALUES[found.outcome]
+        return NamedReviews.of(found.cell, levels, number, outcome, found.cluster, found.n.astype(np.float64))
+
+    def _cluster_rows(
+        self,
+        group: int,
+        places: RowNumbers | slice,
+        alike: AlikeCells | None,
+        kept: KeptGroups[ClusterRows] | None,
+    ) -> ClusterRows:
+        """Return the reviews of named clusters in a group of rows; those of a whole group are kept."""
+        columns, now_us = self.columns, self.columns.maturity.now_us
+        state = columns.state(group)  # the cluster of a decision never changes
+        held = None if kept is None else kept.get(group, state, now_us)
+        if held is not None and held.value is not None and isinstance(places, slice):
+            return held.value
+        some = columns.narrowed(group, places, self._cells(stated=True), _REVIEWED)
+        cluster = columns.recorded.chunk("cluster", group)[some]
+        due_us = columns.maturity.due_us(group, some)
+        made_us = columns.recorded.chunk("time_us", group)[some]
+        rows = ClusterRows(
+            columns.counted.chunk("cell", group)[some],
+            columns.counted.chunk("outcome", group)[some],
+            cluster,
+            np.where(due_us > 0, due_us, made_us),
+            np.ones(len(cluster), np.uint32),
+        ).take(cluster > 0)
+        if kept is None or alike is None or held is not None or not isinstance(places, slice):
+            return rows
+        counted = count_alike(rows, alike)
+        kept.put(group, state, now_us, columns.next_due(group), counted)
+        return rows if counted is None else counted
 
     def in_order_of_due(self, check: Check = no_check) -> OrderedReviews:
         """Return the reviews with a stated confidence in the order in which their decisions were due."""
@@ -140,8 +192,10 @@ class CountedDecisions(NamedTuple):
         self, counts: npt.NDArray[np.bool_], check: Check, *, stated: bool, newest: int | None = None
     ) -> Places:
         """Return the rows in one of some counts; with `stated`, only those with a stated confidence."""
+        return self.columns.places(self._cells(stated=stated), counts, self.since_us, self.until_us, check, newest)
+
+    def _cells(self, *, stated: bool) -> npt.NDArray[np.bool_]:
+        """Return a mask of the cells that pass the filter; with `stated`, only those with a stated confidence."""
         matching = self.cells.matching_groups(self.key_filter)
-        kept = (matching if self.within is None else matching & self.within)[self.cells.group]
-        if stated:
-            kept &= ~np.isnan(self.cells.confidence)
-        return self.columns.places(kept, counts, self.since_us, self.until_us, check, newest)
+        chosen = (matching if self.within is None else matching & self.within)[self.cells.group]
+        return chosen & ~np.isnan(self.cells.confidence) if stated else chosen

@@ -200,7 +200,7 @@ def _judge_clusters(
     difference: Floats, n: Floats, named: ClusterPart, mean_confidence: float
 ) -> tuple[Clusters | None, Interval | None]:
     """Return the clusters and the interval of the gap at one look; None where every review is one of its own."""
-    total, reviews = int(n.sum()), len(named.difference)
+    total, reviews = int(n.sum()), int(named.sizes.sum())
     clusters = len(named.sizes) + total - reviews
     if clusters == total:
         return None, None
@@ -209,7 +209,7 @@ def _judge_clusters(
     if variance < _ALIKE:
         found = ClusteredMean(gap, None, None, clusters, float(clusters))
     elif clusters <= FLIPPED_MAX:
-        alone = _without(difference, n, named.difference)
+        alone = _without(difference, n, named)
         sums, sizes = np.concatenate([named.sums, alone]), np.concatenate([named.sizes, np.ones(len(alone))])
         found = mean_of_clusters(ClusterMoments(gap, variance, sums - gap * sizes, sizes), -1.0, 1.0)
     else:
@@ -222,12 +222,12 @@ def _judge_clusters(
     return judged, cluster_interval(found, mean_confidence)
 
 
-def _without(difference: Floats, n: Floats, named: Floats) -> Floats:
+def _without(difference: Floats, n: Floats, named: ClusterPart) -> Floats:
     """Return the differences of reviews without a cluster: of all, each occurring `n` times, those not in `named`."""
     values, numbers = np.unique(np.round(difference, _DIFFERENCE_DIGITS), return_inverse=True)
     left = np.bincount(numbers, n, len(values))
-    place = np.searchsorted(values, np.round(named, _DIFFERENCE_DIGITS))
-    left -= np.bincount(place, minlength=len(values))
+    place = np.searchsorted(values, np.round(named.difference, _DIFFERENCE_DIGITS))
+    left -= np.bincount(place, named.n, len(values))
     return np.repeat(values, left.astype(np.intp))
 
 

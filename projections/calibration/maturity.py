@@ -14,7 +14,9 @@ The numbers of reviews from which horizons are learnt are kept for each group of
 changes or reaches another step of age (`DelayCounts`).
 """
 
+from collections.abc import Sequence
 from functools import cached_property
+from hashlib import blake2b
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -22,6 +24,7 @@ import numpy.typing as npt
 
 from projections.arrays import AnyInts, Ints, RowNumbers, count_each
 from projections.calibration.cells import Cells
+from projections.calibration.kept_groups import Column, KeptGroups, state_of
 from projections.column_table import ColumnTable
 from projections.outcome_codes import OUTCOME_VALUES, RETRACTED
 
@@ -103,7 +106,10 @@ class Maturity:
     def version(self) -> int:
         """A number that is another one after horizons changed."""
         horizon_us, is_open, _ = self.horizons
-        return 0 if is_open.all() else hash((horizon_us.tobytes(), is_open.tobytes()))
+        known = np.flatnonzero(~is_open)  # further agents and categories without a horizon change nothing
+        if not len(known):
+            return 0
+        return int.from_bytes(blake2b(known.tobytes() + horizon_us[known].tobytes(), digest_size=7).digest())
 
     @cached_property
     def open(self) -> npt.NDArray[np.bool_]:
@@ -122,13 +128,9 @@ class Maturity:
         return learn_horizons(numbers, counts, int(self._cells.agent_category.max(initial=-1)) + 1)
 
 
-class _Delays(NamedTuple):
-    """A group of rows as it was counted, since and until when it holds, and its counts by number."""
+class NumberedDelays(NamedTuple):
+    """Numbers of agent and category, age and delay, and how many decisions of a group of rows have each."""
 
-    rows: int
-    stamps: list[int]
-    since_us: int
-    until_us: int
     numbers: Ints
     counts: Ints
 
@@ -137,21 +139,26 @@ class DelayCounts:
     """Kept counts of groups of rows by agent and category, and of their reviews by age and delay. Threads share it."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, _Delays] = {}
+        self.kept = KeptGroups(NumberedDelays, np.int64, np.int64)
 
     def count(self, recorded: ColumnTable, counted: ColumnTable, cells: Cells, now_us: int) -> tuple[Ints, Ints]:
         """Return numbers (number of agent and category * _WIDTH + its count), and how many decisions have each."""
-        found = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+        found = [NumberedDelays(np.zeros(0, np.int64), np.zeros(0, np.int64))]
         for group in range(counted.groups):
-            start, end = counted.bounds(group)
-            stamps = [counted.stamp(name, group) for name in _NUMBERED]
-            kept = self._kept.get(group)
-            if kept is None or kept[:2] != (end - start, stamps) or not kept.since_us <= now_us < kept.until_us:
+            state = state_of(delay_columns(counted), group)
+            held = self.kept.get(group, state, now_us)
+            if held is None:
                 until_us, number = _number_delays(recorded, counted, group, cells.agent_category, now_us)
-                kept = self._kept[group] = _Delays(end - start, stamps, now_us, until_us, *count_each(number))
-            found.append((kept.numbers, kept.counts))
+                held = self.kept.put(group, state, now_us, until_us, NumberedDelays(*count_each(number)))
+            assert held.value is not None, "it is always kept"
+            found.append(held.value)
         numbers, counts = map(np.concatenate, zip(*found, strict=True))
         return numbers, counts
+
+
+def delay_columns(counted: ColumnTable) -> Sequence[Column]:
+    """Return the columns from which delays are counted."""
+    return [(counted, name) for name in _NUMBERED]
 
 
 def _number_delays(

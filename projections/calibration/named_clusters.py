@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from projections.arrays import Floats, Ints, RowNumbers, count_each, split_runs
+from projections.arrays import AnyInts, Floats, Ints, RowNumbers, split_runs
 from projections.query_check import Check, no_check
 from projections.stats.clustered_mean import DesignEffect
 from projections.stats.gap_martingale import BETS, CLUSTER_REVIEWS, cluster_factors, wagers
@@ -19,6 +19,7 @@ CLUSTERS_AT_ONCE = 4_096
 """Clusters whose factors are computed between two calls of `check`: some milliseconds."""
 
 
+_FIRST = CLUSTER_REVIEWS[-1]
 _OUTCOMES = np.array([0.0, 0.5, 1.0])
 
 
@@ -26,17 +27,20 @@ class ClusterPart(msgspec.Struct, frozen=True, dict=True):
     """The named clusters of one group, and what they change of its sums.
 
     `log_factors` are to be added to the logarithms of stakes (BETS, CLUSTER_REVIEWS). `sizes` has the number of reviews
-    of each cluster. `confidence` and `outcome` are by review, in the order of the clusters.
+    of each cluster. Reviews that are alike are one row: `confidence`, `outcome`, their number `n`, and the place of
+    their cluster in `sizes`.
     """
 
     log_factors: Floats
     sizes: Floats
     confidence: Floats
     outcome: Floats
+    n: Floats
+    cluster: RowNumbers
 
     @cached_property
     def difference(self) -> Floats:
-        """Outcome minus confidence, by review."""
+        """Outcome minus confidence, by row."""
         return self.outcome - self.confidence
 
     @cached_property
@@ -59,30 +63,25 @@ class ClusterPart(msgspec.Struct, frozen=True, dict=True):
         """What is to be added to the number of reviews, for the sum of squared sizes."""
         return float(self.sizes @ (self.sizes - 1))
 
-    @cached_property
-    def number(self) -> Ints:
-        """The number of each review's cluster: 0, 1 and so on."""
-        return np.repeat(np.arange(len(self.sizes)), self.sizes.astype(np.intp))
-
     def excess(self, values: Floats) -> float:
-        """Return what is to be added to the sum of squares of some values by review, so that dependence counts."""
-        return float((self._sum(values) ** 2).sum() - (values**2).sum())
+        """Return what is to be added to the sum of squares of some values by row, so that dependence counts."""
+        return float((self._sum(values) ** 2).sum() - values**2 @ self.n)
 
     def design_effect(
         self, values: Floats, total: float, reviewed: int, expected: Floats | None = None
     ) -> DesignEffect:
-        """Return the design effect of the sum of some values over `reviewed` reviews; `values` are those of this part.
+        """Return the design effect of the sum of some values over `reviewed` reviews; `values` are those of the rows.
 
         `total` is the variance of the sum if reviews were independent, and `expected` what each of this part has of it.
         Without `expected` that is the square of a value, or their share of the reviews if that is more; values are then
         centred: their sum is 0, so that they vary less, as if there were one cluster less. If all `values` are 0, those
         of one cluster are taken to be alike.
         """
-        square, reviews = float((values**2).sum()), float(self.sizes.sum())
+        square, reviews = float(values**2 @ self.n), float(self.sizes.sum())
         alike = self.excess(values) / square if square > 0 else self.size_square / max(1.0, reviews)
         share = max(square / total if total > 0 else 0.0, reviews / reviewed)
         if expected is not None and total > 0:
-            share = float(expected.sum()) / total
+            share = float(expected @ self.n) / total
         ratio = 1 + max(0.0, alike) * share
         clusters = reviewed**2 / (reviewed + self.size_square)
         if expected is None and clusters > 1:
@@ -93,10 +92,18 @@ class ClusterPart(msgspec.Struct, frozen=True, dict=True):
         """Return the reviews whose confidence is in a range, without factors."""
         inside = (self.confidence >= low) & (self.confidence <= high)
         sizes = self._sum(inside.astype(np.float64))
-        return ClusterPart(np.zeros(0), sizes[sizes > 0], self.confidence[inside], self.outcome[inside])
+        place = np.cumsum(sizes > 0) - 1
+        return ClusterPart(
+            log_factors=np.zeros(0),
+            sizes=sizes[sizes > 0],
+            confidence=self.confidence[inside],
+            outcome=self.outcome[inside],
+            n=self.n[inside],
+            cluster=place[self.cluster[inside]],
+        )
 
     def _sum(self, values: Floats) -> Floats:
-        return np.bincount(self.number, values, len(self.sizes)).astype(np.float64)
+        return np.bincount(self.cluster, values * self.n, len(self.sizes)).astype(np.float64)
 
 
 class OrderedReviews(NamedTuple):
@@ -114,9 +121,7 @@ class OrderedReviews(NamedTuple):
         """Return those of named clusters, in the order of their clusters; within one, as they were due."""
         found = self.take(self.rows_by_cluster())
         levels, level = np.unique(found.confidence, return_inverse=True)
-        kind = level * len(_OUTCOMES) + np.rint(2 * found.outcome).astype(np.intp)
-        wager = wagers(np.repeat(levels, len(_OUTCOMES)), np.tile(_OUTCOMES, len(levels)))
-        return NamedReviews(*found, kind, wager)
+        return NamedReviews.of(found.cell, levels, level, found.outcome, found.cluster, np.ones(len(level)))
 
     def rows_by_cluster(self) -> RowNumbers:
         """Return the rows of the reviews that `named` returns, in the same order."""
@@ -129,10 +134,11 @@ class OrderedReviews(NamedTuple):
 
 
 class NamedReviews(NamedTuple):
-    """Reviews of named clusters, in the order of these; within one, as they were due.
+    """Reviews of named clusters, in the order of these; within one, as they were due. Alike ones may be one row.
 
-    Columns are as of `OrderedReviews`. `kind` is the number of each one's confidence and outcome, and `wager` has the
-    wagers of each kind (BETS rows).
+    Columns are as of `OrderedReviews`. `kind` is the number of each one's confidence and outcome, `n` how many alike
+    ones a row has, and `wager` has the wagers of each kind (BETS rows). Rows of several reviews come after the first
+    ones of their cluster in each group (CLUSTER_REVIEWS).
     """
 
     cell: RowNumbers
@@ -140,12 +146,22 @@ class NamedReviews(NamedTuple):
     outcome: Floats
     cluster: Ints
     kind: RowNumbers
+    n: Floats
     wager: Floats
 
+    @classmethod
+    def of(
+        cls, cell: AnyInts, levels: Floats, level: RowNumbers, outcome: Floats, cluster: AnyInts, n: Floats
+    ) -> "NamedReviews":
+        """Return rows, given different confidences and which of them each row has."""
+        kind = level * len(_OUTCOMES) + np.rint(2 * outcome).astype(np.intp)
+        wager = wagers(np.repeat(levels, len(_OUTCOMES)), np.tile(_OUTCOMES, len(levels)))
+        columns = levels[level], outcome, cluster.astype(np.int64), kind, n
+        return cls(cell.astype(np.intp), *columns, wager)
+
     def take(self, rows: RowNumbers) -> "NamedReviews":
-        """Return some reviews, in the same order."""
-        cell, confidence, outcome = self.cell[rows], self.confidence[rows], self.outcome[rows]
-        return NamedReviews(cell, confidence, outcome, self.cluster[rows], self.kind[rows], self.wager)
+        """Return some rows, in the same order."""
+        return NamedReviews._make([*(column[rows] for column in self[:-1]), self.wager])
 
     def by_group(self, group: RowNumbers, check: Check = no_check) -> dict[int, ClusterPart]:
         """Return what clusters change in each group, given the group of each cell (-1: none)."""
@@ -154,9 +170,9 @@ class NamedReviews(NamedTuple):
         order = order[np.count_nonzero(number < 0) :]
         if not len(order):
             return {}
-        number, cluster, kind = number[order], self.cluster[order], self.kind[order]
+        number, cluster, kind, n = number[order], self.cluster[order], self.kind[order], self.n[order]
         first = np.flatnonzero((np.diff(number, prepend=-1) != 0) | (np.diff(cluster, prepend=-1) != 0))
-        sizes = np.diff(first, append=len(order))
+        rows, sizes = np.diff(first, append=len(order)), np.add.reduceat(n, first)
         several = np.flatnonzero(sizes > 1)
         starts, lengths = split_runs(number[first])
         place, changed = np.repeat(np.arange(len(starts)), lengths), np.zeros((BETS, len(CLUSTER_REVIEWS), len(starts)))
@@ -164,7 +180,7 @@ class NamedReviews(NamedTuple):
             check()
             some = several[start : start + CLUSTERS_AT_ONCE]
             runs, _ = split_runs(place[some])
-            factors = cluster_factors(self.wager, kind, first[some], sizes[some])
+            factors = cluster_factors(self.wager, kind, first[some], np.minimum(sizes[some], _FIRST).astype(np.intp))
             changed[:, :, place[some][runs]] += np.add.reduceat(factors, runs, axis=2)
         alone = np.log1p(self.wager)
         of_one = np.log1p(self.wager[:, np.newaxis] / np.array(CLUSTER_REVIEWS)[:, np.newaxis])
@@ -172,21 +188,25 @@ class NamedReviews(NamedTuple):
         for run, (start, length) in enumerate(zip(starts.tolist(), lengths.tolist(), strict=True)):
             check()
             inside = slice(start, start + length)
-            reviews = slice(first[start], first[start] + sizes[inside].sum())
-            changed[:, :, run] += _sum(of_one, kind[first[inside][sizes[inside] == 1]])
+            of_run = slice(first[start], first[start] + rows[inside].sum())
+            ones = kind[first[inside][sizes[inside] == 1]]
+            changed[:, :, run] += _sum(of_one, ones, np.ones(len(ones)))
             found[int(number[first[start]])] = ClusterPart(
-                log_factors=changed[:, :, run] - _sum(alone, kind[reviews])[:, np.newaxis],
-                sizes=sizes[inside].astype(np.float64),
-                confidence=self.confidence[order[reviews]],
-                outcome=self.outcome[order[reviews]],
+                log_factors=changed[:, :, run] - _sum(alone, kind[of_run], n[of_run])[:, np.newaxis],
+                sizes=sizes[inside],
+                confidence=self.confidence[order[of_run]],
+                outcome=self.outcome[order[of_run]],
+                n=n[of_run],
+                cluster=np.repeat(np.arange(length), rows[inside]),
             )
         return found
 
 
-def _sum(values: Floats, kinds: RowNumbers) -> Floats:
-    """Return the sum of the values of some kinds of reviews. Shapes: any with one of each kind last; n numbers."""
-    used, n = count_each(kinds)
-    return np.asarray(values[..., used] @ n.astype(np.float64))
+def _sum(values: Floats, kinds: RowNumbers, n: Floats) -> Floats:
+    """Return the sum of the values of reviews. Shapes: any with one of each kind last; kind and number of each row."""
+    total = np.bincount(kinds, n)
+    used = np.flatnonzero(total)  # others may have no wager
+    return np.asarray(values[..., used] @ total[used])
 
 
 NO_REVIEWS = OrderedReviews(np.zeros(0, np.intp), np.zeros(0), np.zeros(0), np.zeros(0, np.int64)).named()

@@ -8,6 +8,7 @@ kept until one of its decisions changes or becomes due (`span_counts.py`, `matur
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -18,11 +19,13 @@ from ledger.clock import microseconds
 from projections.arrays import Ints
 from projections.calibration.calibration_filter import KeyFilter
 from projections.calibration.cells import CellNumbers, CellParts, Cells
+from projections.calibration.cluster_rows import CLUSTER_TYPES, ClusterRows
 from projections.calibration.count_table import CountSelection, CountsWithin, CountTable
 from projections.calibration.counted_columns import CountedColumns
 from projections.calibration.counted_decisions import CountedDecisions, DecisionRows
-from projections.calibration.maturity import DelayCounts, Maturity
-from projections.calibration.span_counts import CountSpans
+from projections.calibration.kept_groups import KeptGroups, SavedGroup
+from projections.calibration.maturity import DelayCounts, Maturity, delay_columns
+from projections.calibration.span_counts import CountSpans, SavedCounts
 from projections.column_table import ColumnTable, equal_tables
 from projections.columns import ModelGroupKey, microseconds_column
 from projections.decisions.decision_numbers import DecisionNumbers, require_row
@@ -41,6 +44,15 @@ class _Known(NamedTuple):
     number: Ints
     cell: npt.NDArray[np.uint32]
     outcome: npt.NDArray[np.uint8]
+
+
+class SavedOutcomes(msgspec.Struct, frozen=True, array_like=True):
+    """What was counted of full groups of rows: delays, outcomes, and reviews of clusters for one kind of question."""
+
+    delays: list[SavedGroup]
+    spans: SavedCounts
+    kind: tuple[KeyFilter, tuple[int, ...]]
+    clusters: list[SavedGroup]
 
 
 class OutcomeCounts(SavedState):
@@ -69,6 +81,7 @@ class OutcomeCounts(SavedState):
         self._maturity: Maturity | None = None
         self._questions: dict[str, int] = {}
         self._spans, self._delays = CountSpans(), DelayCounts()
+        self._clusters: dict[tuple[KeyFilter, tuple[int, ...]], KeptGroups[ClusterRows]] = {}
         self._position = 0
         self.restated: dict[int, int] = {}
         """Amendments of unreviewed decisions in the last batch: row number of the decision by position of the event."""
@@ -180,6 +193,26 @@ class OutcomeCounts(SavedState):
         counts = CountsWithin(self._columns(), *when.bounds_us(), len(cells), self._spans)
         return CountSelection(cells, counts, cells.matching_groups(key_filter), cells.values)
 
+    def saved_counts(self, columns: CountedColumns, key: tuple[KeyFilter, tuple[int, ...]]) -> bytes:
+        """Return what was counted of full groups of rows of these columns, and of clusters for one kind of question."""
+        clusters = self._clusters.get(key)
+        return msgspec.msgpack.encode(
+            SavedOutcomes(
+                self._delays.kept.saved(delay_columns(columns.counted)),
+                self._spans.saved(columns),
+                key,
+                [] if clusters is None else clusters.saved(columns.used),
+            )
+        )
+
+    def restore_counts(self, saved: bytes) -> None:
+        """Keep what `saved_counts` returned, where columns have the same values. Errors: msgspec.DecodeError."""
+        found, columns = msgspec.msgpack.decode(saved, type=SavedOutcomes), self._columns()
+        self._delays.kept.restore(delay_columns(columns.counted), found.delays)
+        self._spans.restore(columns, found.spans)
+        kept = self._clusters[found.kind] = KeptGroups(ClusterRows, *CLUSTER_TYPES)
+        kept.restore(columns.used, found.clusters)
+
     def cells(self) -> Cells:
         """Return the cells as they are now."""
         return self._cells.now()
@@ -194,7 +227,9 @@ class OutcomeCounts(SavedState):
     def decisions(self, key_filter: KeyFilter, when: TimeRange) -> CountedDecisions:
         """Return the matching decisions that were made within a range of time, as they are now."""
         texts = list(self._questions), list(self.numbers.clusters.texts)
-        return CountedDecisions(self._cells.now(), self._columns(), key_filter, *when.bounds_us(), *texts)
+        return CountedDecisions(
+            self._cells.now(), self._columns(), key_filter, *when.bounds_us(), *texts, self._clusters
+        )
 
     def rows(self, key_filter: KeyFilter, when: TimeRange, *, waiting: bool = False) -> DecisionRows:
         """Return a row for each matching decision made within a range of time, as `CountedDecisions.rows` does."""

@@ -190,13 +190,15 @@ def split(bins: ConfidenceBins, named: ClusterPart | None = None) -> Folds:
     """
     rng, shape = np.random.default_rng(SEED), bins.outcomes.shape
     cell = np.zeros(0, np.intp) if named is None else np.ravel_multi_index(_cells(bins, named), shape)
-    alone = bins.outcomes - np.bincount(cell, minlength=bins.outcomes.size).reshape(shape)
+    n = np.zeros(0) if named is None else named.n
+    alone = bins.outcomes - np.bincount(cell, n, bins.outcomes.size).astype(np.int64).reshape(shape)
     drawn = rng.multinomial(alone, np.full(FOLDS, 1 / FOLDS), size=(REPEATS, *shape))
     test = np.moveaxis(drawn, -1, 1).reshape(-1, *shape)
     if named is not None:
         for folds in test.reshape(REPEATS, -1):
-            fold = rng.integers(0, FOLDS, len(named.sizes))[named.number]
-            np.add(folds, np.bincount(fold * alone.size + cell, minlength=len(folds)), out=folds)
+            fold = rng.integers(0, FOLDS, len(named.sizes))[named.cluster]
+            drawn_n = np.bincount(fold * alone.size + cell, n, len(folds))
+            np.add(folds, drawn_n.astype(folds.dtype), out=folds)
     remaining = (bins.outcomes - test).astype(np.float64)
     successes = remaining @ REVIEWED_VALUES
     return Folds(test, successes, remaining.sum(axis=2) - successes)

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from projections.calibration.cell_groups import number_groups
+from projections.calibration.cell_groups import alike_cells, number_groups
 from projections.calibration.count_table import CATEGORY_FIELD, CountSelection
 from projections.calibration.counted_decisions import CountedDecisions
 from projections.calibration.dependence import DEPENDENCE_REVIEWS, estimate_dependence
@@ -58,7 +58,7 @@ def find_evidence(
 ) -> ViewEvidence:
     """Read the named clusters and the newest reviews of the decisions of a selection."""
     cells, values = selection.cells, selection.values
-    newest, named = decisions.newest(DEPENDENCE_REVIEWS, check), decisions.named(check)
+    newest, named = decisions.newest(DEPENDENCE_REVIEWS, check), decisions.named(alike_cells(cells, group_by), check)
     category = cells.columns[CATEGORY_FIELD][cells.group[newest.cell]]
     everything = np.zeros(len(cells), dtype=np.intp)
     overall = GroupEvidence(

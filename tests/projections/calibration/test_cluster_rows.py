@@ -1,0 +1,181 @@
+"""Reviews of named clusters, counted a group of rows at a time: the figures of single reviews, also after a restart."""
+
+import random
+
+import msgspec
+import numpy as np
+import pytest
+
+from events.envelope import Draft
+from projections import column_table
+from projections.calibration import cluster_rows, counted_decisions
+from projections.calibration.calibration import Calibration
+from projections.calibration.calibration_filter import CalibrationFilter
+from projections.calibration.cell_groups import alike_cells, number_groups
+from projections.calibration.cluster_rows import AlikeCells, ClusterRows, count_alike
+from projections.calibration.counted_columns import CountedColumns
+from projections.calibration.words import GroupBy
+from projections.event_slice import EventSlice
+from tallystick.shapes.calibration import CalibrationView
+from tests.projections.chunks import restored
+from tests.projections.drafts import record, review
+from tests.projections.random_histories import events_of
+
+GROUP_ROWS = 300
+GROUPINGS: tuple[GroupBy, ...] = ("confidence_bucket", "category", "agent")
+
+
+@pytest.fixture(autouse=True)
+def _small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(column_table, "GROUP_ROWS", GROUP_ROWS)
+    monkeypatch.setattr(cluster_rows, "ROWS_PER_KEPT", 1)
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether rows were counted together, for each group of rows that was read."""
+    found: list[bool] = []
+
+    def count(rows: ClusterRows, alike: AlikeCells) -> ClusterRows | None:
+        kept = count_alike(rows, alike)
+        found.append(kept is not None)
+        return kept
+
+    monkeypatch.setattr(counted_decisions, "count_alike", count)
+    return found
+
+
+def drafted(seed: int, decisions: int) -> list[Draft]:
+    """Decisions in clusters of about two hundred, which overlap, each reviewed some decisions later."""
+    rng = random.Random(seed)
+    drafts: list[Draft] = []
+    for number in range(decisions + 20):
+        if number < decisions:
+            drafts.append(
+                record(
+                    f"d{number}",
+                    rng.choice([0.62, 0.65, 0.65, 0.9, None]),
+                    category=rng.choice(["process", "tooling"]),
+                    agent=rng.choice(["ada", "ada", "bo"]),
+                    cluster=rng.choice([f"c{number // 250}"] * 6 + [f"c{number // 170}", None]),
+                )
+            )
+        if number >= 20 and rng.random() < 0.9:
+            drafts.append(review(f"d{number - 20}", rng.choice(["success", "success", "failure", "partial"])))
+    return drafts
+
+
+def history(seed: int, decisions: int) -> EventSlice:
+    return events_of(drafted(seed, decisions))
+
+
+def folded(events: EventSlice) -> Calibration:
+    calibration = Calibration()
+    calibration.fold(events)
+    return calibration
+
+
+def views(calibration: Calibration) -> list[CalibrationView]:
+    return [
+        calibration.view(CalibrationFilter(), "agent", 5),
+        calibration.view(CalibrationFilter(agent="ada"), "category", 5),
+    ]
+
+
+def plain(view: object) -> object:
+    return msgspec.json.decode(msgspec.json.encode(view))
+
+
+def assert_alike(found: object, expected: object) -> None:
+    """The same, but for the order in which numbers were added."""
+    if isinstance(expected, dict):
+        assert isinstance(found, dict)
+        assert found.keys() == expected.keys()
+        for key, value in expected.items():
+            assert_alike(found[key], value)
+    elif isinstance(expected, list):
+        assert isinstance(found, list)
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected, strict=True):
+            assert_alike(one, other)
+    elif isinstance(expected, float):
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    else:
+        assert found == expected
+
+
+def test_figures_are_those_of_single_reviews(counted: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    live, done = Calibration(), 0
+    events = history(1, 1_000)
+    for size in (1_300, len(events)):
+        live.fold(events[done:size])
+        done = size
+        found = plain(views(live))
+        assert any(counted), "most reviews of a group of rows are counted together"
+        with monkeypatch.context() as patch:
+            patch.setattr(counted_decisions, "count_alike", lambda rows, alike: None)
+            expected = plain(views(folded(events[:size])))
+        assert_alike(found, expected)
+
+
+def test_each_cluster_has_its_first_reviews_one_by_one() -> None:
+    """Random rows, in three ways of grouping: what clusters change is that of all rows."""
+    rng = np.random.default_rng(5)
+    calibration = folded(history(2, 900))
+    decisions = calibration.decisions(CalibrationFilter())
+    cells, values = decisions.cells, calibration.selection(CalibrationFilter()).values
+    single = decisions.named()
+    for group_by in GROUPINGS:
+        together = decisions.named(alike_cells(cells, group_by))
+        assert len(together.cell) < len(single.cell)
+        assert together.n.sum() == len(single.cell)
+        for grouping in {group_by, "category", "confidence_bucket"}:
+            group, _ = number_groups(cells, values, grouping)
+            found, expected = together.by_group(group), single.by_group(group)
+            assert found.keys() == expected.keys()
+            for number, part in expected.items():
+                assert found[number].log_factors == pytest.approx(part.log_factors, abs=1e-9)
+                assert found[number].sizes.tolist() == part.sizes.tolist()
+                assert found[number].sums == pytest.approx(part.sums)
+                assert (found[number].square, found[number].product) == pytest.approx((part.square, part.product))
+                low = float(rng.choice([0.6, 0.63, 0.7]))
+                assert found[number].within(low, 1).sums == pytest.approx(part.within(low, 1).sums)
+
+
+def test_a_restart_counts_only_what_is_newer(monkeypatch: pytest.MonkeyPatch) -> None:
+    events = history(3, 1_100)
+    calibration = folded(events)
+    keep = calibration.kept()
+    assert keep is not None
+    kept = keep()
+    counted, count_numbers = list[int](), CountedColumns.count_numbers
+
+    def count(columns: CountedColumns, group: int, places: slice) -> object:
+        counted.append(group)
+        return count_numbers(columns, group, places)
+
+    monkeypatch.setattr(CountedColumns, "count_numbers", count)
+    expected = plain(calibration.view(CalibrationFilter()))
+    for saved, groups in ((kept, [3]), (None, [0, 1, 2, 3])):
+        new = restored(calibration)
+        if saved is not None:
+            new.take_kept(saved)
+        counted.clear()
+        assert_alike(plain(new.view(CalibrationFilter())), expected)
+        assert counted == groups
+        assert new.digest() == calibration.digest()
+
+
+def test_what_was_kept_of_other_rows_is_not_used() -> None:
+    drafts = drafted(4, 600)
+    keep = folded(events_of(drafts)).kept()
+    assert keep is not None
+    later = folded(events_of([*drafts, review("d5", "failure"), review("d305", "partial"), review("d6", "abandoned")]))
+    new = restored(later)
+    new.take_kept(keep())
+    found, expected = (plain(each.view(CalibrationFilter())) for each in (new, later))
+    assert_alike(found, expected)
+
+
+def test_a_small_state_keeps_nothing() -> None:
+    assert folded(history(5, GROUP_ROWS - 1)).kept() is None
