@@ -109,7 +109,7 @@ BREAKERS = (
 ADOPT = (
     Verb(
         "all",
-        "Show both: repositories here, and sessions on this machine. This verb may be left out.",
+        "Show what agents did here, from git repositories and sessions.",
         "adopt:everything",
     ),
     Verb("git", "Show the outcomes of the changes in git repositories, by agent.", "adopt:git"),

@@ -28,9 +28,9 @@ def everything(
     agent: Agent = None,
     rules: Rules = None,
 ) -> None:
-    """Show what agents did here: changes in git repositories and their outcomes, and sessions on this machine.
+    """Show what agents did here, from git repositories and sessions.
 
-    Without a path: the repository here, or those below this folder. Without --sessions: those in the usual places of
+    This verb may be left out. Without a path: the repository here, or those below this folder. Without --sessions: those in the usual places of
     Claude Code, Codex and Gemini CLI. Nothing is written, fetched or run. Exit code 1: something could not be read; 2:
     there is nothing.
 
@@ -113,9 +113,9 @@ def sessions(
     *,
     since: Annotated[str | None, option("Only sessions that went on then or later.", "TIME")] = None,
 ) -> None:
-    """Show what sessions of coding agents on this machine did: answers, models, tokens, tools, denials.
+    """Show what sessions of coding agents on this machine did.
 
-    They are those of Claude Code, Codex and Gemini CLI, and exports of opencode. Without a path: those in the usual
+    That is: answers, models, tokens, tools and denials, in sessions of Claude Code, Codex and Gemini CLI, and exports of opencode. Without a path: those in the usual
     places. Answers are counted once, though files repeat them. Texts are not shown. Nothing is written. Exit code 1: a
     file could not be read; 2: there is no session.
 
