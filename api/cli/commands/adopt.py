@@ -30,9 +30,9 @@ def everything(
 ) -> None:
     """Show what agents did here, from git repositories and sessions.
 
-    This verb may be left out. Without a path: the repository here, or those below this folder. Without --sessions: those in the usual places of
-    Claude Code, Codex and Gemini CLI. Nothing is written, fetched or run. Exit code 1: something could not be read; 2:
-    there is nothing.
+    This verb may be left out. Without a path: the repository here, or those below this folder. Without --sessions: those
+    in the usual places of Claude Code, Codex and Gemini CLI. Nothing is written, fetched or run. Exit code 1: something
+    could not be read; 2: there is nothing.
 
     Example: tallystick adopt ~/work
     """
@@ -115,9 +115,9 @@ def sessions(
 ) -> None:
     """Show what sessions of coding agents on this machine did.
 
-    That is: answers, models, tokens, tools and denials, in sessions of Claude Code, Codex and Gemini CLI, and exports of opencode. Without a path: those in the usual
-    places. Answers are counted once, though files repeat them. Texts are not shown. Nothing is written. Exit code 1: a
-    file could not be read; 2: there is no session.
+    That is: answers, models, tokens, tools and denials, in sessions of Claude Code, Codex and Gemini CLI, and exports
+    of opencode. Without a path: those in the usual places. Answers are counted once, though files repeat them. Texts
+    are not shown. Nothing is written. Exit code 1: a file could not be read; 2: there is no session.
 
     Example: tallystick adopt sessions --since 2026-11-01
     """
