@@ -30,9 +30,9 @@ def everything(
 ) -> None:
     """Show what agents did here, from git repositories and sessions.
 
-    This verb may be left out. Without a path: the repository here, or those below this folder. Without --sessions: those
-    in the usual places of Claude Code, Codex and Gemini CLI. Nothing is written, fetched or run. Exit code 1: something
-    could not be read; 2: there is nothing.
+    This verb may be left out. Without a path: the repository here, or those below this folder. Without --sessions:
+    those in the usual places of Claude Code, Codex and Gemini CLI. Nothing is written, fetched or run. Exit code 1:
+    something could not be read; 2: there is nothing.
 
     Example: tallystick adopt ~/work
     """
