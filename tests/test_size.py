@@ -23,11 +23,11 @@ SLACK = 300
 """Lines that may be written before the number has to be stated again."""
 
 LIMITS: Mapping[str, int] = {
-    "lines": 122_600,
-    "lines of api": 63_600,
+    "lines": 124_500,
+    "lines of api": 64_150,
     "routes": 76,
-    "verbs": 92,
-    "options": 491,
+    "verbs": 94,
+    "options": 499,
     "CSTP methods": 34,
     "tools of MCP": 28,
     "event types": 56,

@@ -25,6 +25,8 @@ class Verb(NamedTuple):
     """The verbs of a group."""
     panel: str | None = None
     """The panel of the help that lists it."""
+    default: str = ""
+    """The verb of a group that is meant where none is typed."""
 
 
 class _Commands(dict[str, Any]):
@@ -36,8 +38,8 @@ class _Commands(dict[str, Any]):
         return found
 
 
-def lazy_group(verbs: Sequence[Verb]) -> type[TyperGroup]:
-    """Return a class of command groups that contains these verbs."""
+def lazy_group(verbs: Sequence[Verb], default: str = "") -> type[TyperGroup]:
+    """Return a class of command groups that contains these verbs; `default` is meant where none of them is typed."""
     summaries = {
         verb.name: TyperCommand(verb.name, help=verb.summary, rich_help_panel=verb.panel, rich_markup_mode="rich")
         for verb in verbs
@@ -47,6 +49,11 @@ def lazy_group(verbs: Sequence[Verb]) -> type[TyperGroup]:
         def __init__(self, **attributes: Any) -> None:  # noqa: ANN401 - those of Typer
             super().__init__(**attributes)
             self.commands = _Commands({verb.name: verb for verb in verbs})
+
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - as `_Commands`
+            if default and summaries.keys().isdisjoint(args) and not {"-h", "--help"} & set(args):
+                args = [default, *args]
+            return super().parse_args(ctx, args)
 
         def list_commands(self, ctx: object) -> list[str]:
             return list(summaries)
@@ -86,7 +93,7 @@ def _parameters(ctx: Any, parameters: list[Any]) -> list[Any]:  # noqa: ANN401 -
 def _command_of(verb: Verb) -> Any:  # noqa: ANN401 - as `_Commands`
     if verb.verbs:
         app = typer.Typer(
-            cls=lazy_group(verb.verbs),
+            cls=lazy_group(verb.verbs, verb.default),
             help=verb.summary,
             no_args_is_help=True,
             add_completion=False,

@@ -107,8 +107,14 @@ BREAKERS = (
 )
 
 ADOPT = (
+    Verb(
+        "all",
+        "Show what agents did here, from git repositories and sessions.",
+        "adopt:everything",
+    ),
     Verb("git", "Show the outcomes of the changes in git repositories, by agent.", "adopt:git"),
     Verb("pulls", "Show the outcomes of pull requests, by agent.", "adopt:pulls"),
+    Verb("sessions", "Show what sessions of coding agents on this machine did.", "adopt:sessions"),
 )
 
 VERBS = (
@@ -118,7 +124,7 @@ VERBS = (
     Verb("link", "Link a decision to another one.", "link:link", panel=RECORD),
     Verb("append", "Append events from a file or a pipe.", "append:append", panel=RECORD),
     Verb("import", "Import decisions, run reports and exports.", verbs=IMPORT, panel=RECORD),
-    Verb("adopt", "See what agents did, from what you have already.", verbs=ADOPT, panel=ASK),
+    Verb("adopt", "See what agents did, from what you have already.", verbs=ADOPT, panel=ASK, default="all"),
     Verb("evidence", "Store material beside the log, read it, and erase it.", verbs=EVIDENCE, panel=RECORD),
     Verb("status", "Show what a ledger contains, which process writes it, and its state.", "status:status", panel=ASK),
     Verb("calibration", "Compare stated confidence with outcomes.", "calibration:calibration", panel=ASK),

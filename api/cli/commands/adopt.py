@@ -17,6 +17,37 @@ Agent = Annotated[str | None, option("Only the figures of this agent, or of `unm
 
 
 @verb(ledger=False)
+def everything(
+    target: LedgerTarget,
+    paths: Annotated[list[Path] | None, argument("Git repositories, or folders with some.", "[PATH...]")] = None,
+    *,
+    session_paths: Annotated[
+        list[Path] | None, option("Files of sessions, or folders with some; may be repeated.", "PATH", "--sessions")
+    ] = None,
+    since: Since = None,
+    agent: Agent = None,
+    rules: Rules = None,
+) -> None:
+    """Show what agents did here, from git repositories and sessions.
+
+    This verb may be left out. Without a path: the repository here, or those below this folder. Without --sessions:
+    those in the usual places of Claude Code, Codex and Gemini CLI. Nothing is written, fetched or run. Exit code 1:
+    something could not be read; 2: there is nothing.
+
+    Example: tallystick adopt ~/work
+    """
+    from datetime import UTC, datetime
+
+    from api.cli.render.sessions import print_overview
+    from api.importers.adopt.overview import preview_all
+    from api.parameters import parse_instant
+
+    options, oldest = _options(since, agent, rules), None if since is None else parse_instant("since", since)
+    preview = preview_all(paths or [], session_paths or [], options, datetime.now(UTC), show_progress, since=oldest)
+    show(target, preview, print_overview, code=(1 if preview.faults else 0) if preview.found else 2)
+
+
+@verb(ledger=False)
 def git(
     target: LedgerTarget,
     paths: Annotated[list[Path] | None, argument("Git repositories, or folders with some.", "[PATH...]")] = None,
@@ -73,6 +104,32 @@ def pulls(
     options = _options(since, agent, rules)
     preview = preview_requests(files, options, show_progress, seen_through=through, repository=repository)
     show(target, preview, print_request_preview)
+
+
+@verb(ledger=False)
+def sessions(
+    target: LedgerTarget,
+    paths: Annotated[list[Path] | None, argument("Files of sessions, or folders with some.", "[PATH...]")] = None,
+    *,
+    since: Annotated[str | None, option("Only sessions that went on then or later.", "TIME")] = None,
+) -> None:
+    """Show what sessions of coding agents on this machine did.
+
+    That is: answers, models, tokens, tools and denials, in sessions of Claude Code, Codex and Gemini CLI, and exports
+    of opencode. Without a path: those in the usual places. Answers are counted once, though files repeat them. Texts
+    are not shown. Nothing is written. Exit code 1: a file could not be read; 2: there is no session.
+
+    Example: tallystick adopt sessions --since 2026-11-01
+    """
+    from datetime import UTC, datetime
+
+    from api.cli.render.sessions import print_sessions
+    from api.importers.adopt.sessions import preview_sessions
+    from api.parameters import parse_instant
+
+    oldest = None if since is None else parse_instant("since", since)
+    preview = preview_sessions(paths or [], datetime.now(UTC), show_progress, since=oldest)
+    show(target, preview, print_sessions, code=(1 if preview.faults else 0) if preview.programs else 2)
 
 
 def _options(since: str | None, agent: str | None, rules: Path | None) -> "GitOptions":

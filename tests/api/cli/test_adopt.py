@@ -88,3 +88,17 @@ def test_pull_requests_are_a_table_and_the_changes_that_they_landed(made: MadeRe
     assert (asked["requests"], asked["agents"][0]["pending"], asked["repositories"]) == (3, 1, [])
     ended = tally(tmp_path / "none.db", "adopt", "pulls", tmp_path / "none.json")
     assert (ended.code, "Name a file that exists." in ended.err) == (2, True)
+
+
+def test_without_a_verb_repositories_and_sessions_are_shown(made: MadeRepository, tmp_path: Path) -> None:
+    nowhere, session = tmp_path / "none.db", tmp_path / "session-1.json"
+    session.write_text('{"sessionId": "s", "projectHash": "h", "messages": [{"id": "1", "type": "user"}]}', "utf-8")
+    text = done(nowhere, "adopt", made.path, "--sessions", session).text
+    assert text.startswith(f"{made.path}: 4 changes landed")
+    assert "gemini-cli: 1 session" in text
+    assert "codex mcp add tallystick" in text
+    asked = json.loads(done(nowhere, "adopt", "--json", made.path, "--sessions", session).out)
+    assert [len(asked["git"]["repositories"]), len(asked["sessions"]["programs"])] == [1, 1]
+    (tmp_path / "empty").mkdir()
+    ended = tally(nowhere, "adopt", tmp_path / "empty", "--sessions", session)
+    assert (ended.code, "contains no git repository" in ended.err) == (2, True)

@@ -105,9 +105,11 @@ FILE: dict[Words, tuple[Value, ...]] = {
 """Verbs that work on a ledger file alone."""
 
 PULLS = ROOT / "tests" / "instruments" / "git" / "pulls.csv"
+SESSION = ROOT / "tests" / "instruments" / "sessions" / "gemini.json"
 NOTHING: dict[Words, tuple[Value, ...]] = {
     ("schema",): (), ("probe", "list"): (), ("probe", "prompt"): (), ("adopt", "pulls"): (PULLS,),
-    ("adopt", "git"): (ROOT,),
+    ("adopt", "git"): (ROOT,), ("adopt", "sessions"): (SESSION,),
+    ("adopt", "all"): (ROOT, "--sessions", SESSION),
 }  # fmt: skip
 """Verbs that need no ledger."""
 

@@ -1,0 +1,102 @@
+"""Print what sessions of coding agents did."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from api.cli.output import make_table, open_console, print_note
+from api.cli.render.adopt import print_git_preview
+from api.cli.table import FittedTable
+from api.importers.adopt.overview import AdoptPreview
+from api.importers.adopt.sessions import SessionsPreview
+from api.text_format import format_count, one_line, pluralize
+from tallystick.shapes.sessions import ModelAnswers, ProgramSessions, ToolCalls
+
+TOOLS_MAX = 10
+"""Tools that are printed; --json has all."""
+
+NOTHING = "No session of a coding agent is here. Name a folder with some: tallystick adopt sessions DIR"
+
+
+CALIBRATION = """\
+To see whether an agent knows how sure it may be, let it record decisions with a confidence:
+  Claude Code  claude mcp add tallystick -- tallystick --ledger "$PWD/agents.db" mcp
+  Codex        codex mcp add tallystick -- tallystick --ledger "$PWD/agents.db" mcp
+  any other    a client of MCP runs: tallystick --ledger FILE mcp"""
+"""How the first confidence comes into a ledger."""
+
+
+def print_overview(preview: AdoptPreview) -> None:
+    """Print what is in repositories, then what is in sessions, then how to get calibration."""
+    if not preview.git.repositories:
+        print_note("No git repository is here. Name a folder with some: tallystick adopt PATH")
+    print_git_preview(preview.git)
+    print_sessions(preview.sessions)
+    open_console().print(f"\n{CALIBRATION}", soft_wrap=True)
+
+
+def print_sessions(preview: SessionsPreview) -> None:
+    """Print the figures of each program, and what limits them."""
+    console = open_console()
+    if not preview.programs:
+        print_note(NOTHING)
+    for program in preview.programs:
+        _print_program(console, program)
+        console.print()
+    for fault in preview.faults:
+        print_note(f"error: {fault.detail} {fault.advice}")
+    if preview.programs:
+        console.print(preview.coverage, soft_wrap=True)
+        for caveat in preview.caveats:
+            console.print(caveat, style="dim", soft_wrap=True)
+        read = f"{pluralize(preview.files, 'file')}, {pluralize(preview.lines, 'line')}"
+        console.print(f"Read: {read}, {format_count(preview.repaired)} repaired.", style="dim")
+
+
+def _print_program(console: Console, program: ProgramSessions) -> None:
+    times = ""
+    if program.first is not None and program.last is not None:
+        times = f" from {program.first:%Y-%m-%d} to {program.last:%Y-%m-%d}"
+    sessions = pluralize(program.sessions, "session")
+    console.print(f"{program.program}: {sessions}{times}", style="bold", soft_wrap=True)
+    counts = {
+        "headless": program.headless, "files of sub-agents": program.subagents, "prompts": program.prompts,
+        "interrupted by a person": program.interruptions, "errors of the provider": program.api_errors,
+        "models changed": program.model_changes, "histories shortened": program.compactions,
+        "pull requests": program.pull_requests, "commits": program.commits,
+    }  # fmt: skip
+    console.print("; ".join(f"{name} {count:,}" for name, count in counts.items() if count), soft_wrap=True)
+    if program.models:
+        console.print(_model_table(program.models))
+    if program.tools:
+        console.print(_tool_table(program.tools[:TOOLS_MAX]))
+    if len(program.tools) > TOOLS_MAX:
+        console.print(f"{pluralize(len(program.tools) - TOOLS_MAX, 'more tool')}: --json has all.", style="dim")
+    if program.denials:
+        who = ", ".join(f"{one.by} {one.calls:,} ({one.basis})" for one in program.denials)
+        console.print(f"Denied by: {who}.", soft_wrap=True)
+
+
+def _model_table(models: Sequence[ModelAnswers]) -> FittedTable:
+    numbers = ("answers", "input", "from cache", "to cache", "output")
+    table = make_table(
+        "served", "requested", *numbers,
+        right=numbers, wrap=("served", "requested"), drop=("to cache", "from cache"),
+    )  # fmt: skip
+    for model in models:
+        tokens = model.tokens
+        table.add_row(
+            one_line(model.served),
+            one_line(model.requested),
+            *map(format_count, (model.answers, tokens.input, tokens.cache_read, tokens.cache_write, tokens.output)),
+        )
+    return table
+
+
+def _tool_table(tools: Sequence[ToolCalls]) -> FittedTable:
+    numbers = ("calls", "failed", "denied", "interrupted", "no result")
+    table = make_table("tool", *numbers, right=numbers, wrap=("tool",), drop=("no result", "interrupted"))
+    for tool in tools:
+        counts = (tool.calls, tool.failed, tool.denied, tool.interrupted, tool.without_result)
+        table.add_row(one_line(tool.tool), *map(format_count, counts))
+    return table

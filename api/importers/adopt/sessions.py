@@ -1,0 +1,297 @@
+"""Read the sessions of coding agents that are on this machine, without a ledger. Nothing of theirs is changed."""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol
+
+import msgspec
+
+from api.importers.batch_append import FileFault
+from api.progress import OpenProgress
+from api.text_format import pluralize
+from instruments.sessions.claude_code import ClaudeCodeReader
+from instruments.sessions.codex import CodexReader
+from instruments.sessions.gemini import GeminiReader
+from instruments.sessions.json_lines import FileLines
+from instruments.sessions.opencode import OpencodeReader
+from instruments.sessions.session import AgentSession, SessionCall, Tokens
+from ledger.errors import InvalidQuery
+from tallystick.shapes.sessions import Denials, ModelAnswers, ProgramSessions, TokenCounts, ToolCalls
+
+HEAD_BYTES: Final = 4_096
+"""The beginning of a file, by which it is recognised."""
+
+KEPT_FOR: Final = timedelta(days=30)
+"""Claude Code deletes sessions that are so old, if its settings do not say otherwise."""
+
+SOON: Final = timedelta(days=7)
+
+_NO_SESSIONS: Final = frozenset(("history.jsonl", "sessions-index.json", "session_index.jsonl", "journal.jsonl"))
+
+
+class SessionReader(Protocol):
+    """Reads files of one program."""
+
+    sessions: dict[str, AgentSession]
+
+    def read(self, file: Path, counts: FileLines) -> None:
+        """Read a file. Errors: OSError, msgspec.DecodeError."""
+        ...
+
+
+class SessionSource(NamedTuple):
+    """A program: its name, what reads its files, where these are, and what is in their beginning."""
+
+    program: str
+    reader: type[SessionReader]
+    places: tuple[tuple[str, str, str], ...]
+    """Variables that name a folder, the folder without them (below the user's), and the pattern of files in it."""
+    marks: tuple[bytes, ...]
+
+
+SOURCES: Final = (
+    SessionSource(
+        "codex",
+        CodexReader,
+        (("CODEX_HOME", ".codex", "sessions/**/*.jsonl"), ("CODEX_HOME", ".codex", "archived_sessions/*.jsonl")),
+        (b'"session_meta"', b'"instructions":'),
+    ),
+    SessionSource(
+        "gemini-cli", GeminiReader, (("", ".gemini", "tmp/*/chats/**/session-*.json*"),), (b'"projectHash"',)
+    ),
+    SessionSource("opencode", OpencodeReader, (), (b'{"info":', b'"sessionID"')),
+    SessionSource(
+        "claude-code",
+        ClaudeCodeReader,
+        (
+            ("CLAUDE_CONFIG_DIR", ".claude", "projects/*/**/*.jsonl"),
+            ("", ".config/claude", "projects/*/**/*.jsonl"),
+        ),
+        (b'"sessionId"', b'"parentUuid"', b'"leafUuid"', b'"file-history-snapshot"'),
+    ),
+)
+"""The first one whose mark a file has is used."""
+
+
+class SessionsPreview(msgspec.Struct, kw_only=True):
+    """The sessions that were read, and what was wrong with files."""
+
+    programs: list[ProgramSessions] = []
+    files: int = 0
+    """How many files were read."""
+    lines: int = 0
+    """How many lines they have."""
+    repaired: int = 0
+    """Damaged lines of which every record could be read."""
+    lost: int = 0
+    """Records, or parts of some, that could not be read."""
+    unfinished: int = 0
+    """Files that end in the middle of a line: it may still be written."""
+    unknown: dict[str, int] = {}
+    """Kinds of lines that are not known here, and how many there are."""
+    deleted_soon: int = 0
+    """Files that Claude Code deletes within 7 days, if its settings do not say otherwise."""
+    coverage: str = ""
+    """Which calls have a result, as a sentence."""
+    caveats: list[str] = []
+    """What limits the figures."""
+    faults: list[FileFault] = []
+    """Files that could not be read."""
+
+
+def preview_sessions(
+    paths: Sequence[Path], now: datetime, progress: OpenProgress, *, since: datetime | None = None
+) -> SessionsPreview:
+    """Read sessions: files, those below folders, or without a path those in the usual places of programs.
+
+    Errors: InvalidQuery, for a path that is not there.
+    """
+    found = list(_files_below(paths) if paths else _usual_files(os.environ, Path.home()))
+    preview = SessionsPreview()
+    readers = {source.program: source.reader() for source in SOURCES}
+    with progress("sessions", "files") as report:
+        for done, (program, file) in enumerate(sorted(found), 1):
+            counts = FileLines()
+            try:
+                readers[program].read(file, counts)
+            except (OSError, msgspec.DecodeError) as error:
+                detail = f"{file} cannot be read: {error}."
+                preview.faults.append(FileFault(file=str(file), detail=detail, advice="Check the file."))
+                continue
+            _count_lines(preview, counts)
+            report(done, len(found))
+    oldest = "" if since is None else since.astimezone(UTC).isoformat()
+    for program, reader in readers.items():
+        sessions = [session for session in reader.sessions.values() if session.last_time >= oldest or not oldest]
+        if sessions:
+            preview.programs.append(_describe(program, sessions))
+            for session in sessions:
+                for kind, n in session.unknown.items():
+                    preview.unknown[kind] = preview.unknown.get(kind, 0) + n
+    if not paths:
+        preview.deleted_soon = sum(_is_deleted_soon(file, now) for program, file in found if program == "claude-code")
+    preview.coverage = _coverage(preview.programs)
+    preview.caveats = list(_caveats(preview))
+    return preview
+
+
+def _files_below(paths: Iterable[Path]) -> Iterator[tuple[str, Path]]:
+    """Yield the session files of some paths, each with its program."""
+    for path in paths:
+        if path.is_file():
+            program = recognise(path)
+            if program is None:
+                detail = f"{path} is not a session of {', '.join(source.program for source in SOURCES)}."
+                raise InvalidQuery("PATH", detail, "Name a file as the program wrote it.")
+            yield program, path
+            continue
+        if not path.is_dir():
+            raise InvalidQuery("PATH", f"{path} is not there.", "Name files of sessions, or folders with some.")
+        for folder, _, names in os.walk(path):
+            for name in names:
+                file = Path(folder, name)
+                if name.endswith((".json", ".jsonl")) and name not in _NO_SESSIONS and not file.is_symlink():
+                    program = recognise(file)
+                    if program is not None:
+                        yield program, file
+
+
+def _usual_files(environment: Mapping[str, str], home: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the session files in the usual places of programs, each once."""
+    seen: set[Path] = set()
+    for source in SOURCES:
+        for variable, default, pattern in source.places:
+            root = Path(environment.get(variable) or home / default)
+            for file in root.glob(pattern):
+                if file.name not in _NO_SESSIONS and not file.is_symlink() and file.resolve() not in seen:
+                    seen.add(file.resolve())
+                    yield source.program, file
+
+
+def recognise(file: Path) -> str | None:
+    """Return the program that wrote a file, by its beginning; None if it is none of those that are known."""
+    try:
+        with file.open("rb") as stream:
+            head = stream.read(HEAD_BYTES)
+    except OSError:
+        return None
+    for source in SOURCES:
+        if any(mark in head for mark in source.marks):
+            return source.program
+    return None
+
+
+def _count_lines(preview: SessionsPreview, counts: FileLines) -> None:
+    preview.files += 1
+    preview.lines += counts.lines
+    preview.repaired += counts.repaired
+    preview.lost += counts.lost + counts.too_long
+    preview.unfinished += counts.unfinished
+
+
+def _is_deleted_soon(file: Path, now: datetime) -> bool:
+    try:
+        written = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+    except OSError:
+        return False
+    return written + KEPT_FOR <= now + SOON
+
+
+def _describe(program: str, sessions: Sequence[AgentSession]) -> ProgramSessions:
+    calls = [call for session in sessions for call in session.calls.values()]
+    denied = Counter((call.by or "unknown", call.basis or "inferred") for call in calls if call.verdict == "denied")
+    return ProgramSessions(
+        program=program,
+        versions=sorted({version for session in sessions for version in session.versions}),
+        sessions=len(sessions),
+        headless=sum(session.is_headless for session in sessions),
+        subagents=sum(session.subagents for session in sessions),
+        missing_subagents=sum(session.missing_subagents for session in sessions),
+        first=_moment(min((session.first_time for session in sessions if session.first_time), default="")),
+        last=_moment(max(session.last_time for session in sessions)),
+        prompts=sum(session.prompts for session in sessions),
+        answers=sum(len(session.answers) for session in sessions),
+        tokens=_token_counts(session.tokens for session in sessions),
+        models=_models(sessions),
+        calls=len(calls),
+        with_result=sum(call.verdict is not None for call in calls),
+        tools=_tools(calls),
+        denials=[Denials(by=by, basis=basis, calls=n) for (by, basis), n in denied.most_common()],
+        interruptions=sum(session.interruptions for session in sessions),
+        compactions=sum(session.compactions for session in sessions),
+        api_errors=sum(session.api_errors for session in sessions),
+        model_changes=sum(session.model_changes for session in sessions),
+        pull_requests=len({address for session in sessions for address in session.pull_requests}),
+        commits=len({commit for session in sessions for commit in session.commits}),
+    )
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment.astimezone(UTC) if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def _token_counts(each: Iterable[Tokens]) -> TokenCounts:
+    total = Tokens()
+    for tokens in each:
+        total.add(tokens)
+    return TokenCounts(
+        input=total.input, cache_read=total.cache_read, cache_write=total.cache_write, output=total.output
+    )
+
+
+def _models(sessions: Iterable[AgentSession]) -> list[ModelAnswers]:
+    tokens: dict[tuple[str | None, str | None], list[Tokens]] = {}
+    for session in sessions:
+        for answer in session.answers.values():
+            tokens.setdefault((answer.model, answer.requested), []).append(answer.tokens)
+    order = sorted(tokens, key=lambda names: (-len(tokens[names]), str(names)))
+    return [
+        ModelAnswers(
+            served=names[0], requested=names[1], answers=len(tokens[names]), tokens=_token_counts(tokens[names])
+        )
+        for names in order
+    ]
+
+
+def _tools(calls: Iterable[SessionCall]) -> list[ToolCalls]:
+    verdicts: dict[str, Counter[str | None]] = {}
+    for call in calls:
+        verdicts.setdefault(call.tool, Counter())[call.verdict] += 1
+    return [
+        ToolCalls(
+            tool=tool,
+            calls=counts.total(),
+            failed=counts["failed"],
+            denied=counts["denied"],
+            interrupted=counts["interrupted"],
+            without_result=counts[None],
+        )
+        for tool, counts in sorted(verdicts.items(), key=lambda item: (-item[1].total(), item[0]))
+    ]
+
+
+def _coverage(programs: Sequence[ProgramSessions]) -> str:
+    calls, known = (sum(getattr(one, name) for one in programs) for name in ("calls", "with_result"))
+    missing = f"; {calls - known:,} are missing" if known < calls else ""
+    return f"{known:,} of {pluralize(calls, 'call')} have a result{missing}."
+
+
+def _caveats(preview: SessionsPreview) -> Iterator[str]:
+    if any(one.calls for one in preview.programs):
+        yield "Files do not have who allowed a call: a call with a result may have been allowed by nobody."
+    if any(model.served is None for one in preview.programs for model in one.models):
+        yield "Where only a requested model is given, files do not have the one that answered."
+    missing = sum(one.missing_subagents for one in preview.programs)
+    if missing:
+        yield f"The files of {pluralize(missing, 'sub-agent')} are not there: their answers and calls are missing."
+    if preview.lost:
+        yield f"{pluralize(preview.lost, 'record')} could not be read."
+    if preview.deleted_soon:
+        yield f"Claude Code deletes {pluralize(preview.deleted_soon, 'file')} within 7 days (cleanupPeriodDays: 30)."

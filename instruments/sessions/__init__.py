@@ -1,0 +1,1 @@
+"""What sessions of coding agents on disk show: answers, models, tools, denials. Nothing of theirs is changed."""

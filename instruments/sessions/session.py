@@ -1,0 +1,111 @@
+"""What a session of a coding agent shows, whichever program wrote it. Free texts are not kept.
+
+A file repeats: an answer has several lines, forks and resumed sessions copy lines of others. So answers and calls are
+counted by the ids that the model's provider gave them, once over all files.
+"""
+
+from typing import Literal
+
+import msgspec
+
+Verdict = Literal["ok", "failed", "denied", "interrupted"]
+"""How a call of a tool ended. A permission that was given is in no file: `ok` does not say that a person allowed it."""
+
+By = Literal["person", "rule", "hook", "program", "model", "unknown"]
+"""Who denied a call. `program`: without a person, as where nobody was there to ask."""
+
+Basis = Literal["recorded", "inferred"]
+
+OTHER_TOOL = "other"
+"""Stands for the names of tools that users or servers define."""
+
+
+class Tokens(msgspec.Struct):
+    """Tokens: of the input those that were not cached, read from the cache, and written to it."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+
+    def add(self, other: "Tokens") -> None:
+        """Add other tokens."""
+        self.input += other.input
+        self.output += other.output
+        self.cache_read += other.cache_read
+        self.cache_write += other.cache_write
+
+
+class SessionAnswer(msgspec.Struct):
+    """An answer of a model."""
+
+    id: str
+    model: str | None
+    """The model that answered, as the provider's answer names it; None if the file does not say it."""
+    requested: str | None
+    """The model that was asked for, if the file says it."""
+    time: str
+    tokens: Tokens
+
+
+class SessionCall(msgspec.Struct):
+    """A call of a tool."""
+
+    id: str
+    tool: str
+    time: str
+    verdict: Verdict | None = None
+    """None: the file has no result."""
+    by: By | None = None
+    basis: Basis | None = None
+
+
+class AgentSession(msgspec.Struct, kw_only=True):
+    """A session: what its files show, but for what other sessions had before."""
+
+    program: str
+    """claude-code, codex, gemini-cli, opencode."""
+    id: str
+    versions: list[str] = []
+    first_time: str = ""
+    last_time: str = ""
+    is_headless: bool = False
+    """Whether a program asked, and no person."""
+    answers: dict[str, SessionAnswer] = {}
+    calls: dict[str, SessionCall] = {}
+    prompts: int = 0
+    """Prompts that people or programs wrote, not what the agent's program adds."""
+    interruptions: int = 0
+    """How often a person stopped a turn."""
+    compactions: int = 0
+    api_errors: int = 0
+    model_changes: int = 0
+    """How often another model was chosen in the session."""
+    pull_requests: list[str] = []
+    """Addresses of pull requests."""
+    commits: list[str] = []
+    """Ids of commits, perhaps shortened."""
+    subagents: int = 0
+    """Files of sub-agents."""
+    named_subagents: dict[str, bool] = {}
+    """Sub-agents that a call's result names, and whether their file was read."""
+    unknown: dict[str, int] = {}
+    """Kinds of lines that are not known here, and how many there are."""
+
+    @property
+    def tokens(self) -> Tokens:
+        """The tokens of all answers."""
+        total = Tokens()
+        for answer in self.answers.values():
+            total.add(answer.tokens)
+        return total
+
+    @property
+    def missing_subagents(self) -> int:
+        """How many sub-agents are named whose file is not there."""
+        return sum(not is_read for is_read in self.named_subagents.values())
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text, such as the names of tools."""
+    return frozenset(text.split())
