@@ -246,7 +246,7 @@ class OlderClusters(NamedTuple):
     parts: dict[GroupBy | None, dict[int, ClusterPart]]
 
     def by_group(self, name: GroupBy | None, group: RowNumbers, check: Check) -> dict[int, ClusterPart]:
-        """Return what the clusters change in each group. It is kept, but for models: their names may come to mean one."""
+        """Return what the clusters change in each group. It is kept, but for models: names may come to mean one."""
         found = self.parts.get(name)
         if found is None or name == "model":
             parts = self.reviews.by_group(group, check)
