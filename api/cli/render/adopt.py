@@ -12,6 +12,9 @@ from api.importers.adopt.pull_requests import RequestPreview
 from api.text_format import format_count, format_figure, format_interval, format_time, one_line, pluralize
 from tallystick.shapes.changes import ChangeOutcomes, KeptShares, RequestOutcomes
 
+AGENTS_MAX = 20
+"""Agents that are printed; --json has all."""
+
 ID_CHARS = 12
 """Characters of the id of a change."""
 
@@ -30,14 +33,17 @@ def _print_repository(console: Console, repository: RepositoryChanges) -> None:
     since = "" if repository.since is None else f" since {repository.since:%Y-%m-%d}"
     landed = pluralize(repository.landed, "change")
     console.print(f"{one_line(_from_here(repository.path))}: {landed} landed{since}", style="bold", soft_wrap=True)
-    if repository.agents:
-        console.print(_outcome_table(repository.agents))
-        for line in _remarks(repository.agents):
+    agents = repository.agents[:AGENTS_MAX]
+    if agents:
+        console.print(_outcome_table(agents))
+        for line in _remarks(agents):
             console.print(line, soft_wrap=True)
-        if any(figures.lines_alive for figures in repository.agents):
+        if any(figures.lines_alive for figures in agents):
             console.print()
             console.print("Lines of code that still exist some days after their change landed", style="cyan")
-            console.print(_line_table(repository.agents))
+            console.print(_line_table(agents))
+    if len(repository.agents) > AGENTS_MAX:
+        console.print(f"{pluralize(len(repository.agents) - AGENTS_MAX, 'more agent')}: --json has all.", style="dim")
     for caveat in repository.caveats:
         console.print(caveat, style="dim", soft_wrap=True)
     through = f"{format_time(repository.seen_through)} UTC, {repository.head[:ID_CHARS]}"

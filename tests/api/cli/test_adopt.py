@@ -102,3 +102,13 @@ def test_without_a_verb_repositories_and_sessions_are_shown(made: MadeRepository
     (tmp_path / "empty").mkdir()
     ended = tally(nowhere, "adopt", tmp_path / "empty", "--sessions", session)
     assert (ended.code, "contains no git repository" in ended.err) == (2, True)
+
+
+def test_a_hostile_history_prints_no_control_characters_and_not_everything(tmp_path: Path) -> None:
+    made = MadeRepository(tmp_path / "made\x1b[31m")
+    for number in range(22):
+        made.change({f"{number}.py": "one"}, f"Add\n\nAssisted-by: agent{number}:model\x1b[2J", day=number / 9)
+    text = done(tmp_path / "none.db", "adopt", "git", made.path).text
+    assert "\x1b" not in text
+    assert text.count(": recognised by trailer 1") == 20
+    assert "2 more agents: --json has all." in text
