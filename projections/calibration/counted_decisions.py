@@ -137,8 +137,9 @@ class CountedDecisions(NamedTuple):
         if not self.clusters:
             return ViewClusters(NO_REVIEWS, None)
         kept = self.kept.setdefault((self.key_filter, alike.fields), KeptClusters())
-        while len(self.kept) > KEPT_KINDS_MAX:
-            self.kept.pop(next(iter(self.kept)), None)
+        filtered = [kind for kind in list(self.kept) if any(value is not None for value in kind[0])]
+        for kind in filtered[:-KEPT_KINDS_MAX]:
+            self.kept.pop(kind, None)
         parts, held = list[ClusterRows](), list[Held[ClusterRows] | None]()
         for group, places in self.columns.within(self.since_us, self.until_us):
             check()

@@ -17,7 +17,7 @@ from projections.column_table import ColumnTable
 _Value = TypeVar("_Value", bound=tuple[npt.NDArray[Any], ...])
 
 KEPT_KINDS_MAX: Final = 4
-"""Kinds of questions for which parts are kept at a time."""
+"""Kinds of questions with a filter for which parts are kept at a time."""
 
 Column = tuple[ColumnTable, str]
 """A column by its name."""
