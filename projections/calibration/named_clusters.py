@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
-from msgspec import structs
 
 from projections.arrays import AnyInts, Floats, Ints, RowNumbers, split_runs
 from projections.calibration.words import GroupBy
@@ -22,6 +21,9 @@ CLUSTERS_AT_ONCE = 4_096
 
 
 _FIRST = CLUSTER_REVIEWS[-1]
+_SPARSE = 16
+"""Numbers are counted in an array of all possible ones if there are at most so many for each."""
+
 _OUTCOMES = np.array([0.0, 0.5, 1.0])
 
 
@@ -104,20 +106,6 @@ class ClusterPart(msgspec.Struct, frozen=True, dict=True):
             cluster=place[self.cluster[inside]],
         )
 
-    def merged(self) -> "ClusterPart":
-        """Return the same reviews, with those of one cluster that are alike in one row."""
-        levels, level = np.unique(self.confidence, return_inverse=True)
-        outcome = np.rint(2 * self.outcome).astype(np.intp)
-        key = (self.cluster * len(levels) + level) * len(_OUTCOMES) + outcome
-        _, first, row = np.unique(key, return_index=True, return_inverse=True)
-        return structs.replace(
-            self,
-            confidence=self.confidence[first],
-            outcome=self.outcome[first],
-            n=np.bincount(row, self.n),
-            cluster=self.cluster[first],
-        )
-
     def join(self, other: "ClusterPart") -> "ClusterPart":
         """Return the clusters of both, which have none in common."""
         return ClusterPart(
@@ -190,8 +178,11 @@ class NamedReviews(NamedTuple):
         """Return some rows, in the same order."""
         return NamedReviews._make([*(column[rows] for column in self[:-1]), self.wager])
 
-    def by_group(self, group: RowNumbers, check: Check = no_check) -> dict[int, ClusterPart]:
-        """Return what clusters change in each group, given the group of each cell (-1: none)."""
+    def by_group(self, group: RowNumbers, check: Check = no_check, *, merge: bool = False) -> dict[int, ClusterPart]:
+        """Return what clusters change in each group, given the group of each cell (-1: none).
+
+        With `merge`, reviews of a cluster that are alike are one row.
+        """
         number = group[self.cell]
         order = np.argsort(number.astype(np.min_scalar_type(-1 - len(group))), kind="stable")
         order = order[np.count_nonzero(number < 0) :]
@@ -209,6 +200,9 @@ class NamedReviews(NamedTuple):
             runs, _ = split_runs(place[some])
             factors = cluster_factors(self.wager, kind, first[some], np.minimum(sizes[some], _FIRST).astype(np.intp))
             changed[:, :, place[some][runs]] += np.add.reduceat(factors, runs, axis=2)
+        kinds_count = self.wager.shape[1]
+        confidences, outcomes = np.zeros(kinds_count), np.tile(_OUTCOMES, kinds_count // len(_OUTCOMES))
+        confidences[self.kind] = self.confidence
         alone = np.log1p(self.wager)
         of_one = np.log1p(self.wager[:, np.newaxis] / np.array(CLUSTER_REVIEWS)[:, np.newaxis])
         found = {}
@@ -218,15 +212,25 @@ class NamedReviews(NamedTuple):
             of_run = slice(first[start], first[start] + rows[inside].sum())
             ones = kind[first[inside][sizes[inside] == 1]]
             changed[:, :, run] += _sum(of_one, ones, np.ones(len(ones)))
+            place, kinds, total = np.repeat(np.arange(length), rows[inside]), kind[of_run], n[of_run]
+            factors = changed[:, :, run] - _sum(alone, kinds, total)[:, np.newaxis]
+            if merge:
+                place, kinds, total = _merge(place, kinds, total, len(outcomes))
             found[int(number[first[start]])] = ClusterPart(
-                log_factors=changed[:, :, run] - _sum(alone, kind[of_run], n[of_run])[:, np.newaxis],
-                sizes=sizes[inside],
-                confidence=self.confidence[order[of_run]],
-                outcome=self.outcome[order[of_run]],
-                n=n[of_run],
-                cluster=np.repeat(np.arange(length), rows[inside]),
+                factors, sizes[inside], confidences[kinds], outcomes[kinds], total, place
             )
         return found
+
+
+def _merge(cluster: RowNumbers, kind: RowNumbers, n: Floats, kinds: int) -> tuple[RowNumbers, RowNumbers, Floats]:
+    """Return the cluster, the kind and the number of reviews of different rows, in the order of these."""
+    key = cluster * kinds + kind
+    if key.max(initial=0) > _SPARSE * len(key):
+        found, row = np.unique(key, return_inverse=True)
+        return found // kinds, found % kinds, np.bincount(row, n).astype(np.float64)
+    total = np.bincount(key, n)
+    found = np.flatnonzero(total)
+    return found // kinds, found % kinds, total[found].astype(np.float64)
 
 
 def _sum(values: Floats, kinds: RowNumbers, n: Floats) -> Floats:
@@ -249,8 +253,7 @@ class OlderClusters(NamedTuple):
         """Return what the clusters change in each group. It is kept, but for models: names may come to mean one."""
         found = self.parts.get(name)
         if found is None or name == "model":
-            parts = self.reviews.by_group(group, check)
-            found = self.parts[name] = {number: part.merged() for number, part in parts.items()}
+            found = self.parts[name] = self.reviews.by_group(group, check, merge=True)
         return found
 
 
