@@ -132,28 +132,29 @@ class CountedDecisions(NamedTuple):
     def view_clusters(self, alike: AlikeCells, check: Check = no_check) -> ViewClusters:
         """Return the reviews of named clusters for a view. They may be one row if they are `alike`.
 
-        What is found of a full group of rows is kept, and what follows for clusters without newer reviews.
+        What is found of a whole group of rows is kept, and what follows for clusters without newer reviews. Nothing is
+        kept of decisions that must be `within` some groups: the filter does not name these.
         """
         if not self.clusters:
             return ViewClusters(NO_REVIEWS, None)
-        kept = self.kept.setdefault((self.key_filter, alike.fields), KeptClusters())
-        filtered = [kind for kind in list(self.kept) if any(value is not None for value in kind[0])]
-        for kind in filtered[:-KEPT_KINDS_MAX]:
-            self.kept.pop(kind, None)
+        if self.within is not None:
+            return ViewClusters(self.named(check), None)
+        kept = self._kept_clusters(alike)
         parts, held = list[ClusterRows](), list[Held[ClusterRows] | None]()
         for group, places in self.columns.within(self.since_us, self.until_us):
             check()
-            if isinstance(places, slice):
-                whole = self._held_rows(group, alike, kept.groups)
+            whole = self._held_rows(group, alike, kept.groups) if isinstance(places, slice) else None
+            if whole is not None and whole.value is not None:
                 held.append(whole)
-                parts.append(self._cluster_rows(group, places) if whole.value is None else whole.value)
+                parts.append(whole.value)
             else:
                 held.append(None)
                 parts.append(self._cluster_rows(group, places))
-        newest = join(parts[-NEWEST_GROUPS:])
-        known = [one for one in held[:-NEWEST_GROUPS] if one is not None and one.value is not None]
-        if not known or len(known) != self.columns.counted.groups - NEWEST_GROUPS:
+        older_groups = self.columns.counted.groups - NEWEST_GROUPS
+        known = [one for one in held[:-NEWEST_GROUPS] if one is not None]
+        if not known or len(known) < older_groups:  # some are not whole, or have too many different reviews
             return ViewClusters(self._reviews(join(parts).in_order()), None)
+        newest = join(parts[-NEWEST_GROUPS:])
         first = int(newest.cluster.min(initial=len(self.clusters) + 1))
         older = kept.older
         if older is None or older.first != first or not _same(older.held, known):
@@ -162,6 +163,14 @@ class CountedDecisions(NamedTuple):
             others = OlderClusters(self._reviews(rows.take(np.arange(place))), {})
             older = kept.older = KeptOlder(known, first, others, rows.take(np.arange(place, len(rows.cell))))
         return ViewClusters(self._reviews(join([older.rest, newest]).in_order()), older.clusters)
+
+    def _kept_clusters(self, alike: AlikeCells) -> KeptClusters:
+        """Return what is kept for this kind of question; of questions with a filter, for the newest few kinds."""
+        found = self.kept.setdefault((self.key_filter, alike.fields), KeptClusters())
+        filtered = [kind for kind in list(self.kept) if any(value is not None for value in kind[0])]
+        for kind in filtered[:-KEPT_KINDS_MAX]:
+            self.kept.pop(kind, None)
+        return found
 
     def _reviews(self, found: ClusterRows) -> NamedReviews:
         """Return rows that are in order, as reviews."""

@@ -1,6 +1,7 @@
 """Reviews of named clusters, counted a group of rows at a time: the figures of single reviews, also after a restart."""
 
 import random
+from datetime import UTC, datetime
 
 import msgspec
 import numpy as np
@@ -16,6 +17,7 @@ from projections.calibration.cluster_rows import AlikeCells, ClusterRows, count_
 from projections.calibration.counted_columns import CountedColumns
 from projections.calibration.words import GroupBy
 from projections.event_slice import EventSlice
+from projections.time_range import TimeRange
 from tallystick.shapes.calibration import CalibrationView
 from tests.projections.chunks import restored
 from tests.projections.drafts import record, review
@@ -142,6 +144,32 @@ def test_each_cluster_has_its_first_reviews_one_by_one() -> None:
                     assert (found[number].square, found[number].product) == pytest.approx((part.square, part.product))
                     low = float(rng.choice([0.6, 0.63, 0.7]))
                     assert found[number].within(low, 1).sums == pytest.approx(part.within(low, 1).sums)
+
+
+@pytest.mark.parametrize("first", ["everything", "some groups"])
+def test_what_is_kept_is_not_that_of_decisions_within_some_groups(first: str) -> None:
+    """A filter by model is not in the key of what is kept."""
+    everything = folded(history(6, 1_000)).decisions(CalibrationFilter())
+    cells = everything.cells
+    within = np.arange(len(cells.columns[0])) % 2 == 0
+    some, alike = everything._replace(within=within), alike_cells(cells, "category")
+    for decisions in (everything, some, everything) if first == "everything" else (some, everything, some):
+        single, together = decisions.named(), decisions.view_clusters(alike)
+        reviews = together.newer.n.sum() + (0 if together.older is None else together.older.reviews.n.sum())
+        assert reviews == len(single.cell)
+    assert len(some.named().cell) < len(everything.named().cell)
+
+
+def test_ranges_of_time_use_what_is_kept_of_whole_groups() -> None:
+    calibration = folded(history(7, 1_000))
+    alike = alike_cells(calibration.cells.cells(), "category")
+    times = calibration.cells.numbers.table.column("time_us")
+    moments = [datetime.fromtimestamp(int(times[place]) / 1e6, UTC) for place in (40, 310, 650, 980)]
+    for since, until in ((None, None), (moments[0], None), (moments[1], moments[2]), (None, moments[3]), (None, None)):
+        decisions = calibration.decisions(CalibrationFilter(range=TimeRange(since, until)))
+        together = decisions.view_clusters(alike)
+        reviews = together.newer.n.sum() + (0 if together.older is None else together.older.reviews.n.sum())
+        assert reviews == len(decisions.named().cell)
 
 
 def test_a_restart_counts_only_what_is_newer(monkeypatch: pytest.MonkeyPatch) -> None:
