@@ -27,7 +27,7 @@ FIELDS: Final = (
 )
 """What `gh pr list --json` must be asked for."""
 
-_ADVICE = f"Make it with: gh pr list --state all --limit 100000 --json {FIELDS}"
+_ADVICE = f"Make it with: gh pr list --state all --limit 100000 --json {FIELDS}."
 _CSV_COLUMNS = ("agent", "created_at", "closed_at", "merged_at")
 _FAILED = {"failure", "timed_out", "startup_failure", "error"}
 _REVIEWS: Mapping[str, Review] = {"APPROVED": "approved", "CHANGES_REQUESTED": "changes_requested"}

@@ -1,6 +1,6 @@
 """Read the changes of git repositories and their outcomes, without a ledger."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from instruments.git.agents import Mark, OwnRule, read_rules
 from instruments.git.history import History, LandedChange, read_history
 from instruments.git.pull_requests import PullRequest
 from instruments.git.repository import Repository
+from ledger.errors import InvalidQuery
 from projections.changes.outcomes import (
     DAY_S,
     SURVIVAL_DAYS,
@@ -43,6 +44,12 @@ class GitOptions(msgspec.Struct, frozen=True, kw_only=True):
     def read_rules(self) -> Mapping[str, OwnRule]:
         """Read the file of rules. Errors: SourceUnreadable."""
         return {} if self.rules_file is None else read_rules(self.rules_file)
+
+    def check_agent(self, known: Collection[str]) -> None:
+        """Check that something is of the agent that is asked for. Errors: InvalidQuery, which names the others."""
+        if self.agent is not None and self.agent not in known:
+            advice = f"There is {', '.join(sorted(known))}." if known else "Nothing is here in that time."
+            raise InvalidQuery("agent", f"nothing here has a mark of {self.agent!r}.", advice)
 
 
 class RepositoryChanges(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +89,7 @@ def preview_repositories(
 
     Errors: InvalidQuery, for a path without a repository; SourceUnreadable.
     """
-    rules = options.read_rules()
+    rules, agents = options.read_rules(), set[str]()
     preview = GitPreview()
     for path in find_repositories(paths):
         try:
@@ -91,8 +98,17 @@ def preview_repositories(
         except TallystickError as error:
             preview.faults.append(FileFault.of(error, str(path)))
         else:
-            preview.repositories.append(_describe(path, history, options))
+            found = _describe(path, history, options)
+            agents |= {figures.agent for figures in found.agents}
+            preview.repositories.append(of_agent(found, options.agent))
+    if preview.repositories:
+        options.check_agent(agents)
     return preview
+
+
+def of_agent(found: RepositoryChanges, agent: str | None) -> RepositoryChanges:
+    """Return the changes of a repository with the figures of one agent; None: of all."""
+    return structs.replace(found, agents=[figures for figures in found.agents if agent in {None, figures.agent}])
 
 
 def _describe(path: Path, history: History, options: GitOptions) -> RepositoryChanges:
@@ -105,7 +121,7 @@ def _describe(path: Path, history: History, options: GitOptions) -> RepositoryCh
         landed=len(facts),
         since=datetime.fromtimestamp(facts[0].landed_s, UTC) if facts else None,
         seen_through=datetime.fromtimestamp(history.watermark_s, UTC),
-        agents=[figures for figures in agents if options.agent in {None, figures.agent}],
+        agents=list(agents),
         reverts={str(form): count for form, count in history.resolved_reverts.items()},
         unresolved_reverts=history.unresolved_reverts,
         caveats=list(_caveats(history, agents)),

@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
+from msgspec import structs
 
-from api.importers.adopt.git_changes import GitOptions, RepositoryChanges, preview_repositories
+from api.importers.adopt.git_changes import GitOptions, RepositoryChanges, of_agent, preview_repositories
 from api.progress import OpenProgress
 from instruments.git.agents import agents_of
 from instruments.git.pull_requests import PullRequest, read_pull_requests
@@ -55,14 +56,19 @@ def preview_requests(
         raise InvalidQuery("seen_through", f"the lists have a later time, {newest}.", "Name that or a later one.")
     since_s = 0 if options.since is None else options.since.timestamp()
     facts = [_facts(request) for request in requests if request.created_s >= since_s]
-    found = [] if repository is None else preview_repositories([repository], options, progress, requests).repositories
+    figures = request_outcomes(facts, watermark_s)
+    options.check_agent({one.agent for one in figures})
+    everything = structs.replace(options, agent=None)  # the repository may know none of that agent
+    found = (
+        [] if repository is None else preview_repositories([repository], everything, progress, requests).repositories
+    )
     return RequestPreview(
         files=list(map(str, files)),
         requests=len(facts),
         seen_through=datetime.fromtimestamp(watermark_s, UTC),
         agents=[figures for figures in request_outcomes(facts, watermark_s) if options.agent in {None, figures.agent}],
         caveats=list(_caveats(facts)),
-        repositories=found,
+        repositories=[of_agent(one, options.agent) for one in found],
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 from api.importers.adopt.git_changes import GitOptions, RepositoryChanges, preview_repositories
 from api.parameters import parse_instant
 from api.progress import no_progress
+from ledger.errors import InvalidQuery
 from tallystick.shapes.changes import ChangeOutcomes
 from tests.instruments.git.made_repository import MadeRepository
 from tests.support.paths import SHARED
@@ -97,7 +98,9 @@ def test_the_owners_rules_recognise_an_agent(tmp_path: Path) -> None:
     rules = tmp_path / "rules.toml"
     rules.write_text('[agents.ours]\naddresses = ["Ann+AI@example.org"]\n', encoding="utf-8")
     assert [figures.agent for figures in preview(made.path, GitOptions(rules_file=rules)).agents] == ["ours"]
-    assert preview(made.path, GitOptions(rules_file=rules, agent="unmarked")).agents == []
+    with pytest.raises(InvalidQuery, match="nothing here has a mark of 'unmarked'") as caught:
+        preview(made.path, GitOptions(rules_file=rules, agent="unmarked"))
+    assert caught.value.advice == "There is ours."
 
 
 def test_a_repository_that_cannot_be_read_is_reported_and_the_others_are_read(tmp_path: Path) -> None:

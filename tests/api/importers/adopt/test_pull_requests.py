@@ -54,6 +54,8 @@ def test_figures_are_of_the_time_and_the_agent_that_are_asked(tmp_path: Path) ->
     assert [figures.agent for figures in found.agents] == ["claude"]
     late = GitOptions(since=parse_instant("since", "2026-01-02"))
     assert preview_requests([file], late, no_progress).requests == 0
+    with pytest.raises(InvalidQuery, match="nothing here has a mark of 'codex'"):
+        preview_requests([file], GitOptions(agent="codex"), no_progress)
 
 
 def test_a_time_before_what_the_list_has_is_refused_and_so_is_an_empty_list(tmp_path: Path) -> None:
