@@ -48,6 +48,9 @@ probes = _optional(
 results = _optional({"model": models, "probe": probes, "timestamp": times}, {"exclusion_prompt": texts})
 
 
+run_ids = st.from_regex(r"[A-Za-z0-9._-]{1,64}", fullmatch=True).filter(lambda text: text not in {".", ".."})
+
+
 @st.composite
 def reports(draw: st.DrawFn, run_id: str | None = None) -> Json:
     """Any report that may be imported."""
@@ -57,7 +60,7 @@ def reports(draw: st.DrawFn, run_id: str | None = None) -> Json:
     named = [result["model"] for result in reported]
     ended = draw(st.booleans())
     report: Json = {
-        "run_id": run_id or draw(st.from_regex(r"[A-Za-z0-9._-]{1,64}", fullmatch=True)),
+        "run_id": run_id or draw(run_ids),
         "start_time": draw(times),
         "config": draw(configs),
         "results": reported,
