@@ -39,11 +39,15 @@ def sum_by_name(pairs: Iterable[tuple[str | None, int]]) -> dict[str, int]:
     return dict(sorted(sums.items(), key=lambda item: (-item[1], item[0])))
 
 
-def count_each(numbers: Ints) -> tuple[Ints, Ints]:
-    """Return the different numbers, ascending from 0, and how often each occurs. Small numbers are not sorted."""
+def count_each(numbers: AnyInts, n: Floats | None = None) -> tuple[Ints, npt.NDArray[Any]]:
+    """Return the different numbers, ascending from 0, and how often each occurs, or the sum of its `n`.
+
+    Small numbers are not sorted.
+    """
     if numbers.max(initial=0) > _SPARSE * len(numbers):
-        return np.unique(numbers, return_counts=True)
-    counts = np.bincount(numbers)
+        found, place = np.unique(numbers, return_inverse=True)
+        return found.astype(np.int64), np.bincount(place, n)
+    counts = np.bincount(numbers, n)
     used = np.flatnonzero(counts)
     return used, counts[used]
 

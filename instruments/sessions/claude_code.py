@@ -14,7 +14,9 @@ import msgspec
 
 from instruments.sessions.json_lines import FileLines, read_lines
 from instruments.sessions.session import (
+    COMMIT,
     OTHER_TOOL,
+    PULL_REQUEST,
     AgentSession,
     Basis,
     By,
@@ -53,9 +55,7 @@ _NO_PROMPT: Final = (
 _BY_PERSON: Final = "The user doesn't want to proceed with this tool use"
 _BY_RULE: Final = re.compile(r"Permission to use .* has been denied", re.DOTALL)
 _BY_HOOK: Final = re.compile(r"\bhook\b.*(blocked|denied|error)|^\w+:\w+ hook", re.IGNORECASE)
-_commit = re.compile(r"^\[[^\]\n]* ([0-9a-f]{7,40})\]", re.MULTILINE)
 _sets_model = re.compile(r"Set model to")
-_pull_request = re.compile(r"https://\S+/(?:pull|merge_requests)/\d+")
 
 
 class _Usage(msgspec.Struct):
@@ -215,7 +215,7 @@ class ClaudeCodeReader:
         for commit in _commits(line.tool_use_result):
             if commit not in owner.commits:
                 owner.commits.append(commit)
-        for address in _pull_request.findall(text) if call.id in self._opening else ():
+        for address in PULL_REQUEST.findall(text) if call.id in self._opening else ():
             if address not in owner.pull_requests:
                 owner.pull_requests.append(address)
         agent = line.tool_use_result.get("agentId") if isinstance(line.tool_use_result, dict) else None
@@ -276,4 +276,4 @@ def _commits(result: object) -> Iterator[str]:
     if isinstance(commit, dict) and isinstance(commit.get("sha"), str):
         yield commit["sha"]
     elif isinstance(result.get("stdout"), str):
-        yield from _commit.findall(result["stdout"])
+        yield from COMMIT.findall(result["stdout"])

@@ -14,7 +14,9 @@ import msgspec
 
 from instruments.sessions.json_lines import FileLines, read_lines
 from instruments.sessions.session import (
+    COMMIT,
     OTHER_TOOL,
+    PULL_REQUEST,
     AgentSession,
     Basis,
     By,
@@ -66,8 +68,6 @@ _TEXT_CHARS: Final = 2_000
 """Characters of an output in which a denial is looked for."""
 
 _exit_code = re.compile(r"(?:Process exited with code|\"exit_code\":\s*) ?(-?\d+)")
-_commit = re.compile(r"^\[[^\]\n]* ([0-9a-f]{7,40})\]", re.MULTILINE)
-_pull_request = re.compile(r"https://[^\s\"'\\]+/(?:pull|merge_requests)/\d+")
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -178,10 +178,10 @@ class _Thread:
     def _add_result(self, call: SessionCall, output: str, session: AgentSession) -> None:
         if call.verdict is None:
             call.verdict, call.by, call.basis = _judge(output)
-        for commit in _commit.findall(output.replace("\\n", "\n")):
+        for commit in COMMIT.findall(output.replace("\\n", "\n")):
             if commit not in session.commits:
                 session.commits.append(commit)
-        for address in _pull_request.findall(output) if call.id in self._opening else ():
+        for address in PULL_REQUEST.findall(output) if call.id in self._opening else ():
             if address not in session.pull_requests:
                 session.pull_requests.append(address)
 

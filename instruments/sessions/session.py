@@ -4,7 +4,8 @@ A file repeats: an answer has several lines, forks and resumed sessions copy lin
 counted by the ids that the model's provider gave them, once over all files.
 """
 
-from typing import Literal
+import re
+from typing import Final, Literal
 
 import msgspec
 
@@ -13,6 +14,12 @@ Verdict = Literal["ok", "failed", "denied", "interrupted"]
 
 By = Literal["person", "rule", "hook", "program", "model", "unknown"]
 """Who denied a call. `program`: without a person, as where nobody was there to ask."""
+
+COMMIT: Final = re.compile(r"^\[[^\]\n]* ([0-9a-f]{7,40})\]", re.MULTILINE)
+"""What `git commit` prints."""
+
+PULL_REQUEST: Final = re.compile(r"https://[^\s\"'\\]+/(?:pull|merge_requests)/\d+")
+"""The address of a request, as the commands that open one print it."""
 
 Basis = Literal["recorded", "inferred"]
 

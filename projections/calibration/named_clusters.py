@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from projections.arrays import AnyInts, Floats, Ints, RowNumbers, split_runs
+from projections.arrays import AnyInts, Floats, Ints, RowNumbers, count_each, split_runs
 from projections.calibration.words import GroupBy
 from projections.query_check import Check, no_check
 from projections.stats.clustered_mean import DesignEffect
@@ -21,9 +21,6 @@ CLUSTERS_AT_ONCE = 4_096
 
 
 _FIRST = CLUSTER_REVIEWS[-1]
-_SPARSE = 16
-"""Numbers are counted in an array of all possible ones if there are at most so many for each."""
-
 _OUTCOMES = np.array([0.0, 0.5, 1.0])
 
 
@@ -215,29 +212,18 @@ class NamedReviews(NamedTuple):
             place, kinds, total = np.repeat(np.arange(length), rows[inside]), kind[of_run], n[of_run]
             factors = changed[:, :, run] - _sum(alone, kinds, total)[:, np.newaxis]
             if merge:
-                place, kinds, total = _merge(place, kinds, total, len(outcomes))
+                key, total = count_each(place * kinds_count + kinds, total)
+                place, kinds = np.divmod(key, kinds_count)
             found[int(number[first[start]])] = ClusterPart(
                 factors, sizes[inside], confidences[kinds], outcomes[kinds], total, place
             )
         return found
 
 
-def _merge(cluster: RowNumbers, kind: RowNumbers, n: Floats, kinds: int) -> tuple[RowNumbers, RowNumbers, Floats]:
-    """Return the cluster, the kind and the number of reviews of different rows, in the order of these."""
-    key = cluster * kinds + kind
-    if key.max(initial=0) > _SPARSE * len(key):
-        found, row = np.unique(key, return_inverse=True)
-        return found // kinds, found % kinds, np.bincount(row, n).astype(np.float64)
-    total = np.bincount(key, n)
-    found = np.flatnonzero(total)
-    return found // kinds, found % kinds, total[found].astype(np.float64)
-
-
 def _sum(values: Floats, kinds: RowNumbers, n: Floats) -> Floats:
     """Return the sum of the values of reviews. Shapes: any with one of each kind last; kind and number of each row."""
-    total = np.bincount(kinds, n)
-    used = np.flatnonzero(total)  # others may have no wager
-    return np.asarray(values[..., used] @ total[used])
+    used, total = count_each(kinds, n)  # other kinds may have no wager
+    return np.asarray(values[..., used] @ total)
 
 
 NO_REVIEWS = OrderedReviews(np.zeros(0, np.intp), np.zeros(0), np.zeros(0), np.zeros(0, np.int64)).named()

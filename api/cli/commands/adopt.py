@@ -40,10 +40,10 @@ def everything(
 
     from api.cli.render.sessions import print_overview
     from api.importers.adopt.overview import preview_all
-    from api.parameters import parse_instant
 
-    options, oldest = _options(since, agent, rules), None if since is None else parse_instant("since", since)
-    preview = preview_all(paths or [], session_paths or [], options, datetime.now(UTC), show_progress, since=oldest)
+    preview = preview_all(
+        paths or [], session_paths or [], _options(since, agent, rules), datetime.now(UTC), show_progress
+    )
     show(target, preview, print_overview, code=(1 if preview.faults else 0) if preview.found else 2)
 
 

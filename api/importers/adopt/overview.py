@@ -37,8 +37,6 @@ def preview_all(
     options: GitOptions,
     now: datetime,
     progress: OpenProgress,
-    *,
-    since: datetime | None,
 ) -> AdoptPreview:
     """Read repositories and sessions. Without paths, a folder without a repository is no error.
 
@@ -50,4 +48,4 @@ def preview_all(
         if paths:
             raise
         git = GitPreview()
-    return AdoptPreview(git=git, sessions=preview_sessions(session_paths, now, progress, since=since))
+    return AdoptPreview(git=git, sessions=preview_sessions(session_paths, now, progress, since=options.since))
