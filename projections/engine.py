@@ -45,7 +45,7 @@ T = TypeVar("T")
 Progress = Callable[[int, int], None]
 """A callback that receives the position folded so far and the target position."""
 
-STATES_MAX = 4
+STATES_MAX = 2
 """States that are kept: those that were asked for last. One of a million decisions has up to 40 MB."""
 
 _required: ContextVar[int | None] = ContextVar("_required", default=None)

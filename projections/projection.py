@@ -43,7 +43,7 @@ class Projection(SavedState, ABC):
         return None
 
     def take_kept(self, kept: bytes) -> None:
-        """Take what views kept of a restored state. For other bytes it may raise any error."""
+        """Take what views kept of a restored state. Errors: msgspec.DecodeError for those of another version."""
 
     @abstractmethod
     def summary(self) -> Mapping[str, object]:

@@ -200,7 +200,9 @@ class Snapshots:
         for name, table in tables.items():
             table.restore(contents.tables[name], self._reader)
         if contents.kept:
-            state.take_kept(self._reader.read(contents.kept))
+            kept = self._reader.read(contents.kept)
+            with suppress(msgspec.DecodeError):  # of another version: it is computed again
+                state.take_kept(kept)
         return state
 
     def count_damaged(self, snapshot: Snapshot) -> int:

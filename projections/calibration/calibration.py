@@ -52,6 +52,7 @@ class Calibration(Projection):
 
     def kept(self) -> Callable[[], bytes] | None:
         from projections.calibration.cell_groups import alike_cells
+        from projections.calibration.view_evidence import ROW_GROUPINGS
 
         if not self._cells.counted.full_groups:
             return None
@@ -59,10 +60,11 @@ class Calibration(Projection):
         selection, decisions = self.selection(everything), self.decisions(everything)
 
         def count() -> bytes:
-            alike = alike_cells(selection.cells, "confidence_bucket")
             selection.counts.count(no_check)
-            decisions.view_clusters(alike)
-            return self._cells.saved_counts(decisions.columns, (decisions.key_filter, alike.fields))
+            found = [alike_cells(selection.cells, grouping) for grouping in ROW_GROUPINGS]
+            for alike in found:
+                decisions.view_clusters(alike)
+            return self._cells.saved_counts(decisions.columns, [(everything.key_filter(), one.fields) for one in found])
 
         return count
 

@@ -127,12 +127,14 @@ def number_groups(
     return numbers, values[field].numbers
 
 
-def alike_cells(cells: Cells, group_by: GroupBy) -> AlikeCells:
-    """Return which reviews a view by some groups may count together."""
-    fields, (levels, level) = fields_of(group_by), cells.levels.numbered
-    by_field = (cells.columns[field][cells.group].astype(np.intp) for field in fields)
-    groupings = [np.zeros(len(cells), np.intp), bucket_numbers(levels)[level], *by_field]
-    return AlikeCells(fields, groupings, cells.representative(fields))
+def alike_cells(cells: Cells, group_by: GroupBy | None) -> AlikeCells:
+    """Return which reviews may count together in some groups: those of all and of buckets need no field."""
+    if group_by is None or group_by == "confidence_bucket":
+        levels, level = cells.levels.numbered
+        everything, by_bucket = np.zeros(len(cells), np.intp), bucket_numbers(levels)[level]
+        return AlikeCells((), (everything, by_bucket), cells.representative(()))
+    field = _key_field[group_by]
+    return AlikeCells((field,), (cells.columns[field][cells.group].astype(np.intp),), cells.representative((field,)))
 
 
 def _group_cells(table: CountTable, group_by: GroupBy, check: Check) -> "tuple[GroupNames, npt.NDArray[np.intp]]":

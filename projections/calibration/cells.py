@@ -95,9 +95,8 @@ class Cells:
         return np.asarray(first[number])
 
     def _merge(self, fields: tuple[int, ...]) -> "MergedCells":
-        _, example, of_group = np.unique(
-            np.stack([self.columns[field] for field in fields]), axis=1, return_index=True, return_inverse=True
-        )
+        columns = [self.columns[field] for field in fields] or [np.zeros_like(self.columns[0])]
+        _, example, of_group = np.unique(np.stack(columns), axis=1, return_index=True, return_inverse=True)
         levels, level = self.levels.numbered
         key = level * len(example) + of_group.astype(np.intp)[self.group]
         if len(levels) * len(example) <= _SPARSE * len(key):
@@ -107,8 +106,8 @@ class Cells:
         else:
             keys, numbers = np.unique(key, return_inverse=True)
         level, group = np.divmod(keys, max(1, len(example)))
-        columns = [column[example] for column in self.columns]
-        return MergedCells(numbers, group.astype(np.uint32), levels[level], columns)
+        examples = [column[example] for column in self.columns]
+        return MergedCells(numbers, group.astype(np.uint32), levels[level], examples)
 
     def matching_groups(self, key_filter: KeyFilter) -> npt.NDArray[np.bool_]:
         """Return a mask of the groups that match."""

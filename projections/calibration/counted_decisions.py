@@ -15,7 +15,7 @@ from projections.calibration.cluster_rows import CLUSTER_TYPES, AlikeCells, Clus
 from projections.calibration.count_table import CATEGORY_FIELD
 from projections.calibration.counted_columns import COLUMNS_COUNT, COUNTS_WIDTH, OPEN, CountedColumns, Places
 from projections.calibration.dependence import NewestReviews
-from projections.calibration.kept_groups import KEPT_KINDS_MAX, Held, KeptGroups
+from projections.calibration.kept_groups import KEPT_FILTERS_MAX, Held, KeptGroups
 from projections.calibration.named_clusters import NO_REVIEWS, NamedReviews, OlderClusters, OrderedReviews, ViewClusters
 from projections.calibration.reviewed_decisions import DatedDecisions, ReviewedDecisions
 from projections.calibration.span_counts import NEWEST_GROUPS
@@ -45,6 +45,10 @@ class KeptOlder(NamedTuple):
     rest: ClusterRows
 
 
+QuestionKind = tuple[KeyFilter, tuple[int, ...]]
+"""A filter, and the fields in which reviews of clusters that are counted together are alike."""
+
+
 class KeptClusters:
     """What is kept of named clusters for one kind of question. Threads share it."""
 
@@ -66,7 +70,7 @@ class CountedDecisions(NamedTuple):
     until_us: int
     questions: list[str]
     clusters: list[str]
-    kept: dict[tuple[KeyFilter, tuple[int, ...]], KeptClusters]
+    kept: dict[QuestionKind, KeptClusters]
     within: npt.NDArray[np.bool_] | None = None
 
     def history(self, check: Check = no_check, *, asked: bool = True) -> ReviewedDecisions:
@@ -165,11 +169,14 @@ class CountedDecisions(NamedTuple):
         return ViewClusters(self._reviews(join([older.rest, newest]).in_order()), older.clusters)
 
     def _kept_clusters(self, alike: AlikeCells) -> KeptClusters:
-        """Return what is kept for this kind of question; of questions with a filter, for the newest few kinds."""
+        """Return what is kept for this kind of question; of filters, for the newest few."""
         found = self.kept.setdefault((self.key_filter, alike.fields), KeptClusters())
-        filtered = [kind for kind in list(self.kept) if any(value is not None for value in kind[0])]
-        for kind in filtered[:-KEPT_KINDS_MAX]:
-            self.kept.pop(kind, None)
+        kinds = list(self.kept)
+        filters = list(dict.fromkeys(one for one, _ in kinds if any(value is not None for value in one)))
+        old = set(filters[:-KEPT_FILTERS_MAX])
+        for kind in kinds:
+            if kind[0] in old:
+                self.kept.pop(kind, None)
         return found
 
     def _reviews(self, found: ClusterRows) -> NamedReviews:
@@ -210,9 +217,10 @@ class CountedDecisions(NamedTuple):
         due_us = rows.due_us(self.columns.maturity)
         check()
         order = np.argsort(np.where(due_us > 0, due_us, made_us), kind="stable")
-        cell = cell[order].astype(np.intp)
+        del due_us, made_us
+        cell = cell[order]
         values = self.cells.confidence[cell], OUTCOME_VALUES[outcome[order]]
-        return OrderedReviews(cell, *values, cluster[order].astype(np.int64) - 1)
+        return OrderedReviews(cell, *values, cluster[order].astype(np.int32) - np.int32(1))
 
     def dated(self, check: Check = no_check) -> DatedDecisions:
         """Return the decisions that are due and have a stated confidence, reviewed or not."""

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import structs
 
 from projections.arrays import Floats
-from projections.calibration.named_clusters import ClusterPart
+from projections.calibration.named_clusters import ClusterPart, ClusterTotals
 from projections.stats.autocorrelation import Autocorrelation
 from projections.stats.clustered_mean import (
     FLIPPED_MAX,
@@ -123,7 +123,7 @@ def evidence_of_counts(
     A verdict is robust if it also holds when open decisions turn out against it, and overdue ones succeed at a rate
     that is at the end of the interval of the reviewed ones' rate that is against it.
     """
-    found = _evidence_of_counts(confidence, outcome, n, named)
+    found = evidence_of_totals(confidence, outcome, n, None if named is None else named.totals)
     if missing is None or not (missing.overdue.any() or missing.open.any()):
         return found
     rate = wilson_interval(float(outcome @ n), float(n.sum()))
@@ -166,11 +166,11 @@ def _last_share(holds: Callable[[float], bool], inside: float, outside: float) -
 def _with_outcomes(reviews: CountedReviews, more: CountedReviews, named: ClusterPart | None) -> GapEvidence:
     """Return the evidence of reviews and of more outcomes, without the interval at one look."""
     confidence, outcome, n = (np.concatenate(column) for column in zip(reviews, more, strict=True))
-    return _evidence_of_counts(confidence, outcome, n, named, once=False)
+    return evidence_of_totals(confidence, outcome, n, None if named is None else named.totals, once=False)
 
 
-def _evidence_of_counts(
-    confidence: Floats, outcome: Floats, n: Floats, named: ClusterPart | None = None, *, once: bool = True
+def evidence_of_totals(
+    confidence: Floats, outcome: Floats, n: Floats, named: ClusterTotals | None, *, once: bool = True
 ) -> GapEvidence:
     """Return the evidence of reviews; with `once`, the interval at one look that allows for clusters, too."""
     difference, total = outcome - confidence, float(n.sum())
@@ -180,7 +180,7 @@ def _evidence_of_counts(
     clusters, interval, cluster_square, largest = None, None, square, 1
     if named is not None:
         log_stakes = log_stakes[:, np.newaxis] + named.log_factors
-        largest, cluster_square = int(named.sizes.max()), square + named.square
+        largest, cluster_square = named.largest, square + named.square
         if once:
             clusters, interval = _judge_clusters(difference, n, named, mean_confidence)
     logs = log_e_values(log_stakes[..., np.newaxis])
@@ -197,11 +197,11 @@ def _evidence_of_counts(
 
 
 def _judge_clusters(
-    difference: Floats, n: Floats, named: ClusterPart, mean_confidence: float
+    difference: Floats, n: Floats, named: ClusterTotals, mean_confidence: float
 ) -> tuple[Clusters | None, Interval | None]:
     """Return the clusters and the interval of the gap at one look; None where every review is one of its own."""
-    total, reviews = int(n.sum()), int(named.sizes.sum())
-    clusters = len(named.sizes) + total - reviews
+    total = int(n.sum())
+    clusters = named.clusters + total - named.reviews
     if clusters == total:
         return None, None
     gap, square = float(difference @ n) / total, float(difference**2 @ n)
@@ -209,8 +209,9 @@ def _judge_clusters(
     if variance < _ALIKE:
         found = ClusteredMean(gap, None, None, clusters, float(clusters))
     elif clusters <= FLIPPED_MAX:
-        alone = _without(difference, n, named)
-        sums, sizes = np.concatenate([named.sums, alone]), np.concatenate([named.sizes, np.ones(len(alone))])
+        part = named.read()
+        alone = _without(difference, n, part)
+        sums, sizes = np.concatenate([part.sums, alone]), np.concatenate([part.sizes, np.ones(len(alone))])
         found = mean_of_clusters(ClusterMoments(gap, variance, sums - gap * sizes, sizes), -1.0, 1.0)
     else:
         size_square = total + named.size_square
@@ -218,7 +219,7 @@ def _judge_clusters(
         spread = ClusterSpread(total, clusters, variance, max(0.0, excess), size_square)
         found = robust_mean(gap, spread, -1.0, 1.0)
     effective = round_figures(found.effective_n)
-    judged = Clusters(clusters=clusters, largest=int(named.sizes.max()), effective_reviews=effective)
+    judged = Clusters(clusters=clusters, largest=named.largest, effective_reviews=effective)
     return judged, cluster_interval(found, mean_confidence)
 
 

@@ -4,7 +4,7 @@ They need the order or the age of decisions; the scores need only counts.
 """
 
 from collections.abc import Collection
-from typing import NamedTuple, TypedDict
+from typing import Final, NamedTuple, TypedDict
 
 from projections.calibration.agent_comparison import compare_agents
 from projections.calibration.change_point import detect_drift
@@ -19,6 +19,8 @@ from tallystick.shapes.comparison import AgentComparison
 from tallystick.shapes.history import Drift, Trend
 from tallystick.shapes.missing_reviews import ReviewsByAge
 from tallystick.shapes.plots import PlotData
+
+_OF_REVIEWS: Final = frozenset[HistoryPart]({"trend", "drift", "comparison"})
 
 
 class HistoryFields(TypedDict, total=False):
@@ -66,12 +68,13 @@ class HistoryParts(NamedTuple):
 
 def read_history(decisions: CountedDecisions, parts: HistoryParts, check: Check) -> HistoryFields:
     """Read decisions and build the requested parts but for drawings. `check` is called between parts of the work."""
-    asked = not {"comparison", "drift"}.isdisjoint(parts.include)
-    examined, resolve, compared = decisions.history(check, asked=asked), parts.resolve, None
-    check()
-    if parts.by_model and resolve is not None:
-        compared = decisions_by_model(examined, resolve)
-    fields = build_history(examined, parts.include, parts.trend_days, compared, resolve)
+    fields, resolve = HistoryFields(), parts.resolve
+    if not _OF_REVIEWS.isdisjoint(parts.include):
+        examined = decisions.history(check, asked=not {"comparison", "drift"}.isdisjoint(parts.include))
+        check()
+        compared = decisions_by_model(examined, resolve) if parts.by_model and resolve is not None else None
+        fields = build_history(examined, parts.include, parts.trend_days, compared, resolve)
+        del examined, compared
     if "reviews_by_age" in parts.include:
         fields["reviews_by_age"] = compare_ages(decisions.dated(check), check)
     return fields

@@ -16,8 +16,8 @@ from projections.column_table import ColumnTable
 
 _Value = TypeVar("_Value", bound=tuple[npt.NDArray[Any], ...])
 
-KEPT_KINDS_MAX: Final = 4
-"""Kinds of questions with a filter for which parts are kept at a time."""
+KEPT_FILTERS_MAX: Final = 4
+"""Filters for which parts are kept at a time."""
 
 Column = tuple[ColumnTable, str]
 """A column by its name."""

@@ -4,11 +4,13 @@ Every sum over reviews takes each review as independent. Where decisions name cl
 from what its reviews would add. That difference is here, by group, so that the sums themselves come from counts.
 """
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from projections.arrays import AnyInts, Floats, Ints, RowNumbers, count_each, split_runs
 from projections.calibration.words import GroupBy
@@ -22,6 +24,23 @@ CLUSTERS_AT_ONCE = 4_096
 
 _FIRST = CLUSTER_REVIEWS[-1]
 _OUTCOMES = np.array([0.0, 0.5, 1.0])
+
+
+class ClusterTotals(NamedTuple):
+    """What named clusters change of sums over reviews: `log_factors`, `square`, `product` and `size_square` are added.
+
+    They are as of `ClusterPart`. `largest` is the number of reviews of the largest cluster; `read` returns the clusters
+    themselves.
+    """
+
+    log_factors: Floats
+    clusters: int
+    reviews: int
+    largest: int
+    square: float
+    product: float
+    size_square: float
+    read: "Callable[[], ClusterPart]"
 
 
 class ClusterPart(msgspec.Struct, frozen=True, dict=True):
@@ -38,6 +57,13 @@ class ClusterPart(msgspec.Struct, frozen=True, dict=True):
     outcome: Floats
     n: Floats
     cluster: RowNumbers
+
+    @cached_property
+    def totals(self) -> ClusterTotals:
+        """What they change of the sums of their group."""
+        reviews, largest = int(self.sizes.sum()), int(self.sizes.max())
+        changes = self.square, self.product, self.size_square
+        return ClusterTotals(self.log_factors, len(self.sizes), reviews, largest, *changes, lambda: self)
 
     @cached_property
     def difference(self) -> Floats:
@@ -118,27 +144,42 @@ class ClusterPart(msgspec.Struct, frozen=True, dict=True):
         return np.bincount(self.cluster, values * self.n, len(self.sizes)).astype(np.float64)
 
 
+class ReviewKinds(NamedTuple):
+    """Reviews by their kind: the number of the one of each review, and the confidence and the outcome of each kind."""
+
+    kind: npt.NDArray[np.int32]
+    confidence: Floats
+    outcome: Floats
+
+    @classmethod
+    def of(cls, levels: Floats, level: RowNumbers, outcome: Floats) -> "ReviewKinds":
+        """Return the kinds of reviews, given different confidences and which of them each review has."""
+        kind = level.astype(np.int32)
+        kind *= len(_OUTCOMES)
+        kind += np.rint(2 * outcome).astype(np.int32)
+        return cls(kind, np.repeat(levels, len(_OUTCOMES)), np.tile(_OUTCOMES, len(levels)))
+
+
 class OrderedReviews(NamedTuple):
     """Reviews of decisions with a stated confidence in the order in which they were due, as arrays of equal length.
 
     `cell` is the number of each one's cell, `outcome` 0 to 1, and `cluster` the number of its cluster (-1: none).
     """
 
-    cell: RowNumbers
+    cell: AnyInts
     confidence: Floats
     outcome: Floats
-    cluster: Ints
+    cluster: AnyInts
 
     def named(self) -> "NamedReviews":
         """Return those of named clusters, in the order of their clusters; within one, as they were due."""
-        found = self.take(self.rows_by_cluster())
+        found = self.take(rows_by_cluster(self.cluster))
         levels, level = np.unique(found.confidence, return_inverse=True)
         return NamedReviews.of(found.cell, levels, level, found.outcome, found.cluster, np.ones(len(level)))
 
-    def rows_by_cluster(self) -> RowNumbers:
-        """Return the rows of the reviews that `named` returns, in the same order."""
-        rows = np.flatnonzero(self.cluster >= 0)
-        return rows[np.argsort(self.cluster[rows], kind="stable")]
+    def kinds(self) -> "ReviewKinds":
+        """Return the kind of each."""
+        return ReviewKinds.of(*np.unique(self.confidence, return_inverse=True), self.outcome)
 
     def take(self, rows: RowNumbers) -> "OrderedReviews":
         """Return some reviews."""
@@ -166,9 +207,9 @@ class NamedReviews(NamedTuple):
         cls, cell: AnyInts, levels: Floats, level: RowNumbers, outcome: Floats, cluster: AnyInts, n: Floats
     ) -> "NamedReviews":
         """Return rows, given different confidences and which of them each row has."""
-        kind = level * len(_OUTCOMES) + np.rint(2 * outcome).astype(np.intp)
-        wager = wagers(np.repeat(levels, len(_OUTCOMES)), np.tile(_OUTCOMES, len(levels)))
-        columns = levels[level], outcome, cluster.astype(np.int64), kind, n
+        kind, *of_kind = ReviewKinds.of(levels, level, outcome)
+        wager = wagers(*of_kind)
+        columns = levels[level], outcome, cluster.astype(np.int64), kind.astype(np.intp), n
         return cls(cell.astype(np.intp), *columns, wager)
 
     def take(self, rows: RowNumbers) -> "NamedReviews":
@@ -208,9 +249,9 @@ class NamedReviews(NamedTuple):
             inside = slice(start, start + length)
             of_run = slice(first[start], first[start] + rows[inside].sum())
             ones = kind[first[inside][sizes[inside] == 1]]
-            changed[:, :, run] += _sum(of_one, ones, np.ones(len(ones)))
+            changed[:, :, run] += sum_kinds(of_one, ones, np.ones(len(ones)))
             place, kinds, total = np.repeat(np.arange(length), rows[inside]), kind[of_run], n[of_run]
-            factors = changed[:, :, run] - _sum(alone, kinds, total)[:, np.newaxis]
+            factors = changed[:, :, run] - sum_kinds(alone, kinds, total)[:, np.newaxis]
             if merge:
                 key, total = count_each(place * kinds_count + kinds, total)
                 place, kinds = np.divmod(key, kinds_count)
@@ -220,7 +261,13 @@ class NamedReviews(NamedTuple):
         return found
 
 
-def _sum(values: Floats, kinds: RowNumbers, n: Floats) -> Floats:
+def rows_by_cluster(cluster: AnyInts) -> RowNumbers:
+    """Return the rows of named clusters (-1: none), in the order of these, and within one in their own."""
+    rows = np.flatnonzero(cluster >= 0)
+    return rows[np.argsort(cluster[rows], kind="stable")]
+
+
+def sum_kinds(values: Floats, kinds: AnyInts, n: Floats) -> Floats:
     """Return the sum of the values of reviews. Shapes: any with one of each kind last; kind and number of each row."""
     used, total = count_each(kinds, n)  # other kinds may have no wager
     return np.asarray(values[..., used] @ total)
@@ -248,11 +295,6 @@ class ViewClusters(NamedTuple):
 
     newer: NamedReviews
     older: OlderClusters | None
-
-    @property
-    def has_reviews(self) -> bool:
-        """Whether there is one."""
-        return len(self.newer.cell) > 0 or (self.older is not None and len(self.older.reviews.cell) > 0)
 
     def by_group(self, name: GroupBy | None, group: RowNumbers, check: Check = no_check) -> dict[int, ClusterPart]:
         """Return what clusters change in each group of a grouping, given the group of each cell (-1: none)."""

@@ -21,7 +21,7 @@ from projections.calibration.calibration_filter import KeyFilter
 from projections.calibration.cells import CellNumbers, CellParts, Cells
 from projections.calibration.count_table import CountSelection, CountsWithin, CountTable
 from projections.calibration.counted_columns import CountedColumns
-from projections.calibration.counted_decisions import CountedDecisions, DecisionRows, KeptClusters
+from projections.calibration.counted_decisions import CountedDecisions, DecisionRows, KeptClusters, QuestionKind
 from projections.calibration.kept_groups import SavedGroup
 from projections.calibration.maturity import DelayCounts, Maturity, delay_columns
 from projections.calibration.span_counts import CountSpans, SavedCounts
@@ -46,12 +46,11 @@ class _Known(NamedTuple):
 
 
 class SavedOutcomes(msgspec.Struct, frozen=True, array_like=True):
-    """What was counted of full groups of rows: delays, outcomes, and reviews of clusters for one kind of question."""
+    """What was counted of full groups of rows: delays, outcomes, and reviews of clusters for kinds of questions."""
 
     delays: list[SavedGroup]
     spans: SavedCounts
-    kind: tuple[KeyFilter, tuple[int, ...]]
-    clusters: list[SavedGroup]
+    clusters: list[tuple[QuestionKind, list[SavedGroup]]]
 
 
 class OutcomeCounts(SavedState):
@@ -80,7 +79,7 @@ class OutcomeCounts(SavedState):
         self._maturity: Maturity | None = None
         self._questions: dict[str, int] = {}
         self._spans, self._delays = CountSpans(), DelayCounts()
-        self._clusters: dict[tuple[KeyFilter, tuple[int, ...]], KeptClusters] = {}
+        self._clusters: dict[QuestionKind, KeptClusters] = {}
         self._position = 0
         self.restated: dict[int, int] = {}
         """Amendments of unreviewed decisions in the last batch: row number of the decision by position of the event."""
@@ -192,25 +191,20 @@ class OutcomeCounts(SavedState):
         counts = CountsWithin(self._columns(), *when.bounds_us(), len(cells), self._spans)
         return CountSelection(cells, counts, cells.matching_groups(key_filter), cells.values)
 
-    def saved_counts(self, columns: CountedColumns, key: tuple[KeyFilter, tuple[int, ...]]) -> bytes:
-        """Return what was counted of full groups of rows of these columns, and of clusters for one kind of question."""
-        clusters = self._clusters.get(key)
-        return msgspec.msgpack.encode(
-            SavedOutcomes(
-                self._delays.kept.saved(delay_columns(columns.counted)),
-                self._spans.saved(columns),
-                key,
-                [] if clusters is None else clusters.groups.saved(columns.used),
-            )
-        )
+    def saved_counts(self, columns: CountedColumns, kinds: Sequence[QuestionKind]) -> bytes:
+        """Return what was counted of full groups of rows of these columns, and of clusters for kinds of questions."""
+        delays = self._delays.kept.saved(delay_columns(columns.counted))
+        clusters = [(kind, self._clusters[kind].groups.saved(columns.used)) for kind in kinds if kind in self._clusters]
+        return msgspec.msgpack.encode(SavedOutcomes(delays, self._spans.saved(columns), clusters))
 
     def restore_counts(self, saved: bytes) -> None:
         """Keep what `saved_counts` returned, where columns have the same values. Errors: msgspec.DecodeError."""
         found, columns = msgspec.msgpack.decode(saved, type=SavedOutcomes), self._columns()
         self._delays.kept.restore(delay_columns(columns.counted), found.delays)
         self._spans.restore(columns, found.spans)
-        kept = self._clusters[found.kind] = KeptClusters()
-        kept.groups.restore(columns.used, found.clusters)
+        for kind, groups in found.clusters:
+            kept = self._clusters[kind] = KeptClusters()
+            kept.groups.restore(columns.used, groups)
 
     def cells(self) -> Cells:
         """Return the cells as they are now."""

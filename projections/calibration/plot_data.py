@@ -16,12 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ledger.clock import moment_of
+from projections.calibration.cluster_trace import trace_clusters
 from projections.calibration.confidence_bins import ConfidenceBins, bin_counts, merge_cells
 from projections.calibration.confidence_use import act_above
 from projections.calibration.count_table import CountSelection, CountTable
 from projections.calibration.counted_columns import OPEN
 from projections.calibration.counted_decisions import CountedDecisions
-from projections.calibration.gap_evidence import evidence_of_counts
+from projections.calibration.gap_evidence import evidence_of_totals
 from projections.calibration.named_clusters import OrderedReviews
 from projections.calibration.review_moments import find_dated, number_moments
 from projections.calibration.reviewed_decisions import ReviewedDecisions
@@ -67,19 +68,17 @@ def build_plot_data(selected: SelectedReviews, check: Check = no_check) -> PlotD
 
 def trace_evidence(reviews: OrderedReviews, check: Check = no_check) -> list[EvidencePoint]:
     """Return the evidence after numbers of reviews."""
-    pairs, kind = np.unique(np.stack([reviews.confidence, reviews.outcome]), axis=1, return_inverse=True)
-    confidence, outcome = pairs
-    named, rows = reviews.named(), reviews.rows_by_cluster()
-    whole = np.zeros(int(reviews.cell.max(initial=-1)) + 1, np.intp)
+    kinds, cluster = reviews.kinds(), reviews.cluster
+    del reviews  # of a million reviews these are 20 MB
+    kind, confidence, outcome = kinds
+    sizes = _places(len(kind)) + 1
     counts, points, before = np.zeros(len(confidence)), [], 0
-    for place in _places(len(kind)).tolist():
+    for size, named in zip(sizes.tolist(), trace_clusters(kinds, cluster, sizes, check), strict=True):
         check()
-        size = place + 1
         counts += np.bincount(kind[before:size], minlength=len(counts))
         before = size
-        part = named.take(np.flatnonzero(rows < size)).by_group(whole, check).get(0) if len(rows) else None
         present = np.flatnonzero(counts)
-        found = evidence_of_counts(confidence[present], outcome[present], counts[present], part)
+        found = evidence_of_totals(confidence[present], outcome[present], counts[present], named)
         total, mean = float(outcome @ counts), float(confidence @ counts) / size
         points.append(
             EvidencePoint(

@@ -6,12 +6,13 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from projections.arrays import RowNumbers
 from projections.calibration.cell_groups import alike_cells, number_groups
 from projections.calibration.count_table import CATEGORY_FIELD, CountSelection
 from projections.calibration.counted_decisions import CountedDecisions
 from projections.calibration.dependence import DEPENDENCE_REVIEWS, estimate_dependence
 from projections.calibration.gap_evidence import NO_ORDER, ReviewEvidence
-from projections.calibration.named_clusters import ClusterPart
+from projections.calibration.named_clusters import ClusterPart, ViewClusters
 from projections.calibration.words import GroupBy
 from projections.query_check import Check
 from tallystick.shapes.dependence import Dependence
@@ -59,19 +60,19 @@ def find_evidence(
     """Read the named clusters and the newest reviews of the decisions of a selection."""
     cells, values = selection.cells, selection.values
     newest = decisions.newest(DEPENDENCE_REVIEWS, check)
-    named = decisions.view_clusters(alike_cells(cells, group_by), check)
     category = cells.columns[CATEGORY_FIELD][cells.group[newest.cell]]
-    everything = np.zeros(len(cells), dtype=np.intp)
-    overall = GroupEvidence(
-        {None: 0},
-        named.by_group(None, everything, check),
-        estimate_dependence(newest, everything[newest.cell], category),
-    )
-    groupings = {}
-    for one in dict.fromkeys((group_by, *(ROW_GROUPINGS if named.has_reviews else ()))):
+    clusters: dict[tuple[int, ...], ViewClusters] = {}
+
+    def find(one: GroupBy | None, group: RowNumbers, numbers: Mapping[str | None, int]) -> GroupEvidence:
         check()
-        group, numbers = number_groups(cells, values, one)
-        groupings[one] = GroupEvidence(
-            numbers, named.by_group(one, group, check), estimate_dependence(newest, group[newest.cell], category)
-        )
+        alike = alike_cells(cells, one)
+        if alike.fields not in clusters:
+            clusters[alike.fields] = decisions.view_clusters(alike, check)
+        named = clusters[alike.fields].by_group(one, group, check)
+        return GroupEvidence(numbers, named, estimate_dependence(newest, group[newest.cell], category))
+
+    overall = find(None, np.zeros(len(cells), dtype=np.intp), {None: 0})
+    groupings: dict[GroupBy, GroupEvidence] = {}
+    for one in dict.fromkeys((group_by, *(ROW_GROUPINGS if overall.clusters else ()))):
+        groupings[one] = find(one, *number_groups(cells, values, one))
     return ViewEvidence(overall.of(None), groupings)

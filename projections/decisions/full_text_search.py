@@ -59,7 +59,7 @@ _TURN_S = 0.1
 """About how long a search for all decisions with some words reads before it lets other searches go first."""
 
 _BUSY_S = 10.0
-_CACHE_KIB = 32_768
+_CACHE_KIB = 16_384
 _DAMAGED = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA)
 
 _CREATE = """

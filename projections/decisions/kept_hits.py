@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-BYTES_MAX = 48_000_000
+BYTES_MAX = 32_000_000
 """Bytes of hits that are kept: four words that a million decisions have."""
 
 

@@ -8,11 +8,13 @@ from projections import engine as engine_module
 from projections import slice_reader
 from projections.calibration.calibration import Calibration
 from projections.decisions.decision_index import DecisionIndex
-from projections.engine import STATES_MAX, Engine
+from projections.engine import Engine
 from projections.projection import Projection
 from tests.projections.drafts import record, review
 from tests.projections.open_ledgers import Opened, engine, post_each
 from tests.support.event_loop import run
+
+STATES_MAX = 4
 
 DRAFTS = [draft for n in range(40) for draft in (record(f"d{n}", n % 10 / 10), review(f"d{n}"))]
 
@@ -21,6 +23,7 @@ DRAFTS = [draft for n in range(40) for draft in (record(f"d{n}", n % 10 / 10), r
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slice_reader, "SLICE_EVENTS", 3)
     monkeypatch.setattr(engine_module, "SNAPSHOT_EVENTS_MIN", 10)
+    monkeypatch.setattr(engine_module, "STATES_MAX", STATES_MAX)
 
 
 async def state_at(one: Engine, kind: type[Projection], position: int) -> Projection:

@@ -8,11 +8,13 @@ from contextlib import closing, contextmanager
 from itertools import pairwise
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from events.envelope import Draft
 from projections import engine as engine_module
 from projections import slice_reader
+from projections.calibration.calibration import Calibration
 from projections.decisions.decision_index import DecisionIndex
 from projections.projection import Projection
 from projections.registry import PROJECTIONS
@@ -96,6 +98,13 @@ def test_a_restated_confidence_survives_a_restart(path: Path) -> None:
     run(start(path))
     run(write(path, [amend("r", confidence=0.6, tags=("z",)), review("r"), amend("r", confidence=0.1)]))
     assert run(start(path)) == {14, 15, 16}
+
+
+def test_what_views_kept_in_another_version_is_computed_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The state that it was saved with is taken up all the same."""
+    monkeypatch.setattr(Calibration, "kept", lambda _: lambda: msgspec.msgpack.encode(["another version"]))
+    run(append(path, some(1, "more")))
+    assert run(start(path)) == set()
 
 
 def test_a_crash_between_folding_and_keeping_loses_nothing(path: Path) -> None:

@@ -127,23 +127,21 @@ def test_each_cluster_has_its_first_reviews_one_by_one() -> None:
     decisions = calibration.decisions(CalibrationFilter())
     cells, values = decisions.cells, calibration.selection(CalibrationFilter()).values
     single = decisions.named()
-    for group_by in GROUPINGS:
-        for _ in range(2):  # the second time from what is kept
-            together = decisions.view_clusters(alike_cells(cells, group_by))
-            assert together.older is not None
-            assert len(together.newer.cell) + len(together.older.reviews.cell) < len(single.cell)
-            assert together.newer.n.sum() + together.older.reviews.n.sum() == len(single.cell)
-            for grouping in dict.fromkeys((group_by, *GROUPINGS[:2])):
-                group, _ = number_groups(cells, values, grouping)
-                found, expected = together.by_group(grouping, group), single.by_group(group)
-                assert found.keys() == expected.keys()
-                for number, part in expected.items():
-                    assert found[number].log_factors == pytest.approx(part.log_factors, abs=1e-9)
-                    assert found[number].sizes.tolist() == part.sizes.tolist()
-                    assert found[number].sums == pytest.approx(part.sums)
-                    assert (found[number].square, found[number].product) == pytest.approx((part.square, part.product))
-                    low = float(rng.choice([0.6, 0.63, 0.7]))
-                    assert found[number].within(low, 1).sums == pytest.approx(part.within(low, 1).sums)
+    for grouping in (*GROUPINGS, *GROUPINGS):  # the second time from what is kept
+        together = decisions.view_clusters(alike_cells(cells, grouping))
+        assert together.older is not None
+        assert len(together.newer.cell) + len(together.older.reviews.cell) < len(single.cell)
+        assert together.newer.n.sum() + together.older.reviews.n.sum() == len(single.cell)
+        group, _ = number_groups(cells, values, grouping)
+        found, expected = together.by_group(grouping, group), single.by_group(group)
+        assert found.keys() == expected.keys()
+        for number, part in expected.items():
+            assert found[number].log_factors == pytest.approx(part.log_factors, abs=1e-9)
+            assert found[number].sizes.tolist() == part.sizes.tolist()
+            assert found[number].sums == pytest.approx(part.sums)
+            assert (found[number].square, found[number].product) == pytest.approx((part.square, part.product))
+            low = float(rng.choice([0.6, 0.63, 0.7]))
+            assert found[number].within(low, 1).sums == pytest.approx(part.within(low, 1).sums)
 
 
 @pytest.mark.parametrize("first", ["everything", "some groups"])
