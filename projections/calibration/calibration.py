@@ -52,7 +52,7 @@ class Calibration(Projection):
 
     def kept(self) -> Callable[[], bytes] | None:
         from projections.calibration.cell_groups import alike_cells
-        from projections.calibration.view_evidence import ROW_GROUPINGS
+        from projections.calibration.view_evidence import ROW_GROUPINGS, find_evidence
 
         if not self._cells.counted.full_groups:
             return None
@@ -61,10 +61,9 @@ class Calibration(Projection):
 
         def count() -> bytes:
             selection.counts.count(no_check)
-            found = [alike_cells(selection.cells, grouping) for grouping in ROW_GROUPINGS]
-            for alike in found:
-                decisions.view_clusters(alike)
-            return self._cells.saved_counts(decisions.columns, [(everything.key_filter(), one.fields) for one in found])
+            find_evidence(selection, decisions, "confidence_bucket", no_check)
+            fields = [alike_cells(selection.cells, grouping).fields for grouping in ROW_GROUPINGS]
+            return self._cells.saved_counts(decisions.columns, [(decisions.key_filter, one) for one in fields])
 
         return count
 

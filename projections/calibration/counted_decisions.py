@@ -1,7 +1,7 @@
 """Decisions at one moment, read from their columns on any thread: reviewed ones, dated ones, or a row for each."""
 
 from collections.abc import Sequence
-from operator import is_
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -11,12 +11,13 @@ import numpy.typing as npt
 from projections.arrays import RowNumbers
 from projections.calibration.calibration_filter import KeyFilter
 from projections.calibration.cells import Cells
-from projections.calibration.cluster_rows import CLUSTER_TYPES, AlikeCells, ClusterRows, count_alike, join
+from projections.calibration.cluster_rows import AlikeCells, ClusterRows, count_alike, join
 from projections.calibration.count_table import CATEGORY_FIELD
 from projections.calibration.counted_columns import COLUMNS_COUNT, COUNTS_WIDTH, OPEN, CountedColumns, Places
 from projections.calibration.dependence import NewestReviews
+from projections.calibration.kept_clusters import KeptClusters, KeptOlder, OlderClusters, ViewClusters
 from projections.calibration.kept_groups import KEPT_FILTERS_MAX, Held, KeptGroups
-from projections.calibration.named_clusters import NO_REVIEWS, NamedReviews, OlderClusters, OrderedReviews, ViewClusters
+from projections.calibration.named_clusters import NO_REVIEWS, NamedReviews, OrderedReviews
 from projections.calibration.reviewed_decisions import DatedDecisions, ReviewedDecisions
 from projections.calibration.span_counts import NEWEST_GROUPS
 from projections.column_table import ColumnTable
@@ -36,25 +37,8 @@ class DecisionRows(msgspec.Struct, frozen=True):
     outcome: npt.NDArray[np.uint8]
 
 
-class KeptOlder(NamedTuple):
-    """What was found of the older groups of rows: clusters before the first one with newer reviews, and other rows."""
-
-    held: Sequence[Held[ClusterRows]]
-    first: int
-    clusters: OlderClusters
-    rest: ClusterRows
-
-
 QuestionKind = tuple[KeyFilter, tuple[int, ...]]
 """A filter, and the fields in which reviews of clusters that are counted together are alike."""
-
-
-class KeptClusters:
-    """What is kept of named clusters for one kind of question. Threads share it."""
-
-    def __init__(self) -> None:
-        self.groups = KeptGroups(ClusterRows, *CLUSTER_TYPES)
-        self.older: KeptOlder | None = None
 
 
 class CountedDecisions(NamedTuple):
@@ -131,7 +115,7 @@ class CountedDecisions(NamedTuple):
         for group, places in self.columns.within(self.since_us, self.until_us):
             check()
             parts.append(self._cluster_rows(group, places))
-        return self._reviews(join(parts).in_order())
+        return as_reviews(self.cells, join(parts).in_order())
 
     def view_clusters(self, alike: AlikeCells, check: Check = no_check) -> ViewClusters:
         """Return the reviews of named clusters for a view. They may be one row if they are `alike`.
@@ -157,16 +141,16 @@ class CountedDecisions(NamedTuple):
         older_groups = self.columns.counted.groups - NEWEST_GROUPS
         known = [one for one in held[:-NEWEST_GROUPS] if one is not None]
         if not known or len(known) < older_groups:  # some are not whole, or have too many different reviews
-            return ViewClusters(self._reviews(join(parts).in_order()), None)
+            return ViewClusters(as_reviews(self.cells, join(parts).in_order()), None)
         newest = join(parts[-NEWEST_GROUPS:])
         first = int(newest.cluster.min(initial=len(self.clusters) + 1))
         older = kept.older
-        if older is None or older.first != first or not _same(older.held, known):
-            rows = join(parts[:-NEWEST_GROUPS]).in_order()
-            place = int(np.searchsorted(rows.cluster, first))
-            others = OlderClusters(self._reviews(rows.take(np.arange(place))), {})
-            older = kept.older = KeptOlder(known, first, others, rows.take(np.arange(place, len(rows.cell))))
-        return ViewClusters(self._reviews(join([older.rest, newest]).in_order()), older.clusters)
+        if older is None or not older.is_of(first, known):
+            rows = parts[:-NEWEST_GROUPS]
+            rest = join([part.take(part.cluster >= first) for part in rows])
+            read = partial(read_older, self.cells, rows, first)
+            older = kept.older = KeptOlder(known, first, OlderClusters(read), rest)
+        return ViewClusters(as_reviews(self.cells, join([older.rest, newest]).in_order()), older.clusters)
 
     def _kept_clusters(self, alike: AlikeCells) -> KeptClusters:
         """Return what is kept for this kind of question; of filters, for the newest few."""
@@ -178,12 +162,6 @@ class CountedDecisions(NamedTuple):
             if kind[0] in old:
                 self.kept.pop(kind, None)
         return found
-
-    def _reviews(self, found: ClusterRows) -> NamedReviews:
-        """Return rows that are in order, as reviews."""
-        levels, level = self.cells.levels.numbered
-        n, outcome = found.n.astype(np.float64), OUTCOME_VALUES[found.outcome]
-        return NamedReviews.of(found.cell, levels, level[found.cell], outcome, found.cluster, n)
 
     def _held_rows(self, group: int, alike: AlikeCells, kept: KeptGroups[ClusterRows]) -> Held[ClusterRows]:
         """Return what is kept of a whole group of rows."""
@@ -260,5 +238,13 @@ class CountedDecisions(NamedTuple):
         return chosen & ~np.isnan(self.cells.confidence) if stated else chosen
 
 
-def _same(one: Sequence[Held[ClusterRows]], other: Sequence[Held[ClusterRows]]) -> bool:
-    return len(one) == len(other) and all(map(is_, one, other))
+def as_reviews(cells: Cells, rows: ClusterRows) -> NamedReviews:
+    """Return rows that are in order, as reviews."""
+    levels, level = cells.levels.numbered
+    n, outcome = rows.n.astype(np.float64), OUTCOME_VALUES[rows.outcome]
+    return NamedReviews.of(rows.cell, levels, level[rows.cell], outcome, rows.cluster, n)
+
+
+def read_older(cells: Cells, rows: Sequence[ClusterRows], first: int) -> NamedReviews:
+    """Return the reviews of the clusters before one."""
+    return as_reviews(cells, join([part.take(part.cluster < first) for part in rows]).in_order())

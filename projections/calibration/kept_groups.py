@@ -48,7 +48,7 @@ class SavedGroup(msgspec.Struct, frozen=True, array_like=True):
     version: int
     since_us: int
     until_us: int
-    value: list[bytes] | None
+    value: list[memoryview] | None
 
 
 class KeptGroups(Generic[_Value]):
@@ -79,7 +79,7 @@ class KeptGroups(Generic[_Value]):
             if group >= full or held.state != state_of(columns, group, held.state.version):
                 continue
             digests = [column.digest(name, group) for column, name in columns]
-            value = None if held.value is None else [array.tobytes() for array in held.value]
+            value = None if held.value is None else [memoryview(array.tobytes()) for array in held.value]
             found.append(SavedGroup(group, digests, held.state.version, held.since_us, held.until_us, value))
         return found
 

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from projections.arrays import AnyInts, Floats, Ints, RowNumbers, count_each, split_runs
-from projections.calibration.words import GroupBy
 from projections.query_check import Check, no_check
 from projections.stats.clustered_mean import DesignEffect
 from projections.stats.gap_martingale import BETS, CLUSTER_REVIEWS, cluster_factors, wagers
@@ -274,34 +273,3 @@ def sum_kinds(values: Floats, kinds: AnyInts, n: Floats) -> Floats:
 
 
 NO_REVIEWS = OrderedReviews(np.zeros(0, np.intp), np.zeros(0), np.zeros(0), np.zeros(0, np.int64)).named()
-
-
-class OlderClusters(NamedTuple):
-    """Clusters without newer reviews, and what they change in each group, by the name of a grouping."""
-
-    reviews: NamedReviews
-    parts: dict[GroupBy | None, dict[int, ClusterPart]]
-
-    def by_group(self, name: GroupBy | None, group: RowNumbers, check: Check) -> dict[int, ClusterPart]:
-        """Return what the clusters change in each group. It is kept, but for models: names may come to mean one."""
-        found = self.parts.get(name)
-        if found is None or name == "model":
-            found = self.parts[name] = self.reviews.by_group(group, check, merge=True)
-        return found
-
-
-class ViewClusters(NamedTuple):
-    """The reviews of named clusters of a view: of those with newer reviews, and of others, if they are kept."""
-
-    newer: NamedReviews
-    older: OlderClusters | None
-
-    def by_group(self, name: GroupBy | None, group: RowNumbers, check: Check = no_check) -> dict[int, ClusterPart]:
-        """Return what clusters change in each group of a grouping, given the group of each cell (-1: none)."""
-        newer = self.newer.by_group(group, check)
-        if self.older is None:
-            return newer
-        found = dict(self.older.by_group(name, group, check))
-        for number, part in newer.items():
-            found[number] = found[number].join(part) if number in found else part
-        return found

@@ -6,6 +6,7 @@ kept until one of its decisions changes or becomes due (`span_counts.py`, `matur
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import ClassVar, NamedTuple
 
 import msgspec
@@ -21,7 +22,8 @@ from projections.calibration.calibration_filter import KeyFilter
 from projections.calibration.cells import CellNumbers, CellParts, Cells
 from projections.calibration.count_table import CountSelection, CountsWithin, CountTable
 from projections.calibration.counted_columns import CountedColumns
-from projections.calibration.counted_decisions import CountedDecisions, DecisionRows, KeptClusters, QuestionKind
+from projections.calibration.counted_decisions import CountedDecisions, DecisionRows, QuestionKind, read_older
+from projections.calibration.kept_clusters import KeptClusters, SavedClusters
 from projections.calibration.kept_groups import SavedGroup
 from projections.calibration.maturity import DelayCounts, Maturity, delay_columns
 from projections.calibration.span_counts import CountSpans, SavedCounts
@@ -50,7 +52,7 @@ class SavedOutcomes(msgspec.Struct, frozen=True, array_like=True):
 
     delays: list[SavedGroup]
     spans: SavedCounts
-    clusters: list[tuple[QuestionKind, list[SavedGroup]]]
+    clusters: list[tuple[QuestionKind, SavedClusters]]
 
 
 class OutcomeCounts(SavedState):
@@ -194,7 +196,7 @@ class OutcomeCounts(SavedState):
     def saved_counts(self, columns: CountedColumns, kinds: Sequence[QuestionKind]) -> bytes:
         """Return what was counted of full groups of rows of these columns, and of clusters for kinds of questions."""
         delays = self._delays.kept.saved(delay_columns(columns.counted))
-        clusters = [(kind, self._clusters[kind].groups.saved(columns.used)) for kind in kinds if kind in self._clusters]
+        clusters = [(kind, self._clusters[kind].saved(columns.used)) for kind in kinds if kind in self._clusters]
         return msgspec.msgpack.encode(SavedOutcomes(delays, self._spans.saved(columns), clusters))
 
     def restore_counts(self, saved: bytes) -> None:
@@ -202,9 +204,9 @@ class OutcomeCounts(SavedState):
         found, columns = msgspec.msgpack.decode(saved, type=SavedOutcomes), self._columns()
         self._delays.kept.restore(delay_columns(columns.counted), found.delays)
         self._spans.restore(columns, found.spans)
-        for kind, groups in found.clusters:
+        for kind, clusters in found.clusters:
             kept = self._clusters[kind] = KeptClusters()
-            kept.groups.restore(columns.used, groups)
+            kept.restore(columns.used, clusters, partial(read_older, self._cells.now()))
 
     def cells(self) -> Cells:
         """Return the cells as they are now."""

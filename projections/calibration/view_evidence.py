@@ -12,7 +12,8 @@ from projections.calibration.count_table import CATEGORY_FIELD, CountSelection
 from projections.calibration.counted_decisions import CountedDecisions
 from projections.calibration.dependence import DEPENDENCE_REVIEWS, estimate_dependence
 from projections.calibration.gap_evidence import NO_ORDER, ReviewEvidence
-from projections.calibration.named_clusters import ClusterPart, ViewClusters
+from projections.calibration.kept_clusters import ViewClusters
+from projections.calibration.named_clusters import ClusterPart
 from projections.calibration.words import GroupBy
 from projections.query_check import Check
 from tallystick.shapes.dependence import Dependence

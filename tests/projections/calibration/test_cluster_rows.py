@@ -1,6 +1,7 @@
 """Reviews of named clusters, counted a group of rows at a time: the figures of single reviews, also after a restart."""
 
 import random
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -9,12 +10,15 @@ import pytest
 
 from events.envelope import Draft
 from projections import column_table
-from projections.calibration import cluster_rows, counted_decisions
+from projections.calibration import cluster_rows, counted_decisions, outcome_counts
 from projections.calibration.calibration import Calibration
 from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.cell_groups import alike_cells, number_groups
+from projections.calibration.cells import Cells
 from projections.calibration.cluster_rows import AlikeCells, ClusterRows, count_alike
 from projections.calibration.counted_columns import CountedColumns
+from projections.calibration.counted_decisions import read_older
+from projections.calibration.named_clusters import NamedReviews
 from projections.calibration.words import GroupBy
 from projections.event_slice import EventSlice
 from projections.time_range import TimeRange
@@ -130,8 +134,8 @@ def test_each_cluster_has_its_first_reviews_one_by_one() -> None:
     for grouping in (*GROUPINGS, *GROUPINGS):  # the second time from what is kept
         together = decisions.view_clusters(alike_cells(cells, grouping))
         assert together.older is not None
-        assert len(together.newer.cell) + len(together.older.reviews.cell) < len(single.cell)
-        assert together.newer.n.sum() + together.older.reviews.n.sum() == len(single.cell)
+        assert len(together.newer.cell) + len(together.older.reviews().cell) < len(single.cell)
+        assert together.newer.n.sum() + together.older.reviews().n.sum() == len(single.cell)
         group, _ = number_groups(cells, values, grouping)
         found, expected = together.by_group(grouping, group), single.by_group(group)
         assert found.keys() == expected.keys()
@@ -153,7 +157,7 @@ def test_what_is_kept_is_not_that_of_decisions_within_some_groups(first: str) ->
     some, alike = everything._replace(within=within), alike_cells(cells, "category")
     for decisions in (everything, some, everything) if first == "everything" else (some, everything, some):
         single, together = decisions.named(), decisions.view_clusters(alike)
-        reviews = together.newer.n.sum() + (0 if together.older is None else together.older.reviews.n.sum())
+        reviews = together.newer.n.sum() + (0 if together.older is None else together.older.reviews().n.sum())
         assert reviews == len(single.cell)
     assert len(some.named().cell) < len(everything.named().cell)
 
@@ -166,7 +170,7 @@ def test_ranges_of_time_use_what_is_kept_of_whole_groups() -> None:
     for since, until in ((None, None), (moments[0], None), (moments[1], moments[2]), (None, moments[3]), (None, None)):
         decisions = calibration.decisions(CalibrationFilter(range=TimeRange(since, until)))
         together = decisions.view_clusters(alike)
-        reviews = together.newer.n.sum() + (0 if together.older is None else together.older.reviews.n.sum())
+        reviews = together.newer.n.sum() + (0 if together.older is None else together.older.reviews().n.sum())
         assert reviews == len(decisions.named().cell)
 
 
@@ -192,6 +196,27 @@ def test_a_restart_counts_only_what_is_newer(monkeypatch: pytest.MonkeyPatch) ->
         assert_alike(plain(new.view(CalibrationFilter())), expected)
         assert counted == groups
         assert new.digest() == calibration.digest()
+
+
+def test_a_restart_does_not_read_older_clusters_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What these change in the groups of a view is saved; for other groups they are read, from the rows that are."""
+    calibration, read = folded(history(8, 1_100)), list[int]()
+
+    def read_rows(cells: Cells, rows: Sequence[ClusterRows], first: int) -> NamedReviews:
+        read.append(first)
+        return read_older(cells, rows, first)
+
+    keep = calibration.kept()
+    assert keep is not None
+    saved = keep()
+    monkeypatch.setattr(outcome_counts, "read_older", read_rows)
+    monkeypatch.setattr(counted_decisions, "read_older", read_rows)
+    new = restored(calibration)
+    new.take_kept(saved)
+    assert_alike(plain(new.view(CalibrationFilter())), plain(calibration.view(CalibrationFilter())))
+    assert not read
+    assert_alike(plain(views(new)), plain(views(calibration)))
+    assert read
 
 
 def test_what_was_kept_of_other_rows_is_not_used() -> None:
