@@ -60,6 +60,7 @@ class Cells:
         self.groups, self.group, self.confidence = groups, group, confidence
         self.columns, self.values = columns, values
         self._merged: dict[tuple[int, ...], MergedCells] = {}
+        self._representative: dict[tuple[int, ...], RowNumbers] = {}
 
     def __len__(self) -> int:
         return len(self.group)
@@ -90,9 +91,12 @@ class Cells:
 
     def representative(self, fields: tuple[int, ...]) -> RowNumbers:
         """Return for each cell the first one of its confidence that is alike in some fields. Later ones change none."""
-        number = self.merged(fields).number
-        _, first = np.unique(number, return_index=True)
-        return np.asarray(first[number])
+        found = self._representative.get(fields)
+        if found is None:
+            number = self.merged(fields).number
+            _, first = np.unique(number, return_index=True)
+            found = self._representative[fields] = np.asarray(first[number])
+        return found
 
     def _merge(self, fields: tuple[int, ...]) -> "MergedCells":
         columns = [self.columns[field] for field in fields] or [np.zeros_like(self.columns[0])]
