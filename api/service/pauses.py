@@ -1,8 +1,8 @@
 """Let short requests go first: queries and feeds pause between parts of their work while others are answered.
 
 The thread of a query holds the interpreter, and a page of a feed holds the event loop. An append needs both several
-times, so without pauses it waits for each of them. Nothing pauses while no short request is answered, and a query never
-pauses for longer in all than it has worked: beside any number of short requests it takes twice its time.
+times, so without pauses it waits for each of them. Nothing pauses while no short request is answered, nor in the first
+UNPAUSED_S of a query; after that it never pauses for longer in all than it has worked.
 """
 
 import asyncio
@@ -18,6 +18,9 @@ RECENT_S: Final = 0.05
 
 PART_S: Final = 0.0005
 """Seconds for which a query works between two pauses."""
+
+UNPAUSED_S: Final = 0.1
+"""Seconds of processor time for which a query works before it pauses: most figures take less."""
 
 PAUSE_RATIO: Final = 9.0
 """How much longer a query pauses than the part that it has worked, as long as it has worked more than paused in all."""

@@ -14,7 +14,7 @@ from threading import Event
 from typing import Any, NamedTuple, TypeVar
 
 from api.rate_limit import QueryTimeout, TokenUse
-from api.service.pauses import Pauses
+from api.service.pauses import UNPAUSED_S, Pauses
 from events.limits import QUERIES_MAX, QUERY_S
 
 _Result = TypeVar("_Result")
@@ -47,22 +47,28 @@ _running: ContextVar[_Running | None] = ContextVar("_running", default=None)
 def query_check() -> Callable[[], None]:
     """Return a function that pauses the running query, and raises QueryStopped if it is to stop, for its thread."""
     running = _running.get()
-    worked_from_s = time.monotonic()
-    credit_s = 0.0  # by how much it has worked longer than paused
+    worked_from_s: float | None = None
+    unpaused_s = UNPAUSED_S
+    credit_s = 0.0  # by how much it has worked longer than paused since
 
     def check() -> None:
-        nonlocal worked_from_s, credit_s
+        nonlocal worked_from_s, unpaused_s, credit_s
         if running is None:
             return
-        now_s = time.monotonic()
-        worked_s = now_s - worked_from_s
-        pause_s = running.pauses.pause_s(worked_s, credit_s + worked_s)
+        now_s = time.thread_time()  # without the time in which others had the interpreter
+        worked_s = 0.0 if worked_from_s is None else now_s - worked_from_s
+        pause_s = 0.0
+        if worked_from_s is None or unpaused_s > 0:
+            worked_from_s, unpaused_s = now_s, unpaused_s - worked_s
+        else:
+            pause_s = running.pauses.pause_s(worked_s, credit_s + worked_s)
+        paused_from_s = time.monotonic()
         # a stop ends the pause at once
         if running.stop.wait(pause_s) if pause_s else running.stop.is_set():
             raise QueryStopped
         if pause_s:
-            worked_from_s = time.monotonic()
-            credit_s += worked_s - (worked_from_s - now_s)
+            worked_from_s = now_s
+            credit_s += worked_s - (time.monotonic() - paused_from_s)
 
     return check
 

@@ -1,6 +1,7 @@
 """Queries and feeds pause while short requests are answered, and only then."""
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from api.rate_limit import QueryTimeout, TokenUse
+from api.service import view_queries
 from api.service.pauses import PAGE_S, PART_S, PAUSE_MAX_S, PAUSE_RATIO, RECENT_S, Pauses
 from api.service.view_queries import QueryStopped, QueryTurns, query_check
 
@@ -86,7 +88,8 @@ async def share_pages() -> None:
 
 
 @pytest.mark.trial("C5")
-def test_a_query_pauses_between_parts_and_stops_in_a_pause() -> None:
+def test_a_query_pauses_between_parts_and_stops_in_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(view_queries, "UNPAUSED_S", 0.0)
     pauses = Pauses(Clock())
     pauses.note_short_request()
     turns = QueryTurns(pauses=pauses)
@@ -95,6 +98,7 @@ def test_a_query_pauses_between_parts_and_stops_in_a_pause() -> None:
 
     async def query() -> None:
         check = query_check()
+        check()
         for _ in range(3):
             work()
             began_s = time.monotonic()
@@ -112,6 +116,31 @@ def test_a_query_pauses_between_parts_and_stops_in_a_pause() -> None:
         asyncio.run(run(turns, query))
     assert paused_s[0] >= 4 * PART_S * 0.9, "as long as it has worked; later pauses are shorter if this one took longer"
     assert stopped == [True]
+
+
+def test_a_short_query_does_not_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does a long one before it has worked so long. A pause would sleep or wait, which the gate refuses."""
+    asked: list[float] = []
+
+    class Asked(Pauses):
+        def pause_s(self, worked_s: float, credit_s: float = math.inf) -> float:
+            asked.append(worked_s)
+            return 0.0
+
+    monkeypatch.setattr(view_queries, "UNPAUSED_S", 5 * PART_S)
+
+    async def query() -> None:
+        check = query_check()
+        check()
+        for _ in range(2):  # each for four parts
+            work()
+            check()
+            assert not asked
+        work()
+        check()
+        assert asked
+
+    asyncio.run(run(QueryTurns(pauses=Asked(Clock())), query))
 
 
 def test_without_a_server_nothing_pauses() -> None:
