@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from projections.arrays import Floats
+from projections.arrays import Floats, RowNumbers
 from projections.calibration.cells import Cells
 from projections.calibration.cluster_rows import AlikeCells
 from projections.calibration.confidence_bins import REVIEWED_VALUES
@@ -131,10 +131,12 @@ def alike_cells(cells: Cells, group_by: GroupBy | None) -> AlikeCells:
     """Return which reviews may count together in some groups: those of all and of buckets need no field."""
     if group_by is None or group_by == "confidence_bucket":
         levels, level = cells.levels.numbered
-        everything, by_bucket = np.zeros(len(cells), np.intp), bucket_numbers(levels)[level]
-        return AlikeCells((), (everything, by_bucket), cells.representative(()))
+        groupings: dict[GroupBy | None, RowNumbers] = {None: np.zeros(len(cells), np.intp)}
+        groupings["confidence_bucket"] = bucket_numbers(levels)[level]
+        return AlikeCells((), groupings, cells.representative(()))
     field = _key_field[group_by]
-    return AlikeCells((field,), (cells.columns[field][cells.group].astype(np.intp),), cells.representative((field,)))
+    by_field = cells.columns[field][cells.group].astype(np.intp)
+    return AlikeCells((field,), {group_by: by_field}, cells.representative((field,)))
 
 
 def _group_cells(table: CountTable, group_by: GroupBy, check: Check) -> "tuple[GroupNames, npt.NDArray[np.intp]]":

@@ -5,7 +5,7 @@ were due first (`gap_martingale.CLUSTER_REVIEWS`). So of a group of rows only th
 cluster are kept one by one; the others are counted by cluster, merged cell and outcome.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from projections.arrays import Ints, RowNumbers
 from projections.calibration.counted_columns import NEVER_US
+from projections.calibration.words import GroupBy
 from projections.stats.gap_martingale import CLUSTER_REVIEWS
 
 ROWS_PER_KEPT: Final = 2
@@ -46,12 +47,12 @@ class ClusterRows(NamedTuple):
 class AlikeCells(NamedTuple):
     """Which reviews a view may count together: those whose cells have the same confidence and are alike in `fields`.
 
-    `groupings` have the number of each cell's group (-1: none), for each way to group them. `representative` is for
-    each cell the first one that is alike; later cells change none of these.
+    `groupings` have the number of each cell's group (-1: none), by the name of a grouping (None: of everything).
+    `representative` is for each cell the first one that is alike; later cells change none of these.
     """
 
     fields: tuple[int, ...]
-    groupings: Sequence[RowNumbers]
+    groupings: Mapping[GroupBy | None, RowNumbers]
     representative: RowNumbers
 
 
@@ -70,7 +71,7 @@ def count_alike(rows: ClusterRows, alike: AlikeCells) -> ClusterRows | None:
     """Return rows with those counted that are not among the first of their cluster in any group; None if most are."""
     ordered = rows.in_order()
     first = np.zeros(len(rows.cell), dtype=bool)
-    for numbers in alike.groupings:
+    for numbers in alike.groupings.values():
         number = numbers[ordered.cell]
         order = np.argsort(number.astype(np.min_scalar_type(-1 - int(numbers.max(initial=0)))), kind="stable")
         number, cluster = number[order], ordered.cluster[order]

@@ -145,12 +145,23 @@ class CountedDecisions(NamedTuple):
         newest = join(parts[-NEWEST_GROUPS:])
         first = int(newest.cluster.min(initial=len(self.clusters) + 1))
         older = kept.older
-        if older is None or not older.is_of(first, known):
-            rows = parts[:-NEWEST_GROUPS]
-            rest = join([part.take(part.cluster >= first) for part in rows])
-            read = partial(read_older, self.cells, rows, first)
-            older = kept.older = KeptOlder(known, first, OlderClusters(read), rest)
+        if older is None or older.first != first or len(older.held) != len(known) or not older.begins(first, known):
+            older = kept.older = self._find_older(older, first, known, alike)
         return ViewClusters(as_reviews(self.cells, join([older.rest, newest]).in_order()), older.clusters)
+
+    def _find_older(
+        self, before: KeptOlder | None, first: int, held: Sequence[Held[ClusterRows]], alike: AlikeCells
+    ) -> KeptOlder:
+        """Return what follows from older groups of rows; what was found before is used if only newer ones are added."""
+        rows = [one.value for one in held if one.value is not None]
+        read = partial(read_older, self.cells, rows, first)
+        if before is not None and before.begins(first, held):
+            added = join([before.rest, *rows[len(before.held) :]])
+            if int(added.cluster.min(initial=first)) >= before.first:  # else an older cluster has more reviews
+                more = as_reviews(self.cells, added.take(added.cluster < first).in_order())
+                clusters = before.clusters.with_more(read, more, alike)
+                return KeptOlder(held, first, clusters, added.take(added.cluster >= first))
+        return KeptOlder(held, first, OlderClusters(read), join([part.take(part.cluster >= first) for part in rows]))
 
     def _kept_clusters(self, alike: AlikeCells) -> KeptClusters:
         """Return what is kept for this kind of question; of filters, for the newest few."""

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from projections.arrays import RowNumbers
-from projections.calibration.cluster_rows import CLUSTER_TYPES, ClusterRows
+from projections.calibration.cluster_rows import CLUSTER_TYPES, AlikeCells, ClusterRows
 from projections.calibration.kept_groups import Column, Held, KeptGroups, SavedGroup
 from projections.calibration.named_clusters import ClusterPart, NamedReviews
 from projections.calibration.words import GroupBy
@@ -44,6 +44,15 @@ class OlderClusters:
             found = self.parts[name] = self._read().by_group(group, check, merge=True)
         return found
 
+    def with_more(self, read: Callable[[], NamedReviews], more: NamedReviews, alike: AlikeCells) -> "OlderClusters":
+        """Return these and further clusters, given the reviews of the further ones and how to read all."""
+        parts: dict[GroupBy | None, dict[int, ClusterPart]] = {
+            name: join_parts(found, more.by_group(alike.groupings[name], merge=True))
+            for name, found in self.parts.items()
+            if name != "model"
+        }
+        return OlderClusters(read, parts)
+
     def reviews(self) -> NamedReviews:
         """Read the reviews."""
         return self._read()
@@ -57,9 +66,9 @@ class KeptOlder(NamedTuple):
     clusters: OlderClusters
     rest: ClusterRows
 
-    def is_of(self, first: int, held: Sequence[Held[ClusterRows]]) -> bool:
-        """Tell whether it was found of these."""
-        return self.first == first and len(self.held) == len(held) and all(map(is_, self.held, held))
+    def begins(self, first: int, held: Sequence[Held[ClusterRows]]) -> bool:
+        """Tell whether it was found of the first of these, and `first` is not before its own."""
+        return self.first <= first and len(self.held) <= len(held) and all(map(is_, self.held, held))
 
 
 class SavedOlder(msgspec.Struct, frozen=True, array_like=True):
@@ -147,9 +156,12 @@ class ViewClusters(NamedTuple):
     def by_group(self, name: GroupBy | None, group: RowNumbers, check: Check = no_check) -> dict[int, ClusterPart]:
         """Return what clusters change in each group of a grouping, given the group of each cell (-1: none)."""
         newer = self.newer.by_group(group, check)
-        if self.older is None:
-            return newer
-        found = dict(self.older.by_group(name, group, check))
-        for number, part in newer.items():
-            found[number] = found[number].join(part) if number in found else part
-        return found
+        return newer if self.older is None else join_parts(self.older.by_group(name, group, check), newer)
+
+
+def join_parts(one: Mapping[int, ClusterPart], other: Mapping[int, ClusterPart]) -> dict[int, ClusterPart]:
+    """Return the parts of both by group; they have no cluster in common."""
+    found = dict(one)
+    for number, part in other.items():
+        found[number] = found[number].join(part) if number in found else part
+    return found

@@ -1,7 +1,7 @@
 """Reviews of named clusters, counted a group of rows at a time: the figures of single reviews, also after a restart."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -18,6 +18,7 @@ from projections.calibration.cells import Cells
 from projections.calibration.cluster_rows import AlikeCells, ClusterRows, count_alike
 from projections.calibration.counted_columns import CountedColumns
 from projections.calibration.counted_decisions import read_older
+from projections.calibration.kept_clusters import OlderClusters
 from projections.calibration.named_clusters import NamedReviews
 from projections.calibration.words import GroupBy
 from projections.event_slice import EventSlice
@@ -122,6 +123,27 @@ def test_figures_are_those_of_single_reviews(counted: list[bool], monkeypatch: p
             patch.setattr(counted_decisions, "count_alike", lambda rows, alike: None)
             expected = plain(views(folded(events[:size])))
         assert_alike(found, expected)
+
+
+def test_clusters_that_get_no_newer_reviews_are_added_to_the_older_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ledger grows by some groups of rows, looked at all the time."""
+    live, done, added, with_more = Calibration(), 0, list[int](), OlderClusters.with_more
+
+    def add(
+        older: OlderClusters, read: Callable[[], NamedReviews], more: NamedReviews, alike: AlikeCells
+    ) -> OlderClusters:
+        added.append(len(more.cell))
+        return with_more(older, read, more, alike)
+
+    monkeypatch.setattr(OlderClusters, "with_more", add)
+    events, found = history(9, 1_600), []
+    for size in (1_800, 2_400, len(events)):
+        live.fold(events[done:size])
+        done = size
+        found.append(plain(live.view(CalibrationFilter(), "category", 5)))
+    assert sum(number > 0 for number in added) >= 2
+    monkeypatch.setattr(counted_decisions, "count_alike", lambda rows, alike: None)
+    assert_alike(found[-1], plain(folded(events).view(CalibrationFilter(), "category", 5)))
 
 
 def test_each_cluster_has_its_first_reviews_one_by_one() -> None:
