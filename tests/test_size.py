@@ -23,7 +23,7 @@ SLACK = 300
 """Lines that may be written before the number has to be stated again."""
 
 LIMITS: Mapping[str, int] = {
-    "lines": 124_940,
+    "lines": 124_990,
     "lines of api": 64_150,
     "routes": 76,
     "verbs": 94,
