@@ -125,7 +125,7 @@ def _run_part(part: str, more: Sequence[str]) -> list[Step]:
 def _test(name: str, arguments: Sequence[str]) -> list[Step]:
     """Run the tests of the gate or of a part, and once more those that failed."""
     shutil.rmtree(RUNNING, ignore_errors=True)
-    RUNNING.mkdir(parents=True)
+    RUNNING.mkdir(parents=True, exist_ok=True)  # another part may begin at the same moment
     FAILED.unlink(missing_ok=True)
     start_s = time.monotonic()
     code = _pytest(name, ["-n", "2", "--dist", "worksteal", *arguments], BUILD / f"{name}.xml")
