@@ -20,7 +20,7 @@ from projections.calibration.words import GroupBy
 from projections.query_check import Check, no_check
 from projections.stats.gap_martingale import BETS, CLUSTER_REVIEWS
 
-_PART_TYPES = np.float64, np.uint32, np.float64, np.uint16, np.uint8, np.uint32, np.uint32
+_PART_TYPES = np.float64, np.uint32, np.float64, np.uint32, np.uint8, np.uint32, np.uint32
 
 OlderReader = Callable[[Sequence[ClusterRows], int], NamedReviews]
 """Returns the reviews in some rows of the clusters before one."""
@@ -98,12 +98,7 @@ class KeptClusters:
         """Return what is kept of full groups of frozen columns."""
         return SavedClusters(self.groups.saved(columns), None if self.older is None else _save(self.older))
 
-    def restore(
-        self,
-        columns: Sequence[Column],
-        saved: SavedClusters,
-        reader: Callable[[Sequence[ClusterRows], int], NamedReviews],
-    ) -> None:
+    def restore(self, columns: Sequence[Column], saved: SavedClusters, reader: OlderReader) -> None:
         """Hold what was saved of columns that have the same values now."""
         self.groups.restore(columns, saved.groups)
         older = saved.older

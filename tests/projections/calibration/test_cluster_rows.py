@@ -10,18 +10,19 @@ import pytest
 
 from events.envelope import Draft
 from projections import column_table
-from projections.calibration import cluster_rows, counted_decisions, outcome_counts
+from projections.calibration import cluster_rows, counted_decisions, kept_clusters, outcome_counts
 from projections.calibration.calibration import Calibration
 from projections.calibration.calibration_filter import CalibrationFilter
 from projections.calibration.cell_groups import alike_cells, number_groups
 from projections.calibration.cells import Cells
-from projections.calibration.cluster_rows import AlikeCells, ClusterRows, count_alike
+from projections.calibration.cluster_rows import NO_ROWS, AlikeCells, ClusterRows, count_alike
 from projections.calibration.counted_columns import CountedColumns
 from projections.calibration.counted_decisions import read_older
-from projections.calibration.kept_clusters import OlderClusters
-from projections.calibration.named_clusters import NamedReviews
+from projections.calibration.kept_clusters import KeptOlder, OlderClusters
+from projections.calibration.named_clusters import NO_REVIEWS, ClusterPart, NamedReviews
 from projections.calibration.words import GroupBy
 from projections.event_slice import EventSlice
+from projections.stats.gap_martingale import BETS, CLUSTER_REVIEWS
 from projections.time_range import TimeRange
 from tallystick.shapes.calibration import CalibrationView
 from tests.projections.chunks import restored
@@ -254,3 +255,15 @@ def test_what_was_kept_of_other_rows_is_not_used() -> None:
 
 def test_a_small_state_keeps_nothing() -> None:
     assert folded(history(5, GROUP_ROWS - 1)).kept() is None
+
+
+def test_any_number_of_confidences_is_saved() -> None:
+    some = np.arange(70_000)
+    factors = np.ones((BETS, len(CLUSTER_REVIEWS)))
+    part = ClusterPart(factors, np.full(35_000, 2.0), some / 70_000, some % 3 / 2, np.ones(70_000), some // 2)
+    saved = kept_clusters._save(KeptOlder((), 1, OlderClusters(lambda: NO_REVIEWS, {"category": {4: part}}), NO_ROWS))
+    ((name, ((number, arrays),)),) = saved.parts
+    found = kept_clusters._part(arrays)
+    assert (name, number) == ("category", 4)
+    assert found.difference.tolist() == part.difference.tolist()
+    assert found.sums.tolist() == part.sums.tolist()
